@@ -1,0 +1,40 @@
+import { CancellationError, type CancellationToken } from "#kernel";
+
+/** A stop button, pressed by `parent` as well where one is given. */
+export function cancellationToken(parent?: AbortSignal): CancellationToken {
+  const own = new AbortController();
+  // One listener per child would leak on a long-lived parent: the platform links them weakly.
+  const signal = parent ? AbortSignal.any([parent, own.signal]) : own.signal;
+  // Kept apart: a parent that is cancelled later overwrites the reason of a signal that has aborted before.
+  let first: string | null = null;
+  const reasonOf = (): string | null => first ?? (signal.aborted ? describe(signal.reason) : null);
+  return {
+    get cancelled() {
+      return signal.aborted;
+    },
+    get reason() {
+      return reasonOf();
+    },
+    signal,
+    cancel(reason) {
+      if (signal.aborted) return;
+      first = reason;
+      own.abort(new CancellationError({ reason }));
+    },
+    check() {
+      const reason = reasonOf();
+      if (reason !== null) throw new CancellationError({ reason });
+    },
+    wait: () =>
+      new Promise((resolve) => {
+        const tell = (): void => resolve(reasonOf() ?? "cancelled");
+        if (signal.aborted) tell();
+        else signal.addEventListener("abort", tell, { once: true });
+      }),
+    child: () => cancellationToken(signal),
+  };
+}
+
+function describe(reason: unknown): string {
+  return reason instanceof CancellationError ? reason.reason : String(reason);
+}

@@ -1,0 +1,2 @@
+export { cancellationToken } from "./cancellation-token.ts";
+export { RetryPolicy } from "./retry-policy.ts";

@@ -1,0 +1,22 @@
+/** How often somebody who crashed is started again. Counts for each id apart; no delay of its own. */
+export class RetryPolicy {
+  readonly maxRetries: number;
+  readonly #counts = new Map<string, number>();
+
+  constructor(options: { /** Default 3. */ readonly maxRetries?: number } = {}) {
+    this.maxRetries = options.maxRetries ?? 3;
+  }
+
+  /** Checks and counts: true while retries are left. */
+  shouldRetry(id: string): boolean {
+    const count = this.#counts.get(id) ?? 0;
+    if (count >= this.maxRetries) return false;
+    this.#counts.set(id, count + 1);
+    return true;
+  }
+
+  /** Forgets the count, after a success. */
+  reset(id: string): void {
+    this.#counts.delete(id);
+  }
+}

@@ -1,0 +1,6 @@
+/** The only source of time. Milliseconds since 1970. */
+export interface Clock {
+  now(): number;
+  /** Resolves once `now() >= at`; rejects with the signal's reason when aborted. */
+  waitUntil(at: number, signal?: AbortSignal): Promise<void>;
+}

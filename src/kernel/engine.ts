@@ -1,0 +1,120 @@
+import type { ErrorData } from "./errors.ts";
+import type { RunId } from "./ids.ts";
+import type { Json } from "./json.ts";
+
+/** The address of an object: single-writer state with methods. */
+export interface ObjectAddress {
+  readonly type: string;
+  readonly key: string;
+}
+
+/** What a method of an object can do. Everything happens, or nothing, exactly once for each call. */
+export interface ObjectContext {
+  readonly key: string;
+  /** Null where there is none. Loads that key alone. */
+  get(name: string): Promise<Json>;
+  set(name: string, value: Json): void;
+  clear(name: string): void;
+  /** Calls another object later; waits for nothing. */
+  send(to: ObjectAddress, method: string, argument: Json, options?: { readonly delayMs?: number }): void;
+  /** Calls an object further down (tree, then tenant) and waits for it. Never its own key. */
+  call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+  /** Starts an execution of a run. Returns the engine's name for it. */
+  launch(run: RunLaunch): Promise<string>;
+  /** Resolves the named wake-up of an execution. One that nobody waits for yet is kept. */
+  wake(execution: string, name: string): void;
+  /** Fires the cancellation of an execution. */
+  cancel(execution: string): void;
+}
+
+/** One method. Takes under 50 ms, runs no user code, no model, no tool; a thrown error is the caller's. */
+export type ObjectMethod = (object: ObjectContext, argument: Json) => Promise<Json>;
+
+/** A kind of object. */
+export interface ObjectDefinition {
+  readonly type: string;
+  /** One call at a time for each key. */
+  readonly methods: Readonly<Record<string, ObjectMethod>>;
+  /** Only read: may run beside each other and beside a method. */
+  readonly queries: Readonly<Record<string, ObjectMethod>>;
+}
+
+/** What an execution of a run is started with. No content: that waits in the tree. */
+export interface RunLaunch {
+  readonly tree: ObjectAddress;
+  readonly runId: RunId;
+  /** 0 for the first execution, then one more for each continuation. */
+  readonly continuation: number;
+}
+
+/** What an operation came to. */
+export type Outcome =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: ErrorData };
+
+/** Something a run has asked of its engine and that will end once. */
+export interface Operation {
+  /** Null until `pick` has returned this operation. */
+  readonly outcome: Outcome | null;
+  /** Aborts the signal of a step that runs in this process; elsewhere and otherwise nothing. */
+  abort(reason: Error): void;
+}
+
+/** What a step's closure can reach. */
+export interface StepIo {
+  readonly signal: AbortSignal;
+  /** Fresh for every execution of the closure. */
+  readonly attempt: string;
+  /** A call that is not journaled: the gate. */
+  call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+}
+
+/**
+ * What an engine gives to the driver of one execution, and never to users. The same code over the same journal
+ * issues the same operations in the same order and is told the same outcomes in the same order.
+ */
+export interface Primitives {
+  readonly launch: RunLaunch;
+  /** Orders executions of one run: a later one has a higher epoch. Not journaled. */
+  readonly epoch: string;
+  /** Can the engine stop an execution for people to look at? Else a diverging run fails. */
+  readonly canPause: boolean;
+  /** Wall clock, for use inside steps only. Not journaled. */
+  now(): number;
+  /** A call that is not journaled, for an execution that is about to be given up. */
+  direct(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+  /** Runs the closure at least once and keeps its result exactly once. */
+  step(name: string, run: (io: StepIo) => Promise<Json>): Operation;
+  /** Calls an object, once. */
+  call(to: ObjectAddress, method: string, argument: Json): Operation;
+  /** Ends when the wake-up of that name is resolved, which may be before it is asked for. */
+  wake(name: string): Operation;
+  sleepUntil(at: number): Operation;
+  /** Ends when this execution is cancelled. */
+  cancelled(): Operation;
+  /** Which of these finished first: durable. */
+  pick(open: readonly Operation[]): Promise<Operation>;
+  /** Lets every microtask that can run, run. */
+  drain(): Promise<void>;
+}
+
+/** What an engine executes. */
+export interface EngineProgram {
+  readonly objects: readonly ObjectDefinition[];
+  /** One execution of a run. Throwing asks the engine to execute it again from its journal. */
+  readonly run: (primitives: Primitives) => Promise<void>;
+}
+
+/** Where runs really execute. */
+export interface Engine {
+  readonly name: string;
+  /** Gives it the program, before anything else. */
+  define(program: EngineProgram): void;
+  /** Makes this process a worker. Engines that only live in their process need no call. */
+  serve(options: { readonly port: number }): Promise<void>;
+  /** Calls an object from outside. @throws the method's own error, decoded. */
+  call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+  /** Resolves when the object may have changed since the call; rejects with the signal's reason. */
+  changed(object: ObjectAddress, signal: AbortSignal): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

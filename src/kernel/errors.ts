@@ -1,0 +1,294 @@
+const marker = Symbol.for("reeve.error");
+
+/** An error as plain data. `code` names the class; the other fields are its own. */
+export interface ErrorData {
+  readonly code: string;
+  readonly message?: string;
+  readonly [field: string]: unknown;
+}
+
+/** Base of every error Reeve throws. Carries data, not prose; survives JSON; says whether a retry may help. */
+export abstract class ReeveError extends Error {
+  abstract readonly code: string;
+  /** May the same call succeed if it is simply made again? */
+  readonly retryable: boolean = false;
+  readonly [marker] = true;
+
+  /** Recognises our errors across copies of this package. */
+  static is(error: unknown): error is ReeveError {
+    return error instanceof Error && marker in error;
+  }
+
+  toJSON(): ErrorData {
+    const { name: _name, stack: _stack, cause: _cause, ...fields } = Object.assign({}, this);
+    return { ...fields, code: this.code, message: this.message };
+  }
+}
+
+/** Which limit a budget stop names. `agents` is the tree's headcount. */
+export type BudgetDimension = "tokens" | "cost" | "turns" | "agents";
+
+/** Why a slot was refused although the caller was ready to wait or to preempt. */
+export type DenialReason =
+  | "full"
+  | "nobody-below"
+  | "preemption-off"
+  | "would-deadlock"
+  | "unpriced"
+  | "ended";
+
+/** A limit does not allow this. Never retried. `limit` and `used` are tokens, micro-dollars, calls or agents. */
+export class BudgetExhaustedError extends ReeveError {
+  readonly code = "budget-exhausted";
+  readonly dimension: BudgetDimension;
+  readonly limit: number;
+  readonly used: number;
+  readonly reason: DenialReason | null;
+
+  constructor(fields: {
+    readonly dimension: BudgetDimension;
+    readonly limit: number;
+    readonly used: number;
+    readonly reason?: DenialReason | null;
+  }) {
+    const why = fields.reason ? ` (${fields.reason})` : "";
+    super(`${fields.dimension} budget exhausted: ${fields.used} of ${fields.limit} used${why}`);
+    this.dimension = fields.dimension;
+    this.limit = fields.limit;
+    this.used = fields.used;
+    this.reason = fields.reason ?? null;
+  }
+}
+
+/** The run was told to stop, or its deadline passed (`reason` is then `deadline`). Never retried. */
+export class CancellationError extends ReeveError {
+  readonly code = "cancelled";
+  readonly reason: string;
+
+  constructor({ reason }: { readonly reason: string }) {
+    super(`cancelled: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** A call is aborted because its run lost its slot and did not yield in time. The call may be made again. */
+export class PreemptedError extends ReeveError {
+  readonly code = "preempted";
+  override readonly retryable = true;
+
+  constructor() {
+    super("the call was aborted: its run must yield its slot");
+  }
+}
+
+/** A middleware stopped the call it wraps. Never retried, never cached. */
+export class MiddlewareTermination extends ReeveError {
+  readonly code = "middleware-termination";
+  readonly reason: string;
+
+  constructor({ reason }: { readonly reason: string }) {
+    super(`stopped by middleware: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** Replayed code asked for something else than what is in the journal at that place. */
+export class ReplayDivergenceError extends ReeveError {
+  readonly code = "replay-divergence";
+  readonly step: string;
+
+  constructor({ step }: { readonly step: string }) {
+    super(`replay diverged at ${step}: the code asks for something else than the journal holds`);
+    this.step = step;
+  }
+}
+
+/** Agent code awaits something that is not a `ctx` call: it could not be replayed. */
+export class UnjournaledAwaitError extends ReeveError {
+  readonly code = "unjournaled-await";
+  readonly run: string;
+  readonly lastStep: string | null;
+
+  constructor({ run, lastStep }: { readonly run: string; readonly lastStep: string | null }) {
+    super(`run ${run} awaits something outside ctx, after ${lastStep ?? "its start"}: wrap it in ctx.step()`);
+    this.run = run;
+    this.lastStep = lastStep;
+  }
+}
+
+/** A `ctx` method was called inside a step. */
+export class NestedStepError extends ReeveError {
+  readonly code = "nested-step";
+  readonly step: string;
+
+  constructor({ step }: { readonly step: string }) {
+    super(`ctx was used inside ${step}: a step may touch the world but not the run`);
+    this.step = step;
+  }
+}
+
+/** The id names a tree that was started with another agent or input. */
+export class IdConflictError extends ReeveError {
+  readonly code = "id-conflict";
+  readonly id: string;
+
+  constructor({ id }: { readonly id: string }) {
+    super(`${id} was started with another agent or input`);
+    this.id = id;
+  }
+}
+
+/** The session is in a turn or a compaction. */
+export class SessionBusyError extends ReeveError {
+  readonly code = "session-busy";
+  readonly session: string;
+
+  constructor({ session }: { readonly session: string }) {
+    super(`session ${session} is busy`);
+    this.session = session;
+  }
+}
+
+/** The run has ended: it can no longer be changed. */
+export class RunEndedError extends ReeveError {
+  readonly code = "run-ended";
+  readonly run: string;
+
+  constructor({ run }: { readonly run: string }) {
+    super(`run ${run} has ended`);
+    this.run = run;
+  }
+}
+
+/** No such tree, run, attempt, tool or agent here. */
+export class NotFoundError extends ReeveError {
+  readonly code = "not-found";
+  readonly what: string;
+  readonly id: string;
+
+  constructor({ what, id }: { readonly what: string; readonly id: string }) {
+    super(`no ${what} ${id}`);
+    this.what = what;
+    this.id = id;
+  }
+}
+
+/** This ask would close a circle of runs that wait on each other. */
+export class WaitCycleError extends ReeveError {
+  readonly code = "wait-cycle";
+  readonly cycle: readonly string[];
+
+  constructor({ cycle }: { readonly cycle: readonly string[] }) {
+    super(`these runs would wait on each other for ever: ${cycle.join(" -> ")}`);
+    this.cycle = cycle;
+  }
+}
+
+/** What `askOrThrow` throws for every outcome that is not a reply. */
+export class AskFailedError extends ReeveError {
+  readonly code = "ask-failed";
+  readonly outcome: "timedOut" | "failed" | "cancelled" | "endedWithoutReply" | "paused";
+  readonly run: string;
+
+  constructor({ outcome, run }: { readonly outcome: AskFailedError["outcome"]; readonly run: string }) {
+    super(`no reply from ${run}: ${outcome}`);
+    this.outcome = outcome;
+    this.run = run;
+  }
+}
+
+/** The run needs another version of its agent than this worker has. It waits, untouched. */
+export class IncompatibleVersionError extends ReeveError {
+  readonly code = "incompatible-version";
+  readonly agent: string;
+  readonly wanted: string;
+  readonly present: string;
+
+  constructor({
+    agent,
+    wanted,
+    present,
+  }: {
+    readonly agent: string;
+    readonly wanted: string;
+    readonly present: string;
+  }) {
+    super(`agent ${agent} is at version ${present} here; the run began with ${wanted}`);
+    this.agent = agent;
+    this.wanted = wanted;
+    this.present = present;
+  }
+}
+
+/** A tool may not be called like this. */
+export class ToolRefusedError extends ReeveError {
+  readonly code = "tool-refused";
+  readonly tool: string;
+  readonly reason: string;
+
+  constructor({ tool, reason }: { readonly tool: string; readonly reason: string }) {
+    super(`tool ${tool} refused: ${reason}`);
+    this.tool = tool;
+    this.reason = reason;
+  }
+}
+
+/** A failure that may pass: thrown inside a step, it is retried and not recorded. */
+export class RetryableError extends ReeveError {
+  readonly code = "retryable";
+  override readonly retryable = true;
+  /** How long to wait before the next try, where the other side said so. */
+  readonly retryAfterMs: number | null;
+
+  constructor(fields: { readonly message: string; readonly retryAfterMs?: number | null }) {
+    super(fields.message);
+    this.retryAfterMs = fields.retryAfterMs ?? null;
+  }
+}
+
+/** Somebody else's error, kept as data. */
+export class ForeignError extends ReeveError {
+  readonly code = "foreign";
+  /** The original's `name`. */
+  readonly kind: string;
+
+  constructor(fields: { readonly message: string; readonly kind?: string }) {
+    super(fields.message);
+    this.kind = fields.kind ?? "Error";
+  }
+}
+
+// The constructors check nothing: what comes back from storage is our own `toJSON`.
+const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
+  "budget-exhausted": BudgetExhaustedError,
+  cancelled: CancellationError,
+  preempted: PreemptedError,
+  "middleware-termination": MiddlewareTermination,
+  "replay-divergence": ReplayDivergenceError,
+  "unjournaled-await": UnjournaledAwaitError,
+  "nested-step": NestedStepError,
+  "id-conflict": IdConflictError,
+  "session-busy": SessionBusyError,
+  "run-ended": RunEndedError,
+  "not-found": NotFoundError,
+  "wait-cycle": WaitCycleError,
+  "ask-failed": AskFailedError,
+  "incompatible-version": IncompatibleVersionError,
+  "tool-refused": ToolRefusedError,
+  retryable: RetryableError,
+  foreign: ForeignError,
+};
+
+/** Any thrown value as plain data. */
+export function encodeError(error: unknown): ErrorData {
+  if (ReeveError.is(error)) return error.toJSON();
+  if (error instanceof Error) return { code: "foreign", kind: error.name, message: error.message };
+  return { code: "foreign", kind: typeof error, message: String(error) };
+}
+
+/** The error an {@link ErrorData} came from. An unknown code gives a {@link ForeignError}. */
+export function decodeError(data: ErrorData): ReeveError {
+  const known = classes[data.code];
+  if (known) return new known(data as never);
+  return new ForeignError({ kind: data.code, message: data.message ?? data.code });
+}

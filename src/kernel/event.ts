@@ -1,0 +1,131 @@
+import type { BudgetDimension, DenialReason, ErrorData } from "./errors.ts";
+import type {
+  AgentId,
+  ApprovalId,
+  AttemptId,
+  EntryId,
+  EventId,
+  MessageId,
+  RunId,
+  TopicId,
+  TreeId,
+} from "./ids.ts";
+import type { Json } from "./json.ts";
+import type { ChatMessage } from "./message.ts";
+import type { Micros, Usage } from "./money.ts";
+import type { EndStatus, StopReason } from "./run-status.ts";
+import type { Priority } from "./supervision.ts";
+
+/** What each event carries besides {@link EventBase}. The list is closed: hooks, stream, log and dashboard share it. */
+export interface EventPayloads {
+  readonly "run.start": { readonly priority: Priority; readonly parentRunId: RunId | null };
+  readonly "run.end": {
+    readonly status: EndStatus;
+    readonly stopReason: StopReason;
+    readonly durationMs: number;
+    readonly usage: Usage;
+    readonly spend: Micros;
+    readonly error?: ErrorData;
+  };
+  readonly "cycle.start": { readonly step: number };
+  readonly "cycle.end": { readonly step: number };
+  readonly "model.start": { readonly model: string };
+  readonly "model.delta": { readonly text: string };
+  readonly "model.end": {
+    readonly model: string;
+    readonly usage: Usage;
+    readonly durationMs: number;
+    readonly error?: ErrorData;
+  };
+  readonly "tool.start": { readonly tool: string; readonly callId: string };
+  readonly "tool.update": { readonly tool: string; readonly callId: string; readonly progress: Json };
+  readonly "tool.end": {
+    readonly tool: string;
+    readonly callId: string;
+    readonly status: "ok" | "error" | "unknown";
+    readonly durationMs: number;
+  };
+  readonly "guardrail.trip": { readonly guardrail: string; readonly reason: string };
+  readonly "handoff.made": { readonly to: AgentId; readonly toRun: RunId };
+  readonly "flow.start": { readonly flow: string };
+  readonly "flow.end": { readonly flow: string };
+  readonly "turn.start": { readonly turn: number };
+  readonly "turn.end": { readonly turn: number };
+  readonly "turn.saved": { readonly leaf: EntryId };
+  readonly "session.settled": { readonly leaf: EntryId | null };
+  readonly "message.start": { readonly role: ChatMessage["role"] };
+  readonly "message.end": { readonly role: ChatMessage["role"]; readonly entryId: EntryId };
+  readonly "retry.start": { readonly retry: number; readonly delayMs: number; readonly error: ErrorData };
+  readonly "retry.end": { readonly retry: number; readonly success: boolean };
+  readonly "compaction.start": { readonly contextTokens: number };
+  readonly "compaction.end": { readonly contextTokens: number; readonly entryId: EntryId | null };
+  readonly "spawn.admitted": {
+    readonly child: RunId;
+    readonly childAgent: AgentId;
+    readonly priority: Priority;
+  };
+  readonly "spawn.queued": {
+    readonly child: RunId;
+    readonly childAgent: AgentId;
+    readonly victim: RunId | null;
+  };
+  readonly "spawn.denied": { readonly childAgent: AgentId; readonly reason: DenialReason };
+  readonly "run.paused": { readonly cause: "preempted" | "held" };
+  readonly "run.resumed": { readonly cause: "slot" | "spared" | "released" };
+  readonly "run.reprioritized": { readonly from: Priority; readonly to: Priority };
+  readonly "run.cancelling": { readonly reason: string };
+  readonly "budget.warning": {
+    readonly dimension: BudgetDimension;
+    readonly limit: number;
+    readonly used: number;
+  };
+  readonly "budget.reserved": { readonly tokens: number; readonly cost: Micros };
+  readonly "budget.settled": { readonly tokens: number; readonly cost: Micros; readonly inDoubt: boolean };
+  readonly "budget.denied": {
+    readonly dimension: BudgetDimension;
+    readonly limit: number;
+    readonly used: number;
+  };
+  readonly "budget.topped-up": { readonly tokens: number; readonly cost: Micros; readonly turns: number };
+  readonly "approval.requested": {
+    readonly approvalId: ApprovalId;
+    readonly tool: string;
+    readonly why: string;
+  };
+  readonly "approval.decided": {
+    readonly approvalId: ApprovalId;
+    readonly decision: "approved" | "denied" | "edited" | "expired";
+    readonly by: string;
+  };
+  readonly "message.sent": { readonly messageId: MessageId; readonly to: RunId };
+  readonly "message.dead-lettered": {
+    readonly messageId: MessageId;
+    readonly reason: string;
+    readonly attempts: number;
+  };
+  readonly "progress.emitted": { readonly topic: TopicId; readonly data: Json };
+  readonly "extension.error": { readonly extension: string; readonly error: ErrorData };
+}
+
+/** The name of an event: `noun.verb`, in pairs where something lasts. */
+export type EventType = keyof EventPayloads;
+
+/** What every event carries. */
+export interface EventBase {
+  /** Stable: the same event has the same id after any crash. */
+  readonly eventId: EventId;
+  readonly treeId: TreeId;
+  readonly runId: RunId;
+  readonly agent: AgentId;
+  readonly at: number;
+  /** The try of the step that this event speaks of; null where there is none. */
+  readonly attempt: AttemptId | null;
+}
+
+/** One event of the given type, or of any. */
+export type ReeveEvent<Type extends EventType = EventType> = {
+  readonly [Name in Type]: EventBase & EventPayloads[Name] & { readonly type: Name };
+}[Type];
+
+/** An event in its tree's order: 1, 2, 3 and so on, without a gap. */
+export type NumberedEvent = ReeveEvent & { readonly seq: number };

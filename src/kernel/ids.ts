@@ -1,0 +1,112 @@
+declare const brand: unique symbol;
+type Brand<Name extends string> = string & { readonly [brand]: Name };
+
+/** One `start()`: a root run and every run it hires. Chosen by the caller or minted by the runtime. */
+export type TreeId = Brand<"TreeId">;
+/** One agent's execution inside a tree. Carries its tree, so that a run can be found from its id alone. */
+export type RunId = Brand<"RunId">;
+/** An agent's address: its type and, where several share a type, a key. */
+export type AgentId = Brand<"AgentId">;
+/** One conversation: long-lived, many trees. */
+export type SessionId = Brand<"SessionId">;
+/** A hard partition of everything Reeve keeps. */
+export type TenantId = Brand<"TenantId">;
+/** A person inside a tenant. */
+export type UserId = Brand<"UserId">;
+/** One journaled effect of a run, named by its place in the run. */
+export type StepId = Brand<"StepId">;
+/** One try of one step. Fresh for every execution, so a lost try can be told from its successor. */
+export type AttemptId = Brand<"AttemptId">;
+/** One message between runs, or from outside. Delivered at most once per mailbox. */
+export type MessageId = Brand<"MessageId">;
+/** One event of a tree's stream. Stable across crashes and replays. */
+export type EventId = Brand<"EventId">;
+/** One entry of a session. */
+export type EntryId = Brand<"EntryId">;
+/** A named channel inside a tree. */
+export type TopicId = Brand<"TopicId">;
+/** One question to a person. */
+export type ApprovalId = Brand<"ApprovalId">;
+
+const runMark = "~";
+const printable = /^[\x21-\x7e]{1,128}$/;
+
+function id<Id extends string>(text: string, ...forbidden: readonly string[]): Id {
+  if (!printable.test(text) || forbidden.some((mark) => text.includes(mark))) {
+    const rest = forbidden.length === 0 ? "" : ` without ${forbidden.join(" ")}`;
+    throw new TypeError(`not an id: ${JSON.stringify(text)} (1 to 128 printable characters${rest})`);
+  }
+  return text as Id;
+}
+
+/** Constructors of {@link TreeId}. */
+export const TreeId = {
+  /** @throws TypeError unless `text` has 1 to 128 printable characters and neither `~` nor `/`. */
+  of: (text: string): TreeId => id(text, runMark, "/"),
+} as const;
+
+/** Constructors and readers of {@link RunId}. */
+export const RunId = {
+  /** The `number`-th run of a tree; the root is number 0. */
+  of: (tree: TreeId, number: number): RunId => `${tree}${runMark}${number}` as RunId,
+  /** Reads an id that came from outside. @throws TypeError if it is not a run id. */
+  parse: (text: string): RunId => {
+    const [tree = "", number = "", ...more] = text.split(runMark);
+    if (more.length > 0 || !/^\d{1,9}$/.test(number))
+      throw new TypeError(`not a run id: ${JSON.stringify(text)}`);
+    return RunId.of(TreeId.of(tree), Number(number));
+  },
+  /** Whether an id is a run's. */
+  is: (text: string): text is RunId => /^[^~]+~\d{1,9}$/.test(text),
+  /** The root run of a tree. */
+  root: (tree: TreeId): RunId => RunId.of(tree, 0),
+  /** The tree a run belongs to. */
+  tree: (run: RunId): TreeId => run.slice(0, run.indexOf(runMark)) as TreeId,
+} as const;
+
+/** Constructors and readers of {@link AgentId}. */
+export const AgentId = {
+  /** An agent's address; `key` tells apart several agents of one type. @throws TypeError on a bad name. */
+  of: (type: string, key?: string): AgentId =>
+    (key === undefined ? id(type, "/", runMark) : `${id(type, "/", runMark)}/${id(key, runMark)}`) as AgentId,
+  /** Reads an id that came from outside. @throws TypeError if it is not an agent's. */
+  parse: (text: string): AgentId => {
+    const [type = "", ...key] = text.split("/");
+    return AgentId.of(type, key.length === 0 ? undefined : key.join("/"));
+  },
+  /** The type, under which the runtime knows the agent's code. */
+  type: (agent: AgentId): string => agent.split("/", 1)[0] ?? agent,
+} as const;
+
+/** Constructors of {@link SessionId}. */
+export const SessionId = { of: (text: string): SessionId => id(text) } as const;
+/** Constructors of {@link TenantId}. */
+export const TenantId = { of: (text: string): TenantId => id(text, "/") } as const;
+/** Constructors of {@link UserId}. */
+export const UserId = { of: (text: string): UserId => id(text) } as const;
+/** Constructors of {@link AttemptId}. */
+export const AttemptId = { of: (text: string): AttemptId => id(text) } as const;
+/** Constructors of {@link MessageId}. */
+export const MessageId = { of: (text: string): MessageId => id(text) } as const;
+/** Constructors of {@link EntryId}. */
+export const EntryId = { of: (text: string): EntryId => id(text) } as const;
+/** Constructors of {@link ApprovalId}. */
+export const ApprovalId = { of: (text: string): ApprovalId => id(text) } as const;
+
+/** Constructors of {@link StepId}. */
+export const StepId = {
+  /** The `number`-th step of a run, with its kind for people who read journals. Carries no content. */
+  of: (run: RunId, kind: string, number: number): StepId => `${run}:${kind}:${number}` as StepId,
+} as const;
+
+/** Constructors of {@link EventId}. */
+export const EventId = {
+  /** An event named by where it comes from: a run and its place, or an attempt. */
+  of: (source: string, name: string): EventId => `${source}#${name}` as EventId,
+} as const;
+
+/** Constructors of {@link TopicId}. */
+export const TopicId = {
+  /** A topic of one tree. */
+  of: (type: string, tree: TreeId): TopicId => `${id(type, "/")}/${tree}` as TopicId,
+} as const;

@@ -1,0 +1,126 @@
+export type { Agent } from "./agent.ts";
+export type { CancellationToken } from "./cancellation.ts";
+export type { Clock } from "./clock.ts";
+export type { AgentContext, CompactionStrategy, EphemeralSource, HistoryProvider } from "./context.ts";
+export type {
+  Engine,
+  EngineProgram,
+  ObjectAddress,
+  ObjectContext,
+  ObjectDefinition,
+  ObjectMethod,
+  Operation,
+  Outcome,
+  Primitives,
+  RunLaunch,
+  StepIo,
+} from "./engine.ts";
+export type { Envelope, Inbox, Sender } from "./envelope.ts";
+export {
+  AskFailedError,
+  type BudgetDimension,
+  BudgetExhaustedError,
+  CancellationError,
+  type DenialReason,
+  type ErrorData,
+  ForeignError,
+  IdConflictError,
+  IncompatibleVersionError,
+  MiddlewareTermination,
+  NestedStepError,
+  NotFoundError,
+  PreemptedError,
+  ReeveError,
+  ReplayDivergenceError,
+  RetryableError,
+  RunEndedError,
+  SessionBusyError,
+  ToolRefusedError,
+  UnjournaledAwaitError,
+  WaitCycleError,
+  decodeError,
+  encodeError,
+} from "./errors.ts";
+export type { EventBase, EventPayloads, EventType, NumberedEvent, ReeveEvent } from "./event.ts";
+export type { Hireable } from "./hireable.ts";
+export type { Hook, Hooks } from "./hook.ts";
+export {
+  AgentId,
+  ApprovalId,
+  AttemptId,
+  EntryId,
+  EventId,
+  MessageId,
+  RunId,
+  SessionId,
+  StepId,
+  TenantId,
+  TopicId,
+  TreeId,
+  UserId,
+} from "./ids.ts";
+export { isJsonObject, Json, type JsonObject, keysOf } from "./json.ts";
+export {
+  ChatMessage,
+  ContentBlock,
+  type DataBlock,
+  type FileBlock,
+  type ReasoningBlock,
+  type Role,
+  type TextBlock,
+  type ToolCallBlock,
+  type ToolResultBlock,
+  type UnknownBlock,
+} from "./message.ts";
+export type {
+  AgentMiddleware,
+  AgentRunContext,
+  ChatContext,
+  ChatMiddleware,
+  FunctionContext,
+  FunctionMiddleware,
+  Middleware,
+} from "./middleware.ts";
+export type { FinishReason, Model, ModelRequest, ModelResponse, ToolDescription } from "./model.ts";
+export { type Micros, Money, type Price, Usage } from "./money.ts";
+export type {
+  AskOptions,
+  AskOutcome,
+  ChildHandle,
+  Continuation,
+  JoinOutcome,
+  LlmOptions,
+  RunContext,
+  SpawnOptions,
+  StepCall,
+  StepOptions,
+  StepRetry,
+} from "./run-context.ts";
+export { RunMeta, type RunScope, type StandaloneOptions } from "./run-meta.ts";
+export type { CancelReceipt, EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
+export type { EntryBase, SessionEntry, SessionHead, SessionPhase } from "./session.ts";
+export type {
+  AuditEntry,
+  AuditStore,
+  EventStore,
+  Fact,
+  MemoryStore,
+  Page,
+  Partition,
+  RunFilter,
+  RunRecord,
+  RunStore,
+  SessionStore,
+  Store,
+} from "./store.ts";
+export {
+  type ChildOptions,
+  ExecutionBudget,
+  type HistoryRetention,
+  Priority,
+  type RootOptions,
+  SpawnBudget,
+  Supervision,
+} from "./supervision.ts";
+export type { ToolResult } from "./tool-result.ts";
+export type { EffectCall, EffectTool, Risk, RunTool, Tool, ToolBase } from "./tool.ts";

@@ -1,0 +1,43 @@
+import type { Json, JsonObject } from "./json.ts";
+import type { ChatMessage } from "./message.ts";
+import type { Price, Usage } from "./money.ts";
+
+/** What a model is told about a tool. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input. */
+  readonly inputSchema: JsonObject;
+}
+
+/** One model call. */
+export interface ModelRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDescription[];
+  /** Never more than this many tokens may come back: the money for more is not there. */
+  readonly maxOutputTokens: number;
+  /** What only this provider understands. */
+  readonly options?: JsonObject;
+}
+
+/** Why a model stopped talking. */
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+
+/** What a model answered. */
+export interface ModelResponse {
+  readonly message: ChatMessage;
+  /** Null where the provider did not say: the call then stays booked at its ceiling. */
+  readonly usage: Usage | null;
+  readonly finishReason: FinishReason;
+  readonly providerData?: Json;
+}
+
+/** A language model, as a run sees it. Retries nothing by itself. */
+export interface Model {
+  readonly id: string;
+  /** Absent: unknown, and refused under a cost budget unless the caller allows it. */
+  readonly price?: Price | undefined;
+  /** The most it can say in one call. Default 4,096. */
+  readonly maxOutputTokens?: number | undefined;
+  generate(request: ModelRequest, call: { readonly signal: AbortSignal }): Promise<ModelResponse>;
+}

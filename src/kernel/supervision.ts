@@ -1,0 +1,154 @@
+import { TopicId, type AgentId, type RunId, type SessionId, type TreeId } from "./ids.ts";
+
+/** How important a branch of work is. */
+export type Priority = "background" | "low" | "normal" | "high" | "critical";
+
+const weights = { background: 0, low: 1, normal: 2, high: 4, critical: 8 } as const satisfies Record<
+  Priority,
+  number
+>;
+
+/** The five priorities and their order. */
+export const Priority = {
+  background: "background",
+  low: "low",
+  normal: "normal",
+  high: "high",
+  critical: "critical",
+  /** 0, 1, 2, 4, 8: heavier goes first. */
+  weight: (priority: Priority): number => weights[priority],
+  /** Lightest first. */
+  all: Object.freeze(["background", "low", "normal", "high", "critical"]) satisfies readonly Priority[],
+} as const;
+
+/** How long an agent's words are kept: never written, until its tree ends, or for good. */
+export type HistoryRetention = "none" | "run" | "permanent";
+
+/** How many agents one tree may have alive at once. One value for the whole tree. */
+export interface SpawnBudget {
+  /** Live runs, root included. Default 50. */
+  readonly maxAgents: number;
+  /** May high and critical runs park a lower one to take its slot? Default true. */
+  readonly allowPreempt: boolean;
+}
+
+/** Constructors of {@link SpawnBudget}. */
+export const SpawnBudget = {
+  /** @throws RangeError unless `maxAgents` is a whole number of at least 1. */
+  of: ({ maxAgents = 50, allowPreempt = true }: Partial<SpawnBudget> = {}): SpawnBudget => {
+    if (!Number.isSafeInteger(maxAgents) || maxAgents < 1) throw new RangeError(`maxAgents: ${maxAgents}`);
+    return Object.freeze({ maxAgents, allowPreempt });
+  },
+} as const;
+
+/** What one run may spend, everything it hires included. An absent limit is none; 0 allows nothing. */
+export interface ExecutionBudget {
+  /** Input and output tokens of the run and everything below it. */
+  readonly maxTokens?: number | undefined;
+  /** Dollars spent on models by the run and everything below it. */
+  readonly maxCostUsd?: number | undefined;
+  /** The run's own model calls. */
+  readonly maxTurns?: number | undefined;
+  /** Seconds from the moment the run starts. */
+  readonly deadlineS?: number | undefined;
+}
+
+/** Constructors of {@link ExecutionBudget}. */
+export const ExecutionBudget = {
+  unlimited: Object.freeze({}) satisfies ExecutionBudget,
+  /** @throws RangeError on a limit that is negative, not a number or, for tokens and turns, not whole. */
+  of: (limits: ExecutionBudget = {}): ExecutionBudget => {
+    for (const [name, limit] of Object.entries(limits)) {
+      const whole = name === "maxTokens" || name === "maxTurns";
+      const isBad = limit !== undefined && !(limit >= 0 && (!whole || Number.isSafeInteger(limit)));
+      if (isBad) throw new RangeError(`${name}: ${limit}`);
+    }
+    return Object.freeze({ ...limits });
+  },
+} as const;
+
+/** One run's place in its tree: who hired it, for which conversation, under which limits. Plain frozen data. */
+export interface Supervision {
+  readonly treeId: TreeId;
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly rootId: AgentId;
+  readonly agentId: AgentId;
+  /** The agent that hired this one; null at the root. */
+  readonly parentId: AgentId | null;
+  /** The run that hired this one; null at the root. */
+  readonly parentRunId: RunId | null;
+  /** 0 at the root. For display only: nothing limits depth, headcount does. */
+  readonly depth: number;
+  /** Shared by the whole tree. */
+  readonly spawnBudget: SpawnBudget;
+  readonly executionBudget: ExecutionBudget;
+  readonly retention: HistoryRetention;
+  readonly priority: Priority;
+}
+
+/** What a root run is opened with. */
+export interface RootOptions {
+  readonly treeId: TreeId;
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  /** Default: 50 agents, preemption allowed. */
+  readonly spawnBudget?: SpawnBudget | undefined;
+  /** Default: unlimited. */
+  readonly executionBudget?: ExecutionBudget | undefined;
+  /** Default: permanent. */
+  readonly retention?: HistoryRetention | undefined;
+  /** Default: normal. */
+  readonly priority?: Priority | undefined;
+}
+
+/** What a helper is hired with. */
+export interface ChildOptions {
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  /** The hiring agent. */
+  readonly parentId: AgentId;
+  /** Default: the parent's, that is no cap of its own: it draws on the parent. */
+  readonly executionBudget?: ExecutionBudget | undefined;
+  /** Default: run. */
+  readonly retention?: HistoryRetention | undefined;
+  /** Default: normal. Not inherited. */
+  readonly priority?: Priority | undefined;
+}
+
+/** Constructors and readers of {@link Supervision}. */
+export const Supervision = {
+  root: (agentId: AgentId, options: RootOptions): Supervision =>
+    Object.freeze({
+      treeId: options.treeId,
+      runId: options.runId,
+      sessionId: options.sessionId,
+      rootId: agentId,
+      agentId,
+      parentId: null,
+      parentRunId: null,
+      depth: 0,
+      spawnBudget: options.spawnBudget ?? SpawnBudget.of(),
+      executionBudget: options.executionBudget ?? ExecutionBudget.unlimited,
+      retention: options.retention ?? "permanent",
+      priority: options.priority ?? "normal",
+    }),
+  child: (parent: Supervision, options: ChildOptions): Supervision =>
+    Object.freeze({
+      treeId: parent.treeId,
+      runId: options.runId,
+      sessionId: parent.sessionId,
+      rootId: parent.rootId,
+      agentId: options.agentId,
+      parentId: options.parentId,
+      parentRunId: parent.runId,
+      depth: parent.depth + 1,
+      spawnBudget: parent.spawnBudget,
+      executionBudget: options.executionBudget ?? parent.executionBudget,
+      retention: options.retention ?? "run",
+      priority: options.priority ?? "normal",
+    }),
+  isRoot: (supervision: Supervision): boolean => supervision.parentId === null,
+  /** Where every run of the tree reports progress: one topic, so a watcher subscribes once. */
+  progressTopic: (supervision: Supervision): TopicId => TopicId.of("agent.progress", supervision.treeId),
+} as const;

@@ -1,0 +1,44 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Json } from "./json.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** How much harm a call can do. High and critical need a permission. */
+export type Risk = "safe" | "high" | "critical";
+
+/** What every tool says of itself. */
+export interface ToolBase<Input> {
+  readonly name: string;
+  readonly description: string;
+  /** Any Standard Schema. What it returns is what the tool gets. */
+  readonly input: StandardSchemaV1<unknown, Input>;
+  readonly risk: Risk;
+}
+
+/** What an effect is given: it has no run context, because it is one step. */
+export interface EffectCall {
+  readonly signal: AbortSignal;
+  /** The same for every delivery of this call, so that the other side can apply it once. */
+  readonly idempotencyKey: string;
+}
+
+/** A tool that touches the world: one step. */
+export interface EffectTool<Input = unknown> extends ToolBase<Input> {
+  execute(input: Input, call: EffectCall): Promise<Json>;
+  /** Safe to deliver again with the same key? Default false. */
+  readonly idempotent?: boolean;
+  /**
+   * What to do when a call may or may not have happened: tell the model so, run it again, or ask a person.
+   * Default report. Not looked at where `idempotent`.
+   */
+  readonly onUnknown?: "report" | "rerun" | "ask";
+  /** Default 600. */
+  readonly timeoutS?: number;
+}
+
+/** A tool that is agent code: its `ctx` calls are steps; it may hire, wait and ask. */
+export interface RunTool<Input = unknown> extends ToolBase<Input> {
+  run(ctx: RunContext, input: Input): Promise<Json>;
+}
+
+/** Either kind. */
+export type Tool<Input = unknown> = EffectTool<Input> | RunTool<Input>;

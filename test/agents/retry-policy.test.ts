@@ -1,0 +1,15 @@
+import { RetryPolicy } from "reeve";
+import { expect, test } from "vitest";
+
+test("5.7 checks and counts for each id apart, gives up after maxRetries, forgets after a success", () => {
+  const policy = new RetryPolicy({ maxRetries: 2 });
+  expect([policy.shouldRetry("a"), policy.shouldRetry("a"), policy.shouldRetry("a")]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(policy.shouldRetry("b")).toBe(true);
+  policy.reset("a");
+  expect(policy.shouldRetry("a")).toBe(true);
+  expect(new RetryPolicy().maxRetries).toBe(3);
+});

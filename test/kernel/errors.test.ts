@@ -1,0 +1,62 @@
+import * as kernel from "reeve/kernel";
+import { expect, test } from "vitest";
+
+const samples: readonly kernel.ReeveError[] = [
+  new kernel.BudgetExhaustedError({ dimension: "cost", limit: 10, used: 9, reason: "unpriced" }),
+  new kernel.CancellationError({ reason: "user" }),
+  new kernel.PreemptedError(),
+  new kernel.MiddlewareTermination({ reason: "blocked" }),
+  new kernel.ReplayDivergenceError({ step: "model:3" }),
+  new kernel.UnjournaledAwaitError({ run: "t~0", lastStep: "look:1" }),
+  new kernel.NestedStepError({ step: "look:1" }),
+  new kernel.IdConflictError({ id: "books" }),
+  new kernel.SessionBusyError({ session: "talk" }),
+  new kernel.RunEndedError({ run: "t~0" }),
+  new kernel.NotFoundError({ what: "agent", id: "clerk" }),
+  new kernel.WaitCycleError({ cycle: ["t~0", "t~1", "t~0"] }),
+  new kernel.AskFailedError({ outcome: "timedOut", run: "t~1" }),
+  new kernel.IncompatibleVersionError({ agent: "clerk", wanted: "1", present: "2" }),
+  new kernel.ToolRefusedError({ tool: "mail", reason: "no" }),
+  new kernel.RetryableError({ message: "busy", retryAfterMs: 50 }),
+  new kernel.ForeignError({ message: "boom", kind: "TypeError" }),
+];
+
+test.each(samples.map((error) => [error.code, error] as const))(
+  "%s survives JSON with its class and fields",
+  (_, error) => {
+    const back = kernel.decodeError(JSON.parse(JSON.stringify(kernel.encodeError(error))));
+    expect(back).toBeInstanceOf(error.constructor);
+    expect(back.toJSON()).toEqual(error.toJSON());
+    expect(back.retryable).toBe(error.retryable);
+  },
+);
+
+test("every error class of the kernel is among the samples", () => {
+  const classes = Object.values(kernel).filter(
+    (value) => typeof value === "function" && value.prototype instanceof kernel.ReeveError,
+  );
+  expect(new Set(samples.map((error) => error.constructor))).toEqual(new Set(classes));
+});
+
+test("a thrown value of somebody else becomes data, whatever it is", () => {
+  expect(kernel.encodeError(new RangeError("too big"))).toEqual({
+    code: "foreign",
+    kind: "RangeError",
+    message: "too big",
+  });
+  expect(kernel.encodeError("plain")).toEqual({ code: "foreign", kind: "string", message: "plain" });
+  expect(kernel.decodeError({ code: "from-the-future", message: "new" })).toMatchObject({
+    kind: "from-the-future",
+  });
+});
+
+test("our errors are recognised across copies of the package", () => {
+  const copy = Object.assign(new Error("copy"), { [Symbol.for("reeve.error")]: true });
+  expect(kernel.ReeveError.is(copy)).toBe(true);
+  expect(kernel.ReeveError.is(new Error("other"))).toBe(false);
+});
+
+test("only what may pass says that it may be retried", () => {
+  const retryable = samples.filter((error) => error.retryable).map((error) => error.code);
+  expect(retryable).toEqual(["preempted", "retryable"]);
+});

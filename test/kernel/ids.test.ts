@@ -1,0 +1,32 @@
+import { AgentId, RunId, TopicId, TreeId } from "reeve/kernel";
+import { expect, test } from "vitest";
+
+const tree = TreeId.of("books-2026-11");
+
+test("a run id carries its tree and its number, the root is number 0", () => {
+  const run = RunId.of(tree, 7);
+  expect(run).toBe("books-2026-11~7");
+  expect(RunId.tree(run)).toBe(tree);
+  expect(RunId.root(tree)).toBe("books-2026-11~0");
+  expect(RunId.parse("books-2026-11~7")).toBe(run);
+  expect([RunId.is(run), RunId.is(tree), RunId.is("clerk/1")]).toEqual([true, false, false]);
+});
+
+test.each(["", "a b", "x".repeat(129), "a~1", "a/b", "ü"])("%j is not a tree id", (text) => {
+  expect(() => TreeId.of(text)).toThrow(TypeError);
+});
+
+test.each(["books", "books~", "books~x", "a~1~2", "~1"])("%j is not a run id", (text) => {
+  expect(() => RunId.parse(text)).toThrow(TypeError);
+});
+
+test("an agent id is a type and, where several share it, a key", () => {
+  expect(AgentId.of("clerk")).toBe("clerk");
+  expect(AgentId.type(AgentId.of("clerk", "north"))).toBe("clerk");
+  expect(AgentId.parse("clerk/north")).toBe(AgentId.of("clerk", "north"));
+  expect(() => AgentId.of("a~b")).toThrow(TypeError);
+});
+
+test("a topic belongs to one tree", () => {
+  expect(TopicId.of("agent.progress", tree)).toBe("agent.progress/books-2026-11");
+});
