@@ -246,6 +246,58 @@ export class RetryableError extends ReeveError {
   }
 }
 
+/** What went wrong with a model call. The first six may pass; the others will not. */
+export type ModelErrorKind =
+  | "rate-limit"
+  | "overloaded"
+  | "server-error"
+  | "timeout"
+  | "context-overflow"
+  | "unknown"
+  | "auth"
+  | "auth-permanent"
+  | "billing"
+  | "model-not-found"
+  | "content-blocked"
+  | "format";
+
+const passing: ReadonlySet<ModelErrorKind> = new Set([
+  "rate-limit",
+  "overloaded",
+  "server-error",
+  "timeout",
+  "context-overflow",
+  "unknown",
+]);
+
+/** A model call failed. */
+export class ModelError extends ReeveError {
+  readonly code = "model";
+  readonly kind: ModelErrorKind;
+  override readonly retryable: boolean;
+  /** Of the provider's answer; null if there was none. */
+  readonly statusCode: number | null;
+  /** How long the provider wants to be left alone. */
+  readonly retryAfterMs: number | null;
+  /** Did it cost nothing for sure? Else the attempt stays booked at its ceiling. */
+  readonly unbilled: boolean;
+
+  constructor(fields: {
+    readonly kind: ModelErrorKind;
+    readonly message: string;
+    readonly statusCode?: number | null;
+    readonly retryAfterMs?: number | null;
+    readonly unbilled?: boolean;
+  }) {
+    super(fields.message);
+    this.kind = fields.kind;
+    this.retryable = passing.has(fields.kind);
+    this.statusCode = fields.statusCode ?? null;
+    this.retryAfterMs = fields.retryAfterMs ?? null;
+    this.unbilled = fields.unbilled ?? false;
+  }
+}
+
 /** Somebody else's error, kept as data. */
 export class ForeignError extends ReeveError {
   readonly code = "foreign";
@@ -276,6 +328,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "incompatible-version": IncompatibleVersionError,
   "tool-refused": ToolRefusedError,
   retryable: RetryableError,
+  model: ModelError,
   foreign: ForeignError,
 };
 

@@ -27,6 +27,8 @@ export {
   IdConflictError,
   IncompatibleVersionError,
   MiddlewareTermination,
+  ModelError,
+  type ModelErrorKind,
   NestedStepError,
   NotFoundError,
   PreemptedError,
@@ -81,7 +83,15 @@ export type {
   FunctionMiddleware,
   Middleware,
 } from "./middleware.ts";
-export type { FinishReason, Model, ModelRequest, ModelResponse, ToolDescription } from "./model.ts";
+export type {
+  FinishReason,
+  Model,
+  ModelCall,
+  ModelDelta,
+  ModelRequest,
+  ModelResponse,
+  ToolDescription,
+} from "./model.ts";
 export { type Micros, Money, type Price, Usage } from "./money.ts";
 export type {
   AskOptions,

@@ -32,12 +32,29 @@ export interface ModelResponse {
   readonly providerData?: Json;
 }
 
-/** A language model, as a run sees it. Retries nothing by itself. */
+/** A piece of an answer, as it comes. Shown to people, never acted on. */
+export interface ModelDelta {
+  readonly kind: "text" | "reasoning" | "tool-input";
+  readonly text: string;
+}
+
+/** What goes along with a call. */
+export interface ModelCall {
+  readonly signal: AbortSignal;
+  /** Told every piece as it comes. Absent: nobody watches. Must not throw. */
+  readonly onDelta?: ((delta: ModelDelta) => void) | undefined;
+}
+
+/** A language model, as a run sees it. Retries nothing by itself; fails with a `ModelError`. */
 export interface Model {
   readonly id: string;
+  /** Who serves it, for example `anthropic`. */
+  readonly provider?: string | undefined;
   /** Absent: unknown, and refused under a cost budget unless the caller allows it. */
   readonly price?: Price | undefined;
   /** The most it can say in one call. Default 4,096. */
   readonly maxOutputTokens?: number | undefined;
-  generate(request: ModelRequest, call: { readonly signal: AbortSignal }): Promise<ModelResponse>;
+  /** How many tokens fit into one call, input and output together. */
+  readonly contextWindow?: number | undefined;
+  generate(request: ModelRequest, call: ModelCall): Promise<ModelResponse>;
 }

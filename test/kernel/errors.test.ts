@@ -18,6 +18,13 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.IncompatibleVersionError({ agent: "clerk", wanted: "1", present: "2" }),
   new kernel.ToolRefusedError({ tool: "mail", reason: "no" }),
   new kernel.RetryableError({ message: "busy", retryAfterMs: 50 }),
+  new kernel.ModelError({
+    kind: "rate-limit",
+    message: "slow down",
+    statusCode: 429,
+    retryAfterMs: 5,
+    unbilled: true,
+  }),
   new kernel.ForeignError({ message: "boom", kind: "TypeError" }),
 ];
 
@@ -58,5 +65,5 @@ test("our errors are recognised across copies of the package", () => {
 
 test("only what may pass says that it may be retried", () => {
   const retryable = samples.filter((error) => error.retryable).map((error) => error.code);
-  expect(retryable).toEqual(["preempted", "retryable"]);
+  expect(retryable).toEqual(["preempted", "retryable", "model"]);
 });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { Money, Usage } from "reeve/kernel";
 import { expect, test } from "vitest";
 
