@@ -1,0 +1,1 @@
+export { local, type LocalOptions } from "./local.ts";

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import type { Clock, Engine, EngineProgram, RunLaunch } from "#kernel";
+import { systemClock } from "#runtime";
+import { LocalObjects } from "./local-objects.ts";
+import { LocalRun, type RunHost } from "./local-run.ts";
+
+/** How the local engine behaves. */
+export interface LocalOptions {
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Throw every execution away after each operation and replay it, to find code that cannot be. Default false. */
+  readonly fuzz?: boolean;
+}
+
+/** Runs in this process. Nothing survives it: for tests, scripts and the first five minutes. */
+export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}): Engine {
+  const runs = new Map<string, LocalRun>();
+  const closed = new AbortController();
+  let program: EngineProgram | null = null;
+  let executions = 0;
+
+  const objects = new LocalObjects({
+    launch: (run) => launch(run),
+    wake: (execution, name) => runs.get(execution)?.wake(name),
+    cancel: (execution) => runs.get(execution)?.cancel(),
+    later: (delayMs, callback) => void later(delayMs, callback),
+  });
+  const host: RunHost = {
+    clock,
+    call: (to, method, argument) => objects.call(to, method, argument),
+    uuid: () => randomUUID(),
+  };
+
+  async function later(delayMs: number, callback: () => void): Promise<void> {
+    const isDue = await clock.waitUntil(clock.now() + delayMs, closed.signal).then(
+      () => true,
+      () => false,
+    );
+    if (isDue) callback();
+  }
+
+  function launch(run: RunLaunch): string {
+    const id = `${run.runId}/${++executions}`;
+    const execute = async (primitives: Parameters<EngineProgram["run"]>[0]): Promise<void> => {
+      await program?.run(primitives);
+      runs.delete(id);
+    };
+    const started = new LocalRun(run, host, { fuzz, program: execute });
+    runs.set(id, started);
+    // After the call that launches it has been written.
+    setImmediate(() => started.start());
+    return id;
+  }
+
+  return {
+    name: "local",
+    define: (given) => {
+      program = given;
+      objects.define(given.objects);
+    },
+    serve: async () => undefined,
+    call: (to, method, argument) => objects.call(to, method, argument),
+    changed: (object, signal) => objects.changed(object, signal),
+    [Symbol.asyncDispose]: async () => {
+      closed.abort(new Error("the engine was closed"));
+      for (const run of runs.values()) run.close();
+      runs.clear();
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { AttemptId } from "#kernel";
+import { Account, type Attempt } from "./account.ts";
+import { Amounts } from "./amounts.ts";
+import { book } from "./book.ts";
+import type { Ask, Begin, Decided, Gate } from "./command.ts";
+import { Draft } from "./draft.ts";
+import { hold } from "./hold.ts";
+import { path } from "./lineage.ts";
+import { lose } from "./lose.ts";
+import { reservation } from "./reserve.ts";
+import type { LedgerState } from "./state.ts";
+import { entries } from "./table.ts";
+
+const mostLost = 3;
+
+/** The gate. Nothing begins that is not granted here. Asking again for an open attempt gives the same grant. */
+export function begin(state: LedgerState, command: Begin): Decided<Gate> {
+  const draft = new Draft(state);
+  const gate = refuse(draft, command) ?? enter(draft, command);
+  // Asked again once the tenant has lent: until then nothing has happened.
+  return gate.kind === "needs-block" ? { state, decision: gate, effects: [] } : draft.decided(gate);
+}
+
+/** Whatever the budget says: may this execution of this run begin anything? */
+function refuse(draft: Draft, { run, epoch, at }: Begin): Gate | null {
+  const slot = draft.slots.get(run);
+  if (!slot) return refused("ended");
+  if (slot.cancelled !== null) return refused("cancelled", slot.cancelled);
+  if (slot.deadline !== null && at > slot.deadline) return refused("deadline");
+  if (epoch < slot.epoch) return refused("superseded");
+  draft.slots.patch(run, { epoch });
+  const isAtWork = slot.phase === "running" || slot.phase === "waiting";
+  return isAtWork && !slot.held ? null : refused("paused");
+}
+
+function enter(draft: Draft, command: Begin): Gate {
+  const { run, step, attempt, ask, at } = command;
+  draft.slots.patch(run, { phase: "running", waitsOn: null });
+  const { attempts } = draft.accounts.need(run);
+  if (attempts[attempt]) return granted(draft, command, attempts[attempt]);
+  const earlier = entries(attempts).find(([, other]) => other.step === step);
+  if (earlier) {
+    const [id, { kind }] = earlier;
+    if (kind === "tool" && !command.rerun) return { kind: "earlier-attempt-open", attempt: id };
+    if (loseAgain(draft, command, id) >= mostLost) {
+      forgive(draft, command);
+      hold(draft, run, at);
+      return refused("paused");
+    }
+  }
+  return ask === null ? openAttempt(draft, command, tool(command)) : openModel(draft, command, ask);
+}
+
+function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
+  const { run, step, at } = command;
+  const fit = reservation(draft, command, ask);
+  if (fit.kind !== "fits") return fit;
+  const { ceiling, outputTokens } = fit;
+  const { turns, begun } = draft.accounts.need(run);
+  // A lost call that is asked again is the same call.
+  if (begun[step] === undefined) draft.accounts.patch(run, { turns: turns + 1 });
+  book(draft, path(draft.slots.rows, run), Account.reserve(ceiling));
+  return openAttempt(draft, command, {
+    step,
+    kind: "model",
+    ceiling,
+    price: ask.price,
+    outputTokens,
+    shrunk: outputTokens < ask.outputTokens,
+    openedAt: at,
+  });
+}
+
+function tool({ step, at }: Begin): Attempt {
+  const nothing = { ceiling: Amounts.none, price: null, outputTokens: 0, shrunk: false };
+  return { step, kind: "tool", ...nothing, openedAt: at };
+}
+
+function openAttempt(draft: Draft, command: Begin, opened: Attempt): Gate {
+  const { run, step, attempt } = command;
+  const { attempts, begun } = draft.accounts.need(run);
+  draft.accounts.patch(run, {
+    attempts: { ...attempts, [attempt]: opened },
+    begun: { ...begun, [step]: (begun[step] ?? 0) + 1 },
+  });
+  return granted(draft, command, opened);
+}
+
+/** Closes a lost attempt and says how many of its step were lost so far. */
+function loseAgain(draft: Draft, { run, step }: Begin, attempt: AttemptId): number {
+  lose(draft, run, attempt);
+  const { lost } = draft.accounts.need(run);
+  const count = (lost[step] ?? 0) + 1;
+  draft.accounts.patch(run, { lost: { ...lost, [step]: count } });
+  return count;
+}
+
+/** Whoever resumes the run wants the step tried again. */
+function forgive(draft: Draft, { run, step }: Begin): void {
+  const { [step]: _, ...lost } = draft.accounts.need(run).lost;
+  draft.accounts.patch(run, { lost });
+}
+
+function granted(draft: Draft, { run }: Begin, { step, ceiling, outputTokens, shrunk }: Attempt): Gate {
+  const attempts = draft.accounts.need(run).begun[step] ?? 1;
+  return { kind: "granted", outputTokens, ceiling, shrunk, attempts };
+}
+
+function refused(
+  why: Extract<Gate, { readonly kind: "refused" }>["why"],
+  reason: string | null = null,
+): Gate {
+  return { kind: "refused", why, reason };
+}

@@ -1,0 +1,223 @@
+import type {
+  AttemptId,
+  BudgetDimension,
+  DenialReason,
+  ExecutionBudget,
+  Micros,
+  Price,
+  Priority,
+  RunId,
+  SpawnBudget,
+  StepId,
+  Usage,
+} from "#kernel";
+import type { Amounts } from "./amounts.ts";
+import type { Block, LedgerState, Phase } from "./state.ts";
+
+/** What a command comes to. Records that did not change keep their identity, the state included. */
+export interface Decided<Decision> {
+  readonly state: LedgerState;
+  readonly decision: Decision;
+  /** In the order they came about. */
+  readonly effects: readonly LedgerEffect[];
+}
+
+/** Opens a tree with its root run, which takes the first slot. */
+export interface Open {
+  readonly root: RunId;
+  readonly priority: Priority;
+  readonly spawn: SpawnBudget;
+  /** Of the whole tree. */
+  readonly treeBudget: ExecutionBudget;
+  /** Of the root run. */
+  readonly rootBudget: ExecutionBudget;
+  /** Null: the tenant has no limit. */
+  readonly block: Block | null;
+  /** Default 60,000. */
+  readonly ageingMs?: number | undefined;
+  readonly at: number;
+}
+
+/** A command about one run that says no more. */
+export interface RunAt {
+  readonly run: RunId;
+  readonly at: number;
+}
+
+/** Where a run stands after the command. */
+export interface Standing {
+  readonly phase: Phase | "ended";
+}
+
+/** Asks for a slot for a new run. */
+export interface Admit {
+  readonly run: RunId;
+  readonly parent: RunId;
+  readonly priority: Priority;
+  /** Null: no cap of its own, it draws on its parent. */
+  readonly budget: ExecutionBudget | null;
+  readonly onFull: "deny" | "wait";
+  readonly detached: boolean;
+  readonly at: number;
+}
+
+export type Admission =
+  | { readonly kind: "granted" }
+  /** In line; `victim` is the run that was told to yield for it. */
+  | { readonly kind: "queued"; readonly victim: RunId | null }
+  | { readonly kind: "denied"; readonly reason: DenialReason; readonly limit: number; readonly used: number };
+
+/** A run has nothing to do but wait. Keeps its slot. */
+export interface Wait {
+  readonly run: RunId;
+  /** The runs it waits for; null where something else can wake it, too. */
+  readonly on: readonly RunId[] | null;
+  readonly at: number;
+}
+
+/** Another rank for a run. */
+export interface Reprioritize {
+  readonly run: RunId;
+  readonly priority: Priority;
+  readonly at: number;
+}
+
+/** Nothing begins any more in this run and everything below it. */
+export interface Cancel {
+  readonly run: RunId;
+  readonly reason: string;
+  readonly at: number;
+}
+
+/** A run gets another boss, one further up: its former one ends without it. */
+export interface Adopt {
+  readonly run: RunId;
+  /** Null: nobody; the root ends. */
+  readonly parent: RunId | null;
+}
+
+/** What a run that ends leaves behind, everything it hired included. */
+export interface Closing {
+  readonly usage: Usage;
+  readonly settled: Amounts;
+  readonly inDoubt: Amounts;
+}
+
+/** What a model call asks for. */
+export interface Ask {
+  /** An upper bound of the input. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Less than this is not worth a call. */
+  readonly minOutputTokens: number;
+  /** Null: unknown; refused where a cost limit is on the path, unless `unpriced` allows it. */
+  readonly price: Price | null;
+  readonly unpriced: "refuse" | "allow";
+  /** A final call without tools: the owner of a slice may draw on it. */
+  readonly landing: boolean;
+}
+
+/** The gate of every model call and of every tool that is not idempotent. */
+export interface Begin {
+  readonly run: RunId;
+  readonly step: StepId;
+  readonly attempt: AttemptId;
+  /** Of the execution that asks. */
+  readonly epoch: string;
+  /** Null: a tool call. */
+  readonly ask: Ask | null;
+  /** A tool call that goes on although an earlier attempt is open. */
+  readonly rerun: boolean;
+  /** The tenant was asked and has no more to lend: treat the block as a limit. */
+  readonly blockIsFinal: boolean;
+  readonly at: number;
+}
+
+export type Gate =
+  | {
+      readonly kind: "granted";
+      /** The most the model may say. 0 for a tool. */
+      readonly outputTokens: number;
+      readonly ceiling: Amounts;
+      /** Less than asked for: an answer cut at this length must not be acted on. */
+      readonly shrunk: boolean;
+      /** This try included: 1 on the first. */
+      readonly attempts: number;
+    }
+  | {
+      readonly kind: "refused";
+      readonly why: "cancelled" | "deadline" | "paused" | "superseded" | "ended";
+      /** Of the cancel. */
+      readonly reason: string | null;
+    }
+  | {
+      readonly kind: "denied";
+      readonly dimension: BudgetDimension;
+      readonly limit: number;
+      readonly used: number;
+      readonly reason: DenialReason | null;
+    }
+  /** A tool call of this step has begun before and nobody knows how it ended. */
+  | { readonly kind: "earlier-attempt-open"; readonly attempt: AttemptId }
+  /** The tree must borrow at least this from its tenant, then ask again. */
+  | { readonly kind: "needs-block"; readonly tokens: number; readonly cost: Micros };
+
+/** What became of a call. */
+export interface Settle {
+  readonly run: RunId;
+  readonly attempt: AttemptId;
+  /** Null: unknown, the attempt stays booked at its ceiling. */
+  readonly usage: Usage | null;
+  /** The step goes on with another attempt: its count of attempts and its turn stay. Default false. */
+  readonly again?: boolean | undefined;
+  readonly at: number;
+}
+
+/** What a settlement booked. */
+export interface Booked extends Amounts {
+  /** At its ceiling, because nobody knows better. */
+  readonly inDoubt: boolean;
+}
+
+/** What a lost attempt really cost, found out later. */
+export interface Reconcile {
+  readonly attempt: AttemptId;
+  readonly usage: Usage;
+}
+
+/** More of everything. `run` null: the tree. Absent dimensions stay. */
+export interface TopUp {
+  readonly run: RunId | null;
+  readonly tokens: number;
+  readonly cost: Micros;
+  readonly turns: number;
+}
+
+/** More, or with `giveBack` less, to draw from the tenant. Nothing where the tenant has no limit. */
+export interface Lend {
+  readonly tokens: number;
+  readonly cost: Micros;
+}
+
+/** What the host must do because of a decision. */
+export type LedgerEffect =
+  /** A queued run got its slot: start it. */
+  | { readonly kind: "launch"; readonly run: RunId }
+  /** A parked run got its slot back: let it go on. */
+  | { readonly kind: "resume"; readonly run: RunId }
+  /** Tell a run to yield. It keeps its slot until it has. */
+  | { readonly kind: "tell"; readonly run: RunId; readonly cause: "preempted" | "held" }
+  /** A run that was told to yield need not any more. */
+  | { readonly kind: "spare"; readonly run: RunId }
+  /** A run has lost its slot just now. */
+  | { readonly kind: "parked"; readonly run: RunId; readonly cause: "preempted" | "held" }
+  /** A queued run will never get a slot. */
+  | { readonly kind: "drop"; readonly run: RunId; readonly reason: DenialReason }
+  /** 80 % of a limit are used. `run` null: the tree's. */
+  | {
+      readonly kind: "warn";
+      readonly run: RunId | null;
+      readonly dimension: BudgetDimension;
+      readonly limit: number;
+      readonly used: number;
+    };

@@ -1,0 +1,54 @@
+import type { RunId } from "#kernel";
+import type { Decided, RunAt } from "./command.ts";
+import { relieve } from "./deadlock.ts";
+import { Draft } from "./draft.ts";
+import { allot, park, spare, withdraw } from "./headcount.ts";
+import { subtree } from "./lineage.ts";
+import type { LedgerState } from "./state.ts";
+
+/** Holds a run and everything below it until `resume`. The decision names the runs that were not held before. */
+export function pause(state: LedgerState, { run, at }: RunAt): Decided<readonly RunId[]> {
+  const draft = new Draft(state);
+  return draft.decided(hold(draft, run, at));
+}
+
+/** Lifts the hold of a run and everything below it: they stand in line for a slot from now on. */
+export function resume(state: LedgerState, { run, at }: RunAt): Decided<readonly RunId[]> {
+  const draft = new Draft(state);
+  const lifted = subtree(draft.slots.rows, run).filter((member) => draft.slots.need(member).held);
+  for (const member of lifted) {
+    draft.slots.patch(member, { held: false, since: at });
+    if (member === draft.tree.root) draft.effects.push({ kind: "spare", run: member });
+    else spare(draft, member);
+  }
+  allot(draft, at);
+  relieve(draft, at);
+  return draft.decided(lifted);
+}
+
+/** Holds a run and everything below it. Those that run are told, those that wait lose their slot at once. */
+export function hold(draft: Draft, run: RunId, at: number): readonly RunId[] {
+  const members = subtree(draft.slots.rows, run).filter((member) => {
+    const { held, cancelled } = draft.slots.need(member);
+    return !held && cancelled === null;
+  });
+  // All are held before the first slot is passed on, so that none of them inherits it.
+  for (const member of members) draft.slots.patch(member, { held: true });
+  for (const member of members) stop(draft, member, at);
+  relieve(draft, at);
+  return members;
+}
+
+function stop(draft: Draft, run: RunId, at: number): void {
+  const { phase } = draft.slots.need(run);
+  if (run === draft.tree.root) {
+    draft.effects.push({ kind: "tell", run, cause: "held" });
+  } else if (phase === "running") {
+    draft.slots.patch(run, { phase: "yielding" });
+    draft.effects.push({ kind: "tell", run, cause: "held" });
+  } else if (phase === "waiting") {
+    park(draft, run, at);
+  } else {
+    withdraw(draft, run);
+  }
+}

@@ -1,0 +1,37 @@
+export { Account, type Attempt, type Doubt, type RunAccount } from "./account.ts";
+export { Amounts } from "./amounts.ts";
+export type {
+  Admission,
+  Admit,
+  Adopt,
+  Ask,
+  Begin,
+  Booked,
+  Cancel,
+  Closing,
+  Decided,
+  Gate,
+  LedgerEffect,
+  Lend,
+  Open,
+  Reconcile,
+  Reprioritize,
+  RunAt,
+  Settle,
+  Standing,
+  TopUp,
+  Wait,
+} from "./command.ts";
+export { type CommandKind, Ledger, type LedgerCommand, type LedgerDecision } from "./ledger.ts";
+export { ExecutionTracker, type Consumption, type Reservation } from "./execution-tracker.ts";
+export { SpawnTracker } from "./spawn-tracker.ts";
+export {
+  type Draw,
+  type GiveBack,
+  type Grant,
+  type Loan,
+  type TenantDecided,
+  TenantLedger,
+  type TenantState,
+} from "./tenant.ts";
+export type { Block, LedgerState, Phase, Slot, TreeState } from "./state.ts";

@@ -1,0 +1,18 @@
+import type { AttemptId, RunId } from "#kernel";
+import { Account } from "./account.ts";
+import { book } from "./book.ts";
+import type { Draft } from "./draft.ts";
+import { path } from "./lineage.ts";
+
+/** Closes an open attempt whose outcome nobody knows. A model's stays booked at its ceiling. */
+export function lose(draft: Draft, run: RunId, attempt: AttemptId): void {
+  const account = draft.accounts.need(run);
+  const { [attempt]: open, ...attempts } = account.attempts;
+  if (!open) return;
+  draft.accounts.patch(run, { attempts });
+  if (open.kind === "tool") return;
+  const { step, ceiling, price } = open;
+  const runs = path(draft.slots.rows, run);
+  draft.doubts.put(attempt, { run, step, ceiling, price, path: runs });
+  book(draft, runs, Account.doubt(ceiling));
+}

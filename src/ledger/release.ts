@@ -1,0 +1,32 @@
+import { Usage } from "#kernel";
+import { Amounts } from "./amounts.ts";
+import type { Closing, Decided, RunAt } from "./command.ts";
+import { relieve } from "./deadlock.ts";
+import { Draft } from "./draft.ts";
+import { holds, passOn, withdraw } from "./headcount.ts";
+import { lose } from "./lose.ts";
+import type { LedgerState } from "./state.ts";
+import { entries } from "./table.ts";
+
+const nothing: Closing = { usage: Usage.none, settled: Amounts.none, inDoubt: Amounts.none };
+
+/**
+ * A run has ended, however it ended. Its slot is free, its open calls are in doubt. Runs it leaves behind report to
+ * its boss, whose accounts they are booked on already. A run that had ended before leaves nothing.
+ */
+export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing> {
+  const draft = new Draft(state);
+  const slot = draft.slots.get(run);
+  if (!slot) return draft.decided(nothing);
+  for (const [attempt] of entries(draft.accounts.need(run).attempts)) lose(draft, run, attempt);
+  const { usage, settled, inDoubt } = draft.accounts.need(run);
+  withdraw(draft, run);
+  for (const [child, { parent }] of entries(draft.slots.rows)) {
+    if (parent === run) draft.slots.patch(child, { parent: slot.parent });
+  }
+  draft.slots.delete(run);
+  draft.accounts.delete(run);
+  if (holds(slot)) passOn(draft, { from: run, taker: slot.taker, at });
+  relieve(draft, at);
+  return draft.decided({ usage, settled, inDoubt });
+}

@@ -1,0 +1,81 @@
+import { type Price, type RunId, type StepId, Usage } from "#kernel";
+import { Account, type Attempt, type Doubt, type Real } from "./account.ts";
+import { book } from "./book.ts";
+import type { Booked, Decided, Reconcile, Settle } from "./command.ts";
+import { Draft } from "./draft.ts";
+import { path } from "./lineage.ts";
+import { lose } from "./lose.ts";
+import type { LedgerState } from "./state.ts";
+import { entries } from "./table.ts";
+
+/**
+ * Books what a call really used; figures that cannot be true leave it in doubt. An attempt that is in doubt already
+ * is cleared: the journal names it after all. Null where nothing was booked.
+ */
+export function settle(state: LedgerState, command: Settle): Decided<Booked | null> {
+  const draft = new Draft(state);
+  const { run, attempt, usage } = command;
+  const open = draft.accounts.get(run)?.attempts[attempt];
+  const doubt = draft.doubts.get(attempt);
+  if (open) {
+    const booked = close(draft, command, open);
+    if (!command.again) closeStep(draft, run, open.step);
+    return draft.decided(booked);
+  }
+  if (doubt?.run !== run || !isCredible(usage, doubt)) return draft.decided(null);
+  const booked = clear(draft, { attempt, usage }, doubt);
+  if (draft.slots.get(run) && !command.again) closeStep(draft, run, doubt.step);
+  return draft.decided(booked);
+}
+
+/** Books what a lost attempt really cost. False for one that is not in doubt, or figures that cannot be booked. */
+export function reconcile(state: LedgerState, command: Reconcile): Decided<boolean> {
+  const draft = new Draft(state);
+  const doubt = draft.doubts.get(command.attempt);
+  if (!doubt || !Usage.isSane(command.usage)) return draft.decided(false);
+  clear(draft, command, doubt);
+  return draft.decided(true);
+}
+
+/** More than ten times what was thought to be the most is an error of the report. */
+function isCredible(usage: Usage | null, { ceiling }: Attempt | Doubt): usage is Usage {
+  return usage !== null && Usage.isSane(usage) && Usage.tokens(usage) <= 10 * ceiling.tokens + 10_000;
+}
+
+function close(draft: Draft, { run, attempt, usage }: Settle, open: Attempt): Booked | null {
+  if (open.kind === "tool" || !isCredible(usage, open)) {
+    lose(draft, run, attempt);
+    return open.kind === "tool" ? null : { ...open.ceiling, inDoubt: true };
+  }
+  const { [attempt]: _, ...attempts } = draft.accounts.need(run).attempts;
+  draft.accounts.patch(run, { attempts });
+  const real = realOf(usage, open.price);
+  book(draft, path(draft.slots.rows, run), Account.settle(open.ceiling, real));
+  return { ...real.amounts, inDoubt: false };
+}
+
+/** A run on the path that has ended took its account along; its bosses' accounts carry what it spent. */
+function clear(draft: Draft, { attempt, usage }: Reconcile, { ceiling, price, path: booked }: Doubt): Booked {
+  const real = realOf(usage, price);
+  const live = booked.filter((run) => draft.slots.get(run));
+  draft.doubts.delete(attempt);
+  book(draft, live, Account.clear(ceiling, real));
+  return { ...real.amounts, inDoubt: false };
+}
+
+/** The step has its result: whatever else was tried for it, nobody will hear of. */
+function closeStep(draft: Draft, run: RunId, step: StepId): void {
+  for (const [attempt, other] of entries(draft.accounts.need(run).attempts)) {
+    if (other.step === step) lose(draft, run, attempt);
+  }
+  const account = draft.accounts.need(run);
+  const { [step]: _begun, ...begun } = account.begun;
+  const { [step]: _lost, ...lost } = account.lost;
+  draft.accounts.patch(run, { begun, lost });
+}
+
+/** Without a price a call costs nothing. */
+function realOf(usage: Usage, price: Price | null): Real {
+  const cost = price === null ? 0 : Usage.cost(usage, price);
+  return { usage, amounts: { tokens: Usage.tokens(usage), cost } };
+}

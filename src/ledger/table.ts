@@ -1,0 +1,56 @@
+import { NotFoundError } from "#kernel";
+
+/** The entries of a record, with the type of its keys. */
+export function* entries<Key extends string, Row>(
+  record: Readonly<Record<Key, Row>>,
+): Generator<readonly [Key, Row]> {
+  for (const key in record) yield [key, record[key]];
+}
+
+/** A record that is copied at the first change, once. Rows that do not change keep their identity. */
+export class Table<Key extends string, Row extends object> {
+  readonly #what: string;
+  #rows: Readonly<Record<Key, Row>>;
+  #copy: Record<Key, Row> | null = null;
+
+  constructor(what: string, rows: Readonly<Record<Key, Row>>) {
+    this.#what = what;
+    this.#rows = rows;
+  }
+
+  get rows(): Readonly<Record<Key, Row>> {
+    return this.#rows;
+  }
+
+  get(key: Key): Row | undefined {
+    return this.#rows[key];
+  }
+
+  /** @throws NotFoundError where the host has not loaded what the command needs. */
+  need(key: Key): Row {
+    const row = this.get(key);
+    if (!row) throw new NotFoundError({ what: this.#what, id: key });
+    return row;
+  }
+
+  put(key: Key, row: Row): void {
+    this.#writable()[key] = row;
+  }
+
+  patch(key: Key, change: Partial<Row>): void {
+    const row = this.need(key);
+    for (const field in change) {
+      if (row[field] !== change[field]) return this.put(key, { ...row, ...change });
+    }
+  }
+
+  delete(key: Key): void {
+    delete this.#writable()[key];
+  }
+
+  #writable(): Record<Key, Row> {
+    this.#copy ??= { ...this.#rows };
+    this.#rows = this.#copy;
+    return this.#copy;
+  }
+}

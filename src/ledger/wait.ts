@@ -1,0 +1,51 @@
+import type { RunId } from "#kernel";
+import type { Decided, RunAt, Standing, Wait } from "./command.ts";
+import { relieve } from "./deadlock.ts";
+import { Draft } from "./draft.ts";
+import { allot, park } from "./headcount.ts";
+import type { LedgerState } from "./state.ts";
+
+/** A run waits. It keeps its slot unless it was told to yield: then there is nothing left to finish. */
+export function wait(state: LedgerState, { run, on, at }: Wait): Decided<Standing> {
+  const draft = new Draft(state);
+  const phase = draft.slots.get(run)?.phase;
+  if (phase === "running" || phase === "waiting") {
+    draft.slots.patch(run, { phase: "waiting", waitsOn: on });
+    relieve(draft, at);
+  } else if (phase === "yielding") {
+    draft.slots.patch(run, { phase: "waiting", waitsOn: on });
+    park(draft, run, at);
+    relieve(draft, at);
+  } else if (phase === "parked") {
+    draft.slots.patch(run, { asleep: true, waitsOn: on });
+  }
+  return draft.decided(standing(draft, run));
+}
+
+/** A run that waited goes on; if its slot was taken meanwhile, only once it has one again. */
+export function wake(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
+  const draft = new Draft(state);
+  const slot = draft.slots.get(run);
+  if (slot?.phase === "waiting") draft.slots.patch(run, { phase: "running", waitsOn: null });
+  if (slot?.phase === "parked" && slot.asleep) {
+    draft.slots.patch(run, { asleep: false, waitsOn: null, since: at });
+    allot(draft, at);
+    relieve(draft, at);
+  }
+  return draft.answered(run, standing(draft, run));
+}
+
+/** A run that was told to yield has begun nothing more and stands still. Spared meanwhile, it stays. */
+export function yieldSlot(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
+  const draft = new Draft(state);
+  if (draft.slots.get(run)?.phase === "yielding") {
+    park(draft, run, at);
+    relieve(draft, at);
+  }
+  return draft.decided(standing(draft, run));
+}
+
+/** Where a run stands now. */
+export function standing(draft: Draft, run: RunId): Standing {
+  return { phase: draft.slots.get(run)?.phase ?? "ended" };
+}

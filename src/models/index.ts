@@ -1,0 +1,1 @@
+export { inputBound } from "./input-bound.ts";

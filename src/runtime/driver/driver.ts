@@ -1,0 +1,362 @@
+import {
+  CancellationError,
+  decodeError,
+  Json,
+  PreemptedError,
+  UnjournaledAwaitError,
+  type CancellationToken,
+  type Operation,
+  type Outcome,
+  type Primitives,
+  type StepIo,
+} from "#kernel";
+import type { ArgumentOf, FromRun, News, ReplyOf, TreeMethod } from "../tree/protocol.ts";
+import type { InboxItem } from "../tree/records.ts";
+import { Outbox } from "./outbox.ts";
+import { Waits } from "./waits.ts";
+
+/** Effects of one run that may be open at once; more stand in line. */
+const maxOpen = 64;
+/** How long an effect may take to notice that its run is cancelled. */
+const graceMs = 1_000;
+
+/** How agent code ended. */
+export type Ending<T> =
+  | { readonly kind: "returned"; readonly value: T }
+  | { readonly kind: "threw"; readonly error: unknown };
+
+/** A method of the tree that a run calls with its reports. */
+type RunMethod = { [M in TreeMethod]: ArgumentOf<M> extends FromRun ? M : never }[TreeMethod];
+
+interface Open {
+  readonly operation: Operation;
+  readonly settle: (outcome: Outcome) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/**
+ * Lets plain async code run over a journal. Code is handed native promises; only the driver awaits the engine,
+ * always through one `pick` over everything open, settles exactly the one that finished, lets the code run as far
+ * as it can, and picks again. So a replay issues the same operations in the same order.
+ */
+export class Driver {
+  readonly outbox = new Outbox();
+  readonly waits = new Waits();
+  readonly #primitives: Primitives;
+  readonly #token: CancellationToken;
+  readonly #onItem: (item: InboxItem) => void;
+  readonly #open = new Map<Operation, Open>();
+  readonly #queue: { readonly start: () => void; readonly fail: (error: Error) => void }[] = [];
+  #news: (() => void)[] = [];
+  #cursor: number;
+  #wake: Operation | null = null;
+  #timer: { readonly at: number; readonly operation: Operation } | null = null;
+  #cancelled: Operation | null;
+  #deadline: number | null;
+  #grace: number | null = null;
+  #standing: News["standing"];
+  #resting = false;
+  #hasMore = false;
+  #fatal: Error | null = null;
+  #time: number;
+  #steps = 0;
+  #lastStep: string | null = null;
+
+  constructor(options: {
+    readonly primitives: Primitives;
+    readonly token: CancellationToken;
+    readonly deadline: number | null;
+    readonly news: News;
+    /** Takes what is not the driver's own: everything but pauses and cancels. */
+    readonly onItem: (item: InboxItem) => void;
+  }) {
+    this.#primitives = options.primitives;
+    this.#token = options.token;
+    this.#deadline = options.deadline;
+    this.#onItem = options.onItem;
+    this.#cursor = options.news.cursor;
+    this.#standing = options.news.standing;
+    this.#time = options.news.at;
+    this.#cancelled = options.primitives.cancelled();
+    this.#ingest(options.news);
+  }
+
+  /** The latest time this run knows of: the same on every replay. */
+  get time(): number {
+    return this.#time;
+  }
+
+  learnTime(at: number): void {
+    this.#time = Math.max(this.#time, at);
+  }
+
+  /** @throws CancellationError when cancelled or past the deadline. */
+  check(): void {
+    this.#token.check();
+  }
+
+  /** The name of the next step: its kind and its place in the run. */
+  nameStep(kind: string): { readonly name: string; readonly number: number } {
+    const number = ++this.#steps;
+    this.#lastStep = `${kind}:${number}`;
+    return { name: this.#lastStep, number };
+  }
+
+  /** Runs a closure as one journaled step, now or when there is room. */
+  step(name: string, run: (io: StepIo) => Promise<Json>): Promise<Json> {
+    return this.#start(() => this.#primitives.step(name, run));
+  }
+
+  /** Calls the tree, with whatever there is to report. */
+  async report<Method extends RunMethod>(
+    method: Method,
+    argument: Omit<ArgumentOf<Method>, keyof FromRun>,
+  ): Promise<ReplyOf<Method>> {
+    let last = 0;
+    const reply = await this.#start(() => {
+      const { unsent } = this.outbox;
+      last = unsent.at(-1)?.number ?? 0;
+      return this.#callTree(method, { ...argument, ...this.#from() });
+    });
+    this.outbox.acknowledge(last);
+    return Json.as(reply);
+  }
+
+  /** Calls the tree. */
+  async call<Method extends TreeMethod>(
+    method: Method,
+    argument: ArgumentOf<Method>,
+  ): Promise<ReplyOf<Method>> {
+    return Json.as(await this.#start(() => this.#callTree(method, argument)));
+  }
+
+  /** Takes what has come, so that it is there when the promise resolves. */
+  async refresh(): Promise<void> {
+    const news = await this.report("take", {});
+    this.#ingest(news);
+    await new Promise<void>((resolve) => this.#news.push(resolve));
+  }
+
+  /** Runs agent code to its end. */
+  async drive<T>(body: () => Promise<T>): Promise<Ending<T>> {
+    const code: { ending: Ending<T> | null } = { ending: null };
+    body().then(
+      (value) => (code.ending = { kind: "returned", value }),
+      (error: unknown) => (code.ending = { kind: "threw", error }),
+    );
+    await this.#primitives.drain();
+    for (;;) {
+      if (code.ending && this.#open.size === 0 && this.#queue.length === 0) return code.ending;
+      // Each turn waits for the one before: that is the point of the driver.
+      // oxlint-disable-next-line no-await-in-loop
+      const stuck = await this.#turn(() => code.ending === null);
+      if (stuck) return { kind: "threw", error: stuck };
+    }
+  }
+
+  /** Calls the tree when no code runs any more. */
+  async finish<Method extends RunMethod>(
+    method: Method,
+    argument: Omit<ArgumentOf<Method>, keyof FromRun>,
+  ): Promise<ReplyOf<Method>> {
+    return this.#callNow(method, argument);
+  }
+
+  /** Ends the run from outside its code: what the journal holds is not what the code asks for. */
+  diverge(error: Error): Promise<never> {
+    this.#fatal ??= error;
+    return new Promise(ignore);
+  }
+
+  /** One thing happens. Returns an error when nothing more can. */
+  async #turn(isAlive: () => boolean): Promise<Error | null> {
+    if (this.#fatal) return this.#fatal;
+    const news = this.#news.shift();
+    if (news) {
+      news();
+      await this.#primitives.drain();
+      return null;
+    }
+    if (this.#hasMore) {
+      this.#ingest(await this.#callNow("take", {}));
+      return null;
+    }
+    if (this.#standing === "running") this.#startQueued();
+    if (this.#open.size === 0) {
+      if (!isAlive()) {
+        this.#failQueued(new CancellationError({ reason: "ended" }));
+        return null;
+      }
+      if (await this.#isStuck(isAlive)) return this.#unjournaled();
+      if (!isAlive() || this.#news.length > 0 || this.#hasMore || this.#open.size > 0) return null;
+    }
+    await this.#pick();
+    await this.#primitives.drain();
+    return null;
+  }
+
+  /** Nothing is in flight: yield, rest, or find out that nothing can ever happen. */
+  async #isStuck(isAlive: () => boolean): Promise<boolean> {
+    if (this.#token.cancelled || this.waits.size === 0) {
+      await this.#primitives.drain();
+      const isWaiting = this.#open.size > 0 || this.#queue.length > 0 || this.waits.size > 0;
+      if (isAlive() && !isWaiting && this.#news.length === 0)
+        return this.#standing === "running" || this.#token.cancelled;
+      if (!isAlive() || this.#open.size > 0) return false;
+    }
+    if (this.#token.cancelled) return false;
+    if (this.#standing === "yielding") this.#ingest(await this.#callNow("yield", {}));
+    else if (this.#standing === "running" && !this.#resting && this.waits.size > 0) {
+      const news = await this.#callNow("rest", { on: this.waits.on });
+      this.#ingest(news);
+      this.#resting = news.items.length === 0 && news.standing === "running";
+    }
+    return false;
+  }
+
+  #unjournaled(): Error {
+    return new UnjournaledAwaitError({ run: this.#primitives.launch.runId, lastStep: this.#lastStep });
+  }
+
+  async #pick(): Promise<void> {
+    const wake = (this.#wake ??= this.#primitives.wake(`inbox/${this.#cursor}`));
+    const timer = this.#armTimer();
+    const operations = [...this.#open.keys(), wake];
+    if (timer) operations.push(timer.operation);
+    if (this.#cancelled) operations.push(this.#cancelled);
+    const winner = await this.#primitives.pick(operations);
+    const open = this.#open.get(winner);
+    if (open && winner.outcome) {
+      this.#open.delete(winner);
+      open.settle(winner.outcome);
+    } else if (winner === wake) {
+      await this.#takeNews();
+    } else if (winner === this.#cancelled) {
+      this.#cancelled = null;
+      if (this.#token.cancelled) return;
+      await this.#takeNews();
+      // Without a word from the tree it was the engine's operator.
+      this.#news.push(() => this.#cancel("engine"));
+    } else if (timer) {
+      this.#timer = null;
+      this.learnTime(timer.at);
+      if (this.#resting) await this.#takeNews();
+      this.#news.push(() => this.#expire(timer.at));
+    }
+  }
+
+  async #takeNews(): Promise<void> {
+    this.#ingest(await this.#callNow("take", {}));
+    this.#resting = false;
+  }
+
+  #expire(now: number): void {
+    if (this.#grace !== null && now >= this.#grace) this.#abandon();
+    if (this.#deadline !== null && now > this.#deadline) {
+      this.#cancel("deadline");
+      return;
+    }
+    if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
+  }
+
+  /** The one timer: the earliest moment anything is due. A later one that was armed before is let go. */
+  #armTimer(): { readonly at: number; readonly operation: Operation } | null {
+    const moments = [this.waits.earliest, this.#grace, this.#deadline === null ? null : this.#deadline + 1];
+    const at = Math.min(...moments.map((moment) => moment ?? Infinity));
+    if (at === Infinity) return null;
+    if (this.#timer?.at !== at) this.#timer = { at, operation: this.#primitives.sleepUntil(at) };
+    return this.#timer;
+  }
+
+  #ingest(news: News): void {
+    this.learnTime(news.at);
+    this.#standing = news.standing;
+    this.#hasMore = news.more;
+    if (news.cursor !== this.#cursor) this.#wake = null;
+    this.#cursor = news.cursor;
+    for (const item of news.items) this.#news.push(() => this.#receive(item));
+  }
+
+  #receive(item: InboxItem): void {
+    if (item.kind === "cancel") this.#cancel(item.reason);
+    else if (item.kind === "abortCall") this.#abortOpen(new PreemptedError());
+    // Pauses and resumes only wake the run: how it stands comes with the news.
+    else if (item.kind !== "pause" && item.kind !== "resume") this.#onItem(item);
+  }
+
+  #cancel(reason: string): void {
+    if (this.#token.cancelled) return;
+    this.#deadline = null;
+    this.#grace = this.#time + graceMs;
+    this.#token.cancel(reason);
+    const error = new CancellationError({ reason });
+    this.#abortOpen(error);
+    this.#failQueued(error);
+    this.waits.failAll(error);
+  }
+
+  #abortOpen(error: Error): void {
+    for (const operation of this.#open.keys()) operation.abort(error);
+  }
+
+  #failQueued(error: Error): void {
+    for (const { fail } of this.#queue.splice(0)) fail(error);
+  }
+
+  /** Effects that do not notice the cancel are left behind. */
+  #abandon(): void {
+    this.#grace = null;
+    const error = new CancellationError({ reason: this.#token.reason ?? "cancelled" });
+    for (const { fail } of this.#open.values()) fail(error);
+    this.#open.clear();
+  }
+
+  #startQueued(): void {
+    while (this.#open.size < maxOpen) {
+      const next = this.#queue.shift();
+      if (!next) return;
+      next.start();
+    }
+  }
+
+  #start(issue: () => Operation): Promise<Json> {
+    const promise = new Promise<Json>((resolve, reject) => {
+      const settle = (outcome: Outcome): void =>
+        outcome.ok ? resolve(outcome.value) : reject(decodeError(outcome.error));
+      const start = (): void => {
+        const operation = issue();
+        this.#open.set(operation, { operation, settle, fail: reject });
+      };
+      if (this.#token.cancelled) reject(new CancellationError({ reason: this.#token.reason ?? "cancelled" }));
+      else if (this.#standing !== "running" || this.#open.size >= maxOpen)
+        this.#queue.push({ start, fail: reject });
+      else start();
+    });
+    // Whoever awaits it hears of a failure; whoever does not must not bring the process down.
+    promise.catch(ignore);
+    return promise;
+  }
+
+  #from(): FromRun {
+    return { run: this.#primitives.launch.runId, reports: this.outbox.unsent, at: this.#time };
+  }
+
+  #callTree(method: string, argument: unknown): Operation {
+    return this.#primitives.call(this.#primitives.launch.tree, method, Json.of(argument));
+  }
+
+  /** A call that the driver itself makes, between the turns of the code. */
+  async #callNow<Method extends RunMethod>(
+    method: Method,
+    argument: Omit<ArgumentOf<Method>, keyof FromRun>,
+  ): Promise<ReplyOf<Method>> {
+    const last = this.outbox.unsent.at(-1)?.number ?? 0;
+    const operation = this.#callTree(method, { ...argument, ...this.#from() });
+    await this.#primitives.pick([operation]);
+    this.outbox.acknowledge(last);
+    if (!operation.outcome?.ok) throw decodeError(operation.outcome?.error ?? { code: "not-found" });
+    return Json.as(operation.outcome.value);
+  }
+}
+
+const ignore = (): void => undefined;

@@ -1,0 +1,4 @@
+export { currentScope } from "./run/ambient.ts";
+export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
+export { Runtime, type RuntimeOptions, type StartOptions } from "./runtime.ts";
+export { systemClock } from "./system-clock.ts";

@@ -1,0 +1,186 @@
+import {
+  MessageId,
+  Money,
+  NotFoundError,
+  type AttemptId,
+  type CancelReceipt,
+  type Engine,
+  type Json,
+  type NumberedEvent,
+  type ObjectAddress,
+  type Priority,
+  type RunId,
+  type RunResult,
+  type RunStatus,
+  type TreeId,
+  type Usage,
+} from "#kernel";
+import { callTree } from "./tree/tree-object.ts";
+import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
+
+const eventsPerRead = 256;
+
+/** More of each dimension. An absent one stays as it is. */
+export interface TopUpAmounts {
+  readonly maxTokens?: number;
+  readonly maxCostUsd?: number;
+  readonly maxTurns?: number;
+}
+
+/** What a handle stands on. */
+export interface HandleHost {
+  readonly engine: Engine;
+  readonly now: () => number;
+  readonly uuid: () => string;
+}
+
+/** One run, from outside: from the process that started it or from any other. */
+export class RunHandle {
+  readonly treeId: TreeId;
+  readonly runId: RunId;
+  readonly #host: HandleHost;
+  readonly #tree: ObjectAddress;
+
+  constructor(
+    host: HandleHost,
+    tree: ObjectAddress,
+    ids: { readonly treeId: TreeId; readonly runId: RunId },
+  ) {
+    this.#host = host;
+    this.#tree = tree;
+    this.treeId = ids.treeId;
+    this.runId = ids.runId;
+  }
+
+  /** The tree's events above number `from`, then each new one, until the tree is over. Breaking out ends it. */
+  async *events({ from = 0 }: { readonly from?: number } = {}): AsyncGenerator<NumberedEvent, void> {
+    let after = from;
+    for (;;) {
+      const argument = { after, limit: eventsPerRead };
+      // oxlint-disable-next-line no-await-in-loop -- a stream is read in order
+      const { events, closed } = await this.#until(
+        "events",
+        argument,
+        (reply) => reply.events.length > 0 || reply.closed,
+      );
+      yield* events;
+      after = events.at(-1)?.seq ?? after;
+      if (closed) return;
+    }
+  }
+
+  /** What the run left behind, once it has ended; a root's once its whole tree has. */
+  async result(): Promise<RunResult> {
+    const result = await this.#until("result", { run: this.runId }, (reply) => reply !== null);
+    if (!result) throw new NotFoundError({ what: "run", id: this.runId });
+    return result;
+  }
+
+  /** @throws NotFoundError if there never was such a run. */
+  async status(): Promise<RunStatus> {
+    const status = await this.#call("status", { run: this.runId });
+    if (!status) throw new NotFoundError({ what: "run", id: this.runId });
+    return status;
+  }
+
+  /** Stops the run and everything below it; resolves when all have ended. */
+  async cancel(reason = "user"): Promise<CancelReceipt> {
+    const number = await this.#call("cancel", { run: this.runId, reason, at: this.#host.now() });
+    if (number === null) return { reason, runs: [] };
+    return (await this.#until("receipt", { number }, (reply) => reply !== null)) ?? { reason, runs: [] };
+  }
+
+  /** Holds the run and everything below it, until `resume`. */
+  async pause(): Promise<void> {
+    await this.#call("pause", { run: this.runId, at: this.#host.now() });
+  }
+
+  async resume(): Promise<void> {
+    await this.#call("resume", { run: this.runId, at: this.#host.now() });
+  }
+
+  async reprioritize(priority: Priority): Promise<void> {
+    await this.#call("reprioritize", { run: this.runId, priority, at: this.#host.now() });
+  }
+
+  /** Adds to the run's limits and, for a root, to the tree's. @throws RunEndedError */
+  async topUp({ maxTokens = 0, maxCostUsd = 0, maxTurns = 0 }: TopUpAmounts): Promise<void> {
+    const amounts = { tokens: maxTokens, cost: Money.cap(maxCostUsd), turns: maxTurns };
+    await this.#call("topUp", {
+      run: this.runId,
+      ...amounts,
+      operationId: this.#host.uuid(),
+      at: this.#host.now(),
+    });
+  }
+
+  /** Tells what an attempt in doubt really used. False if there is no such doubt. */
+  async reconcile(attempt: AttemptId, usage: Usage): Promise<boolean> {
+    return this.#call("reconcile", { attempt, usage, at: this.#host.now() });
+  }
+
+  /** Words for the work in hand: they reach the agent before its next model call. */
+  async steer(text: string): Promise<void> {
+    await this.#nudge("steer", text);
+  }
+
+  /** Words for after it: they reach the agent when it would stop. */
+  async followUp(text: string): Promise<void> {
+    await this.#nudge("followUp", text);
+  }
+
+  /** Wakes a `ctx.waitFor(name)`, now or when it comes to it. The same `id` counts once. */
+  async signal(name: string, data: Json = null, options: { readonly id?: string } = {}): Promise<void> {
+    const messageId = MessageId.of(options.id ?? this.#host.uuid());
+    await this.#call("signal", { run: this.runId, name, data, messageId, at: this.#host.now() });
+  }
+
+  /** A message to the run's inbox. The same `id` is delivered once. */
+  async send(
+    text: string,
+    options: { readonly data?: Json; readonly id?: string; readonly from?: string } = {},
+  ): Promise<void> {
+    const messageId = MessageId.of(options.id ?? this.#host.uuid());
+    const from = { kind: "outside", name: options.from ?? "user" } as const;
+    await this.#call("send", {
+      to: this.runId,
+      messageId,
+      from,
+      text,
+      data: options.data,
+      at: this.#host.now(),
+    });
+  }
+
+  async #nudge(kind: "steer" | "followUp", text: string): Promise<void> {
+    const messageId = MessageId.of(this.#host.uuid());
+    await this.#call("nudge", { run: this.runId, kind, text, messageId, at: this.#host.now() });
+  }
+
+  #call<Method extends TreeMethod>(method: Method, argument: ArgumentOf<Method>): Promise<ReplyOf<Method>> {
+    return callTree((name, given) => this.#host.engine.call(this.#tree, name, given), method, argument);
+  }
+
+  /** Asks until the answer is good. */
+  async #until<Method extends TreeMethod>(
+    method: Method,
+    argument: ArgumentOf<Method>,
+    isGood: (reply: ReplyOf<Method>) => boolean,
+  ): Promise<ReplyOf<Method>> {
+    for (;;) {
+      const stop = new AbortController();
+      // Listens before it asks: a change in between is not missed.
+      const changed = this.#host.engine.changed(this.#tree, stop.signal);
+      changed.catch(() => undefined);
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- until the answer is good
+        const reply = await this.#call(method, argument);
+        if (isGood(reply)) return reply;
+        // oxlint-disable-next-line no-await-in-loop
+        await changed;
+      } finally {
+        stop.abort(new Error("not listening any more"));
+      }
+    }
+  }
+}

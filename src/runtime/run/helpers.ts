@@ -1,0 +1,204 @@
+import {
+  AskFailedError,
+  decodeError,
+  Json,
+  MessageId,
+  type AgentId,
+  type AskOptions,
+  type AskOutcome,
+  type ChildHandle,
+  type Envelope,
+  type Hireable,
+  type JoinOutcome,
+  type RunId,
+  type RunResult,
+  type Sender,
+  type SpawnOptions,
+} from "#kernel";
+import type { Driver } from "../driver/driver.ts";
+import type { InboxItem } from "../tree/records.ts";
+
+/** What a run needs to deal with other runs. */
+export interface HelpersHost {
+  readonly driver: Driver;
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly uuid: () => string;
+  /** @throws NotFoundError unless the agent can be hired here. */
+  readonly know: (agent: Hireable) => void;
+}
+
+/** A run's dealings with other runs: hiring, waiting, asking, sending. */
+export class Helpers {
+  readonly #host: HelpersHost;
+  readonly #hired = new Set<RunId>();
+  readonly #ended = new Map<RunId, RunResult>();
+  readonly #paused = new Set<RunId>();
+
+  constructor(host: HelpersHost) {
+    this.#host = host;
+  }
+
+  /** Takes in what happened to other runs. */
+  receive(item: Extract<InboxItem, { kind: "ended" | "childPaused" | "childResumed" }>): void {
+    const { waits } = this.#host.driver;
+    if (item.kind === "ended") {
+      this.#ended.set(item.run, item.result);
+      waits.tell(`ended/${item.run}`, null);
+    } else if (item.kind === "childPaused") {
+      this.#paused.add(item.run);
+      waits.tell(`paused/${item.run}`, null);
+    } else {
+      this.#paused.delete(item.run);
+    }
+  }
+
+  hire(
+    agent: Hireable,
+    text: string | null,
+    options: SpawnOptions & { readonly asks?: boolean; readonly tools?: readonly string[] },
+  ): Promise<ChildHandle> {
+    this.#host.know(agent);
+    return this.#hire(agent, text, options);
+  }
+
+  async #hire(
+    agent: Hireable,
+    text: string | null,
+    options: SpawnOptions & { readonly asks?: boolean; readonly tools?: readonly string[] },
+  ): Promise<ChildHandle> {
+    const messageId = MessageId.of(this.#host.uuid());
+    const reply = await this.#host.driver.report("hire", {
+      agentId: agent.id,
+      version: agent.version ?? "1",
+      text,
+      messageId,
+      asks: options.asks ?? false,
+      priority: options.priority ?? agent.priority ?? "normal",
+      budget: options.budget ?? agent.budget ?? null,
+      retention: options.retention ?? agent.retention ?? "run",
+      onFull: options.onFull ?? "deny",
+      detached: options.detached ?? false,
+      tools: options.tools ?? null,
+    });
+    if ("error" in reply) throw decodeError(reply.error);
+    this.#hired.add(reply.run);
+    return { runId: reply.run, agentId: agent.id, boot: text === null ? null : messageId };
+  }
+
+  async join(handle: ChildHandle, onPause: "wait" | "return"): Promise<JoinOutcome> {
+    const { runId } = handle;
+    const known = this.#ended.get(runId) ?? (await this.#watch(runId));
+    if (known) return known;
+    if (onPause === "return" && this.#paused.has(runId)) return { status: "paused", handle };
+    const keys = [`ended/${runId}`, ...(onPause === "return" ? [`paused/${runId}`] : [])];
+    const arrival = await this.#host.driver.waits.first(keys, { on: runId });
+    return arrival.key.startsWith("paused/") ? { status: "paused", handle } : this.#resultOf(runId);
+  }
+
+  #resultOf(run: RunId): RunResult {
+    const result = this.#ended.get(run);
+    if (!result) throw new Error(`run ${run} ended without a result`);
+    return result;
+  }
+
+  /** A run this execution did not hire tells nothing by itself: the tree is asked. */
+  async #watch(target: RunId): Promise<RunResult | null> {
+    if (this.#hired.has(target)) return null;
+    const { driver, runId } = this.#host;
+    const result = await driver.call("watch", { run: runId, target, at: driver.time });
+    if (result) this.#ended.set(target, result);
+    this.#hired.add(target);
+    return result;
+  }
+
+  async ask(target: Hireable | ChildHandle, text: string, options: AskOptions): Promise<AskOutcome> {
+    if (!(options.timeoutS >= 0)) throw new RangeError(`timeoutS: ${options.timeoutS}`);
+    if (!("runId" in target)) {
+      const handle = await this.hire(target, text, { ...options, asks: true });
+      return this.#awaitReply(handle, handle.boot, options);
+    }
+    const messageId = MessageId.of(this.#host.uuid());
+    const { driver, runId } = this.#host;
+    const reply = await driver.call("send", {
+      to: target.runId,
+      messageId,
+      from: this.#sender(),
+      text,
+      askedBy: runId,
+      at: driver.time,
+    });
+    if ("error" in reply) throw decodeError(reply.error);
+    if ("deadLetter" in reply) return { kind: "failed", handle: target, error: null };
+    this.#hired.add(reply.to);
+    return this.#awaitReply({ ...target, runId: reply.to }, messageId, options);
+  }
+
+  async #awaitReply(handle: ChildHandle, ask: MessageId | null, options: AskOptions): Promise<AskOutcome> {
+    const { driver } = this.#host;
+    const { runId } = handle;
+    const returns = options.onPause === "return";
+    const at = driver.time + options.timeoutS * 1000;
+    if (returns && this.#paused.has(runId)) return { kind: "paused", handle };
+    const keys = [`reply/${ask}`, `ended/${runId}`, ...(returns ? [`paused/${runId}`] : [])];
+    const early = driver.waits.peek(`reply/${ask}`) ? undefined : this.#ended.get(runId);
+    const arrival = early ? null : await driver.waits.first(keys, { at, on: runId });
+    if (arrival?.key.startsWith("reply/")) {
+      const { text, data } = Json.as<{ readonly text: string; readonly data?: Json }>(arrival.value);
+      return { kind: "replied", text, data, handle };
+    }
+    if (arrival?.key.startsWith("paused/")) return { kind: "paused", handle };
+    if (arrival?.key === "timeout") {
+      driver.waits.close(`reply/${ask}`);
+      if (ask) await driver.call("unask", { ask, at: driver.time });
+      return { kind: "timedOut", handle };
+    }
+    return endOf(handle, this.#resultOf(runId));
+  }
+
+  async askOrThrow(
+    target: Hireable | ChildHandle,
+    text: string,
+    options: AskOptions,
+  ): Promise<Extract<AskOutcome, { readonly kind: "replied" }>> {
+    const outcome = await this.ask(target, text, options);
+    if (outcome.kind === "replied") return outcome;
+    throw new AskFailedError({ outcome: outcome.kind, run: outcome.handle.runId });
+  }
+
+  async reply(message: Envelope, text: string, data?: Json): Promise<void> {
+    if (!message.askedBy) return;
+    const { driver, runId } = this.#host;
+    await driver.call("reply", {
+      run: runId,
+      ask: message.id,
+      to: message.askedBy,
+      text,
+      data,
+      at: driver.time,
+    });
+  }
+
+  async send(to: RunId | AgentId, text: string, data?: Json): Promise<void> {
+    const { driver } = this.#host;
+    const messageId = MessageId.of(this.#host.uuid());
+    const reply = await driver.call("send", {
+      to,
+      messageId,
+      from: this.#sender(),
+      text,
+      data,
+      at: driver.time,
+    });
+    if ("error" in reply) throw decodeError(reply.error);
+  }
+
+  #sender(): Sender {
+    return { kind: "run", runId: this.#host.runId, agentId: this.#host.agentId };
+  }
+}
+
+function endOf(handle: ChildHandle, result: RunResult): AskOutcome {
+  if (result.status === "failed") return { kind: "failed", handle, error: result.error ?? null };
+  return { kind: result.status === "cancelled" ? "cancelled" : "endedWithoutReply", handle, result };
+}

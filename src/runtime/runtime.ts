@@ -1,0 +1,196 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  AgentId,
+  ExecutionBudget,
+  Json,
+  MessageId,
+  Money,
+  NotFoundError,
+  RunId,
+  SessionId,
+  SpawnBudget,
+  TenantId,
+  TreeId,
+  UserId,
+  type Agent,
+  type Clock,
+  type Engine,
+  type HistoryRetention,
+  type JsonObject,
+  type ObjectAddress,
+  type Price,
+  type Priority,
+} from "#kernel";
+import type { Block } from "#ledger";
+import { execute } from "./run/execute.ts";
+import { RunHandle } from "./run-handle.ts";
+import { systemClock } from "./system-clock.ts";
+import { tenantObject } from "./tenant-object.ts";
+import type { OpenArgument } from "./tree/protocol.ts";
+import { callTree, treeObject } from "./tree/tree-object.ts";
+
+/** What a runtime is made of. */
+export interface RuntimeOptions {
+  /** Everybody who can be hired. */
+  readonly agents: readonly Agent[];
+  readonly engine: Engine;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** What each tenant may spend in all its trees. Default: no limit. */
+  readonly tenantBudget?: (
+    tenant: TenantId | null,
+  ) => Pick<ExecutionBudget, "maxTokens" | "maxCostUsd"> | null;
+  /** Who may call tools whose risk is high or critical: nobody without a word, or everybody. Default ask. */
+  readonly permissions?: "ask" | "allow-all";
+  /** How often a run that crashed is started again. Default 3. */
+  readonly maxRestarts?: number;
+  /** How long a run that must yield may finish its call before it is aborted. Default 60. */
+  readonly yieldTimeoutS?: number;
+  /** How long a run stands in line before it moves forward by one level. Default 60. */
+  readonly ageingS?: number;
+}
+
+/** How a tree is started. */
+export interface StartOptions {
+  /** Names the tree: the same id again is the same tree. Default: a fresh one. */
+  readonly id?: string;
+  readonly tenant?: string;
+  readonly user?: string;
+  /** The conversation. Default: a fresh one. */
+  readonly session?: string;
+  readonly channel?: string;
+  readonly metadata?: JsonObject;
+  /** Default: the agent's, else permanent. */
+  readonly retention?: HistoryRetention;
+  /** What the whole tree may spend. Default: no limit. */
+  readonly budget?: ExecutionBudget;
+  /** How many agents may live at once. Default 50, preemption allowed. */
+  readonly spawn?: Partial<SpawnBudget>;
+  /** Default: the agent's, else normal. */
+  readonly priority?: Priority;
+  /** Seconds the whole tree may take. Default: the budget's. */
+  readonly deadlineS?: number;
+}
+
+/** Starts trees and finds them again. */
+export class Runtime {
+  readonly #options: RuntimeOptions;
+  readonly #agents: ReadonlyMap<string, Agent>;
+  readonly #clock: Clock;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
+    const execution = {
+      agentOf: (type: string) => this.#agentOf(type),
+      clock: this.#clock,
+      permissions: options.permissions ?? "ask",
+    };
+    options.engine.define({
+      objects: [treeObject, tenantObject],
+      run: (primitives) => execute(primitives, execution),
+    });
+  }
+
+  /** Makes this process a worker of its engine. */
+  async serve(options: { readonly port: number }): Promise<void> {
+    await this.#options.engine.serve(options);
+  }
+
+  /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one. */
+  async start(agent: Agent, input: string, options: StartOptions = {}): Promise<RunHandle> {
+    this.#agentOf(AgentId.type(agent.id));
+    const treeId = TreeId.of(options.id ?? randomUUID());
+    const tree = addressOf(treeId, options.tenant);
+    const block = await this.#limitTenant(tree, options.tenant);
+    const argument = this.#opening(agent, input, treeId, block, options);
+    await callTree((method, given) => this.#options.engine.call(tree, method, given), "open", argument);
+    return this.#handle(tree, RunId.root(treeId));
+  }
+
+  /** The handle of a tree's root, or of any run. */
+  run(id: string, options: { readonly tenant?: string } = {}): RunHandle {
+    const runId = id.includes("~") ? RunId.parse(id) : RunId.root(TreeId.of(id));
+    return this.#handle(addressOf(RunId.tree(runId), options.tenant), runId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#options.engine[Symbol.asyncDispose]();
+  }
+
+  #handle(tree: ObjectAddress, runId: RunId): RunHandle {
+    const host = { engine: this.#options.engine, now: () => this.#clock.now(), uuid: () => randomUUID() };
+    return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
+  }
+
+  #agentOf(type: string): Agent {
+    const agent = this.#agents.get(type);
+    if (!agent) throw new NotFoundError({ what: "agent", id: type });
+    return agent;
+  }
+
+  #opening(
+    agent: Agent,
+    input: string,
+    treeId: TreeId,
+    block: Block | null,
+    options: StartOptions,
+  ): OpenArgument {
+    const at = this.#clock.now();
+    const { deadlineS } = options;
+    return {
+      treeId,
+      inputHash: createHash("sha256").update(`${agent.id}\n${input}`).digest("hex"),
+      agentId: agent.id,
+      version: agent.version ?? "1",
+      boot: {
+        id: MessageId.of(`${treeId}:input`),
+        from: { kind: "outside", name: options.user ?? "user" },
+        text: input,
+        at,
+      },
+      scope: {
+        tenantId: options.tenant === undefined ? null : TenantId.of(options.tenant),
+        userId: options.user === undefined ? null : UserId.of(options.user),
+        sessionId: SessionId.of(options.session ?? randomUUID()),
+        channel: options.channel ?? null,
+        metadata: options.metadata ?? {},
+      },
+      traceId: randomUUID().replaceAll("-", ""),
+      spawn: SpawnBudget.of(options.spawn),
+      treeBudget: ExecutionBudget.of({ ...options.budget, ...(deadlineS !== undefined && { deadlineS }) }),
+      rootBudget: ExecutionBudget.of(agent.budget),
+      block,
+      priority: options.priority ?? agent.priority ?? "normal",
+      retention: options.retention ?? agent.retention ?? "permanent",
+      prices: this.#prices(),
+      ageingMs: (this.#options.ageingS ?? 60) * 1000,
+      yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,
+      maxRestarts: this.#options.maxRestarts ?? 3,
+      at,
+    };
+  }
+
+  /** Prices as they are now: a tree keeps them however they change. */
+  #prices(): Readonly<Record<string, Price>> {
+    const prices: Record<string, Price> = {};
+    for (const { model } of this.#agents.values()) if (model?.price) prices[model.id] = model.price;
+    return prices;
+  }
+
+  async #limitTenant({ key }: ObjectAddress, tenant: string | undefined): Promise<Block | null> {
+    const budget = this.#options.tenantBudget?.(tenant === undefined ? null : TenantId.of(tenant)) ?? null;
+    if (!budget) return null;
+    const maxCost = budget.maxCostUsd === undefined ? null : Money.cap(budget.maxCostUsd);
+    const limits = { maxTokens: budget.maxTokens ?? null, maxCost };
+    const address = { type: "tenant", key: key.slice(0, key.indexOf("/")) };
+    await this.#options.engine.call(address, "limit", Json.of(limits));
+    return { tokens: limits.maxTokens === null ? null : 0, cost: limits.maxCost === null ? null : 0 };
+  }
+}
+
+/** A tree lies inside its tenant; `-` is the partition of those who have none. */
+function addressOf(tree: TreeId, tenant = "-"): ObjectAddress {
+  return { type: "tree", key: `${tenant}/${tree}` };
+}

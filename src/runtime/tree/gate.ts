@@ -1,0 +1,260 @@
+import { Json, RunId, SpawnBudget, Supervision, IdConflictError, type ObjectContext } from "#kernel";
+import { Ledger, type Gate, type Slot } from "#ledger";
+import { drawBlock } from "../tenant-object.ts";
+import { inboxOf } from "./inbox.ts";
+import { newRun, start } from "./hire.ts";
+import { cancel, end, perform } from "./life.ts";
+import type {
+  ArgumentOf,
+  BeginArgument,
+  Entrance,
+  FromRun,
+  News,
+  OpenArgument,
+  ReplyOf,
+} from "./protocol.ts";
+import type { Report } from "./records.ts";
+import { TreeWork } from "./tree-work.ts";
+
+/** Opens the tree and sends its root off. The same id with the same input is the same tree. */
+export async function open(object: ObjectContext, argument: OpenArgument): Promise<ReplyOf<"open">> {
+  const existing = await TreeWork.on(object, argument.at);
+  if (existing) {
+    if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
+    return { existing: true };
+  }
+  const root = RunId.root(argument.treeId);
+  const { treeId, scope, spawn, rootBudget, priority, at } = argument;
+  const ledger = Ledger.open({ ...argument, root });
+  const work = TreeWork.fresh(object, {
+    treeId,
+    status: "open",
+    inputHash: argument.inputHash,
+    scope,
+    traceId: argument.traceId,
+    ledger: ledger.tree,
+    clock: at,
+    nextRun: 1,
+    seq: 0,
+    tail: [],
+    prices: argument.prices,
+    yieldTimeoutMs: argument.yieldTimeoutMs,
+    maxRestarts: argument.maxRestarts,
+  });
+  const supervision = Supervision.root(argument.agentId, {
+    treeId,
+    runId: root,
+    sessionId: scope.sessionId,
+    spawnBudget: SpawnBudget.of(spawn),
+    executionBudget: rootBudget,
+    retention: argument.retention,
+    priority,
+  });
+  const slot = ledger.slots[root];
+  if (slot) work.setSlot(root, slot);
+  work.put(
+    root,
+    newRun(work, supervision, argument.version, { boot: [argument.boot], tools: null, budget: rootBudget }),
+  );
+  await start(work, root);
+  work.commit();
+  return { existing: false };
+}
+
+/** The first act of every execution: what the run is, and what waits for it. */
+export async function enter(work: TreeWork, argument: ArgumentOf<"enter">): Promise<Entrance | null> {
+  const run = await work.run(argument.run);
+  const slot = work.slot(argument.run);
+  if (!run || !slot || run.continuation !== argument.continuation) return null;
+  const { scope, traceId, prices } = work.tree;
+  const { agentId, version, supervision, state, tools, reported } = run;
+  const news = await takeNews(work, argument.run);
+  return {
+    agentId,
+    version,
+    supervision,
+    scope,
+    traceId,
+    deadline: slot.deadline,
+    state,
+    prices,
+    tools,
+    reported,
+    news,
+  };
+}
+
+/** Books what a run tells of its past. Told again after a replay, it changes nothing. */
+export async function book(work: TreeWork, id: RunId, reports: readonly Report[]): Promise<void> {
+  const run = await work.run(id);
+  const last = reports.at(-1);
+  if (!run || !last || last.number <= run.reported) return;
+  for (const report of reports) {
+    if (report.number <= run.reported) continue;
+    // oxlint-disable-next-line no-await-in-loop -- reports are booked in their order
+    await bookOne(work, id, report);
+  }
+  work.put(id, { ...(await work.live(id)), reported: last.number });
+}
+
+async function bookOne(work: TreeWork, id: RunId, { number, settle, event }: Report): Promise<void> {
+  if (settle) {
+    const { attempt, usage } = settle;
+    const booked = await work.decide(id, (state) =>
+      Ledger.settle(state, { run: id, attempt, usage, at: work.now }),
+    );
+    if (booked) work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
+  }
+  if (event) {
+    const { type, at, attempt, payload } = event;
+    work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
+  }
+}
+
+/** The gate of every call that costs or acts. */
+export async function begin(work: TreeWork, argument: BeginArgument): Promise<ReplyOf<"begin">> {
+  const { run } = argument;
+  await book(work, run, argument.reports);
+  let gate = await ask(work, argument, false);
+  if (gate.kind === "needs-block") {
+    const lent = await drawBlock(work, gate);
+    await work.decide(run, (state) => Ledger.lend(state, lent));
+    gate = await ask(work, argument, true);
+  }
+  announce(work, argument, gate);
+  await perform(work);
+  return { gate, reported: (await work.run(run))?.reported ?? 0 };
+}
+
+function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Promise<Gate> {
+  const { run, step, attempt, epoch, rerun } = argument;
+  const command = { run, step, attempt, epoch, ask: argument.ask, rerun, blockIsFinal, at: work.now };
+  return work.decide(run, (state) => Ledger.begin(state, command));
+}
+
+function announce(work: TreeWork, { run, attempt, ask: wish, subject }: BeginArgument, gate: Gate): void {
+  if (gate.kind === "denied") {
+    const { dimension, limit, used } = gate;
+    work.emit(run, "budget.denied", { dimension, limit, used }, { place: `denied/${attempt}`, attempt });
+  }
+  if (gate.kind !== "granted") return;
+  if (wish) {
+    work.emit(run, "budget.reserved", gate.ceiling, { place: `reserved/${attempt}`, attempt });
+    work.emit(run, "model.start", { model: subject }, { place: `model.start/${attempt}`, attempt });
+  } else {
+    work.emit(
+      run,
+      "tool.start",
+      { tool: subject, callId: attempt },
+      { place: `tool.start/${attempt}`, attempt },
+    );
+  }
+}
+
+/** A run wants to wait: it does, unless something has come meanwhile. */
+export async function rest(work: TreeWork, argument: ArgumentOf<"rest">): Promise<News> {
+  await book(work, argument.run, argument.reports);
+  const news = await takeNews(work, argument.run);
+  if (news.items.length === 0 && news.standing === "running") {
+    await work.decide(argument.run, (state) =>
+      Ledger.wait(state, { run: argument.run, on: argument.on, at: work.now }),
+    );
+    await perform(work);
+  }
+  return news;
+}
+
+/** A run goes on, if it still has its slot. */
+export async function take(work: TreeWork, argument: FromRun): Promise<News> {
+  await book(work, argument.run, argument.reports);
+  await work.decide(argument.run, (state) => Ledger.wake(state, { run: argument.run, at: work.now }));
+  await perform(work);
+  return takeNews(work, argument.run);
+}
+
+/** A run that was told to yield has nothing in flight any more. */
+export async function yieldSlot(work: TreeWork, argument: FromRun): Promise<News> {
+  await book(work, argument.run, argument.reports);
+  await work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
+  await perform(work);
+  return takeNews(work, argument.run);
+}
+
+async function takeNews(work: TreeWork, id: RunId): Promise<News> {
+  const run = await work.run(id);
+  const slot = work.slot(id);
+  if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };
+  const { items, inbox } = await inboxOf(work.object, id, run.inbox).take();
+  work.put(id, { ...run, inbox });
+  return {
+    items,
+    cursor: inbox.taken,
+    more: inbox.items.length > 0,
+    standing: standingOf(slot),
+    at: work.now,
+  };
+}
+
+function standingOf({ phase, held }: Slot): News["standing"] {
+  if (phase === "yielding" || phase === "parked") return phase;
+  return held ? "parked" : "running";
+}
+
+/** The run is over. */
+export async function endRun(work: TreeWork, argument: ArgumentOf<"end">): Promise<null> {
+  await book(work, argument.run, argument.reports);
+  await end(work, argument.run, argument.end);
+  return null;
+}
+
+/** The run goes on in a fresh execution; what it has not read goes with it. */
+export async function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): Promise<null> {
+  await book(work, argument.run, argument.reports);
+  const run = await work.live(argument.run);
+  const continuation = run.continuation + 1;
+  const tree = { type: "tree", key: work.object.key };
+  const execution = await work.object.launch({ tree, runId: argument.run, continuation });
+  const items = [...argument.unread, ...run.inbox.items];
+  const inbox = { ...run.inbox, items, woken: false };
+  // A replayed run numbers its reports from 1 again: a fresh journal is a fresh count.
+  work.put(argument.run, { ...run, execution, continuation, state: argument.state, inbox, reported: 0 });
+  if (work.slot(argument.run)?.cancelled) work.object.cancel(execution);
+  return null;
+}
+
+/** Counts a crash. */
+export async function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): Promise<ReplyOf<"crashed">> {
+  const run = await work.run(argument.run);
+  if (!run) return { again: false };
+  const isNew = argument.epoch !== run.crashedIn;
+  const crashes = run.crashes + (isNew ? 1 : 0);
+  work.put(argument.run, { ...run, crashes, crashedIn: argument.epoch });
+  return { again: crashes <= work.tree.maxRestarts };
+}
+
+/** A run had its time to yield: its call is aborted. */
+export async function yieldOverdue(work: TreeWork, { run }: ArgumentOf<"yieldOverdue">): Promise<null> {
+  if (work.slot(run)?.phase === "yielding") await work.push(run, { kind: "abortCall" });
+  return null;
+}
+
+/** Stops a run and everything below it. */
+export async function cancelRun(
+  work: TreeWork,
+  { run, reason }: ArgumentOf<"cancel">,
+): Promise<number | null> {
+  return work.slot(run) ? cancel(work, run, reason) : null;
+}
+
+/** Wraps a method into work on an existing tree, committed when it returns. */
+export const onTree =
+  <Argument extends { readonly at: number }, Reply>(
+    method: (work: TreeWork, argument: Argument) => Promise<Reply>,
+  ) =>
+  async (object: ObjectContext, argument: Argument): Promise<Json> => {
+    const work = await TreeWork.on(object, argument.at);
+    if (!work) return null;
+    const reply = await method(work, argument);
+    work.commit();
+    return Json.of(reply);
+  };

@@ -1,0 +1,143 @@
+import {
+  BudgetExhaustedError,
+  RunId,
+  Supervision,
+  type AgentId,
+  type Envelope,
+  type ErrorData,
+  type ExecutionBudget,
+  type HistoryRetention,
+  type Priority,
+} from "#kernel";
+import { Ledger, type Admission } from "#ledger";
+import { emptyInbox } from "./inbox.ts";
+import type { InboxItem, RunRecord } from "./records.ts";
+import type { TreeWork } from "./tree-work.ts";
+
+/** How a run is hired. */
+export interface Hiring {
+  readonly parent: RunId;
+  readonly agentId: AgentId;
+  readonly version: string;
+  readonly priority: Priority;
+  readonly budget: ExecutionBudget | null;
+  readonly retention: HistoryRetention;
+  readonly onFull: "deny" | "wait";
+  readonly detached: boolean;
+  readonly tools: readonly string[] | null;
+  readonly boot: readonly Envelope[];
+}
+
+/**
+ * Asks the ledger for a slot and, unless it is denied, keeps the new run. It starts when it has its slot. What else
+ * the ledger asks for is left to the caller.
+ */
+export async function hire(
+  work: TreeWork,
+  hiring: Hiring,
+): Promise<{ readonly run: RunId; readonly admission: Admission }> {
+  const id = RunId.of(work.tree.treeId, work.tree.nextRun);
+  const { parent, agentId, priority, budget, onFull, detached } = hiring;
+  const admission = await work.decide(parent, (state) =>
+    Ledger.admit(state, { run: id, parent, priority, budget, onFull, detached, at: work.now }),
+  );
+  if (admission.kind === "denied") {
+    work.emit(parent, "spawn.denied", { childAgent: agentId, reason: admission.reason });
+    return { run: id, admission };
+  }
+  const boss = await work.live(parent);
+  work.change({ nextRun: work.tree.nextRun + 1 });
+  const supervision = Supervision.child(boss.supervision, {
+    runId: id,
+    agentId,
+    parentId: boss.agentId,
+    executionBudget: budget ?? undefined,
+    retention: hiring.retention,
+    priority,
+  });
+  work.put(id, newRun(work, supervision, hiring.version, { boot: hiring.boot, tools: hiring.tools, budget }));
+  if (admission.kind === "granted") {
+    work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
+    await start(work, id);
+  } else {
+    work.emit(parent, "spawn.queued", { child: id, childAgent: agentId, victim: admission.victim });
+  }
+  return { run: id, admission };
+}
+
+/** The record of a run that has been hired and not started. */
+export function newRun(
+  work: TreeWork,
+  supervision: Supervision,
+  version: string,
+  more: {
+    readonly boot: readonly Envelope[];
+    readonly tools: readonly string[] | null;
+    readonly budget: ExecutionBudget | null;
+  },
+): RunRecord {
+  return {
+    agentId: supervision.agentId,
+    version,
+    supervision,
+    execution: null,
+    continuation: 0,
+    state: null,
+    hiredAt: work.now,
+    startedAt: null,
+    account: Ledger.account(more.budget ?? {}),
+    inbox: { ...emptyInbox, items: more.boot.map((envelope): InboxItem => ({ kind: "message", envelope })) },
+    reported: 0,
+    crashes: 0,
+    crashedIn: "",
+    watchers: [],
+    tools: more.tools,
+    cancel: null,
+  };
+}
+
+/** Starts a run that has its slot. */
+export async function start(work: TreeWork, id: RunId): Promise<void> {
+  const run = await work.live(id);
+  const tree = { type: "tree", key: work.object.key };
+  const execution = await work.object.launch({ tree, runId: id, continuation: 0 });
+  work.put(id, { ...run, execution, startedAt: work.now });
+  work.emit(id, "run.start", {
+    priority: run.supervision.priority,
+    parentRunId: run.supervision.parentRunId,
+  });
+}
+
+/** Hires a new run of an agent for messages that found none. False if it cannot be. */
+export async function wakeNew(
+  work: TreeWork,
+  like: RunRecord,
+  unread: readonly Envelope[],
+): Promise<boolean> {
+  const { admission } = await hire(work, {
+    parent: work.root,
+    agentId: like.agentId,
+    version: like.version,
+    priority: like.supervision.priority,
+    budget: null,
+    retention: like.supervision.retention,
+    onFull: "wait",
+    detached: true,
+    tools: like.tools,
+    boot: unread,
+  });
+  return admission.kind !== "denied";
+}
+
+/** Says that messages will never be read. */
+export function deadLetter(work: TreeWork, run: RunId, envelopes: readonly Envelope[], reason: string): void {
+  for (const { id } of envelopes) {
+    work.emit(run, "message.dead-lettered", { messageId: id, reason, attempts: 0 });
+  }
+}
+
+/** The error of a denied admission. */
+export function denialOf(admission: Extract<Admission, { kind: "denied" }>): ErrorData {
+  const { limit, used, reason } = admission;
+  return new BudgetExhaustedError({ dimension: "agents", limit, used, reason }).toJSON();
+}

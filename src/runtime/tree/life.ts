@@ -1,0 +1,224 @@
+import { BudgetExhaustedError, Json, keysOf, type Envelope, type RunId, type RunResult } from "#kernel";
+import { Ledger, type LedgerEffect } from "#ledger";
+import { deadLetter, start, wakeNew } from "./hire.ts";
+import { inboxOf } from "./inbox.ts";
+import type { CancelRecord, EndReport, RunRecord } from "./records.ts";
+import type { TreeWork } from "./tree-work.ts";
+
+/** Does what the ledger's decisions ask for, until nothing is left to do. */
+export async function perform(work: TreeWork): Promise<void> {
+  for (let effects = work.takeEffects(); effects.length > 0; effects = work.takeEffects()) {
+    // In order, each before the next: they are consequences of each other.
+    // oxlint-disable-next-line no-await-in-loop
+    for (const effect of effects) await performOne(work, effect);
+  }
+}
+
+async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
+  switch (effect.kind) {
+    case "launch": {
+      const run = await work.live(effect.run);
+      const parent = work.slot(effect.run)?.parent;
+      const { agentId: childAgent, supervision } = run;
+      if (parent)
+        work.emit(parent, "spawn.admitted", {
+          child: effect.run,
+          childAgent,
+          priority: supervision.priority,
+        });
+      return start(work, effect.run);
+    }
+    case "resume":
+      await work.run(effect.run);
+      work.emit(effect.run, "run.resumed", { cause: "slot" });
+      await work.push(effect.run, { kind: "resume" });
+      return tellParent(work, effect.run, "childResumed");
+    case "spare":
+      return work.push(effect.run, { kind: "resume" });
+    case "tell": {
+      await work.push(effect.run, { kind: "pause" });
+      const self = { type: "tree", key: work.object.key };
+      const argument = { run: effect.run, at: work.now + work.tree.yieldTimeoutMs };
+      return work.object.send(self, "yieldOverdue", argument, { delayMs: work.tree.yieldTimeoutMs });
+    }
+    case "parked":
+      await work.run(effect.run);
+      work.emit(effect.run, "run.paused", { cause: effect.cause });
+      return tellParent(work, effect.run, "childPaused");
+    case "drop": {
+      const { maxAgents } = work.tree.ledger.spawn;
+      const error = new BudgetExhaustedError({
+        dimension: "agents",
+        limit: maxAgents,
+        used: maxAgents,
+        reason: effect.reason,
+      });
+      return end(work, effect.run, {
+        status: "failed",
+        stopReason: "budget.agents",
+        output: null,
+        error: error.toJSON(),
+      });
+    }
+    case "warn": {
+      const { dimension, limit, used } = effect;
+      await work.run(effect.run ?? work.root);
+      return work.emit(effect.run ?? work.root, "budget.warning", { dimension, limit, used });
+    }
+  }
+}
+
+async function tellParent(work: TreeWork, run: RunId, kind: "childPaused" | "childResumed"): Promise<void> {
+  const parent = work.slot(run)?.parent;
+  if (parent) await work.push(parent, { kind, run });
+}
+
+/** Marks a run and everything below it, and tells them. Returns the cancel's number; null if nobody was left. */
+export async function cancel(work: TreeWork, id: RunId, reason: string): Promise<number | null> {
+  const marked = await work.decide(id, (state) => Ledger.cancel(state, { run: id, reason, at: work.now }));
+  if (marked.length === 0) return (await work.run(id))?.cancel ?? null;
+  const number = work.tree.seq + 1;
+  const runs = await Promise.all(marked.map(async (run) => [run, await work.live(run)] as const));
+  const spent = runs.map(
+    ([run, { account }]) =>
+      [run, { spentBefore: Ledger.spend(account).cost, endedAt: null, spentAfter: 0 }] as const,
+  );
+  const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(spent) };
+  work.object.set(`cancel/${number}`, Json.of(record));
+  for (const [run, known] of runs) {
+    work.emit(run, "run.cancelling", { reason });
+    work.put(run, { ...known, cancel: number });
+  }
+  for (const [run, { execution }] of runs) {
+    // oxlint-disable-next-line no-await-in-loop -- in order: an end changes what the next one finds
+    await stop(work, run, execution, reason);
+  }
+  await perform(work);
+  return number;
+}
+
+async function stop(work: TreeWork, run: RunId, execution: string | null, reason: string): Promise<void> {
+  if (execution === null)
+    return end(work, run, { status: "cancelled", stopReason: stopReasonOf(reason), output: null });
+  await work.push(run, { kind: "cancel", reason });
+  work.object.cancel(execution);
+}
+
+/** The stop reason of a cancelled run. */
+export function stopReasonOf(reason: string): "deadline" | "parent-ended" | "cancelled" {
+  return reason === "deadline" || reason === "parent-ended" ? reason : "cancelled";
+}
+
+/** A run is over: its slot is free, its helpers are cancelled or adopted, whoever waits for it is told. */
+export async function end(work: TreeWork, id: RunId, report: EndReport): Promise<void> {
+  const run = await work.run(id);
+  const slot = work.slot(id);
+  if (!run || !slot) return;
+  const isRoot = id === work.root;
+  const children = keysOf(work.slots).filter((child) => work.slot(child)?.parent === id);
+  for (const child of children) {
+    const isAdopted = work.slot(child)?.detached === true && !isRoot && slot.cancelled === null;
+    const parent = isAdopted ? work.root : slot.parent;
+    // oxlint-disable-next-line no-await-in-loop -- the next child's path may run through this one
+    await work.decide(child, (state) => Ledger.adopt(state, { run: child, parent }));
+    // oxlint-disable-next-line no-await-in-loop
+    if (!isAdopted) await cancel(work, child, "parent-ended");
+  }
+  const unread = await unreadOf(work, id);
+  const summary = await work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
+  const result: RunResult = {
+    treeId: work.tree.treeId,
+    runId: id,
+    status: report.status,
+    stopReason: report.stopReason,
+    output: report.output,
+    usage: summary.usage,
+    spend: summary.settled.cost + summary.inDoubt.cost,
+    inDoubt: summary.inDoubt.cost,
+    error: report.error,
+  };
+  await fillReceipt(work, id, run, result.spend);
+  if (report.poison) {
+    const fields = {
+      messageId: report.poison,
+      reason: report.error?.message ?? "failed",
+      attempts: run.crashes,
+    };
+    work.emit(id, "message.dead-lettered", fields);
+  }
+  emitEnd(work, id, run, result);
+  work.drop(id);
+  work.object.set(`ended/${id}`, Json.of({ agentId: run.agentId, result, endedAt: work.now }));
+  const listeners = new Set([
+    ...(run.supervision.parentRunId ? [run.supervision.parentRunId] : []),
+    ...run.watchers,
+  ]);
+  for (const listener of listeners) {
+    // oxlint-disable-next-line no-await-in-loop -- one inbox after the other
+    await work.push(listener, { kind: "ended", run: id, result });
+  }
+  await perform(work);
+  await passOn(work, id, run, unread);
+  await closeIfOver(work, id);
+}
+
+function emitEnd(work: TreeWork, id: RunId, run: RunRecord, result: RunResult): void {
+  const { status, stopReason, usage, spend, error } = result;
+  const durationMs = work.now - (run.startedAt ?? run.hiredAt);
+  work.emit(
+    id,
+    "run.end",
+    { status, stopReason, durationMs, usage, spend, ...(error && { error }) },
+    { place: "run.end" },
+  );
+}
+
+/** Messages that came while the run was ending. */
+async function unreadOf(work: TreeWork, id: RunId): Promise<readonly Envelope[]> {
+  const run = await work.live(id);
+  const envelopes: Envelope[] = [];
+  let inbox = run.inbox;
+  while (inbox.items.length > 0) {
+    // oxlint-disable-next-line no-await-in-loop -- page after page
+    const taken = await inboxOf(work.object, id, inbox).take();
+    for (const item of taken.items) if (item.kind === "message") envelopes.push(item.envelope);
+    inbox = taken.inbox;
+  }
+  return envelopes;
+}
+
+/** Unread messages wake a new run of the same agent, or are dead letters. */
+async function passOn(work: TreeWork, id: RunId, run: RunRecord, unread: readonly Envelope[]): Promise<void> {
+  if (unread.length === 0) return;
+  const isOver = work.slot(work.root) === undefined || run.cancel !== null;
+  if (isOver || !(await wakeNew(work, run, unread))) deadLetter(work, id, unread, "tree-ended");
+  await perform(work);
+}
+
+async function fillReceipt(work: TreeWork, id: RunId, run: RunRecord, spend: number): Promise<void> {
+  if (run.cancel === null) return;
+  const key = `cancel/${run.cancel}`;
+  const record = Json.as<CancelRecord | null>(await work.object.get(key));
+  const entry = record?.runs[id];
+  if (!record || !entry) return;
+  const filled = { ...entry, endedAt: work.now, spentAfter: spend - entry.spentBefore };
+  work.object.set(key, Json.of({ ...record, runs: { ...record.runs, [id]: filled } }));
+}
+
+async function closeIfOver(work: TreeWork, ended: RunId): Promise<void> {
+  const left = keysOf(work.slots);
+  if (ended === work.root) {
+    for (const run of left) {
+      // oxlint-disable-next-line no-await-in-loop -- each cancel may take others with it
+      await cancel(work, run, "parent-ended");
+    }
+  }
+  if (Object.keys(work.slots).length > 0 || work.tree.status === "closed") return;
+  const { account } = work.tree.ledger;
+  const key = `ended/${work.root}`;
+  const root = Json.as<{ readonly result: RunResult }>(await work.object.get(key));
+  const spend = Ledger.spend(account).cost;
+  const result = { ...root.result, usage: account.usage, spend, inDoubt: account.inDoubt.cost };
+  work.object.set(key, Json.of({ ...root, result }));
+  work.change({ status: "closed" });
+}

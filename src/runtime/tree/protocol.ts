@@ -1,0 +1,275 @@
+import type {
+  AgentId,
+  AttemptId,
+  CancelReceipt,
+  Envelope,
+  ErrorData,
+  ExecutionBudget,
+  HistoryRetention,
+  Json,
+  MessageId,
+  Micros,
+  NumberedEvent,
+  Price,
+  Priority,
+  RunId,
+  RunResult,
+  RunStatus,
+  Sender,
+  SpawnBudget,
+  StepId,
+  Supervision,
+  TopicId,
+  TreeId,
+  Usage,
+} from "#kernel";
+import type { Ask, Block, Gate } from "#ledger";
+import type { EndReport, InboxItem, Report, TreeScope } from "./records.ts";
+
+/** What opens a tree. */
+export interface OpenArgument {
+  readonly treeId: TreeId;
+  readonly inputHash: string;
+  readonly agentId: AgentId;
+  readonly version: string;
+  readonly boot: Envelope;
+  readonly scope: TreeScope;
+  readonly traceId: string;
+  readonly spawn: SpawnBudget;
+  readonly treeBudget: ExecutionBudget;
+  readonly rootBudget: ExecutionBudget;
+  readonly block: Block | null;
+  readonly priority: Priority;
+  readonly retention: HistoryRetention;
+  readonly prices: Readonly<Record<string, Price>>;
+  readonly ageingMs: number;
+  readonly yieldTimeoutMs: number;
+  readonly maxRestarts: number;
+  readonly at: number;
+}
+
+/** What a run learns when an execution of it begins. */
+export interface Entrance {
+  readonly agentId: AgentId;
+  readonly version: string;
+  readonly supervision: Supervision;
+  readonly scope: TreeScope;
+  readonly traceId: string;
+  readonly deadline: number | null;
+  readonly state: Json;
+  readonly prices: Readonly<Record<string, Price>>;
+  readonly tools: readonly string[] | null;
+  readonly reported: number;
+  readonly news: News;
+}
+
+/** What a run has taken from its inbox. */
+export interface News {
+  readonly items: readonly InboxItem[];
+  /** How many it has taken in all: its next wake-up is named after it. */
+  readonly cursor: number;
+  /** There are more: take again before you wait. */
+  readonly more: boolean;
+  /** May it start something, must it yield first, or has it no slot? */
+  readonly standing: "running" | "yielding" | "parked";
+  readonly at: number;
+}
+
+/** What a run sends along with whatever else it asks: the past, and the time as far as it knows. */
+export interface FromRun {
+  readonly run: RunId;
+  readonly reports: readonly Report[];
+  readonly at: number;
+}
+
+/** What asks the gate. */
+export interface BeginArgument extends FromRun {
+  readonly step: StepId;
+  readonly attempt: AttemptId;
+  readonly epoch: string;
+  readonly ask: Ask | null;
+  readonly rerun: boolean;
+  /** What the call is, for the event: a model's id or a tool's name. */
+  readonly subject: string;
+}
+
+/** Whom a run hires. */
+export interface HireArgument extends FromRun {
+  readonly agentId: AgentId;
+  readonly version: string;
+  readonly text: string | null;
+  readonly messageId: MessageId;
+  /** The hiring run waits for the reply to the boot message. */
+  readonly asks: boolean;
+  readonly priority: Priority;
+  readonly budget: ExecutionBudget | null;
+  readonly retention: HistoryRetention;
+  readonly onFull: "deny" | "wait";
+  readonly detached: boolean;
+  readonly tools: readonly string[] | null;
+}
+
+/** A message to a run, or to an agent. */
+export interface SendArgument {
+  readonly to: RunId | AgentId;
+  readonly messageId: MessageId;
+  readonly from: Sender;
+  readonly text: string;
+  readonly data?: Json | undefined;
+  /** The run that waits for a reply. */
+  readonly askedBy?: RunId | undefined;
+  readonly at: number;
+}
+
+/** Every method and query of a tree. */
+export interface TreeProtocol {
+  readonly open: { readonly argument: OpenArgument; readonly reply: { readonly existing: boolean } };
+  readonly enter: {
+    readonly argument: { readonly run: RunId; readonly continuation: number; readonly at: number };
+    /** Null: the run is over, or goes on in another execution. */
+    readonly reply: Entrance | null;
+  };
+  readonly begin: {
+    readonly argument: BeginArgument;
+    readonly reply: { readonly gate: Gate; readonly reported: number };
+  };
+  /** Nothing left to do but wait. With news the run does not wait. */
+  readonly rest: {
+    readonly argument: FromRun & { readonly on: readonly RunId[] | null };
+    readonly reply: News;
+  };
+  readonly take: { readonly argument: FromRun; readonly reply: News };
+  readonly yield: { readonly argument: FromRun; readonly reply: News };
+  readonly hire: {
+    readonly argument: HireArgument;
+    readonly reply: { readonly run: RunId } | { readonly error: ErrorData };
+  };
+  readonly send: {
+    readonly argument: SendArgument;
+    readonly reply: { readonly to: RunId } | { readonly deadLetter: string } | { readonly error: ErrorData };
+  };
+  readonly reply: {
+    readonly argument: {
+      readonly run: RunId;
+      readonly ask: MessageId;
+      readonly to: RunId;
+      readonly text: string;
+      readonly data?: Json | undefined;
+      readonly at: number;
+    };
+    readonly reply: null;
+  };
+  /** Ends a question that nobody waits for any more. */
+  readonly unask: {
+    readonly argument: { readonly ask: MessageId; readonly at: number };
+    readonly reply: null;
+  };
+  /** The result of a run that has ended; else null, and news when it does. */
+  readonly watch: {
+    readonly argument: { readonly run: RunId; readonly target: RunId; readonly at: number };
+    readonly reply: RunResult | null;
+  };
+  readonly emit: {
+    readonly argument: FromRun & {
+      readonly topic: TopicId;
+      readonly data: Json;
+      readonly messageId: MessageId;
+    };
+    readonly reply: null;
+  };
+  readonly follow: {
+    readonly argument: {
+      readonly run: RunId;
+      readonly topic: TopicId;
+      readonly on: boolean;
+      readonly at: number;
+    };
+    readonly reply: null;
+  };
+  readonly signal: {
+    readonly argument: {
+      readonly run: RunId;
+      readonly name: string;
+      readonly data: Json;
+      readonly messageId: MessageId;
+      readonly at: number;
+    };
+    readonly reply: null;
+  };
+  readonly nudge: {
+    readonly argument: {
+      readonly run: RunId;
+      readonly kind: "steer" | "followUp";
+      readonly text: string;
+      readonly messageId: MessageId;
+      readonly at: number;
+    };
+    readonly reply: null;
+  };
+  readonly cancel: {
+    readonly argument: { readonly run: RunId; readonly reason: string; readonly at: number };
+    /** The number of the cancel; null if the run has ended. */
+    readonly reply: number | null;
+  };
+  readonly pause: { readonly argument: { readonly run: RunId; readonly at: number }; readonly reply: null };
+  readonly resume: { readonly argument: { readonly run: RunId; readonly at: number }; readonly reply: null };
+  readonly reprioritize: {
+    readonly argument: { readonly run: RunId; readonly priority: Priority; readonly at: number };
+    readonly reply: null;
+  };
+  readonly topUp: {
+    readonly argument: {
+      /** The root's run tops the tree up, too. */
+      readonly run: RunId;
+      readonly tokens: number;
+      readonly cost: Micros;
+      readonly turns: number;
+      readonly operationId: string;
+      readonly at: number;
+    };
+    readonly reply: null;
+  };
+  readonly reconcile: {
+    readonly argument: { readonly attempt: AttemptId; readonly usage: Usage; readonly at: number };
+    readonly reply: boolean;
+  };
+  /** An execution threw. Start it again? */
+  readonly crashed: {
+    readonly argument: { readonly run: RunId; readonly epoch: string; readonly at: number };
+    readonly reply: { readonly again: boolean };
+  };
+  readonly continue: {
+    readonly argument: FromRun & { readonly state: Json; readonly unread: readonly InboxItem[] };
+    readonly reply: null;
+  };
+  readonly end: { readonly argument: FromRun & { readonly end: EndReport }; readonly reply: null };
+  /** To itself: a run had this long to yield. */
+  readonly yieldOverdue: {
+    readonly argument: { readonly run: RunId; readonly at: number };
+    readonly reply: null;
+  };
+
+  readonly status: { readonly argument: { readonly run: RunId }; readonly reply: RunStatus | null };
+  readonly result: {
+    readonly argument: { readonly run: RunId };
+    /** Null while the run, or for a root its tree, lives. */
+    readonly reply: RunResult | null;
+  };
+  readonly events: {
+    readonly argument: { readonly after: number; readonly limit: number };
+    readonly reply: { readonly events: readonly NumberedEvent[]; readonly closed: boolean };
+  };
+  readonly receipt: {
+    readonly argument: { readonly number: number };
+    /** Null while a cancelled run lives. */
+    readonly reply: CancelReceipt | null;
+  };
+  readonly ledger: { readonly argument: { readonly run: RunId }; readonly reply: Json };
+}
+
+/** A method or query of a tree. */
+export type TreeMethod = keyof TreeProtocol;
+/** What a method is given. */
+export type ArgumentOf<Method extends TreeMethod> = TreeProtocol[Method]["argument"];
+/** What a method answers. */
+export type ReplyOf<Method extends TreeMethod> = TreeProtocol[Method]["reply"];

@@ -1,0 +1,171 @@
+import type {
+  AgentId,
+  AttemptId,
+  Envelope,
+  ErrorData,
+  EventPayloads,
+  EventType,
+  Json,
+  JsonObject,
+  MessageId,
+  Micros,
+  NumberedEvent,
+  Price,
+  RunId,
+  RunResult,
+  SessionId,
+  StepId,
+  Supervision,
+  TenantId,
+  TopicId,
+  TreeId,
+  Usage,
+  UserId,
+} from "#kernel";
+import type { RunAccount, TreeState } from "#ledger";
+
+/** Who a tree works for. */
+export interface TreeScope {
+  readonly tenantId: TenantId | null;
+  readonly userId: UserId | null;
+  readonly sessionId: SessionId;
+  readonly channel: string | null;
+  readonly metadata: JsonObject;
+}
+
+/** What every run of a tree shares. Small: it is read and written with every call. */
+export interface TreeRecord {
+  readonly treeId: TreeId;
+  readonly status: "open" | "closed";
+  /** Of agent and input: the same id with another one is a conflict. */
+  readonly inputHash: string;
+  readonly scope: TreeScope;
+  readonly traceId: string;
+  readonly ledger: TreeState;
+  /** The latest time anybody told: callers' clocks may disagree, the tree's does not go back. */
+  readonly clock: number;
+  readonly nextRun: number;
+  /** The number of the last event. */
+  readonly seq: number;
+  /** The newest events; older ones lie in full pages. */
+  readonly tail: readonly NumberedEvent[];
+  /** Model prices as they were when the tree opened. */
+  readonly prices: Readonly<Record<string, Price>>;
+  /** How long a run that must yield may finish its call. */
+  readonly yieldTimeoutMs: number;
+  /** How often a run that crashed is started again. */
+  readonly maxRestarts: number;
+}
+
+/** Something that waits to be taken by a run. */
+export type InboxItem =
+  | { readonly kind: "message" | "steer" | "followUp" | "topic"; readonly envelope: Envelope }
+  | {
+      readonly kind: "reply";
+      readonly ask: MessageId;
+      readonly text: string;
+      readonly data?: Json | undefined;
+    }
+  | { readonly kind: "ended"; readonly run: RunId; readonly result: RunResult }
+  | { readonly kind: "childPaused" | "childResumed"; readonly run: RunId }
+  | { readonly kind: "signal"; readonly name: string; readonly data: Json }
+  | { readonly kind: "pause" | "resume" | "abortCall" }
+  | { readonly kind: "cancel"; readonly reason: string };
+
+/** What waits for one run. */
+export interface InboxRecord {
+  /** How many were taken so far: the cursor of the run. */
+  readonly taken: number;
+  /** Is the wake-up of that cursor resolved? One is enough, however many items follow. */
+  readonly woken: boolean;
+  readonly items: readonly InboxItem[];
+  /** Items that did not fit lie in pages `first` to `last`, both included; none while `first > last`. */
+  readonly first: number;
+  readonly last: number;
+}
+
+/** One live run. */
+export interface RunRecord {
+  readonly agentId: AgentId;
+  readonly version: string;
+  readonly supervision: Supervision;
+  /** The engine's name for the execution; null until it was started. */
+  readonly execution: string | null;
+  readonly continuation: number;
+  /** What the last `continueAs` passed. */
+  readonly state: Json;
+  readonly hiredAt: number;
+  /** Null while pending. */
+  readonly startedAt: number | null;
+  readonly account: RunAccount;
+  readonly inbox: InboxRecord;
+  /** The number of the last report that was booked: a replayed run sends its reports again. */
+  readonly reported: number;
+  readonly crashes: number;
+  /** The execution that crashed last: each counts once. */
+  readonly crashedIn: string;
+  /** Runs, besides the parent, that want to know when this one ends. */
+  readonly watchers: readonly RunId[];
+  /** The tools it may call; null: all of its agent's. */
+  readonly tools: readonly string[] | null;
+  /** The number of the cancel that reached it. */
+  readonly cancel: number | null;
+}
+
+/** What stays of a run. */
+export interface EndedRecord {
+  readonly agentId: AgentId;
+  readonly result: RunResult;
+  readonly endedAt: number;
+}
+
+/** One cancel, for its receipt. */
+export interface CancelRecord {
+  readonly reason: string;
+  readonly at: number;
+  readonly runs: Readonly<
+    Record<
+      RunId,
+      { readonly spentBefore: Micros; readonly endedAt: number | null; readonly spentAfter: Micros }
+    >
+  >;
+}
+
+/** A question that is not answered: who waits for whom. */
+export type AsksRecord = Readonly<Record<MessageId, { readonly from: RunId; readonly to: RunId }>>;
+
+/** Who follows which topic. */
+export type TopicsRecord = Readonly<Record<TopicId, readonly RunId[]>>;
+
+/** What a run tells its tree of the past, numbered by the run so that a replay is told from news. */
+export type Report = {
+  readonly [Type in EventType]: {
+    readonly number: number;
+    readonly settle?: Settlement | undefined;
+    readonly event?:
+      | {
+          readonly type: Type;
+          readonly at: number;
+          readonly attempt: AttemptId | null;
+          readonly payload: EventPayloads[Type];
+        }
+      | undefined;
+  };
+}[EventType];
+
+/** What became of an attempt, as its journaled result says. */
+export interface Settlement {
+  readonly step: StepId;
+  readonly attempt: AttemptId;
+  readonly usage: Usage | null;
+}
+
+/** How a run says it ended. */
+export interface EndReport {
+  readonly status: RunResult["status"];
+  readonly stopReason: RunResult["stopReason"];
+  readonly output: Json;
+  readonly error?: ErrorData | undefined;
+  /** The message in hand when the run gave up. */
+  readonly poison?: MessageId | undefined;
+}

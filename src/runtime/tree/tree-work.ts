@@ -1,0 +1,223 @@
+import {
+  EventId,
+  Json,
+  keysOf,
+  RunEndedError,
+  RunId,
+  type EventPayloads,
+  type EventType,
+  type AttemptId,
+  type NumberedEvent,
+  type ObjectContext,
+} from "#kernel";
+import { Ledger, type Decided, type Doubt, type LedgerEffect, type LedgerState, type Slot } from "#ledger";
+import type { InboxItem, RunRecord, TreeRecord } from "./records.ts";
+import { inboxOf } from "./inbox.ts";
+
+const eventsPerPage = 64;
+
+/** The key of the page that holds event `seq`, once the page is full. */
+export const eventPage = (seq: number): string => `events/${Math.floor((seq - 1) / eventsPerPage)}`;
+
+type Slots = LedgerState["slots"];
+
+/**
+ * One call on a tree: what it has read, what it has changed. Records are loaded when asked for and written once,
+ * by `commit`, so a method that throws leaves nothing behind.
+ */
+export class TreeWork {
+  readonly object: ObjectContext;
+  #tree: TreeRecord;
+  #slots: Slots;
+  readonly #storedSlots: Slots;
+  readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
+  readonly #doubts = new Map<AttemptId, Doubt | null>();
+  #effects: LedgerEffect[] = [];
+
+  private constructor(object: ObjectContext, tree: TreeRecord, slots: Slots) {
+    this.object = object;
+    this.#tree = tree;
+    this.#slots = slots;
+    this.#storedSlots = slots;
+  }
+
+  /** Work on a tree that does not exist yet. */
+  static fresh(object: ObjectContext, tree: TreeRecord): TreeWork {
+    return new TreeWork(object, tree, {});
+  }
+
+  /** Work on a tree at the time a caller tells; null if there is none. */
+  static async on(object: ObjectContext, at: number): Promise<TreeWork | null> {
+    const [tree, slots] = await Promise.all([object.get("tree"), object.get("slots")]);
+    if (tree === null) return null;
+    const record = Json.as<TreeRecord>(tree);
+    return new TreeWork(object, { ...record, clock: Math.max(record.clock, at) }, Json.as(slots ?? {}));
+  }
+
+  get tree(): TreeRecord {
+    return this.#tree;
+  }
+
+  get slots(): Slots {
+    return this.#slots;
+  }
+
+  /** The tree's own time: never before anything it has seen. */
+  get now(): number {
+    return this.#tree.clock;
+  }
+
+  get root(): RunId {
+    return RunId.root(this.#tree.treeId);
+  }
+
+  change(fields: Partial<TreeRecord>): void {
+    this.#tree = { ...this.#tree, ...fields };
+  }
+
+  slot(run: RunId): Slot | undefined {
+    return this.#slots[run];
+  }
+
+  setSlot(run: RunId, slot: Slot): void {
+    this.#slots = { ...this.#slots, [run]: slot };
+  }
+
+  /** A live run's record; null if it has ended or never was. */
+  async run(id: RunId): Promise<RunRecord | null> {
+    const known = this.#runs.get(id);
+    if (known) return known.now;
+    const stored = this.#slots[id] ? Json.as<RunRecord | null>(await this.object.get(`run/${id}`)) : null;
+    // Another load of the same record may have ended first, and its copy may have changed since.
+    const entry = this.#runs.get(id) ?? { stored, now: stored };
+    this.#runs.set(id, entry);
+    return entry.now;
+  }
+
+  /** @throws RunEndedError unless the run lives. */
+  async live(id: RunId): Promise<RunRecord> {
+    const run = await this.run(id);
+    if (!run) throw new RunEndedError({ run: id });
+    return run;
+  }
+
+  put(id: RunId, run: RunRecord): void {
+    const entry = this.#runs.get(id);
+    if (entry) entry.now = run;
+    else this.#runs.set(id, { stored: null, now: run });
+  }
+
+  /** Forgets a run that has ended. */
+  drop(id: RunId): void {
+    const entry = this.#runs.get(id);
+    if (entry) entry.now = null;
+  }
+
+  /** Lets the ledger decide on a run, with the accounts of its path at hand. What it wants done is kept. */
+  async decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Promise<Decision> {
+    const path = this.#slots[run] ? Ledger.path(this.#slots, run) : [];
+    await Promise.all(path.map((id) => this.run(id)));
+    return this.#apply(path, {}, decision);
+  }
+
+  /** The same, for a question about an attempt in doubt; null if there is no such doubt. */
+  async decideDoubt<Decision>(
+    attempt: AttemptId,
+    decision: (state: LedgerState) => Decided<Decision>,
+  ): Promise<Decision | null> {
+    const doubt = Json.as<Doubt | null>(await this.object.get(`doubt/${attempt}`));
+    if (!doubt) return null;
+    const path = doubt.path.filter((id) => this.#slots[id]);
+    await Promise.all(path.map((id) => this.run(id)));
+    return this.#apply(path, { [attempt]: doubt }, decision);
+  }
+
+  #apply<Decision>(
+    path: readonly RunId[],
+    doubts: LedgerState["doubts"],
+    decision: (state: LedgerState) => Decided<Decision>,
+  ): Decision {
+    const accounts: Record<RunId, RunRecord["account"]> = {};
+    for (const id of path) {
+      const run = this.#runs.get(id)?.now;
+      if (run) accounts[id] = run.account;
+    }
+    const before: LedgerState = { tree: this.#tree.ledger, slots: this.#slots, accounts, doubts };
+    const decided = decision(before);
+    const { state: after } = decided;
+    if (after.tree !== before.tree) this.change({ ledger: after.tree });
+    this.#slots = after.slots;
+    for (const id of path) {
+      const account = after.accounts[id];
+      const run = this.#runs.get(id)?.now;
+      if (run && account && account !== run.account) this.put(id, { ...run, account });
+    }
+    this.#noteDoubts(before.doubts, after.doubts);
+    this.#effects.push(...decided.effects);
+    return decided.decision;
+  }
+
+  #noteDoubts(before: LedgerState["doubts"], after: LedgerState["doubts"]): void {
+    if (before === after) return;
+    for (const id of keysOf({ ...before, ...after })) {
+      if (before[id] !== after[id]) this.#doubts.set(id, after[id] ?? null);
+    }
+  }
+
+  /** What the ledger's decisions so far ask for. Each is handed out once. */
+  takeEffects(): readonly LedgerEffect[] {
+    const effects = this.#effects;
+    this.#effects = [];
+    return effects;
+  }
+
+  /** Puts an event into the tree's order. `place` makes its id stable. */
+  emit<Type extends EventType>(
+    run: RunId,
+    type: Type,
+    payload: EventPayloads[Type],
+    options: { readonly place?: string; readonly at?: number; readonly attempt?: AttemptId | null } = {},
+  ): void {
+    const seq = this.#tree.seq + 1;
+    const event = {
+      ...payload,
+      type,
+      eventId: EventId.of(run, options.place ?? `${type}/${seq}`),
+      treeId: this.#tree.treeId,
+      runId: run,
+      agent: this.#runs.get(run)?.now?.agentId ?? this.#runs.get(run)?.stored?.agentId,
+      at: options.at ?? this.now,
+      attempt: options.attempt ?? null,
+      seq,
+    };
+    const tail = [...this.#tree.tail, Json.as<NumberedEvent>(Json.of(event))];
+    const isFull = seq % eventsPerPage === 0;
+    if (isFull) this.object.set(eventPage(seq), Json.of(tail));
+    this.change({ seq, tail: isFull ? [] : tail });
+  }
+
+  /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
+  async push(id: RunId, item: InboxItem): Promise<void> {
+    const run = await this.run(id);
+    if (!run) return;
+    const inbox = await inboxOf(this.object, id, run.inbox).push(item);
+    const wakes = !inbox.woken && run.execution !== null;
+    if (wakes && run.execution !== null) this.object.wake(run.execution, `inbox/${inbox.taken}`);
+    this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
+  }
+
+  /** Writes what has changed. */
+  commit(): void {
+    this.object.set("tree", Json.of(this.#tree));
+    if (this.#slots !== this.#storedSlots) this.object.set("slots", Json.of(this.#slots));
+    for (const [id, { stored, now }] of this.#runs) {
+      if (now === stored) continue;
+      if (now) this.object.set(`run/${id}`, Json.of(now));
+      else this.object.clear(`run/${id}`);
+    }
+    for (const [attempt, doubt] of this.#doubts) {
+      if (doubt) this.object.set(`doubt/${attempt}`, Json.of(doubt));
+      else this.object.clear(`doubt/${attempt}`);
+    }
+  }
+}

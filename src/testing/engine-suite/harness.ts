@@ -1,0 +1,52 @@
+import { AgentId, type Agent, type Json } from "#kernel";
+import type { Runtime, RuntimeOptions } from "#runtime";
+
+/** What a case needs of the engine it is run on. */
+export interface SuiteHarness {
+  /** A runtime on the engine under test, ready to start trees. Its agents run in this process. */
+  runtime(options: Omit<RuntimeOptions, "engine" | "clock">): Promise<Runtime>;
+}
+
+/** One rule, as something that can be seen. */
+export interface EngineCase {
+  /** The rule: its number in the semantics, and a sentence. */
+  readonly name: string;
+  run(harness: SuiteHarness): Promise<void>;
+}
+
+/** An agent made of a function. */
+export function agentOf(name: string, run: Agent["run"], rest: Omit<Agent, "id" | "run"> = {}): Agent {
+  return { id: AgentId.of(name), run, ...rest };
+}
+
+/** Waits until a condition holds. @throws after `withinMs`, by default 10 seconds. */
+export async function eventually(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  withinMs = 10_000,
+): Promise<void> {
+  const until = performance.now() + withinMs;
+  // oxlint-disable-next-line no-await-in-loop -- looks again and again
+  while (!(await holds())) {
+    if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${what}`);
+    // oxlint-disable-next-line no-await-in-loop
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Runs a case's body on a runtime that is closed afterwards. */
+export async function onRuntime<T>(
+  harness: SuiteHarness,
+  options: Parameters<SuiteHarness["runtime"]>[0],
+  body: (runtime: Runtime) => Promise<T>,
+): Promise<T> {
+  const runtime = await harness.runtime(options);
+  try {
+    return await body(runtime);
+  } finally {
+    await runtime[Symbol.asyncDispose]();
+  }
+}
+
+/** Waits inside a run for ever, or until cancelled. */
+export const forever = (ctx: Parameters<Agent["run"]>[0]): Promise<Json> => ctx.waitFor("never");

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { Supervision, type Agent, type RunMeta, type RunScope } from "#kernel";
+import { currentScope } from "#runtime";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
+
+/** Section 1: supervision. */
+export const supervisionCases: readonly EngineCase[] = [
+  {
+    name: "1.1 a child shares tree, session and spawn budget with its parent and reports to it, one level deeper",
+    async run(harness) {
+      const seen: Record<string, Supervision> = {};
+      const child = agentOf("child", async (ctx) => {
+        seen["child"] = ctx.supervision;
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        seen["boss"] = ctx.supervision;
+        await ctx.join(await ctx.spawn(child, "work", { priority: "high" }));
+      });
+      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+        await (await runtime.start(boss, "go", { spawn: { maxAgents: 7 }, session: "talk" })).result();
+      });
+      const { boss: parent, child: helper } = seen;
+      assert.ok(parent && helper);
+      assert.deepEqual([helper.treeId, helper.sessionId], [parent.treeId, "talk"]);
+      assert.deepEqual(helper.spawnBudget, { maxAgents: 7, allowPreempt: true });
+      assert.deepEqual([parent.depth, helper.depth], [0, 1]);
+      assert.deepEqual([parent.parentId, helper.parentId, helper.parentRunId], [null, boss.id, parent.runId]);
+      assert.deepEqual([parent.retention, helper.retention], ["permanent", "run"]);
+      assert.deepEqual([parent.priority, helper.priority], ["normal", "high"]);
+    },
+  },
+  {
+    name: "1.6 the scope is readable anywhere inside a run, in steps too, and inherited by helpers",
+    async run(harness) {
+      const scopes: (RunScope | null)[] = [];
+      const child = agentOf("child", async (ctx) => {
+        await ctx.step("look", () => void scopes.push(currentScope()));
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        scopes.push(currentScope());
+        await ctx.join(await ctx.spawn(child, "work"));
+      });
+      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+        const options = { tenant: "acme", user: "ada", channel: "slack", metadata: { plan: "pro" } };
+        await (await runtime.start(boss, "go", options)).result();
+      });
+      for (const scope of scopes) {
+        assert.deepEqual([scope?.tenantId, scope?.userId, scope?.channel], ["acme", "ada", "slack"]);
+        assert.deepEqual(scope?.metadata, { plan: "pro" });
+      }
+      assert.equal(new Set(scopes.map((scope) => scope?.runId)).size, 2);
+      assert.equal(currentScope(), null);
+    },
+  },
+  {
+    name: "1.1 a root is permanent, of normal priority, without limits of its own, and may have 50 agents",
+    async run(harness) {
+      const seen: { root?: Supervision } = {};
+      const boss = agentOf("boss", async (ctx) => {
+        seen.root = ctx.supervision;
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        await run.result();
+        assert.equal(seen.root?.treeId, run.treeId);
+      });
+      const { root } = seen;
+      assert.ok(root && Supervision.isRoot(root));
+      assert.deepEqual([root.retention, root.priority, root.executionBudget], ["permanent", "normal", {}]);
+      assert.deepEqual(root.spawnBudget, { maxAgents: 50, allowPreempt: true });
+    },
+  },
+  {
+    name: "1.1 a helper inherits its boss's execution budget unless it is given one, and never its priority",
+    async run(harness) {
+      const seen: Record<string, Supervision> = {};
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const task = await inbox.next();
+        seen[task?.text ?? ""] = ctx.supervision;
+      });
+      const limits = { maxTokens: 500, deadlineS: 60 };
+      const boss = agentOf(
+        "boss",
+        async (ctx) => {
+          await ctx.join(await ctx.spawn(helper, "plain"));
+          await ctx.join(await ctx.spawn(helper, "narrow", { budget: { maxTokens: 7 } }));
+        },
+        { budget: limits, priority: "critical" },
+      );
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        await (await runtime.start(boss, "go")).result();
+      });
+      assert.deepEqual(seen["plain"]?.executionBudget, limits);
+      assert.deepEqual(seen["narrow"]?.executionBudget, { maxTokens: 7 });
+      assert.deepEqual([seen["plain"]?.priority, seen["narrow"]?.priority], ["normal", "normal"]);
+    },
+  },
+  {
+    name: "1.2 nothing limits depth but headcount",
+    async run(harness) {
+      const depths = new Set<number>();
+      const digger: Agent = agentOf("digger", async (ctx) => {
+        const { depth } = ctx.supervision;
+        depths.add(depth);
+        if (depth === 24) return depth;
+        return (await ctx.join(await ctx.spawn(digger, "deeper"))).output;
+      });
+      await onRuntime(harness, { agents: [digger] }, async (runtime) => {
+        const { output } = await (await runtime.start(digger, "dig", { spawn: { maxAgents: 25 } })).result();
+        assert.equal(output, 24);
+      });
+      assert.equal(depths.size, 25);
+    },
+  },
+  {
+    name: "1.3 what is emitted without a topic goes to the tree's one progress topic and into its stream",
+    async run(harness) {
+      const reporter = agentOf("reporter", async (ctx, inbox) => {
+        await inbox.next();
+        // Again and again, until somebody who follows has heard it.
+        while (!(await inbox.next({ waitS: 0.02 }))) await ctx.emit({ done: 7 });
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(reporter, "report");
+        for await (const { data } of ctx.follow(Supervision.progressTopic(ctx.supervision))) {
+          await ctx.send(handle, "heard");
+          await ctx.join(handle);
+          return data ?? null;
+        }
+      });
+      await onRuntime(harness, { agents: [boss, reporter] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        assert.deepEqual((await run.result()).output, { done: 7 });
+        const reports = only(await historyOf(run), "progress.emitted");
+        assert.ok(reports.length > 0);
+        for (const report of reports) {
+          assert.deepEqual([report.topic, report.data], [`agent.progress/${run.treeId}`, { done: 7 }]);
+          assert.equal(report.agent, reporter.id);
+        }
+      });
+    },
+  },
+  {
+    name: "1.4 supervision and badge are frozen plain data; a tree has one trace, each run its own span",
+    async run(harness) {
+      const badges = new Map<string, RunMeta>();
+      const look: Agent["run"] = async (ctx) => {
+        badges.set(ctx.supervision.runId, ctx.meta);
+        const { supervision, meta } = ctx;
+        const parts = [supervision, supervision.spawnBudget, supervision.executionBudget, meta, meta.scope];
+        return parts.map((part) => Object.isFrozen(part));
+      };
+      const child = agentOf("child", look);
+      const boss = agentOf("boss", async (ctx, inbox) => [
+        await look(ctx, inbox),
+        (await ctx.join(await ctx.spawn(child, "work"))).output,
+      ]);
+      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(
+          output,
+          Array.from({ length: 2 }, () => Array.from({ length: 5 }, () => true)),
+        );
+      });
+      const metas = [...badges.values()];
+      for (const { supervision, tenantId, scope } of metas) {
+        assert.deepEqual(JSON.parse(JSON.stringify(supervision)), supervision);
+        assert.deepEqual([tenantId, scope?.tenantId, scope?.userId], [null, null, null]);
+      }
+      assert.equal(new Set(metas.map(({ traceId }) => traceId)).size, 1);
+      assert.equal(new Set(metas.map(({ spanId }) => spanId)).size, 2);
+    },
+  },
+];

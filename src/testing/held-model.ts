@@ -1,0 +1,38 @@
+import { ChatMessage, type Model, type ModelRequest, type Price, type Usage } from "#kernel";
+
+/** A call that a held model has been asked and not answered. */
+export interface HeldCall {
+  readonly request: ModelRequest;
+  readonly signal: AbortSignal;
+  answer(text: string, usage?: Usage | null): void;
+  fail(error: Error): void;
+}
+
+/** A model whose calls stay in flight until the test answers them. An aborted one fails with the signal's reason. */
+export interface HeldModel extends Model {
+  /** Every call so far, answered or not. */
+  readonly calls: readonly HeldCall[];
+}
+
+/** A model for tests about calls in flight. */
+export function heldModel(options: { readonly id?: string; readonly price?: Price } = {}): HeldModel {
+  const calls: HeldCall[] = [];
+  return {
+    id: options.id ?? "held",
+    price: options.price,
+    calls,
+    generate: (request, { signal }) =>
+      new Promise((resolve, reject) => {
+        const stop = (): void => reject(signal.reason as Error);
+        if (signal.aborted) stop();
+        signal.addEventListener("abort", stop, { once: true });
+        calls.push({
+          request,
+          signal,
+          answer: (text, usage = { input: 10, output: 5 }) =>
+            resolve({ message: ChatMessage.assistant(text), usage, finishReason: "stop" }),
+          fail: reject,
+        });
+      }),
+  };
+}

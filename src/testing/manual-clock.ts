@@ -1,0 +1,52 @@
+import type { Clock } from "#kernel";
+
+/** A clock that stands still until told. */
+export interface ManualClock extends Clock {
+  /** Moves on, and lets everybody whose time has come go on, earliest first. */
+  advance(ms: number): Promise<void>;
+  /** How many wait. */
+  readonly waiting: number;
+}
+
+/** A clock for tests. Starts at `start`, by default 2026-01-01. */
+export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
+  let now = start;
+  const waiters = new Set<{ readonly at: number; readonly resolve: () => void }>();
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return {
+    now: () => now,
+    get waiting() {
+      return waiters.size;
+    },
+    waitUntil: (at, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) {
+          reject(signal.reason as Error);
+          return;
+        }
+        if (at <= now) {
+          resolve();
+          return;
+        }
+        const waiter = { at, resolve };
+        waiters.add(waiter);
+        signal?.addEventListener("abort", () => {
+          if (waiters.delete(waiter)) reject(signal.reason as Error);
+        });
+      }),
+    async advance(ms) {
+      const target = now + ms;
+      for (;;) {
+        const due = [...waiters].filter(({ at }) => at <= target).toSorted((a, b) => a.at - b.at)[0];
+        if (!due) break;
+        waiters.delete(due);
+        now = Math.max(now, due.at);
+        due.resolve();
+        // oxlint-disable-next-line no-await-in-loop -- whoever was woken may wait again
+        await settle();
+      }
+      now = target;
+      await settle();
+    },
+  };
+}
