@@ -193,7 +193,7 @@ export interface TopUp {
   readonly turns: number;
 }
 
-/** More, or with `giveBack` less, to draw from the tenant. Nothing where the tenant has no limit. */
+/** What the tenant has lent. Nothing happens where it has no limit. */
 export interface Lend {
   readonly tokens: number;
   readonly cost: Micros;

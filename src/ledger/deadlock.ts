@@ -1,6 +1,6 @@
 import type { RunId } from "#kernel";
 import type { Draft } from "./draft.ts";
-import { allot, holds, isInLine, park, room } from "./headcount.ts";
+import { allot, holds, isInLine, park, room, vacate } from "./headcount.ts";
 import { lowest } from "./preemption.ts";
 import type { Slot } from "./state.ts";
 import { entries } from "./table.ts";
@@ -8,33 +8,36 @@ import { entries } from "./table.ts";
 type Slots = Readonly<Record<RunId, Slot>>;
 
 /**
- * Whether nobody who holds a slot will ever give it up: each waits, and only for runs that wait themselves or have no
- * slot. `asking` is a run at work that is about to wait for one in line.
+ * Whether nobody will ever give up a slot: who holds one waits, and all who wait do so only for runs that wait
+ * themselves or stand in line. `asking` is a run at work that is about to wait for one in line.
  */
 export function isStuck(slots: Slots, asking: RunId | null): boolean {
   return entries(slots).every(([run, slot]) => {
     const isAsking = run === asking && slot.phase === "running";
-    return isAsking || !holds(slot) || waitsInVain(slots, slot);
+    const isIdle = !holds(slot) && !slot.asleep;
+    return isAsking || isIdle || waitsInVain(slots, slot);
   });
 }
 
-/** Nobody it waits for has ended or is about to. Whether they wait in vain themselves, `isStuck` looks at anyway. */
-function waitsInVain(slots: Slots, { phase, cancelled, waitsOn }: Slot): boolean {
-  if (phase !== "waiting" || cancelled !== null || waitsOn === null) return false;
-  return waitsOn.every((run) => slots[run]?.cancelled === null);
+/** Nobody it waits for has ended, is about to, or is held: then a person decides how it goes on. */
+function waitsInVain(slots: Slots, { phase, asleep, cancelled, waitsOn }: Slot): boolean {
+  if (!(phase === "waiting" || asleep) || cancelled !== null || waitsOn === null) return false;
+  return waitsOn.every((run) => {
+    const other = slots[run];
+    return other?.cancelled === null && !other.held;
+  });
 }
 
 /**
- * Gets a stuck tree going again. A demoted run is passed over no longer; queued runs are dropped; and where all wait
- * for parked ones, who waits lends its slot.
+ * Gets a stuck tree going again. A demoted run is passed over no longer. Where somebody parked could go on, one who
+ * waits lends its slot. Where there are only queued runs, they are dropped: their admission was a mistake.
  */
 export function relieve(draft: Draft, at: number): void {
-  const { rows } = draft.slots;
-  if (!isStuck(rows, null)) return;
+  if (!isStuck(draft.slots.rows, null)) return;
   if (room(draft) > 0) return unskip(draft, at);
-  const pending = [...entries(rows)].filter(([, slot]) => slot.phase === "pending" && isInLine(slot));
-  for (const [run] of pending) drop(draft, run);
-  if (pending.length === 0) lendSlot(draft, at);
+  const line = entries(draft.slots.rows).filter(([, slot]) => isInLine(slot));
+  if (line.some(([, { phase }]) => phase === "parked")) return lendSlot(draft, at);
+  for (const [run] of line) drop(draft, run);
 }
 
 function unskip(draft: Draft, at: number): void {
@@ -44,14 +47,13 @@ function unskip(draft: Draft, at: number): void {
   allot(draft, at);
 }
 
+function lendSlot(draft: Draft, at: number): void {
+  const lender = lowest(draft, holds);
+  if (lender !== null && park(draft, lender, at)) vacate(draft, lender, at);
+}
+
 /** Marked as cancelled, so that it is not launched before the host has let it go. */
 function drop(draft: Draft, run: RunId): void {
   draft.slots.patch(run, { cancelled: "would-deadlock" });
   draft.effects.push({ kind: "drop", run, reason: "would-deadlock" });
-}
-
-function lendSlot(draft: Draft, at: number): void {
-  const isWanted = entries(draft.slots.rows).some(([, slot]) => isInLine(slot));
-  const lender = lowest(draft, holds);
-  if (isWanted && lender !== null) park(draft, lender, at);
 }

@@ -25,33 +25,34 @@ export class ExecutionTracker {
 
   /** Books what is spent already. @throws BudgetExhaustedError if that is over a limit: too late by one call. */
   consume(used: Consumption): void {
-    this.#account = reserved(this.#account, used);
-    const over = exceeded(this.#account);
-    if (over) throw new BudgetExhaustedError(over);
+    this.#account = charged(this.#account, used);
+    check(this.#account, this.#account);
   }
 
   /** Books the worst case of a call before it is made. @throws BudgetExhaustedError with nothing booked. */
   reserve(most: Consumption): Reservation {
-    const next = reserved(this.#account, most);
-    const over = exceeded(next);
-    if (over) throw new BudgetExhaustedError({ ...over, used: meters(this.#account)[over.dimension].used });
-    this.#account = next;
+    this.#account = check(charged(this.#account, most), this.#account);
     const reservation = { ceiling: amounts(most) };
     this.#open.add(reservation);
     return reservation;
   }
 
-  /** Books what the call really used instead. Settling twice changes nothing. */
+  /** Books what the call really used instead; figures that cannot be leave it as it is. Once. */
   settle(reservation: Reservation, used: Omit<Consumption, "turns">): void {
-    if (!this.#open.delete(reservation)) return;
+    if (!this.#open.delete(reservation) || !isSane(used)) return;
     const real = { amounts: amounts(used), usage: Usage.none };
     this.#account = { ...this.#account, ...Account.settle(reservation.ceiling, real)(this.#account) };
   }
 }
 
-function reserved(account: RunAccount, most: Consumption): RunAccount {
-  const turns = account.turns + (most.turns ?? 0);
-  return { ...account, ...Account.reserve(amounts(most))(account), turns };
+function charged(account: RunAccount, more: Consumption): RunAccount {
+  if (!isSane(more)) throw new RangeError(`cannot be booked: ${JSON.stringify(more)}`);
+  const turns = account.turns + (more.turns ?? 0);
+  return { ...account, ...Account.reserve(amounts(more))(account), turns };
+}
+
+function isSane({ tokens = 0, costUsd = 0, turns = 0 }: Consumption): boolean {
+  return [tokens, costUsd, turns].every((count) => Number.isFinite(count) && count >= 0);
 }
 
 /** A charge rounds up; the tolerance removes binary dust, as it does for caps. */
@@ -61,18 +62,18 @@ function amounts({ tokens = 0, costUsd = 0 }: Consumption): Amounts {
 
 function meters(account: RunAccount) {
   const { tokens, cost } = Account.spend(account);
-  return {
-    tokens: { limit: account.maxTokens, used: tokens },
-    cost: { limit: account.maxCost, used: cost },
-    turns: { limit: account.maxTurns, used: account.turns },
-  };
+  return [
+    { dimension: "tokens", limit: account.maxTokens, used: tokens },
+    { dimension: "cost", limit: account.maxCost, used: cost },
+    { dimension: "turns", limit: account.maxTurns, used: account.turns },
+  ] as const;
 }
 
-function exceeded(account: RunAccount) {
-  const all = meters(account);
-  for (const dimension of ["tokens", "cost", "turns"] as const) {
-    const { limit, used } = all[dimension];
-    if (limit !== null && used > limit) return { dimension, limit, used };
-  }
-  return null;
+/** Refuses an account that is over a limit, naming what was used of it `before`. */
+function check(account: RunAccount, before: RunAccount): RunAccount {
+  meters(account).forEach(({ dimension, limit, used }, index) => {
+    if (limit === null || used <= limit) return;
+    throw new BudgetExhaustedError({ dimension, limit, used: meters(before)[index]?.used ?? used });
+  });
+  return account;
 }

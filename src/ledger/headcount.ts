@@ -11,9 +11,7 @@ export function holds({ phase }: Slot): boolean {
 
 /** How many runs hold a slot. */
 export function headcount({ slots }: { readonly slots: Readonly<Record<RunId, Slot>> }): number {
-  let held = 0;
-  for (const [, slot] of entries(slots)) if (holds(slot)) held += 1;
-  return held;
+  return entries(slots).filter(([, slot]) => holds(slot)).length;
 }
 
 /** How many slots nobody holds. */
@@ -32,7 +30,7 @@ export function allot(draft: Draft, at: number): void {
   const free = room(draft);
   if (free <= 0) return;
   const line = entries(draft.slots.rows).filter(([, slot]) => isInLine(slot) && !slot.skipped);
-  const ranked = [...line].toSorted(byRank(draft.tree.ageingMs, at));
+  const ranked = line.toSorted(byRank(draft.tree.ageingMs, at));
   for (const [run] of ranked.slice(0, free)) grant(draft, run, at);
 }
 
@@ -55,24 +53,26 @@ export function grant(draft: Draft, run: RunId, at: number): void {
   }
 }
 
-/** Takes a run's slot away: it has yielded, or it waits and so has nothing to finish. */
-export function park(draft: Draft, run: RunId, at: number): void {
+/** Takes a run's slot away: it has yielded, or it waits and so has nothing to finish. Says whether the slot is free. */
+export function park(draft: Draft, run: RunId, at: number): boolean {
   const slot = draft.slots.need(run);
   const asleep = slot.phase === "waiting";
   draft.slots.patch(run, { phase: "parked", asleep, taker: null, since: at });
   draft.effects.push({ kind: "parked", run, cause: slot.held ? "held" : "preempted" });
-  passOn(draft, { from: run, taker: slot.taker, at });
+  return handOver(draft, slot.taker, at);
 }
 
-/** A slot has become free: the run it was promised to gets it, else the line. */
-export function passOn(
-  draft: Draft,
-  { from, taker, at }: { readonly from: RunId; readonly taker: RunId | null; readonly at: number },
-): void {
-  const heir = taker === null ? undefined : draft.slots.get(taker);
-  if (taker !== null && heir && isInLine(heir)) return grant(draft, taker, at);
+/** A slot that was promised goes to the run it was promised to. Says whether it is free instead. */
+export function handOver(draft: Draft, taker: RunId | null, at: number): boolean {
+  if (taker === null) return true;
+  grant(draft, taker, at);
+  return false;
+}
+
+/** Slots have become free: the line gets them. Who was passed over so far is no longer, but for the one that left. */
+export function vacate(draft: Draft, leaver: RunId | null, at: number): void {
   for (const [run, slot] of entries(draft.slots.rows)) {
-    if (slot.skipped && run !== from) draft.slots.patch(run, { skipped: false });
+    if (slot.skipped && run !== leaver) draft.slots.patch(run, { skipped: false });
   }
   allot(draft, at);
 }

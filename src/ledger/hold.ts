@@ -2,8 +2,9 @@ import type { RunId } from "#kernel";
 import type { Decided, RunAt } from "./command.ts";
 import { relieve } from "./deadlock.ts";
 import { Draft } from "./draft.ts";
-import { allot, park, spare, withdraw } from "./headcount.ts";
+import { allot, park, spare, vacate, withdraw } from "./headcount.ts";
 import { subtree } from "./lineage.ts";
+import { tell } from "./preemption.ts";
 import type { LedgerState } from "./state.ts";
 
 /** Holds a run and everything below it until `resume`. The decision names the runs that were not held before. */
@@ -32,23 +33,19 @@ export function hold(draft: Draft, run: RunId, at: number): readonly RunId[] {
     const { held, cancelled } = draft.slots.need(member);
     return !held && cancelled === null;
   });
-  // All are held before the first slot is passed on, so that none of them inherits it.
+  // All are held, and all have left their slots, before the first slot is given to anybody.
   for (const member of members) draft.slots.patch(member, { held: true });
-  for (const member of members) stop(draft, member, at);
-  relieve(draft, at);
+  const left = members.filter((member) => stop(draft, member, at));
+  if (left.length > 0) vacate(draft, null, at);
   return members;
 }
 
-function stop(draft: Draft, run: RunId, at: number): void {
+/** Says whether that leaves a slot free. */
+function stop(draft: Draft, run: RunId, at: number): boolean {
   const { phase } = draft.slots.need(run);
-  if (run === draft.tree.root) {
-    draft.effects.push({ kind: "tell", run, cause: "held" });
-  } else if (phase === "running") {
-    draft.slots.patch(run, { phase: "yielding" });
-    draft.effects.push({ kind: "tell", run, cause: "held" });
-  } else if (phase === "waiting") {
-    park(draft, run, at);
-  } else {
-    withdraw(draft, run);
-  }
+  if (run === draft.tree.root) draft.effects.push({ kind: "tell", run, cause: "held" });
+  else if (phase === "running") tell(draft, run, "held");
+  else if (phase === "waiting") return park(draft, run, at);
+  else withdraw(draft, run);
+  return false;
 }

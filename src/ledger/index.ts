@@ -1,5 +1,5 @@
-export { Account, type Attempt, type Doubt, type RunAccount } from "./account.ts";
-export { Amounts } from "./amounts.ts";
+export type { Account, Attempt, Doubt, RunAccount } from "./account.ts";
+export type { Amounts } from "./amounts.ts";
 export type {
   Admission,
   Admit,

@@ -66,12 +66,7 @@ export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
 /** What a command by name decides. */
 export type LedgerDecision<Kind extends CommandKind = CommandKind> = Rules[Kind]["decides"];
 
-const rules: {
-  readonly [Name in CommandKind]: (
-    state: LedgerState,
-    command: LedgerCommand<Name>,
-  ) => Decided<LedgerDecision<Name>>;
-} = {
+const commands = {
   admit,
   wait,
   wake,
@@ -88,7 +83,14 @@ const rules: {
   topUp,
   lend,
   giveBack,
-};
+} as const;
+
+const rules: {
+  readonly [Name in CommandKind]: (
+    state: LedgerState,
+    command: LedgerCommand<Name>,
+  ) => Decided<LedgerDecision<Name>>;
+} = commands;
 
 /** Any command, by its `kind`. */
 function decide<Kind extends CommandKind>(
@@ -104,22 +106,7 @@ function decide<Kind extends CommandKind>(
  */
 export const Ledger = {
   open,
-  admit,
-  wait,
-  wake,
-  yield: yieldSlot,
-  release,
-  pause,
-  resume,
-  reprioritize,
-  cancel,
-  adopt,
-  begin,
-  settle,
-  reconcile,
-  topUp,
-  lend,
-  giveBack,
+  ...commands,
   decide,
   path,
   subtree,

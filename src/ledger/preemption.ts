@@ -1,6 +1,6 @@
 import { Priority, type DenialReason, type RunId } from "#kernel";
 import type { Draft } from "./draft.ts";
-import { park } from "./headcount.ts";
+import { isInLine, park } from "./headcount.ts";
 import type { Slot } from "./state.ts";
 import { entries } from "./table.ts";
 
@@ -31,21 +31,29 @@ export function lowest(draft: Draft, qualifies: (slot: Slot) => boolean): RunId 
   return found && found[0];
 }
 
-/** Tells the victim to yield. One that waits yields at once, and the taker has its slot already. */
-export function preempt(
-  draft: Draft,
-  { taker, victim, at }: { readonly taker: RunId; readonly victim: RunId; readonly at: number },
-): void {
+/** Preempts somebody for a run in line, where it may. */
+export function seekSlot(draft: Draft, run: RunId, at: number): void {
+  const slot = draft.slots.need(run);
+  if (!isInLine(slot) || slot.victim !== null) return;
+  const { victim } = findVictim(draft, slot.priority);
+  if (victim === null) return;
   const { phase } = draft.slots.need(victim);
-  draft.slots.patch(taker, { victim });
-  draft.slots.patch(victim, { taker });
-  if (phase === "waiting") return park(draft, victim, at);
-  draft.slots.patch(victim, { phase: "yielding" });
-  draft.effects.push({ kind: "tell", run: victim, cause: "preempted" });
+  draft.slots.patch(run, { victim });
+  draft.slots.patch(victim, { taker: run });
+  // One that waits has nothing to finish: its slot is the taker's at once.
+  if (phase === "waiting") park(draft, victim, at);
+  else tell(draft, victim, "preempted");
 }
 
-function canBeVictim({ phase, held, cancelled }: Slot): boolean {
-  return (phase === "running" || phase === "waiting") && !held && cancelled === null;
+/** Tells a run at work to yield. */
+export function tell(draft: Draft, run: RunId, cause: "preempted" | "held"): void {
+  draft.slots.patch(run, { phase: "yielding" });
+  draft.effects.push({ kind: "tell", run, cause });
+}
+
+/** A held run, but for the root, has left or is about to. */
+function canBeVictim({ phase, cancelled }: Slot): boolean {
+  return (phase === "running" || phase === "waiting") && cancelled === null;
 }
 
 function isLower(a: Slot, b: Slot): boolean {

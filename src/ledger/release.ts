@@ -3,7 +3,7 @@ import { Amounts } from "./amounts.ts";
 import type { Closing, Decided, RunAt } from "./command.ts";
 import { relieve } from "./deadlock.ts";
 import { Draft } from "./draft.ts";
-import { holds, passOn, withdraw } from "./headcount.ts";
+import { handOver, holds, vacate, withdraw } from "./headcount.ts";
 import { lose } from "./lose.ts";
 import type { LedgerState } from "./state.ts";
 import { entries } from "./table.ts";
@@ -26,7 +26,7 @@ export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing
   }
   draft.slots.delete(run);
   draft.accounts.delete(run);
-  if (holds(slot)) passOn(draft, { from: run, taker: slot.taker, at });
+  if (holds(slot) && handOver(draft, slot.taker, at)) vacate(draft, run, at);
   relieve(draft, at);
   return draft.decided({ usage, settled, inDoubt });
 }

@@ -1,10 +1,9 @@
 import type { RunId } from "#kernel";
 import type { Decided, Reprioritize, Standing } from "./command.ts";
-import { relieve } from "./deadlock.ts";
 import { Draft } from "./draft.ts";
-import { allot, holds, isInLine, park, room, spare, withdraw } from "./headcount.ts";
-import { findVictim, isBelow, preempt } from "./preemption.ts";
-import type { LedgerState, Slot } from "./state.ts";
+import { allot, holds, park, room, spare, vacate, withdraw } from "./headcount.ts";
+import { isBelow, seekSlot, tell } from "./preemption.ts";
+import type { LedgerState } from "./state.ts";
 import { standing } from "./wait.ts";
 
 /** Gives a run another rank. Lowered below normal in a full tree it loses its slot; raised it may get one. */
@@ -15,7 +14,6 @@ export function reprioritize(state: LedgerState, { run, priority, at }: Repriori
   draft.slots.patch(run, { priority });
   if (isBelow(priority, before.priority)) lower(draft, run, at);
   if (isBelow(before.priority, priority)) raise(draft, run, at);
-  relieve(draft, at);
   return draft.decided(standing(draft, run));
 }
 
@@ -26,9 +24,8 @@ function lower(draft: Draft, run: RunId, at: number): void {
   const isToYield = isAtWork && !slot.held && run !== draft.tree.root && isBelow(slot.priority, "normal");
   if (!isToYield || room(draft) > 0) return;
   draft.slots.patch(run, { skipped: true });
-  if (slot.phase === "waiting") return park(draft, run, at);
-  draft.slots.patch(run, { phase: "yielding" });
-  draft.effects.push({ kind: "tell", run, cause: "preempted" });
+  if (slot.phase === "running") tell(draft, run, "preempted");
+  else if (park(draft, run, at)) vacate(draft, run, at);
 }
 
 function raise(draft: Draft, run: RunId, at: number): void {
@@ -51,12 +48,4 @@ function dropUnfit(draft: Draft, taker: RunId, victim: RunId | null): void {
   const { priority } = draft.slots.need(taker);
   const fits = isBelow("normal", priority) && isBelow(draft.slots.need(victim).priority, priority);
   if (!fits) withdraw(draft, taker);
-}
-
-/** Preempts somebody for a run in line, where it may. */
-function seekSlot(draft: Draft, run: RunId, at: number): void {
-  const slot: Slot = draft.slots.need(run);
-  if (!isInLine(slot) || slot.victim !== null) return;
-  const { victim } = findVictim(draft, slot.priority);
-  if (victim !== null) preempt(draft, { taker: run, victim, at });
 }

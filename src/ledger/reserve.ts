@@ -37,11 +37,7 @@ export function reservation(draft: Draft, command: Begin, ask: Ask): Reservation
   const deciding = isUnpriced ? [...caps, ...block.filter(({ dimension }) => dimension === "cost")] : caps;
   const denial = deny(deciding, { ...least, turns: 1, isUnpriced });
   if (denial) return denial;
-  const outputTokens = Math.min(
-    ask.outputTokens,
-    room(caps, "tokens") - ask.inputTokens,
-    outputFor(ask, room(caps, "cost")),
-  );
+  const outputTokens = Math.min(outputFor(ask, room(caps, "cost")), room(caps, "tokens") - ask.inputTokens);
   const ceiling = ceilingOf(ask, outputTokens);
   const tokens = Math.max(0, ceiling.tokens - room(block, "tokens"));
   const cost = Math.max(0, ceiling.cost - room(block, "cost"));
@@ -128,12 +124,14 @@ function ceilingOf({ inputTokens, price }: Ask, output: number): Amounts {
   return { tokens: inputTokens + output, cost };
 }
 
-/** The most a model may say for this money. */
-function outputFor({ inputTokens, price }: Ask, money: number): number {
-  if (price === null || price.output === 0 || money === Infinity) return Infinity;
-  const output = Math.floor((money * 1_000_000 - inputTokens * price.input) / price.output);
-  // The sums of large caps are inexact.
-  return Usage.cost({ input: inputTokens, output }, price) <= money ? output : output - 1;
+/** The most a model may say for this money, of what it is asked to. */
+function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): number {
+  if (price === null || price.output === 0 || money === Infinity) return outputTokens;
+  const input = inputTokens;
+  let output = Math.min(outputTokens, Math.floor((money * 1_000_000 - input * price.input) / price.output));
+  // The sums of huge caps are inexact.
+  while (Usage.cost({ input, output }, price) > money) output -= 1;
+  return output;
 }
 
 function validate({ inputTokens, outputTokens, minOutputTokens, price }: Ask): void {

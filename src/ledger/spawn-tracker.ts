@@ -1,11 +1,4 @@
-import {
-  BudgetExhaustedError,
-  ExecutionBudget,
-  type Priority,
-  RunId,
-  type SpawnBudget,
-  TreeId,
-} from "#kernel";
+import { BudgetExhaustedError, type Priority, RunId, type SpawnBudget, TreeId } from "#kernel";
 import type { Decided } from "./command.ts";
 import { Ledger } from "./ledger.ts";
 import type { LedgerState } from "./state.ts";
@@ -22,16 +15,8 @@ export class SpawnTracker {
   #at = 0;
 
   constructor(spawn: SpawnBudget) {
-    const unlimited = ExecutionBudget.unlimited;
-    this.#state = Ledger.open({
-      root,
-      priority: "normal",
-      spawn,
-      treeBudget: unlimited,
-      rootBudget: unlimited,
-      block: null,
-      at: this.#at,
-    });
+    const noLimits = { treeBudget: {}, rootBudget: {}, block: null };
+    this.#state = Ledger.open({ root, priority: "normal", spawn, ...noLimits, at: this.#at });
   }
 
   /** Slots held, the root's and those of runs that have not yielded yet included. */

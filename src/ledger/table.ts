@@ -1,10 +1,12 @@
 import { NotFoundError } from "#kernel";
 
 /** The entries of a record, with the type of its keys. */
-export function* entries<Key extends string, Row>(
+export function entries<Key extends string, Row>(
   record: Readonly<Record<Key, Row>>,
-): Generator<readonly [Key, Row]> {
-  for (const key in record) yield [key, record[key]];
+): readonly (readonly [Key, Row])[] {
+  const all: (readonly [Key, Row])[] = [];
+  for (const key in record) all.push([key, record[key]]);
+  return all;
 }
 
 /** A record that is copied at the first change, once. Rows that do not change keep their identity. */

@@ -76,8 +76,12 @@ export const TenantLedger = {
     const { tree, tokens, cost, spentTokens, spentCost, at } = command;
     const { [tree]: loan, ...others } = state.lent;
     const spent = { tokens: spentTokens, cost: spentCost };
-    const left = Amounts.subtract(loan ?? Amounts.none, Amounts.add({ tokens, cost }, spent));
-    const isOver = left.tokens <= 0 && left.cost <= 0;
+    // A call may have cost more than its ceiling: then more is spent than was lent, and less is free.
+    const left = {
+      tokens: Math.max(0, (loan?.tokens ?? 0) - tokens - spentTokens),
+      cost: Math.max(0, (loan?.cost ?? 0) - cost - spentCost),
+    };
+    const isOver = left.tokens === 0 && left.cost === 0;
     const lent = isOver ? others : { ...others, [tree]: { ...left, idleSince: at } };
     return { state: { ...state, lent, spent: Amounts.add(state.spent, spent) }, decision: null };
   },
@@ -96,7 +100,7 @@ function portion(limit: number | null, used: number, asked: number): number {
 }
 
 function idle({ lent }: TenantState, asking: TreeId, at: number): readonly TreeId[] {
-  return [...entries(lent)]
+  return entries(lent)
     .filter(([tree, { idleSince }]) => tree !== asking && at - idleSince >= idleMs)
     .map(([tree]) => tree);
 }

@@ -2,22 +2,17 @@ import type { RunId } from "#kernel";
 import type { Decided, RunAt, Standing, Wait } from "./command.ts";
 import { relieve } from "./deadlock.ts";
 import { Draft } from "./draft.ts";
-import { allot, park } from "./headcount.ts";
+import { allot, holds, park, vacate } from "./headcount.ts";
 import type { LedgerState } from "./state.ts";
 
 /** A run waits. It keeps its slot unless it was told to yield: then there is nothing left to finish. */
 export function wait(state: LedgerState, { run, on, at }: Wait): Decided<Standing> {
   const draft = new Draft(state);
-  const phase = draft.slots.get(run)?.phase;
-  if (phase === "running" || phase === "waiting") {
+  const slot = draft.slots.get(run);
+  if (slot && holds(slot)) {
     draft.slots.patch(run, { phase: "waiting", waitsOn: on });
+    if (slot.phase === "yielding" && park(draft, run, at)) vacate(draft, run, at);
     relieve(draft, at);
-  } else if (phase === "yielding") {
-    draft.slots.patch(run, { phase: "waiting", waitsOn: on });
-    park(draft, run, at);
-    relieve(draft, at);
-  } else if (phase === "parked") {
-    draft.slots.patch(run, { asleep: true, waitsOn: on });
   }
   return draft.decided(standing(draft, run));
 }
@@ -39,7 +34,7 @@ export function wake(state: LedgerState, { run, at }: RunAt): Decided<Standing> 
 export function yieldSlot(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
   const draft = new Draft(state);
   if (draft.slots.get(run)?.phase === "yielding") {
-    park(draft, run, at);
+    if (park(draft, run, at)) vacate(draft, run, at);
     relieve(draft, at);
   }
   return draft.decided(standing(draft, run));

@@ -1,0 +1,167 @@
+import { type ExecutionBudget, Money, type RunId, SpawnBudget, StepId, Usage } from "#kernel";
+import { type Account, type Amounts, Ledger, type LedgerState } from "#ledger";
+import { type Bank, type Call, nth, runsOf, type Scenario } from "./market.ts";
+import { attempt, root } from "./tree.ts";
+
+/** The ledger: reserves first. Beside it an own count of what must be booked on every account. */
+export class LedgerBank implements Bank {
+  #state: LedgerState;
+  readonly #ceilings = new Map<string, Amounts>();
+  readonly #booked = new Map<RunId | null, Amounts>();
+  readonly #bosses: ReadonlyMap<RunId, RunId>;
+  readonly #steps = new Map<RunId, Set<number>>();
+  #touched: readonly (RunId | null)[] = [];
+
+  constructor(scenario: Scenario) {
+    const { treeBudget, budgets } = scenario;
+    const spawn = SpawnBudget.of({ maxAgents: 50 });
+    const opening = { root, priority: "normal", spawn, treeBudget, rootBudget: budgets[0] ?? {} } as const;
+    this.#bosses = new Map(runsOf(scenario));
+    this.#state = Ledger.open({ ...opening, block: null, at: 0 });
+    runsOf(scenario).forEach(([run, parent], index) => {
+      const hiring = { run, parent, budget: budgets[index + 1] ?? null, priority: "normal" } as const;
+      this.#state = Ledger.admit(this.#state, { ...hiring, onFull: "deny", detached: false, at: 0 }).state;
+    });
+  }
+
+  begin({ run, step, attempt: id, ask }: Call): number | null {
+    const gate = Ledger.begin(this.#state, {
+      run,
+      step: StepId.of(run, "llm", step),
+      attempt: attempt(id),
+      epoch: "",
+      ask,
+      rerun: false,
+      blockIsFinal: false,
+      at: 0,
+    });
+    this.#state = gate.state;
+    if (gate.decision.kind !== "granted") return null;
+    this.#ceilings.set(id, gate.decision.ceiling);
+    this.#countTurn(run, step);
+    this.#book(run, gate.decision.ceiling, 1);
+    return gate.decision.outputTokens;
+  }
+
+  #countTurn(run: RunId, step: number): void {
+    const steps = this.#steps.get(run) ?? new Set();
+    this.#steps.set(run, steps.add(step));
+    const { maxTurns } = this.#state.accounts[run] ?? {};
+    if (steps.size > (maxTurns ?? Infinity)) throw new Error(`${run} makes more than ${maxTurns} calls`);
+  }
+
+  settle({ run, attempt: id, ask }: Call, usage: Usage | null): void {
+    const settled = Ledger.settle(this.#state, { run, attempt: attempt(id), usage, at: 0 });
+    this.#state = settled.state;
+    if (usage === null || !Usage.isSane(usage) || ask.price === null) return;
+    this.#book(run, this.#ceilings.get(id) ?? { tokens: 0, cost: 0 }, -1);
+    this.#book(run, { tokens: Usage.tokens(usage), cost: Usage.cost(usage, ask.price) }, 1);
+  }
+
+  /** Those it has hired end with it (6.7): nothing more begins there. */
+  end(run: RunId): void {
+    const { state } = Ledger.cancel(this.#state, { run, reason: "parent-ended", at: 0 });
+    this.#state = Ledger.release(state, { run, at: 0 }).state;
+    this.#touched = this.#path(run);
+  }
+
+  /** What was touched is booked as counted, and within its limits. */
+  check(): void {
+    for (const account of this.#touched) {
+      const state = account === null ? this.#state.tree.account : this.#state.accounts[account];
+      if (state) this.#compare(state, account);
+    }
+    this.#touched = [];
+  }
+
+  #compare(account: Account, owner: RunId | null): void {
+    const spend = Ledger.spend(account);
+    const booked = this.#booked.get(owner) ?? { tokens: 0, cost: 0 };
+    if (spend.tokens !== booked.tokens || spend.cost !== booked.cost) {
+      throw new Error(`booked ${JSON.stringify(spend)} instead of ${JSON.stringify(booked)} on ${owner}`);
+    }
+    const isOver =
+      spend.tokens > (account.maxTokens ?? Infinity) || spend.cost > (account.maxCost ?? Infinity);
+    if (isOver) throw new Error(`over the cap on ${owner}: ${JSON.stringify(account)}`);
+  }
+
+  #book(run: RunId, { tokens, cost }: Amounts, sign: number): void {
+    this.#touched = this.#path(run);
+    for (const account of this.#touched) {
+      const before = this.#booked.get(account) ?? { tokens: 0, cost: 0 };
+      this.#booked.set(account, { tokens: before.tokens + sign * tokens, cost: before.cost + sign * cost });
+    }
+  }
+
+  /** A run that has ended leaves its account, not those above it. */
+  #path(run: RunId): readonly (RunId | null)[] {
+    return [null, ...upwards(this.#bosses, run)];
+  }
+}
+
+function* upwards(bosses: ReadonlyMap<RunId, RunId>, run: RunId): Generator<RunId> {
+  for (let each: RunId | undefined = run; each; each = bosses.get(each)) yield each;
+}
+
+/** What is known of a tab that is kept beside the calls. */
+class Tabs {
+  readonly #used = new Map<RunId | null, Amounts>();
+  readonly #limits = new Map<RunId | null, ExecutionBudget>();
+  readonly #boss: ReadonlyMap<RunId, RunId>;
+
+  constructor(scenario: Scenario) {
+    this.#boss = new Map(runsOf(scenario));
+    this.#limits.set(null, scenario.treeBudget);
+    scenario.budgets.forEach((budget, index) => this.#limits.set(nth(index), budget));
+  }
+
+  /** Whether all accounts of the path hold this much more. */
+  fits(run: RunId, more: Amounts): boolean {
+    return this.#path(run).every((account) => {
+      const { tokens, cost } = this.#used.get(account) ?? { tokens: 0, cost: 0 };
+      const { maxTokens = Infinity, maxCostUsd = Infinity } = this.#limits.get(account) ?? {};
+      return tokens + more.tokens <= maxTokens && cost + more.cost <= Money.cap(maxCostUsd);
+    });
+  }
+
+  add(run: RunId, { tokens, cost }: Amounts): void {
+    for (const account of this.#path(run)) {
+      const before = this.#used.get(account) ?? { tokens: 0, cost: 0 };
+      this.#used.set(account, { tokens: before.tokens + tokens, cost: before.cost + cost });
+    }
+  }
+
+  #path(run: RunId): readonly (RunId | null)[] {
+    return [null, ...upwards(this.#boss, run)];
+  }
+}
+
+/** Charges after the call. Whether one is made depends on what is expected of it before. */
+class TabBank implements Bank {
+  readonly #tabs: Tabs;
+  readonly #expected: (ask: Call["ask"]) => Amounts;
+
+  constructor(scenario: Scenario, expected: (ask: Call["ask"]) => Amounts) {
+    this.#tabs = new Tabs(scenario);
+    this.#expected = expected;
+  }
+
+  begin({ run, ask }: Call): number | null {
+    return this.#tabs.fits(run, this.#expected(ask)) ? ask.outputTokens : null;
+  }
+
+  settle({ run, ask }: Call, usage: Usage | null): void {
+    if (usage === null || !Usage.isSane(usage) || ask.price === null) return;
+    this.#tabs.add(run, { tokens: Usage.tokens(usage), cost: Usage.cost(usage, ask.price) });
+  }
+}
+
+/** Planted: spend is counted after the call, and who is over stops. */
+export const countAfter = (scenario: Scenario): Bank => new TabBank(scenario, () => ({ tokens: 0, cost: 0 }));
+
+/** Planted: the balance is checked before the call, and charged after it. */
+export const checkFirst = (scenario: Scenario): Bank =>
+  new TabBank(scenario, ({ inputTokens: input, outputTokens: output, price }) => ({
+    tokens: input + output,
+    cost: price === null ? 0 : Usage.cost({ input, output }, price),
+  }));

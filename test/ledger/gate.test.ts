@@ -1,0 +1,200 @@
+import { expect, test } from "vitest";
+import { Ledger } from "#ledger";
+import { attempt, root, run, step, Tree } from "./tree.ts";
+
+const refused = (why: string, reason: string | null = null) => ({ kind: "refused", why, reason });
+
+test("nothing begins in a run that has ended, is cancelled or is past its deadline", () => {
+  const tree = new Tree({ treeBudget: { deadlineS: 10 } });
+  expect(tree.begin("gone")).toEqual(refused("ended"));
+  expect(tree.begin("root", { at: 11_000 })).toMatchObject({ kind: "granted" });
+  expect(tree.begin("root", { at: 11_001 })).toEqual(refused("deadline"));
+  tree.cancel("root", "enough");
+  expect(tree.begin("root", { at: 11_001 })).toEqual(refused("cancelled", "enough"));
+});
+
+test("an execution that another one has replaced begins nothing", () => {
+  const tree = new Tree();
+  tree.begin("root", { epoch: "b" });
+  expect(tree.begin("root", { epoch: "a" })).toEqual(refused("superseded"));
+  expect(tree.begin("root", { epoch: "b" })).toMatchObject({ kind: "granted" });
+  tree.of("pause", "root");
+  expect(tree.begin("root", { epoch: "c" })).toEqual(refused("paused"));
+  tree.of("resume", "root");
+  expect(tree.begin("root", { epoch: "b" })).toEqual(refused("superseded"));
+});
+
+test("a run that yields, is parked, is held or has no slot yet begins nothing", () => {
+  const tree = new Tree({ maxAgents: 2 });
+  tree.admit("a", { priority: "low" });
+  tree.admit("b", { priority: "high" });
+  expect(tree.begin("a")).toEqual(refused("paused"));
+  expect(tree.begin("b")).toEqual(refused("paused"));
+  tree.of("yield", "a");
+  expect(tree.begin("a")).toEqual(refused("paused"));
+  tree.of("pause", "b");
+  expect(tree.begin("b")).toEqual(refused("paused"));
+});
+
+test("a waiting run that begins is running again", () => {
+  const tree = new Tree();
+  tree.wait("root", null);
+  tree.begin("root");
+  expect(tree.phase("root")).toBe("running");
+});
+
+test("5.4 a lost model call is asked again under its own reservation; the lost one stays booked, in doubt", () => {
+  const tree = new Tree();
+  tree.begin("root", { step: step(1), attempt: attempt("1") });
+  expect(tree.begin("root", { step: step(1), attempt: attempt("2") })).toMatchObject({ attempts: 2 });
+  const ceiling = { tokens: 20, cost: 30 };
+  expect(tree.account("root")).toMatchObject({ reserved: ceiling, inDoubt: ceiling });
+  expect(tree.state.doubts[attempt("1")]).toMatchObject({ run: root, step: step(1), ceiling, path: [root] });
+});
+
+test("5.4 three lost attempts of one step pause the run", () => {
+  const tree = new Tree();
+  tree.admit("a");
+  for (const id of ["1", "2", "3"]) tree.begin("a", { step: step(1), attempt: attempt(id) });
+  expect(tree.begin("a", { step: step(1), attempt: attempt("4") })).toEqual(refused("paused"));
+  expect(tree.effects).toEqual([{ kind: "tell", run: run("a"), cause: "held" }]);
+  expect(tree.account("a").inDoubt).toEqual({ tokens: 60, cost: 90 });
+  tree.of("yield", "a");
+  tree.of("resume", "a");
+  expect(tree.begin("a", { step: step(1), attempt: attempt("5") })).toMatchObject({ attempts: 4 });
+  expect(tree.begin("a", { step: step(1), attempt: attempt("6") })).toMatchObject({ kind: "granted" });
+});
+
+test("5.4 attempts that were settled are not lost: a retried step goes on", () => {
+  const tree = new Tree();
+  for (const id of ["1", "2", "3", "4"]) {
+    expect(tree.begin("root", { step: step(1), attempt: attempt(id) })).toMatchObject({
+      attempts: Number(id),
+    });
+    tree.do({ kind: "settle", run: root, attempt: attempt(id), usage: null, again: true, at: 0 });
+  }
+  expect(tree.begin("root", { step: step(1), attempt: attempt("5") })).toMatchObject({ kind: "granted" });
+});
+
+test("5.3 a tool that has begun before and is open is noticed", () => {
+  const tree = new Tree();
+  expect(tree.begin("root", { step: step(1), attempt: attempt("1"), ask: null })).toEqual({
+    kind: "granted",
+    outputTokens: 0,
+    ceiling: { tokens: 0, cost: 0 },
+    shrunk: false,
+    attempts: 1,
+  });
+  const again = { step: step(1), attempt: attempt("2"), ask: null };
+  expect(tree.begin("root", again)).toEqual({ kind: "earlier-attempt-open", attempt: attempt("1") });
+  expect(tree.begin("root", { ...again, rerun: true })).toMatchObject({ kind: "granted", attempts: 2 });
+  expect(Object.keys(tree.account("root").attempts)).toEqual(["2"]);
+  expect(tree.settle("root", "2", null)).toBeNull();
+  expect(tree.account("root")).toMatchObject({ attempts: {}, begun: {}, turns: 0 });
+  expect(tree.state.doubts).toEqual({});
+});
+
+test("the journal's attempt is settled, every other of its step is in doubt", () => {
+  const tree = new Tree();
+  tree.begin("root", { step: step(1), attempt: attempt("1") });
+  tree.begin("root", { step: step(1), attempt: attempt("2") });
+  expect(tree.settle("root", "1", { input: 4, output: 0 })).toEqual({ tokens: 4, cost: 4, inDoubt: false });
+  expect(tree.account("root")).toMatchObject({
+    settled: { tokens: 4, cost: 4 },
+    reserved: { tokens: 0, cost: 0 },
+    inDoubt: { tokens: 20, cost: 30 },
+    begun: {},
+  });
+  expect(Object.keys(tree.state.doubts)).toEqual(["2"]);
+});
+
+test("what a run leaves open when it ends is in doubt, and its boss carries it", () => {
+  const tree = new Tree();
+  tree.admit("a");
+  tree.begin("a", { attempt: attempt("1") });
+  tree.begin("a", { attempt: attempt("2") });
+  tree.settle("a", "2", { input: 1, output: 1 });
+  expect(tree.of("release", "a")).toMatchObject({
+    usage: { input: 1, output: 1 },
+    settled: { tokens: 2, cost: 3 },
+    inDoubt: { tokens: 20, cost: 30 },
+  });
+  expect(tree.account("root")).toMatchObject({ settled: { tokens: 2 }, inDoubt: { tokens: 20 } });
+  expect(tree.state.accounts[run("a")]).toBeUndefined();
+});
+
+test("a lost attempt is reconciled on the accounts that are left, once", () => {
+  const tree = new Tree();
+  tree.admit("a");
+  tree.begin("a", { attempt: attempt("1") });
+  tree.of("release", "a");
+  const reconcile = { kind: "reconcile", attempt: attempt("1"), usage: { input: 3, output: 0 } } as const;
+  expect(tree.do({ ...reconcile, usage: { input: -3, output: 0 } })).toBe(false);
+  expect(tree.do(reconcile)).toBe(true);
+  expect(tree.account("root")).toMatchObject({
+    settled: { tokens: 3, cost: 3 },
+    inDoubt: { tokens: 0, cost: 0 },
+  });
+  expect(tree.do(reconcile)).toBe(false);
+});
+
+test("an adopted run takes its calls in flight along and leaves what it has spent", () => {
+  const tree = new Tree({ maxAgents: 4 });
+  tree.admit("a", { budget: { maxTokens: 100 } });
+  tree.admit("b", { parent: run("a") });
+  tree.begin("b", { attempt: attempt("1") });
+  tree.begin("b", { attempt: attempt("2") });
+  tree.settle("b", "1", null);
+  tree.do({ kind: "adopt", run: run("b"), parent: root });
+  expect(tree.account("a")).toMatchObject({ reserved: { tokens: 0 }, inDoubt: { tokens: 20 } });
+  tree.settle("b", "2", { input: 2, output: 0 });
+  tree.do({ kind: "reconcile", attempt: attempt("1"), usage: { input: 1, output: 0 } });
+  expect(Ledger.spend(tree.account("a")).tokens).toBe(1);
+  for (const name of ["root", "b"]) expect(Ledger.spend(tree.account(name)).tokens).toBe(3);
+});
+
+test("a call in flight is settled on its bosses' bosses when its boss has ended meanwhile", () => {
+  const tree = new Tree({ maxAgents: 4 });
+  tree.admit("a");
+  tree.admit("b", { parent: run("a") });
+  tree.begin("b", { attempt: attempt("1") });
+  tree.of("release", "a");
+  tree.settle("b", "1", { input: 2, output: 0 });
+  expect(tree.account("root")).toMatchObject({ reserved: { tokens: 0 }, settled: { tokens: 2 } });
+});
+
+test("9.1 more than the tenant has lent is borrowed first, and nothing has happened until then", () => {
+  const tree = new Tree({ block: { tokens: 25, cost: null } });
+  tree.begin("root");
+  const before = tree.state;
+  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 15, cost: 0 });
+  expect(tree.state).toBe(before);
+  tree.do({ kind: "lend", tokens: 15, cost: 99 });
+  expect(tree.state.tree.block).toEqual({ tokens: 40, cost: null });
+  expect(tree.begin("root")).toMatchObject({ kind: "granted", shrunk: false });
+});
+
+test("9.1 where the tenant has no more, its block is a limit without a slice", () => {
+  const tree = new Tree({ block: { tokens: 35, cost: null } });
+  tree.begin("root");
+  expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: true });
+  expect(tree.begin("root", { blockIsFinal: true })).toEqual({
+    kind: "denied",
+    dimension: "tokens",
+    limit: 35,
+    used: 35,
+    reason: null,
+  });
+});
+
+test("9.1 what the accounts do not allow is denied without borrowing", () => {
+  const tree = new Tree({ rootBudget: { maxTokens: 10 }, block: { tokens: 0, cost: 0 } });
+  expect(tree.begin("root")).toMatchObject({ kind: "denied", limit: 10 });
+});
+
+test("9.1 a tree gives back what it has borrowed and not spent", () => {
+  const tree = new Tree({ block: { tokens: 100, cost: 100 } });
+  tree.begin("root");
+  expect(tree.do({ kind: "giveBack" })).toEqual({ tokens: 80, cost: 70 });
+  expect(tree.state.tree.block).toEqual({ tokens: 20, cost: 30 });
+});

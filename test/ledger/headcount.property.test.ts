@@ -1,0 +1,103 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { Priority } from "#kernel";
+import { LedgerHeadcounter, PublishedHeadcounter } from "./headcounters.ts";
+import { Shadow, type Headcounter } from "./shadow.ts";
+import { root, run } from "./tree.ts";
+
+const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 10_000);
+
+/** More of what builds trees up than of what takes them apart. */
+const kinds = [
+  "admit",
+  "admit",
+  "admit",
+  "admit",
+  "yield",
+  "yield",
+  "release",
+  "wait",
+  "wait",
+  "wake",
+  "pause",
+  "resume",
+  "reprioritize",
+  "reprioritize",
+  "cancel",
+  "time",
+] as const;
+
+/** What happens, to whom, and how: numbers that find their meaning in the tree as it is then. */
+type Operation = readonly [kind: string, who: number, how: number];
+const operations = fc.array(fc.tuple(fc.constantFrom(...kinds), fc.nat(19), fc.nat(59)), {
+  maxLength: 50,
+  size: "max",
+});
+
+function perform(shadow: Shadow, [kind, who, how]: Operation): void {
+  const pick = <Item>(items: readonly Item[]): Item | undefined => items[who % items.length];
+  const any = pick(shadow.live) ?? root;
+  const helper = pick(shadow.live.filter((each) => each !== root));
+  const priority = Priority.all[how % 5] ?? "normal";
+  const atWork = pick(shadow.executing.filter((each) => !shadow.waiting.includes(each)));
+  const told = pick(shadow.told);
+  const waiting = pick(shadow.waiting);
+  if (kind === "admit") {
+    const onFull = how % 2 === 0 ? "wait" : "deny";
+    shadow.admit(atWork ?? root, { priority, onFull, detached: how % 7 === 0 });
+  }
+  if (kind === "yield" && told) shadow.yield(told);
+  if (kind === "release" && helper) shadow.release(helper);
+  if (kind === "wait" && atWork) {
+    const on = shadow.live.filter(
+      (each, index) => each !== root && (index + how) % 3 === 0 && !shadow.wouldCircle(atWork, each),
+    );
+    shadow.wait(atWork, how % 4 === 0 || on.length === 0 ? null : on);
+  }
+  if (kind === "wake" && waiting) shadow.wake(waiting);
+  if (kind === "pause") shadow.pause(how % 10 === 0 ? root : (helper ?? root));
+  if (kind === "resume") shadow.resume(any);
+  if (kind === "reprioritize") shadow.reprioritize(any, priority);
+  if (kind === "cancel" && helper) shadow.cancel(helper);
+  if (kind === "time") shadow.at += how * 10_000;
+}
+
+function property(create: (maxAgents: number, allowPreempt: boolean) => Headcounter) {
+  const agents = fc.integer({ min: 1, max: 5 });
+  const preempt = fc.integer({ min: 0, max: 3 }).map((dice) => dice > 0);
+  return fc.property(agents, preempt, operations, (maxAgents, allowPreempt, sequence) => {
+    const shadow = new Shadow(create(maxAgents, allowPreempt));
+    for (const operation of sequence) {
+      perform(shadow, operation);
+      shadow.check();
+    }
+    shadow.drain();
+  });
+}
+
+const manyRuns = { timeout: 600_000 };
+
+test(
+  "2.9 at no instant, in any interleaving, more runs than maxAgents; no slot is lost; nobody starves",
+  manyRuns,
+  () => {
+    const ledger = property((maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt));
+    expect(() => fc.assert(ledger, { numRuns })).not.toThrow();
+  },
+);
+
+test("2.9 the same property finds the fault of the published algorithm", () => {
+  const { failed, counterexample } = fc.check(property((maxAgents) => new PublishedHeadcounter(maxAgents)));
+  expect(failed).toBe(true);
+  // Hire a low one, hire a high one: both are at work.
+  expect(counterexample?.[2].map(([kind]) => kind)).toEqual(["admit", "admit"]);
+});
+
+test("2.9 the published algorithm runs one too many even where victims stop at once", () => {
+  const published = new PublishedHeadcounter(2);
+  const wish = { parent: root, budget: null, onFull: "deny", detached: false, at: 0 } as const;
+  published.admit({ ...wish, run: run("a"), priority: "low" });
+  published.admit({ ...wish, run: run("b"), priority: "high" });
+  published.admit({ ...wish, run: run("c"), priority: "high" });
+  expect([root, run("a"), run("b"), run("c")].filter((each) => published.mayBegin(each))).toHaveLength(3);
+});

@@ -1,0 +1,138 @@
+import { Priority, type RunId, SpawnBudget, StepId } from "#kernel";
+import {
+  Ledger,
+  type Admission,
+  type Admit,
+  type Decided,
+  type LedgerEffect,
+  type LedgerState,
+} from "#ledger";
+import type { Answer, Headcounter } from "./shadow.ts";
+import { attempt, deepFreeze, root } from "./tree.ts";
+
+/** The ledger, with nothing but its answers and effects to see. */
+export class LedgerHeadcounter implements Headcounter {
+  readonly maxAgents: number;
+  #state: LedgerState;
+
+  constructor(maxAgents: number, allowPreempt = true) {
+    this.maxAgents = maxAgents;
+    const spawn = SpawnBudget.of({ maxAgents, allowPreempt });
+    const budgets = { treeBudget: {}, rootBudget: {}, block: null };
+    this.#state = Ledger.open({ root, priority: "normal", spawn, ...budgets, at: 0 });
+  }
+
+  admit(command: Admit): Answer<Admission> {
+    return this.#keep(Ledger.admit(this.#state, command));
+  }
+
+  wait(run: RunId, on: readonly RunId[] | null, at: number): Answer<{ readonly phase: string }> {
+    return this.#keep(Ledger.wait(this.#state, { run, on, at }));
+  }
+
+  tell(kind: "wake" | "yield", run: RunId, at: number): Answer<{ readonly phase: string }> {
+    return this.#keep(Ledger[kind](this.#state, { run, at }));
+  }
+
+  release(run: RunId, at: number): Answer<unknown> {
+    return this.#keep(Ledger.release(this.#state, { run, at }));
+  }
+
+  mark(kind: "pause" | "resume" | "cancel", run: RunId, at: number): Answer<readonly RunId[]> {
+    return this.#keep(Ledger[kind](this.#state, { run, reason: "enough", at }));
+  }
+
+  reprioritize(run: RunId, priority: Priority, at: number): Answer<unknown> {
+    return this.#keep(Ledger.reprioritize(this.#state, { run, priority, at }));
+  }
+
+  mayBegin(run: RunId, at: number): boolean {
+    const call = { step: StepId.of(run, "tool", 1), attempt: attempt("1"), epoch: "", ask: null };
+    const gate = Ledger.begin(this.#state, { ...call, run, rerun: false, blockIsFinal: false, at });
+    return gate.decision.kind === "granted";
+  }
+
+  isPassedOver(run: RunId): boolean {
+    return this.#state.slots[run]?.skipped ?? false;
+  }
+
+  #keep<Decision>(decided: Decided<Decision>): Answer<Decision> {
+    this.#state = deepFreeze(decided.state);
+    return decided;
+  }
+}
+
+/**
+ * Planted: the algorithm as it is published. A preempted run's slot is given away at once, the run stays among those
+ * that can be preempted, and its release counts although it had no slot.
+ */
+export class PublishedHeadcounter implements Headcounter {
+  readonly maxAgents: number;
+  readonly #active = new Map<RunId, Priority>();
+  readonly #paused = new Set<RunId>();
+  #total = 1;
+
+  constructor(maxAgents: number) {
+    this.maxAgents = maxAgents;
+  }
+
+  admit({ run, priority }: Admit): Answer<Admission> {
+    const effects: LedgerEffect[] = [];
+    if (this.#total < this.maxAgents) {
+      this.#total += 1;
+    } else {
+      const weight = Priority.weight(priority);
+      const below = [...this.#active].filter(([, other]) => Priority.weight(other) < weight);
+      const [victim] = below.toSorted(([, a], [, b]) => Priority.weight(a) - Priority.weight(b));
+      if (weight <= Priority.weight("normal") || !victim) {
+        const decision = {
+          kind: "denied",
+          reason: "full",
+          limit: this.maxAgents,
+          used: this.#total,
+        } as const;
+        return { decision, effects };
+      }
+      this.#paused.add(victim[0]);
+      effects.push({ kind: "tell", run: victim[0], cause: "preempted" });
+    }
+    this.#active.set(run, priority);
+    return { decision: { kind: "granted" }, effects };
+  }
+
+  release(run: RunId): Answer<null> {
+    this.#active.delete(run);
+    this.#paused.delete(run);
+    this.#total = Math.max(1, this.#total - 1);
+    return { decision: null, effects: [] };
+  }
+
+  reprioritize(run: RunId, priority: Priority): Answer<null> {
+    if (this.#active.has(run)) this.#active.set(run, priority);
+    const isLow = Priority.weight(priority) < Priority.weight("normal");
+    if (isLow && this.#total >= this.maxAgents) this.#paused.add(run);
+    if (!isLow) this.#paused.delete(run);
+    return { decision: null, effects: [] };
+  }
+
+  mayBegin(run: RunId): boolean {
+    return (run === root || this.#active.has(run)) && !this.#paused.has(run);
+  }
+
+  wait(): Answer<{ readonly phase: string }> {
+    return { decision: { phase: "waiting" }, effects: [] };
+  }
+
+  tell(kind: "wake" | "yield", run: RunId): Answer<{ readonly phase: string }> {
+    if (kind === "wake") return { decision: { phase: "running" }, effects: [] };
+    return { decision: { phase: this.#paused.has(run) ? "parked" : "running" }, effects: [] };
+  }
+
+  mark(): Answer<readonly RunId[]> {
+    return { decision: [], effects: [] };
+  }
+
+  isPassedOver(): boolean {
+    return true;
+  }
+}
