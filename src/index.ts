@@ -1,6 +1,22 @@
-export { cancellationToken, RetryPolicy } from "#agents";
+export {
+  agent,
+  aiSdkTools,
+  allowAll,
+  cancellationToken,
+  CostTracker,
+  defaultPermissions,
+  HookManager,
+  RetryPolicy,
+  RunLogger,
+  tool,
+  type AgentOptions,
+  type BuiltAgent,
+  type HookSet,
+  type TeamMember,
+} from "#agents";
 export * from "#kernel";
 export { ExecutionTracker, SpawnTracker } from "#ledger";
+export { languageModel, type AnyModel } from "#models";
 export {
   currentScope,
   RunHandle,

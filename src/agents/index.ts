@@ -1,2 +1,18 @@
+export { agent, type AgentOptions, type BuiltAgent } from "./agent.ts";
 export { cancellationToken } from "./cancellation-token.ts";
+export {
+  LoopDetection,
+  loopLimits,
+  type LoopDecision,
+  type LoopLimits,
+} from "./guardrails/loop-detection.ts";
+export { CostTracker } from "./hooks/cost-tracker.ts";
+export { HookManager, type HookError, type HookSet } from "./hooks/hook-manager.ts";
+export { RunLogger } from "./hooks/run-logger.ts";
+export { throughLayers } from "./middleware/pipeline.ts";
+export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
 export { RetryPolicy } from "./retry-policy.ts";
+export { systemClock } from "./system-clock.ts";
+export type { TeamMember } from "./team.ts";
+export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
+export { describe, jsonSchemaOf, tool } from "./tools/tool.ts";

@@ -79,6 +79,8 @@ export interface Primitives {
   readonly epoch: string;
   /** Can the engine stop an execution for people to look at? Else a diverging run fails. */
   readonly canPause: boolean;
+  /** Is what happens now new, rather than a replay? For those who only watch: nothing may depend on it. */
+  readonly isLive: boolean;
   /** Wall clock, for use inside steps only. Not journaled. */
   now(): number;
   /** A call that is not journaled, for an execution that is about to be given up. */

@@ -35,6 +35,7 @@ export type DenialReason =
   | "preemption-off"
   | "would-deadlock"
   | "unpriced"
+  | "unbounded"
   | "ended";
 
 /** A limit does not allow this. Never retried. `limit` and `used` are tokens, micro-dollars, calls or agents. */

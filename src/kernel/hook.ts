@@ -5,6 +5,8 @@ export type Hook<Type extends EventType = EventType> = (event: ReeveEvent<Type>)
 
 /** Where hooks are registered, per agent. */
 export interface Hooks {
+  /** Tells everybody who watches this type. Never throws, never waits longer than its timeout. */
+  dispatch(event: ReeveEvent): Promise<void>;
   /** Calls `hook` for each event of `type`, once per executed attempt and never on replay. Returns the way out. */
   on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void;
 }

@@ -1,4 +1,4 @@
-export type { Agent } from "./agent.ts";
+export type { Agent, AgentPolicy } from "./agent.ts";
 export type { CancellationToken } from "./cancellation.ts";
 export type { Clock } from "./clock.ts";
 export type { AgentContext, CompactionStrategy, EphemeralSource, HistoryProvider } from "./context.ts";
@@ -61,7 +61,7 @@ export {
   TreeId,
   UserId,
 } from "./ids.ts";
-export { isJsonObject, Json, type JsonObject, keysOf } from "./json.ts";
+export { Json, type JsonObject, isJsonObject, keysOf } from "./json.ts";
 export {
   ChatMessage,
   ContentBlock,
@@ -82,6 +82,8 @@ export type {
   FunctionContext,
   FunctionMiddleware,
   Middleware,
+  ScopedLlmOptions,
+  StepScope,
 } from "./middleware.ts";
 export type {
   FinishReason,
@@ -90,14 +92,17 @@ export type {
   ModelDelta,
   ModelRequest,
   ModelResponse,
+  ModelRetry,
   ToolDescription,
 } from "./model.ts";
 export { type Micros, Money, type Price, Usage } from "./money.ts";
+export type { PermissionRequest, Permissions, Verdict } from "./permission.ts";
 export type {
   AskOptions,
   AskOutcome,
   ChildHandle,
   Continuation,
+  Ended,
   JoinOutcome,
   LlmOptions,
   RunContext,
@@ -105,6 +110,7 @@ export type {
   StepCall,
   StepOptions,
   StepRetry,
+  ToolOptions,
 } from "./run-context.ts";
 export { RunMeta, type RunScope, type StandaloneOptions } from "./run-meta.ts";
 export type { CancelReceipt, EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";

@@ -1,7 +1,7 @@
 import type { AgentId, RunId, SessionId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
-import type { ModelResponse, ToolDescription } from "./model.ts";
+import type { Model, ModelResponse, ToolDescription } from "./model.ts";
 import type { ToolResult } from "./tool-result.ts";
 
 /**
@@ -12,6 +12,20 @@ export interface Middleware<Context> {
   /** May `next` be called again once it has settled? Retry, fallback and validation say so. Default false. */
   readonly repeats?: boolean;
   process(context: Context, next: () => Promise<void>): Promise<void>;
+}
+
+/** What code inside a step can ask for: the same gate and the same bill, without a step of its own. */
+export interface StepScope {
+  readonly signal: AbortSignal;
+  /** A model call, charged as part of the step it is made in. */
+  llm(messages: readonly ChatMessage[], options?: ScopedLlmOptions): Promise<ModelResponse>;
+}
+
+/** How code inside a step calls a model. */
+export interface ScopedLlmOptions {
+  /** Default: the agent's. */
+  readonly model?: Model;
+  readonly maxOutputTokens?: number;
 }
 
 /** Around one run of an agent. Replayed: touches the world only through the run's own context. */
@@ -32,6 +46,7 @@ export interface ChatContext {
   tools: readonly ToolDescription[];
   options: JsonObject;
   result: ModelResponse | undefined;
+  readonly scope: StepScope;
 }
 
 /** Around one tool call. Runs only when the call is really made. */
@@ -41,6 +56,7 @@ export interface FunctionContext {
   readonly functionName: string;
   readonly arguments: Json;
   result: ToolResult | undefined;
+  readonly scope: StepScope;
 }
 
 /** A layer around a run. */

@@ -29,7 +29,17 @@ export interface ModelResponse {
   /** Null where the provider did not say: the call then stays booked at its ceiling. */
   readonly usage: Usage | null;
   readonly finishReason: FinishReason;
+  /** The budget allowed less output than was asked for: an answer cut short must not be acted on. */
+  readonly shrunk?: boolean | undefined;
   readonly providerData?: Json;
+}
+
+/** How a model call is made again when its error may pass. */
+export interface ModelRetry {
+  /** Default 3; 0 for none. */
+  readonly maxRetries?: number | undefined;
+  /** Milliseconds before the first retry, doubled before each further one, 20 % more or less. Default 2,000. */
+  readonly baseMs?: number | undefined;
 }
 
 /** A piece of an answer, as it comes. Shown to people, never acted on. */

@@ -1,12 +1,13 @@
 import type { Envelope } from "./envelope.ts";
 import type { ErrorData } from "./errors.ts";
+import type { EventPayloads, EventType } from "./event.ts";
 import type { Hireable } from "./hireable.ts";
 import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model, ModelResponse, ToolDescription } from "./model.ts";
 import type { RunMeta } from "./run-meta.ts";
-import type { RunResult, RunStatus } from "./run-status.ts";
+import type { EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
 import type { ExecutionBudget, HistoryRetention, Priority, Supervision } from "./supervision.ts";
 import type { ToolResult } from "./tool-result.ts";
 
@@ -68,9 +69,17 @@ export interface LlmOptions {
   readonly minOutputTokens?: number;
   /** Call a model without a known price under a cost budget? Default refuse. */
   readonly unpriced?: "refuse" | "allow";
+  /** Send parts whose size nobody can bound, such as images, under a hard limit? Default refuse. */
+  readonly unbounded?: "refuse" | "allow";
   /** A final call without tools: it may draw on the landing slice. Default false. */
   readonly landing?: boolean;
   readonly providerOptions?: JsonObject;
+}
+
+/** How to call a tool. */
+export interface ToolOptions {
+  /** The model's own name for the call. Default: the step's. */
+  readonly callId?: string;
 }
 
 /** How a step is retried when it fails with an error that may pass. */
@@ -106,7 +115,7 @@ export interface RunContext {
   /** One model call: reserved, made, settled. @throws BudgetExhaustedError when no account allows it. */
   llm(messages: readonly ChatMessage[], options?: LlmOptions): Promise<ModelResponse>;
   /** One tool call. A tool that fails gives an error result; a tool that may not run, too. */
-  tool(name: string, input: Json): Promise<ToolResult>;
+  tool(name: string, input: Json, options?: ToolOptions): Promise<ToolResult>;
   /** Anything else that touches the world, or whose outcome may differ next time. */
   step<T extends Json | void>(
     name: string,
@@ -138,6 +147,9 @@ export interface RunContext {
   /** What is told to a topic from now on. Breaking out of the loop ends it. */
   follow(topic: TopicId): AsyncIterable<Envelope>;
 
+  /** Puts an event at this place of the tree's stream. It goes with the next call; nothing waits for it. */
+  note<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+
   /** Waits until a moment, in milliseconds since 1970. Survives restarts. */
   sleepUntil(at: number): Promise<void>;
   /** Waits for a signal from outside; one that came before is not lost. Null after `timeoutS`, if given. */
@@ -159,6 +171,15 @@ export interface RunContext {
   continueAs(state: Json): Continuation;
   /** What the last `continueAs` passed; null on the first execution. */
   readonly state: Json;
+}
+
+/** How a run ends otherwise than by an answer or an error: for example landed, with what it has. */
+export interface Ended {
+  readonly kind: "ended";
+  readonly status: EndStatus;
+  readonly stopReason: StopReason;
+  readonly output: Json;
+  readonly error?: ErrorData | undefined;
 }
 
 /** The mark of a run that goes on in a fresh execution. */

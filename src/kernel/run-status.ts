@@ -49,7 +49,7 @@ export interface CancelReceipt {
     readonly runId: RunId;
     /** Milliseconds from the cancel until the run had ended. */
     readonly tookMs: number;
-    /** Money booked on the run after the cancel was accepted. */
+    /** Money booked on the run itself after the cancel was accepted: what its calls in flight came to. */
     readonly spentAfter: Micros;
   }[];
 }

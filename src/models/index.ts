@@ -1,1 +1,19 @@
-export { inputBound } from "./input-bound.ts";
+export { classifyError, type ErrorCircumstances } from "./classify-error.ts";
+export { estimateTokens } from "./estimate-tokens.ts";
+export { inputBound, type Measured } from "./input-bound.ts";
+export {
+  languageModel,
+  type AiSdkModel,
+  type AnyModel,
+  type LanguageModelOptions,
+  type SamplingSettings,
+} from "./language-model.ts";
+export {
+  modelFacts,
+  resolvePrice,
+  type ModelFacts,
+  type ModelName,
+  type PriceCircumstances,
+} from "./model-facts.ts";
+export { ReportedPrompt } from "./reported-prompt.ts";
+export { isMalformed, type MalformedToolCall } from "./tool-input.ts";

@@ -1,32 +1,105 @@
-import type { ChatMessage, ToolDescription } from "#kernel";
+import type { ChatMessage, ContentBlock, ToolDescription } from "#kernel";
+import { blockText, joinedText } from "./block-text.ts";
+import { ReportedPrompt } from "./reported-prompt.ts";
 
-/** What a provider may add around each message. */
-const tokensPerMessage = 16;
+/** What a provider may add around a message, a call or a result. */
+const tokensAround = 16;
+/** What a provider may say to a model about tools as such. Up to 530 tokens are documented. */
+const toolPreamble = 768;
+
+/** What is known from the call before. */
+export interface Measured {
+  readonly reported?: ReportedPrompt | undefined;
+}
 
 /**
  * An upper bound of the tokens of a prompt: no tokenizer makes more tokens of a text than it has UTF-8 bytes.
- * Images and files have no such bound and are counted by their stored form.
+ * What the provider has counted before counts as reported; all else by its bytes, each message measured once.
+ * `Infinity` where there is no bound: images and files by address or inline. Not counted is what a provider adds by
+ * its own options: tools it runs itself, a conversation it keeps.
  */
-export function inputBound(messages: readonly ChatMessage[], tools: readonly ToolDescription[] = []): number {
-  let bytes = 0;
-  for (const message of messages) bytes += tokensPerMessage + contentBytes(message);
-  for (const tool of tools) bytes += byteLength(JSON.stringify(tool));
-  return bytes;
+export function inputBound(
+  messages: readonly ChatMessage[],
+  tools: readonly ToolDescription[] = [],
+  { reported }: Measured = {},
+): number {
+  const preamble = tools.length > 0 ? toolPreamble : 0;
+  let bound = preamble + sum(tools, toolBytes) + sum(messages, messageBytes);
+  if (!reported) return bound;
+  const covered = ReportedPrompt.covered(reported, messages);
+  const seen = new Set(reported.tools);
+  const newTools = tools.filter((tool) => !seen.has(tool));
+  const answer = messages[covered];
+  bound = Math.min(
+    bound,
+    reported.usage.input +
+      (reported.tools.length > 0 ? 0 : preamble) +
+      sum(newTools, toolBytes) +
+      sum(messages.slice(covered), messageBytes) +
+      // Thinking comes back as it was thought, of which we may only hold a summary.
+      (answer && thinks(answer) ? reported.usage.output : 0),
+  );
+  return bound;
 }
 
-/** Messages are never changed once written, and a long prompt repeats them all: each is measured once. */
-const measured = new WeakMap<ChatMessage, number>();
+const measured = new WeakMap<ChatMessage | ToolDescription, number>();
 
-function contentBytes(message: ChatMessage): number {
-  const known = measured.get(message);
-  if (known !== undefined) return known;
-  let bytes = 0;
-  for (const block of message.content) {
-    bytes += block.type === "text" ? byteLength(block.text) : byteLength(JSON.stringify(block));
+function messageBytes(message: ChatMessage): number {
+  return once(message, () => tokensAround + sum(message.content, blockBytes));
+}
+
+function toolBytes(tool: ToolDescription): number {
+  return once(tool, () => tokensAround + byteLength(JSON.stringify(tool)));
+}
+
+function blockBytes(block: ContentBlock): number {
+  const along = "providerData" in block ? jsonBytes(block.providerData) : 0;
+  switch (block.type) {
+    case "text":
+    case "data":
+      return byteLength(blockText(block) ?? "") + along;
+    case "reasoning":
+      return byteLength(block.text) + along;
+    case "tool-call":
+      return (
+        tokensAround + byteLength(block.callId) + byteLength(block.name) + jsonBytes(block.input) + along
+      );
+    case "tool-result": {
+      if (block.content.some(({ type }) => type === "file")) return Infinity;
+      // Some providers put the words into JSON once more.
+      const words = jsonBytes(joinedText(block.content));
+      return tokensAround + byteLength(block.callId) + byteLength(block.name) + words;
+    }
+    case "file":
+      return Infinity;
+    case "unknown":
+      return 0;
   }
-  measured.set(message, bytes);
-  return bytes;
 }
 
-const encoder = new TextEncoder();
-const byteLength = (text: string): number => encoder.encode(text).length;
+function thinks(message: ChatMessage): boolean {
+  return message.content.some(({ type }) => type === "reasoning");
+}
+
+function once(key: ChatMessage | ToolDescription, measure: () => number): number {
+  let size = measured.get(key);
+  if (size === undefined) {
+    size = measure();
+    measured.set(key, size);
+  }
+  return size;
+}
+
+function sum<Item>(items: readonly Item[], measure: (item: Item) => number): number {
+  let total = 0;
+  for (const item of items) total += measure(item);
+  return total;
+}
+
+function jsonBytes(value: unknown): number {
+  return byteLength(JSON.stringify(value) ?? "");
+}
+
+function byteLength(text: string): number {
+  return Buffer.byteLength(text);
+}

@@ -15,6 +15,7 @@ import {
   type TreeId,
   type Usage,
 } from "#kernel";
+import type { DeltaHub, RunDelta } from "./delta-hub.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 
@@ -30,9 +31,13 @@ export interface TopUpAmounts {
 /** What a handle stands on. */
 export interface HandleHost {
   readonly engine: Engine;
+  readonly deltas: DeltaHub;
   readonly now: () => number;
   readonly uuid: () => string;
 }
+
+/** Nobody sees it: made once, because an error with its stack is not cheap. */
+const notListening = new Error("not listening any more");
 
 /** One run, from outside: from the process that started it or from any other. */
 export class RunHandle {
@@ -67,6 +72,17 @@ export class RunHandle {
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
     }
+  }
+
+  /**
+   * The pieces of answers as they come, from every run of the tree that executes in this process. Not durable: for
+   * people who watch, never to be acted on. Ends with the tree.
+   */
+  async *deltas(): AsyncGenerator<RunDelta, void> {
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    this.result().then(end, end);
+    yield* this.#host.deltas.watch(this.treeId, over.signal);
   }
 
   /** What the run left behind, once it has ended; a root's once its whole tree has. */
@@ -179,7 +195,7 @@ export class RunHandle {
         // oxlint-disable-next-line no-await-in-loop
         await changed;
       } finally {
-        stop.abort(new Error("not listening any more"));
+        stop.abort(notListening);
       }
     }
   }

@@ -18,13 +18,15 @@ import {
   type HistoryRetention,
   type JsonObject,
   type ObjectAddress,
+  type Permissions,
   type Price,
   type Priority,
 } from "#kernel";
+import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
+import { DeltaHub } from "./delta-hub.ts";
 import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
-import { systemClock } from "./system-clock.ts";
 import { tenantObject } from "./tenant-object.ts";
 import type { OpenArgument } from "./tree/protocol.ts";
 import { callTree, treeObject } from "./tree/tree-object.ts";
@@ -40,8 +42,8 @@ export interface RuntimeOptions {
   readonly tenantBudget?: (
     tenant: TenantId | null,
   ) => Pick<ExecutionBudget, "maxTokens" | "maxCostUsd"> | null;
-  /** Who may call tools whose risk is high or critical: nobody without a word, or everybody. Default ask. */
-  readonly permissions?: "ask" | "allow-all";
+  /** Who decides about tools where an agent says nothing. Default: safe ones run, others are refused. */
+  readonly permissions?: Permissions | "allow-all";
   /** How often a run that crashed is started again. Default 3. */
   readonly maxRestarts?: number;
   /** How long a run that must yield may finish its call before it is aborted. Default 60. */
@@ -77,6 +79,7 @@ export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
+  readonly #deltas = new DeltaHub();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
@@ -85,7 +88,9 @@ export class Runtime {
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
       clock: this.#clock,
-      permissions: options.permissions ?? "ask",
+      permissions:
+        options.permissions === "allow-all" ? allowAll : (options.permissions ?? defaultPermissions),
+      deltas: this.#deltas,
     };
     options.engine.define({
       objects: [treeObject, tenantObject],
@@ -120,7 +125,8 @@ export class Runtime {
   }
 
   #handle(tree: ObjectAddress, runId: RunId): RunHandle {
-    const host = { engine: this.#options.engine, now: () => this.#clock.now(), uuid: () => randomUUID() };
+    const { engine } = this.#options;
+    const host = { engine, deltas: this.#deltas, now: () => this.#clock.now(), uuid: () => randomUUID() };
     return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
   }
 

@@ -1,5 +1,12 @@
-import { Json, type Micros, type ObjectContext, type ObjectDefinition, type TreeId } from "#kernel";
-import { TenantLedger, type TenantState } from "#ledger";
+import {
+  Json,
+  type Micros,
+  type ObjectAddress,
+  type ObjectContext,
+  type ObjectDefinition,
+  type TreeId,
+} from "#kernel";
+import { Ledger, TenantLedger, type TenantState } from "#ledger";
 import type { TreeWork } from "./tree/tree-work.ts";
 
 interface DrawArgument {
@@ -41,12 +48,23 @@ export const tenantObject: ObjectDefinition = {
   queries: {},
 };
 
+const tenantOf = ({ tree }: TreeWork): ObjectAddress => ({ type: "tenant", key: tree.scope.tenantId ?? "-" });
+
 /** Borrows from the tenant what a call of this tree needs. */
 export async function drawBlock(
   work: TreeWork,
   need: { readonly tokens: number; readonly cost: Micros },
 ): Promise<{ readonly tokens: number; readonly cost: Micros }> {
-  const tenant = { type: "tenant", key: work.tree.scope.tenantId ?? "-" };
   const argument = { tree: work.tree.treeId, tokens: need.tokens, cost: need.cost, at: work.now };
-  return Json.as(await work.object.call(tenant, "draw", Json.of(argument)));
+  return Json.as(await work.object.call(tenantOf(work), "draw", Json.of(argument)));
+}
+
+/** The tree is over: what it has borrowed and not used goes back, and the tenant learns what it has spent. */
+export async function returnBlock(work: TreeWork): Promise<void> {
+  if (!work.tree.ledger.block) return;
+  const unused = await work.decide(work.root, Ledger.giveBack);
+  const spent = Ledger.spend(work.tree.ledger.account);
+  const told = { spentTokens: spent.tokens, spentCost: spent.cost };
+  const argument = { tree: work.tree.treeId, ...unused, ...told, at: work.now };
+  await work.object.call(tenantOf(work), "giveBack", Json.of(argument));
 }

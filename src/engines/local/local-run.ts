@@ -27,6 +27,10 @@ interface Entry {
   readonly controller: AbortController;
 }
 
+const entryOf = (place: number, label: string): Entry => {
+  return { place, label, outcome: null, controller: new AbortController() };
+};
+
 class LocalOperation implements Operation {
   readonly entry: Entry;
   outcome: Outcome | null = null;
@@ -124,7 +128,10 @@ export class LocalRun {
   #primitives(execution: number): Primitives {
     const { clock } = this.#host;
     const asked = { count: 0, picked: 0, diverged: null as ReplayDivergenceError | null };
+    const isLive = (): boolean => asked.picked >= this.#picks.length;
     const ask = (label: string, run: (entry: Entry) => Promise<Json>): Operation => {
+      // Code of an execution that was thrown away may still be woken by a promise of its own: nothing comes of it.
+      if (execution !== this.#executions) return new LocalOperation(entryOf(-1, label));
       const place = asked.count++;
       const known = this.#journal[place];
       if (known && known.label !== label)
@@ -135,6 +142,9 @@ export class LocalRun {
       launch: this.#launch,
       epoch: `${String(clock.now()).padStart(15, "0")}-${String(execution).padStart(6, "0")}`,
       canPause: false,
+      get isLive() {
+        return isLive();
+      },
       now: () => clock.now(),
       direct: (to, method, argument) => this.#host.call(to, method, argument),
       step: (name, run) => ask(`step ${name}`, ({ controller }) => run(this.#io(controller.signal))),
@@ -158,7 +168,7 @@ export class LocalRun {
 
   /** Begins something new. Its result goes through the serde of a wire, errors included. */
   #begin(place: number, label: string, run: (entry: Entry) => Promise<Json>): Entry {
-    const entry: Entry = { place, label, outcome: null, controller: new AbortController() };
+    const entry = entryOf(place, label);
     this.#journal[place] = entry;
     const finish = (outcome: Outcome): void => {
       entry.outcome = Json.as(copy(Json.of(outcome)));

@@ -43,6 +43,8 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     const id = `${run.runId}/${++executions}`;
     const execute = async (primitives: Parameters<EngineProgram["run"]>[0]): Promise<void> => {
       await program?.run(primitives);
+      // Its timers, and effects it left behind, must not outlive it.
+      runs.get(id)?.close();
       runs.delete(id);
     };
     const started = new LocalRun(run, host, { fuzz, program: execute });

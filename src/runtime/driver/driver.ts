@@ -6,17 +6,15 @@ import {
   UnjournaledAwaitError,
   type CancellationToken,
   type Operation,
-  type Outcome,
   type Primitives,
   type StepIo,
 } from "#kernel";
 import type { ArgumentOf, FromRun, News, ReplyOf, TreeMethod } from "../tree/protocol.ts";
 import type { InboxItem } from "../tree/records.ts";
+import { Effects } from "./effects.ts";
 import { Outbox } from "./outbox.ts";
 import { Waits } from "./waits.ts";
 
-/** Effects of one run that may be open at once; more stand in line. */
-const maxOpen = 64;
 /** How long an effect may take to notice that its run is cancelled. */
 const graceMs = 1_000;
 
@@ -27,12 +25,6 @@ export type Ending<T> =
 
 /** A method of the tree that a run calls with its reports. */
 type RunMethod = { [M in TreeMethod]: ArgumentOf<M> extends FromRun ? M : never }[TreeMethod];
-
-interface Open {
-  readonly operation: Operation;
-  readonly settle: (outcome: Outcome) => void;
-  readonly fail: (error: Error) => void;
-}
 
 /**
  * Lets plain async code run over a journal. Code is handed native promises; only the driver awaits the engine,
@@ -45,9 +37,9 @@ export class Driver {
   readonly #primitives: Primitives;
   readonly #token: CancellationToken;
   readonly #onItem: (item: InboxItem) => void;
-  readonly #open = new Map<Operation, Open>();
-  readonly #queue: { readonly start: () => void; readonly fail: (error: Error) => void }[] = [];
-  #news: (() => void)[] = [];
+  readonly #effects = new Effects();
+  /** What the code is told next, one at a time: things from the inbox, and calls that waited for them. */
+  readonly #news: (InboxItem | (() => void))[] = [];
   #cursor: number;
   #wake: Operation | null = null;
   #timer: { readonly at: number; readonly operation: Operation } | null = null;
@@ -58,6 +50,7 @@ export class Driver {
   #resting = false;
   #hasMore = false;
   #fatal: Error | null = null;
+  #isOver = false;
   #time: number;
   #steps = 0;
   #lastStep: string | null = null;
@@ -78,6 +71,7 @@ export class Driver {
     this.#standing = options.news.standing;
     this.#time = options.news.at;
     this.#cancelled = options.primitives.cancelled();
+    this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
     this.#ingest(options.news);
   }
 
@@ -90,9 +84,21 @@ export class Driver {
     this.#time = Math.max(this.#time, at);
   }
 
+  /** What was taken from the inbox and not told to the code. */
+  get untold(): readonly InboxItem[] {
+    return this.#news.filter((news) => typeof news !== "function");
+  }
+
   /** @throws CancellationError when cancelled or past the deadline. */
   check(): void {
+    if (this.#deadline !== null && this.#time > this.#deadline) this.#token.cancel("deadline");
     this.#token.check();
+  }
+
+  /** The tree has refused to let anything more begin. @throws CancellationError */
+  stopped(reason: string): never {
+    this.#token.cancel(reason);
+    throw this.#cancellation();
   }
 
   /** The name of the next step: its kind and its place in the run. */
@@ -139,19 +145,24 @@ export class Driver {
 
   /** Runs agent code to its end. */
   async drive<T>(body: () => Promise<T>): Promise<Ending<T>> {
+    // What waited when the run began is there before its code is.
+    for (const news of this.#news.splice(0)) this.#tell(news);
     const code: { ending: Ending<T> | null } = { ending: null };
     body().then(
       (value) => (code.ending = { kind: "returned", value }),
       (error: unknown) => (code.ending = { kind: "threw", error }),
     );
     await this.#primitives.drain();
-    for (;;) {
-      if (code.ending && this.#open.size === 0 && this.#queue.length === 0) return code.ending;
+    while (!code.ending || !this.#effects.isEmpty) {
       // Each turn waits for the one before: that is the point of the driver.
       // oxlint-disable-next-line no-await-in-loop
       const stuck = await this.#turn(() => code.ending === null);
-      if (stuck) return { kind: "threw", error: stuck };
+      if (!stuck) continue;
+      this.#isOver = true;
+      return { kind: "threw", error: stuck };
     }
+    this.#isOver = true;
+    return code.ending;
   }
 
   /** Calls the tree when no code runs any more. */
@@ -173,7 +184,7 @@ export class Driver {
     if (this.#fatal) return this.#fatal;
     const news = this.#news.shift();
     if (news) {
-      news();
+      this.#tell(news);
       await this.#primitives.drain();
       return null;
     }
@@ -181,14 +192,15 @@ export class Driver {
       this.#ingest(await this.#callNow("take", {}));
       return null;
     }
-    if (this.#standing === "running") this.#startQueued();
-    if (this.#open.size === 0) {
+    if (this.#standing === "running") this.#effects.begin();
+    if (this.#effects.open.length === 0) {
       if (!isAlive()) {
-        this.#failQueued(new CancellationError({ reason: "ended" }));
+        this.#effects.dismiss(new CancellationError({ reason: "ended" }));
         return null;
       }
       if (await this.#isStuck(isAlive)) return this.#unjournaled();
-      if (!isAlive() || this.#news.length > 0 || this.#hasMore || this.#open.size > 0) return null;
+      const isIdle = this.#news.length === 0 && !this.#hasMore && this.#effects.open.length === 0;
+      if (!isAlive() || !isIdle) return null;
     }
     await this.#pick();
     await this.#primitives.drain();
@@ -199,10 +211,10 @@ export class Driver {
   async #isStuck(isAlive: () => boolean): Promise<boolean> {
     if (this.#token.cancelled || this.waits.size === 0) {
       await this.#primitives.drain();
-      const isWaiting = this.#open.size > 0 || this.#queue.length > 0 || this.waits.size > 0;
+      const isWaiting = !this.#effects.isEmpty || this.waits.size > 0;
       if (isAlive() && !isWaiting && this.#news.length === 0)
         return this.#standing === "running" || this.#token.cancelled;
-      if (!isAlive() || this.#open.size > 0) return false;
+      if (!isAlive() || this.#effects.open.length > 0) return false;
     }
     if (this.#token.cancelled) return false;
     if (this.#standing === "yielding") this.#ingest(await this.#callNow("yield", {}));
@@ -221,22 +233,22 @@ export class Driver {
   async #pick(): Promise<void> {
     const wake = (this.#wake ??= this.#primitives.wake(`inbox/${this.#cursor}`));
     const timer = this.#armTimer();
-    const operations = [...this.#open.keys(), wake];
+    const operations = [...this.#effects.open, wake];
     if (timer) operations.push(timer.operation);
     if (this.#cancelled) operations.push(this.#cancelled);
     const winner = await this.#primitives.pick(operations);
-    const open = this.#open.get(winner);
-    if (open && winner.outcome) {
-      this.#open.delete(winner);
-      open.settle(winner.outcome);
-    } else if (winner === wake) {
+    if (this.#effects.settle(winner)) return;
+    if (winner === wake) {
       await this.#takeNews();
     } else if (winner === this.#cancelled) {
       this.#cancelled = null;
       if (this.#token.cancelled) return;
-      await this.#takeNews();
+      do {
+        // oxlint-disable-next-line no-await-in-loop -- page after page: the reason may be on the last
+        await this.#takeNews();
+      } while (this.#hasMore);
       // Without a word from the tree it was the engine's operator.
-      this.#news.push(() => this.#cancel("engine"));
+      this.#news.push(() => this.#token.cancel("engine"));
     } else if (timer) {
       this.#timer = null;
       this.learnTime(timer.at);
@@ -251,9 +263,13 @@ export class Driver {
   }
 
   #expire(now: number): void {
-    if (this.#grace !== null && now >= this.#grace) this.#abandon();
+    if (this.#grace !== null && now >= this.#grace) {
+      // What does not notice the cancel is left behind.
+      this.#grace = null;
+      this.#effects.abandon(this.#cancellation());
+    }
     if (this.#deadline !== null && now > this.#deadline) {
-      this.#cancel("deadline");
+      this.#token.cancel("deadline");
       return;
     }
     if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
@@ -274,66 +290,42 @@ export class Driver {
     this.#hasMore = news.more;
     if (news.cursor !== this.#cursor) this.#wake = null;
     this.#cursor = news.cursor;
-    for (const item of news.items) this.#news.push(() => this.#receive(item));
+    this.#news.push(...news.items);
+  }
+
+  #tell(news: InboxItem | (() => void)): void {
+    if (typeof news === "function") news();
+    else this.#receive(news);
   }
 
   #receive(item: InboxItem): void {
-    if (item.kind === "cancel") this.#cancel(item.reason);
-    else if (item.kind === "abortCall") this.#abortOpen(new PreemptedError());
+    if (item.kind === "cancel") this.#token.cancel(item.reason);
+    else if (item.kind === "abortCall") this.#effects.abort(new PreemptedError());
     // Pauses and resumes only wake the run: how it stands comes with the news.
     else if (item.kind !== "pause" && item.kind !== "resume") this.#onItem(item);
   }
 
-  #cancel(reason: string): void {
-    if (this.#token.cancelled) return;
+  /** The run was cancelled: by its tree, by its deadline, or by its own code. */
+  #stop(): void {
     this.#deadline = null;
     this.#grace = this.#time + graceMs;
-    this.#token.cancel(reason);
-    const error = new CancellationError({ reason });
-    this.#abortOpen(error);
-    this.#failQueued(error);
+    const error = this.#cancellation();
+    this.#effects.abort(error);
+    this.#effects.dismiss(error);
     this.waits.failAll(error);
   }
 
-  #abortOpen(error: Error): void {
-    for (const operation of this.#open.keys()) operation.abort(error);
+  #cancellation(): CancellationError {
+    return new CancellationError({ reason: this.#token.reason ?? "cancelled" });
   }
 
-  #failQueued(error: Error): void {
-    for (const { fail } of this.#queue.splice(0)) fail(error);
-  }
-
-  /** Effects that do not notice the cancel are left behind. */
-  #abandon(): void {
-    this.#grace = null;
-    const error = new CancellationError({ reason: this.#token.reason ?? "cancelled" });
-    for (const { fail } of this.#open.values()) fail(error);
-    this.#open.clear();
-  }
-
-  #startQueued(): void {
-    while (this.#open.size < maxOpen) {
-      const next = this.#queue.shift();
-      if (!next) return;
-      next.start();
-    }
-  }
-
-  #start(issue: () => Operation): Promise<Json> {
-    const promise = new Promise<Json>((resolve, reject) => {
-      const settle = (outcome: Outcome): void =>
-        outcome.ok ? resolve(outcome.value) : reject(decodeError(outcome.error));
-      const start = (): void => {
-        const operation = issue();
-        this.#open.set(operation, { operation, settle, fail: reject });
-      };
-      if (this.#token.cancelled) reject(new CancellationError({ reason: this.#token.reason ?? "cancelled" }));
-      else if (this.#standing !== "running" || this.#open.size >= maxOpen)
-        this.#queue.push({ start, fail: reject });
-      else start();
-    });
-    // Whoever awaits it hears of a failure; whoever does not must not bring the process down.
-    promise.catch(ignore);
+  /** Begins something, now or when there is room and the run has its slot. */
+  async #start(issue: () => Operation): Promise<Json> {
+    // Code that outlives its run, on a promise of its own, gets nowhere.
+    if (this.#isOver) return new Promise(ignore);
+    if (this.#token.cancelled) throw this.#cancellation();
+    const promise = this.#effects.add(issue);
+    if (this.#standing === "running") this.#effects.begin();
     return promise;
   }
 

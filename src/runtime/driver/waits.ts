@@ -30,9 +30,11 @@ export class Waits {
   readonly #byKey = new Map<string, Waiter[]>();
   readonly #kept = new Map<string, Json[]>();
   readonly #dead = new Set<string>();
+  #failure: Error | null = null;
 
   /** Waits for the first thing under any of these keys. */
   first(keys: readonly string[], { at = null, on = null }: WaitOptions = {}): Promise<Arrival> {
+    if (this.#failure) return Promise.reject(this.#failure);
     for (const key of keys) {
       const kept = this.#kept.get(key);
       if (kept && kept.length > 0) {
@@ -89,8 +91,15 @@ export class Waits {
     return false;
   }
 
-  /** Ends every wait. */
+  /** What arrived under keys that begin like this and was not taken, oldest first for each key. */
+  kept(prefix: string): readonly Arrival[] {
+    const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix));
+    return keys.flatMap((key) => (this.#kept.get(key) ?? []).map((value) => ({ key, value })));
+  }
+
+  /** Ends every wait, and every later one. */
   failAll(error: Error): void {
+    this.#failure = error;
     for (const waiter of this.#waiters) {
       this.#forget(waiter);
       waiter.reject(error);

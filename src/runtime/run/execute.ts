@@ -1,32 +1,37 @@
 import {
   AgentId,
-  BudgetExhaustedError,
-  CancellationError,
-  encodeError,
   IncompatibleVersionError,
   Json,
-  MiddlewareTermination,
-  NestedStepError,
   NotFoundError,
-  ReeveError,
   ReplayDivergenceError,
-  UnjournaledAwaitError,
+  Usage,
   type Agent,
+  type AgentRunContext,
+  type AttemptId,
   type Clock,
   type Continuation,
+  type Ended,
+  type ModelDelta,
+  type Permissions,
   type Primitives,
+  type RunId,
   type RunMeta,
   type RunScope,
+  type Supervision,
+  type TreeId,
 } from "#kernel";
-import { cancellationToken } from "#agents";
-import { Driver, type Ending } from "../driver/driver.ts";
+import { cancellationToken, throughLayers } from "#agents";
+import type { DeltaHub } from "../delta-hub.ts";
+import { Driver } from "../driver/driver.ts";
 import { seededRandom, uuidFrom } from "../random.ts";
 import { stopReasonOf } from "../tree/life.ts";
 import type { Entrance } from "../tree/protocol.ts";
-import type { EndReport, InboxItem } from "../tree/records.ts";
+import type { InboxItem } from "../tree/records.ts";
 import { inRun } from "./ambient.ts";
+import { conclude, crashed, endDirectly, endDiverged, isMark, type Output } from "./conclude.ts";
 import { Helpers } from "./helpers.ts";
 import { InboxReader } from "./inbox-reader.ts";
+import { Observer } from "./observer.ts";
 import { JournaledContext } from "./run-context.ts";
 
 /** What executions share. */
@@ -34,10 +39,10 @@ export interface ExecutionOptions {
   /** @throws NotFoundError */
   readonly agentOf: (type: string) => Agent;
   readonly clock: Clock;
-  readonly permissions: "ask" | "allow-all";
+  /** Who decides about tools where the agent says nothing. */
+  readonly permissions: Permissions;
+  readonly deltas: DeltaHub;
 }
-
-type Output = Json | Continuation | void;
 
 /** One execution of a run: enters its tree, drives the agent's code, and says how it ended. */
 export async function execute(primitives: Primitives, options: ExecutionOptions): Promise<void> {
@@ -45,12 +50,57 @@ export async function execute(primitives: Primitives, options: ExecutionOptions)
   if (!entrance) return;
   const agent = options.agentOf(AgentId.type(entrance.agentId));
   const present = agent.version ?? "1";
-  if (present !== entrance.version) {
-    throw new IncompatibleVersionError({ agent: entrance.agentId, wanted: entrance.version, present });
+  if (present !== entrance.version) return refuse(primitives, entrance, present);
+  try {
+    await perform(primitives, assemble(primitives, options, entrance, agent), agent);
+  } catch (error) {
+    if (error instanceof ReplayDivergenceError) await endDiverged(primitives, error);
+    throw error;
   }
-  const { driver, inbox, context, scope } = assemble(primitives, options, entrance, agent);
-  const ending = await driver.drive(() => inRun(scope, () => agent.run(context, inbox)));
-  await conclude(primitives, driver, inbox, ending, context.meta.cancellation.reason);
+}
+
+/** Another version's code would not find its way in the journal: the run waits, unless it is to end anyway. */
+async function refuse(primitives: Primitives, entrance: Entrance, present: string): Promise<void> {
+  const { cancelled } = await crashed(primitives, "version");
+  if (cancelled === null)
+    throw new IncompatibleVersionError({ agent: entrance.agentId, wanted: entrance.version, present });
+  await endDirectly(primitives, { status: "cancelled", stopReason: stopReasonOf(cancelled), output: null });
+}
+
+async function perform(primitives: Primitives, assembled: Assembled, agent: Agent): Promise<void> {
+  const { driver, inbox, context, scope, observer } = assembled;
+  const { priority, parentRunId } = context.supervision;
+  const began = driver.time;
+  observer.seenOnce("run.start", { priority, parentRunId });
+  const ending = await driver.drive(() => inRun(scope, () => runThrough(agent, context, inbox)));
+  const end = await conclude(primitives, driver, inbox, ending, context.meta.cancellation.reason);
+  if (!end) return;
+  const { status, stopReason, error } = end;
+  const totals = { durationMs: driver.time - began, usage: Usage.none, spend: 0 };
+  observer.seenOnce("run.end", { status, stopReason, ...totals, ...(error && { error }) });
+}
+
+/** The agent's code inside its own middleware. Replayed: the layers see what the code sees. */
+async function runThrough(agent: Agent, ctx: JournaledContext, inbox: InboxReader): Promise<Output> {
+  const layers = agent.policy?.agent ?? [];
+  if (layers.length === 0) return agent.run(ctx, inbox);
+  const { runId, sessionId } = ctx.supervision;
+  const context: AgentRunContext = {
+    agentName: agent.id,
+    runId,
+    sessionId,
+    input: inbox.first,
+    result: undefined,
+  };
+  let output: Output = null;
+  await throughLayers(layers, context, async () => {
+    inbox.first = context.input;
+    output = await agent.run(ctx, inbox);
+    context.result = Json.of(output ?? null);
+  });
+  return isMark<Ended>(output, "ended") || isMark<Continuation>(output, "continue-as")
+    ? output
+    : context.result;
 }
 
 async function enter(primitives: Primitives): Promise<Entrance | null> {
@@ -61,13 +111,22 @@ async function enter(primitives: Primitives): Promise<Entrance | null> {
   return Json.as(operation.outcome.value);
 }
 
+interface Assembled {
+  readonly driver: Driver;
+  readonly inbox: InboxReader;
+  readonly context: JournaledContext;
+  readonly scope: RunScope;
+  readonly observer: Observer;
+}
+
 function assemble(
   primitives: Primitives,
-  { agentOf, clock, permissions }: ExecutionOptions,
+  { agentOf, clock, permissions, deltas }: ExecutionOptions,
   entrance: Entrance,
   agent: Agent,
-): { driver: Driver; inbox: InboxReader; context: JournaledContext; scope: RunScope } {
-  const { supervision, agentId } = entrance;
+): Assembled {
+  const { agentId } = entrance;
+  const supervision = frozen(entrance.supervision);
   const { runId, treeId } = supervision;
   const token = cancellationToken();
   const random = seededRandom(`${runId}/${primitives.launch.continuation}`);
@@ -92,6 +151,8 @@ function assemble(
   });
   const inbox = new InboxReader(driver);
   const know = ({ id }: { readonly id: AgentId }): void => void agentOf(AgentId.type(id));
+  const policy = agent.policy ?? {};
+  const observer = new Observer(primitives, driver, { treeId, runId, agent: agentId }, policy.hooks);
   const helpers = new Helpers({ driver, runId, agentId, uuid: () => uuidFrom(random), know });
   const context = new JournaledContext({
     primitives,
@@ -104,13 +165,37 @@ function assemble(
     helpers,
     random,
     permissions,
+    agentId,
+    policy,
+    observer,
+    reported: new Map(),
+    onDelta: (attempt) => deltasOf(deltas, treeId, runId, attempt),
     state: entrance.state,
     model: agent.model,
     prices: entrance.prices,
     tools: agent.tools ?? [],
     whitelist: entrance.tools,
   });
-  return { driver, inbox, context, scope };
+  return { driver, inbox, context, scope, observer };
+}
+
+/** What came over a wire, frozen as policy is. */
+function frozen(supervision: Supervision): Supervision {
+  const { spawnBudget, executionBudget } = supervision;
+  const budgets = {
+    spawnBudget: Object.freeze(spawnBudget),
+    executionBudget: Object.freeze(executionBudget),
+  };
+  return Object.freeze({ ...supervision, ...budgets });
+}
+
+function deltasOf(
+  hub: DeltaHub,
+  tree: TreeId,
+  runId: RunId,
+  attempt: AttemptId,
+): ((delta: ModelDelta) => void) | undefined {
+  return hub.has(tree) ? (delta) => hub.publish(tree, { ...delta, runId, attempt }) : undefined;
 }
 
 function dispatch(item: InboxItem, driver: Driver, inbox: InboxReader, helpers: Helpers): void {
@@ -134,66 +219,4 @@ function dispatch(item: InboxItem, driver: Driver, inbox: InboxReader, helpers: 
     case "abortCall":
     case "cancel":
   }
-}
-
-async function conclude(
-  primitives: Primitives,
-  driver: Driver,
-  inbox: InboxReader,
-  ending: Ending<Output>,
-  cancelled: string | null,
-): Promise<void> {
-  if (cancelled === null && ending.kind === "returned" && isContinuation(ending.value)) {
-    await driver.finish("continue", { state: ending.value.state, unread: inbox.unread });
-    return;
-  }
-  if (cancelled === null && ending.kind === "threw" && (await isGivenBack(primitives, ending.error)))
-    throw ending.error;
-  const isPoison = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
-  const poison = isPoison ? inbox.inHand?.id : undefined;
-  await driver.finish("end", { end: { ...endReport(ending, cancelled), ...(poison && { poison }) } });
-}
-
-/** Should the engine execute the run again, or people look at it? Then this execution just ends. */
-async function isGivenBack(primitives: Primitives, error: unknown): Promise<boolean> {
-  const { canPause, launch, epoch } = primitives;
-  const at = primitives.now();
-  if (error instanceof ReplayDivergenceError) {
-    if (canPause) return true;
-    const end: EndReport = { status: "failed", stopReason: "error", output: null, error: error.toJSON() };
-    await primitives.direct(launch.tree, "end", Json.of({ run: launch.runId, reports: [], at, end }));
-    return true;
-  }
-  if (isVerdict(error)) return false;
-  const reply = await primitives.direct(launch.tree, "crashed", { run: launch.runId, epoch, at });
-  return Json.as<{ readonly again: boolean }>(reply).again;
-}
-
-/** Errors that would come again: the run is not started once more for them. */
-function isVerdict(error: unknown): boolean {
-  return (
-    error instanceof BudgetExhaustedError ||
-    error instanceof CancellationError ||
-    error instanceof MiddlewareTermination ||
-    error instanceof UnjournaledAwaitError ||
-    error instanceof NestedStepError
-  );
-}
-
-function endReport(ending: Ending<Output>, cancelled: string | null): EndReport {
-  const output =
-    ending.kind === "returned" && !isContinuation(ending.value) ? Json.of(ending.value ?? null) : null;
-  if (cancelled !== null) return { status: "cancelled", stopReason: stopReasonOf(cancelled), output };
-  if (ending.kind === "returned") return { status: "completed", stopReason: "answer", output };
-  return { status: "failed", stopReason: stopReason(ending.error), output, error: encodeError(ending.error) };
-}
-
-function stopReason(error: unknown): EndReport["stopReason"] {
-  if (error instanceof BudgetExhaustedError) return `budget.${error.dimension}`;
-  if (error instanceof MiddlewareTermination) return "terminated";
-  return ReeveError.is(error) && error.code === "dead-letter" ? "dead-letter" : "error";
-}
-
-function isContinuation(value: unknown): value is Continuation {
-  return typeof value === "object" && value !== null && "kind" in value && value.kind === "continue-as";
 }

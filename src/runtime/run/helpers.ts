@@ -1,6 +1,8 @@
 import {
   AskFailedError,
+  CancellationError,
   decodeError,
+  ExecutionBudget,
   Json,
   MessageId,
   type AgentId,
@@ -59,6 +61,7 @@ export class Helpers {
     options: SpawnOptions & { readonly asks?: boolean; readonly tools?: readonly string[] },
   ): Promise<ChildHandle> {
     this.#host.know(agent);
+    ExecutionBudget.of(options.budget);
     return this.#hire(agent, text, options);
   }
 
@@ -67,8 +70,9 @@ export class Helpers {
     text: string | null,
     options: SpawnOptions & { readonly asks?: boolean; readonly tools?: readonly string[] },
   ): Promise<ChildHandle> {
+    const { driver } = this.#host;
     const messageId = MessageId.of(this.#host.uuid());
-    const reply = await this.#host.driver.report("hire", {
+    const reply = await driver.report("hire", {
       agentId: agent.id,
       version: agent.version ?? "1",
       text,
@@ -81,14 +85,19 @@ export class Helpers {
       detached: options.detached ?? false,
       tools: options.tools ?? null,
     });
-    if ("error" in reply) throw decodeError(reply.error);
+    if ("error" in reply) {
+      const error = decodeError(reply.error);
+      if (error instanceof CancellationError) driver.stopped(error.reason);
+      throw error;
+    }
     this.#hired.add(reply.run);
     return { runId: reply.run, agentId: agent.id, boot: text === null ? null : messageId };
   }
 
   async join(handle: ChildHandle, onPause: "wait" | "return"): Promise<JoinOutcome> {
     const { runId } = handle;
-    const known = this.#ended.get(runId) ?? (await this.#watch(runId));
+    if (!this.#ended.has(runId)) await this.#watch(runId);
+    const known = this.#ended.get(runId);
     if (known) return known;
     if (onPause === "return" && this.#paused.has(runId)) return { status: "paused", handle };
     const keys = [`ended/${runId}`, ...(onPause === "return" ? [`paused/${runId}`] : [])];
@@ -103,13 +112,12 @@ export class Helpers {
   }
 
   /** A run this execution did not hire tells nothing by itself: the tree is asked. */
-  async #watch(target: RunId): Promise<RunResult | null> {
-    if (this.#hired.has(target)) return null;
+  async #watch(target: RunId): Promise<void> {
+    if (this.#hired.has(target)) return;
     const { driver, runId } = this.#host;
     const result = await driver.call("watch", { run: runId, target, at: driver.time });
     if (result) this.#ended.set(target, result);
     this.#hired.add(target);
-    return result;
   }
 
   async ask(target: Hireable | ChildHandle, text: string, options: AskOptions): Promise<AskOutcome> {

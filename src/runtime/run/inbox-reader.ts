@@ -1,6 +1,8 @@
 import type { Envelope, Inbox, Sender } from "#kernel";
 import type { Driver } from "../driver/driver.ts";
+import { quiet } from "../driver/quiet.ts";
 import type { InboxItem } from "../tree/records.ts";
+import { refuseInStep } from "./ambient.ts";
 
 const senderOf = (from: Sender): string => (from.kind === "run" ? from.runId : `outside/${from.name}`);
 
@@ -19,6 +21,21 @@ export class InboxReader implements Inbox {
   /** The message that agent code works on: if the code gives up now, this one is the poison. */
   get inHand(): Envelope | null {
     return this.#inHand;
+  }
+
+  /** The words of the first message that was not read: what the run was hired for. */
+  get first(): string {
+    return this.#firstQueue?.[0]?.text ?? "";
+  }
+
+  set first(text: string) {
+    const queue = this.#firstQueue;
+    const message = queue?.[0];
+    if (queue && message) queue[0] = { ...message, text };
+  }
+
+  get #firstQueue(): Envelope[] | undefined {
+    return this.#queues.values().next().value;
   }
 
   /** Everything that came and was not read, in the form it came in. */
@@ -43,7 +60,12 @@ export class InboxReader implements Inbox {
     }
   }
 
-  async next({ waitS = 0 }: { readonly waitS?: number } = {}): Promise<Envelope | null> {
+  next({ waitS = 0 }: { readonly waitS?: number } = {}): Promise<Envelope | null> {
+    return quiet(this.#next(waitS));
+  }
+
+  async #next(waitS: number): Promise<Envelope | null> {
+    refuseInStep();
     this.#driver.check();
     this.#inHand = this.#shift();
     if (this.#inHand) return this.#inHand;
@@ -56,12 +78,14 @@ export class InboxReader implements Inbox {
   }
 
   steering(): readonly Envelope[] {
+    refuseInStep();
     const taken = this.#steering;
     this.#steering = [];
     return taken;
   }
 
   followUps(): readonly Envelope[] {
+    refuseInStep();
     const taken = this.#followUps;
     this.#followUps = [];
     return taken;

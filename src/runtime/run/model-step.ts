@@ -1,59 +1,48 @@
 import {
-  AttemptId,
-  BudgetExhaustedError,
-  CancellationError,
+  ChatMessage,
   decodeError,
   encodeError,
-  Json,
   NotFoundError,
-  PreemptedError,
   Usage,
-  type BudgetDimension,
-  type ChatMessage,
-  type DenialReason,
+  type AgentId,
+  type AgentPolicy,
+  type AttemptId,
+  type ChatContext,
   type ErrorData,
   type LlmOptions,
   type Model,
+  type ModelDelta,
   type ModelResponse,
   type Price,
   type StepIo,
 } from "#kernel";
-import type { Gate } from "#ledger";
-import { inputBound } from "#models";
-import type { ReplyOf } from "../tree/protocol.ts";
-import { journaled, placeStep, stoppedBy, type StepHost, type StepPlace, type StepRecord } from "./step.ts";
-
-const defaultMaxOutput = 4_096;
-const defaultMinOutput = 16;
+import { throughLayers } from "#agents";
+import { ReportedPrompt } from "#models";
+import { ModelCalls, type Charge, type Stop } from "./model-calls.ts";
+import type { Observer } from "./observer.ts";
+import { journaled, placeStep, type StepHost, type StepPlace, type StepRecord } from "./step.ts";
 
 /** What a model step needs besides. */
 export interface ModelHost extends StepHost {
+  readonly agentId: AgentId;
   /** The agent's own model. */
   readonly model: Model | undefined;
   readonly prices: Readonly<Record<string, Price>>;
+  /** For each model, the last prompt whose size its provider has told. */
+  readonly reported: Map<string, ReportedPrompt>;
+  readonly policy: AgentPolicy;
+  readonly observer: Observer;
+  /** Where the pieces of an answer go; undefined while nobody watches. */
+  readonly onDelta: (attempt: AttemptId) => ((delta: ModelDelta) => void) | undefined;
 }
 
-type Call =
-  | {
-      readonly kind: "answered";
-      readonly attempt: AttemptId;
-      readonly response: ModelResponse;
-      readonly ms: number;
-    }
-  | { readonly kind: "failed"; readonly attempt: AttemptId; readonly error: ErrorData; readonly ms: number }
-  /** Its run had to yield: to be made again. */
-  | { readonly kind: "interrupted"; readonly attempt: AttemptId }
-  | { readonly kind: "paused" }
-  | { readonly kind: "cancelled"; readonly reason: string }
-  | {
-      readonly kind: "denied";
-      readonly dimension: BudgetDimension;
-      readonly limit: number;
-      readonly used: number;
-      readonly reason: DenialReason | null;
-    };
+type Call = (
+  | { readonly kind: "answered"; readonly response: ModelResponse }
+  | { readonly kind: "failed"; readonly error: ErrorData }
+  | Stop
+) & { readonly charges: readonly Charge[]; readonly reported: number };
 
-/** One model call: through the gate, made, and reported for settlement. */
+/** One model call: through its middleware and the gate, made, and reported for settlement. */
 export async function llm(
   host: ModelHost,
   messages: readonly ChatMessage[],
@@ -62,143 +51,121 @@ export async function llm(
   const model = options.model ?? host.model;
   if (!model) throw new NotFoundError({ what: "model", id: "for this agent" });
   const place = placeStep(host, "model", `${model.id}/${messages.length}/${JSON.stringify(messages.at(-1))}`);
+  let retries = 0;
   for (;;) {
+    const used = retries;
     // oxlint-disable-next-line no-await-in-loop -- a call is made again only when the one before has ended
-    const record = await journaled(host, place, (io) => attempt(host, place, io, model, messages, options));
-    const response = conclude(host, place, model, record);
-    if (response) return response;
-    // oxlint-disable-next-line no-await-in-loop -- how the run stands decides whether the next one may start
-    await host.driver.refresh();
+    const record = await journaled(host, place, (io) =>
+      call(host, place, io, { model, messages, options, used }),
+    );
+    host.driver.outbox.acknowledge(record.reported);
+    settleCharges(host, place, record);
+    switch (record.kind) {
+      case "answered":
+        remember(host, model, messages, options, record.response);
+        return record.response;
+      case "failed":
+        throw decodeError(record.error);
+      case "cancelled":
+        return host.driver.stopped(record.reason);
+      case "later":
+        retries = record.retries;
+        // oxlint-disable-next-line no-await-in-loop
+        await host.driver.waits.first([], { at: record.at });
+        break;
+      case "paused":
+      case "interrupted":
+        // oxlint-disable-next-line no-await-in-loop -- how the run stands decides whether the next one may start
+        await host.driver.refresh();
+    }
   }
 }
 
-/** What a record means to the caller; null: to be made again. */
-function conclude(
-  host: ModelHost,
+function remember(
+  { reported }: ModelHost,
+  { id }: Model,
+  messages: readonly ChatMessage[],
+  { tools = [] }: LlmOptions,
+  { usage }: ModelResponse,
+): void {
+  if (usage && Usage.isSane(usage)) reported.set(id, ReportedPrompt.of(messages, tools, usage));
+}
+
+/** Reports every attempt of a record: the bill first, then what the stream should know. */
+export function settleCharges(
+  { driver }: ModelHost,
   { id }: StepPlace,
-  model: Model,
-  record: Call & StepRecord & { readonly reported: number },
-): ModelResponse | null {
-  const { outbox } = host.driver;
-  outbox.acknowledge(record.reported);
-  switch (record.kind) {
-    case "answered": {
-      const { response, attempt: made, ms } = record;
-      outbox.settle({ step: id, attempt: made, usage: response.usage });
-      outbox.event("model.end", record.t, made, {
-        model: model.id,
-        usage: response.usage ?? Usage.none,
-        durationMs: ms,
-      });
-      return response;
-    }
-    case "failed": {
-      const { error, attempt: made, ms } = record;
-      outbox.settle({ step: id, attempt: made, usage: null });
-      outbox.event("model.end", record.t, made, {
-        model: model.id,
-        usage: Usage.none,
-        durationMs: ms,
-        error,
-      });
-      throw decodeError(error);
-    }
-    case "interrupted":
-      outbox.settle({ step: id, attempt: record.attempt, usage: null });
-      return null;
-    case "paused":
-      return null;
-    case "cancelled":
-      throw new CancellationError({ reason: record.reason });
-    case "denied":
-      throw new BudgetExhaustedError(record);
+  record: StepRecord & { readonly kind: string; readonly charges: readonly Charge[] },
+): void {
+  const { outbox } = driver;
+  const { charges, t } = record;
+  let retry = 0;
+  for (const { attempt, model, usage, ms, error, retryInMs } of charges) {
+    const again = retryInMs !== undefined || record.kind === "interrupted";
+    outbox.settle({ step: id, attempt, usage, ...(again && { again }) });
+    const payload = { model, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
+    outbox.event("model.end", t, attempt, payload);
+    if (retry > 0) outbox.event("retry.end", t, attempt, { retry, success: !error });
+    if (retryInMs === undefined || !error) continue;
+    retry += 1;
+    outbox.event("retry.start", t, attempt, { retry, delayMs: retryInMs, error });
   }
 }
 
-async function attempt(
+interface Wanted {
+  readonly model: Model;
+  readonly messages: readonly ChatMessage[];
+  readonly options: LlmOptions;
+  /** Retries made before. */
+  readonly used: number;
+}
+
+/** The closure of a model step. */
+async function call(host: ModelHost, place: StepPlace, io: StepIo, wanted: Wanted): Promise<Call> {
+  const calls = new ModelCalls(host, place, io, wanted.used);
+  const outcome = await respond(host, io, calls, wanted).then(
+    (response) => ({ kind: "answered", response }) as const,
+    (error: unknown) => ({ kind: "failed", error: encodeError(error) }) as const,
+  );
+  const { charges, reported } = calls;
+  return { ...(calls.stop ?? outcome), charges, reported };
+}
+
+async function respond(
   host: ModelHost,
-  place: StepPlace,
   io: StepIo,
-  model: Model,
-  messages: readonly ChatMessage[],
-  options: LlmOptions,
-): Promise<Call & { readonly reported: number }> {
-  const id = AttemptId.of(io.attempt);
-  const { gate, reported } = await passGate(host, place, io, model, messages, options);
-  if (gate.kind !== "granted") return { ...refusal(gate), reported };
-  const began = host.primitives.now();
-  const request = {
-    messages,
+  calls: ModelCalls,
+  wanted: Wanted,
+): Promise<ModelResponse> {
+  const { model, messages, options } = wanted;
+  const layers = host.policy.chat ?? [];
+  if (layers.length === 0) return calls.make(model, messages, options);
+  const context = contextOf(host, io, calls, wanted);
+  await throughLayers(layers, context, async () => {
+    const { systemInstructions, tools } = context;
+    const system = systemInstructions === "" ? [] : [ChatMessage.system(systemInstructions)];
+    const changed = { ...options, tools, providerOptions: context.options };
+    context.result = await calls.make(model, [...system, ...context.messages], changed);
+  });
+  if (!context.result) throw new TypeError("middleware ended without a result");
+  return context.result;
+}
+
+function contextOf(host: ModelHost, io: StepIo, calls: ModelCalls, wanted: Wanted): ChatContext {
+  const { messages, options, model } = wanted;
+  const [first, ...rest] = messages;
+  const hasSystem = first?.role === "system";
+  return {
+    agentName: host.agentId,
+    runId: host.scope.runId,
+    systemInstructions: hasSystem ? ChatMessage.text(first) : "",
+    messages: hasSystem ? rest : messages,
     tools: options.tools ?? [],
-    maxOutputTokens: gate.outputTokens,
-    ...(options.providerOptions && { options: options.providerOptions }),
+    options: options.providerOptions ?? {},
+    result: undefined,
+    scope: {
+      signal: io.signal,
+      llm: (inner, given = {}) => calls.make(given.model ?? model, inner, given),
+    },
   };
-  try {
-    const response = await model.generate(request, { signal: io.signal });
-    return { kind: "answered", attempt: id, response, ms: host.primitives.now() - began, reported };
-  } catch (error) {
-    const stopped = stoppedBy(io.signal);
-    if (stopped instanceof PreemptedError) return { kind: "interrupted", attempt: id, reported };
-    return {
-      kind: "failed",
-      attempt: id,
-      error: encodeError(stopped ?? error),
-      ms: host.primitives.now() - began,
-      reported,
-    };
-  }
-}
-
-async function passGate(
-  { primitives, driver, prices }: ModelHost,
-  place: StepPlace,
-  io: StepIo,
-  model: Model,
-  messages: readonly ChatMessage[],
-  options: LlmOptions,
-): Promise<ReplyOf<"begin">> {
-  const ask = {
-    inputTokens: inputBound(messages, options.tools),
-    outputTokens: options.maxOutputTokens ?? model.maxOutputTokens ?? defaultMaxOutput,
-    minOutputTokens: options.minOutputTokens ?? defaultMinOutput,
-    price: prices[model.id] ?? model.price ?? null,
-    unpriced: options.unpriced ?? "refuse",
-    landing: options.landing ?? false,
-  };
-  const { launch, epoch } = primitives;
-  const begin = {
-    run: launch.runId,
-    step: place.id,
-    attempt: io.attempt,
-    epoch,
-    ask: { ...ask, minOutputTokens: Math.min(ask.minOutputTokens, ask.outputTokens) },
-    rerun: false,
-    subject: model.id,
-    reports: driver.outbox.unsent,
-    at: primitives.now(),
-  };
-  return Json.as(await io.call(launch.tree, "begin", Json.of(begin)));
-}
-
-function refusal(gate: Exclude<Gate, { kind: "granted" }>): Call {
-  if (gate.kind === "denied") return gate;
-  if (gate.kind !== "refused") throw new Error(`the gate answered a model call with ${gate.kind}`);
-  return refused(gate);
-}
-
-/** What a run that may begin nothing does: wait for its slot, or stop. */
-export function refused(
-  gate: Extract<Gate, { kind: "refused" }>,
-): { readonly kind: "paused" } | { readonly kind: "cancelled"; readonly reason: string } {
-  switch (gate.why) {
-    case "paused":
-      return { kind: "paused" };
-    case "superseded":
-      // Not the run's end: another execution has taken over, and the engine drops this one.
-      throw new Error("superseded: a later execution of this run has passed the gate");
-    case "cancelled":
-    case "deadline":
-    case "ended":
-      return { kind: "cancelled", reason: gate.reason ?? gate.why };
-  }
 }

@@ -10,6 +10,8 @@ import {
   type ChildHandle,
   type Continuation,
   type Envelope,
+  type EventPayloads,
+  type EventType,
   type Hireable,
   type JoinOutcome,
   type LlmOptions,
@@ -22,9 +24,11 @@ import {
   type SpawnOptions,
   type StepCall,
   type StepOptions,
+  type ToolOptions,
   type ToolResult,
   type TopicId,
 } from "#kernel";
+import { quiet } from "../driver/quiet.ts";
 import { uuidFrom } from "../random.ts";
 import { refuseInStep } from "./ambient.ts";
 import type { Helpers } from "./helpers.ts";
@@ -56,79 +60,71 @@ export class JournaledContext implements RunContext {
     this.state = host.state;
   }
 
-  async llm(messages: readonly ChatMessage[], options: LlmOptions = {}): Promise<ModelResponse> {
-    this.#enter();
-    return llm(this.#host, messages, options);
+  llm(messages: readonly ChatMessage[], options: LlmOptions = {}): Promise<ModelResponse> {
+    return this.#go(() => llm(this.#host, messages, options));
   }
 
-  async tool(name: string, input: Json): Promise<ToolResult> {
-    this.#enter();
-    return callTool(this.#host, this, name, input);
+  tool(name: string, input: Json, options: ToolOptions = {}): Promise<ToolResult> {
+    return this.#go(() => callTool(this.#host, this, name, input, options));
   }
 
-  async step<T extends Json | void>(
+  step<T extends Json | void>(
     name: string,
     run: (call: StepCall) => Promise<T> | T,
     options: StepOptions = {},
   ): Promise<T> {
-    this.#enter();
-    return Json.as(await userStep(this.#host, name, run, options));
+    return this.#go(async () => Json.as<T>(await userStep(this.#host, name, run, options)));
   }
 
-  async spawn(agent: Hireable, task: string | null, options: SpawnOptions = {}): Promise<ChildHandle> {
-    this.#enter();
-    return this.#host.helpers.hire(agent, task, options);
+  spawn(agent: Hireable, task: string | null, options: SpawnOptions = {}): Promise<ChildHandle> {
+    return this.#go(() => this.#host.helpers.hire(agent, task, options));
   }
 
-  async spawnChild(
+  spawnChild(
     task: string,
     { tools = [] }: { readonly tools?: readonly string[] } = {},
   ): Promise<ChildHandle> {
-    this.#enter();
-    return this.#host.helpers.hire(this.#host.agent, task, { retention: "none", tools });
+    return this.#go(() => this.#host.helpers.hire(this.#host.agent, task, { retention: "none", tools }));
   }
 
   join(handle: ChildHandle, options?: { readonly onPause?: "wait" }): Promise<RunResult>;
   join(handle: ChildHandle, options: { readonly onPause: "return" }): Promise<JoinOutcome>;
-  async join(
-    handle: ChildHandle,
-    options: { readonly onPause?: "wait" | "return" } = {},
-  ): Promise<JoinOutcome> {
-    this.#enter();
-    return this.#host.helpers.join(handle, options.onPause ?? "wait");
+  join(handle: ChildHandle, options: { readonly onPause?: "wait" | "return" } = {}): Promise<JoinOutcome> {
+    return this.#go(() => this.#host.helpers.join(handle, options.onPause ?? "wait"));
   }
 
-  async ask(target: Hireable | ChildHandle, text: string, options: AskOptions): Promise<AskOutcome> {
-    this.#enter();
-    return this.#host.helpers.ask(target, text, options);
+  ask(target: Hireable | ChildHandle, text: string, options: AskOptions): Promise<AskOutcome> {
+    return this.#go(() => this.#host.helpers.ask(target, text, options));
   }
 
-  async askOrThrow(
+  askOrThrow(
     target: Hireable | ChildHandle,
     text: string,
     options: AskOptions,
   ): Promise<Extract<AskOutcome, { readonly kind: "replied" }>> {
-    this.#enter();
-    return this.#host.helpers.askOrThrow(target, text, options);
+    return this.#go(() => this.#host.helpers.askOrThrow(target, text, options));
   }
 
-  async reply(message: Envelope, text: string, data?: Json): Promise<void> {
-    this.#enter();
-    await this.#host.helpers.reply(message, text, data);
+  reply(message: Envelope, text: string, data?: Json): Promise<void> {
+    return this.#go(() => this.#host.helpers.reply(message, text, data));
   }
 
-  async send(to: RunId | AgentId | ChildHandle, text: string, data?: Json): Promise<void> {
-    this.#enter();
-    await this.#host.helpers.send(typeof to === "string" ? to : to.runId, text, data);
+  send(to: RunId | AgentId | ChildHandle, text: string, data?: Json): Promise<void> {
+    return this.#go(() => this.#host.helpers.send(typeof to === "string" ? to : to.runId, text, data));
   }
 
-  async emit(data: Json, topic: TopicId = Supervision.progressTopic(this.supervision)): Promise<void> {
-    this.#enter();
-    await this.#host.driver.report("emit", { topic, data, messageId: MessageId.of(this.uuid()) });
+  emit(data: Json, topic: TopicId = Supervision.progressTopic(this.supervision)): Promise<void> {
+    return this.#go(async () => {
+      await this.#host.driver.report("emit", { topic, data, messageId: MessageId.of(this.uuid()) });
+    });
   }
 
-  async *follow(topic: TopicId): AsyncGenerator<Envelope, void> {
+  follow(topic: TopicId): AsyncIterable<Envelope> {
     this.#enter();
+    return this.#follow(topic);
+  }
+
+  async *#follow(topic: TopicId): AsyncGenerator<Envelope, void> {
     const { driver } = this.#host;
     const run = this.supervision.runId;
     await driver.call("follow", { run, topic, on: true, at: driver.time });
@@ -144,23 +140,28 @@ export class JournaledContext implements RunContext {
     }
   }
 
-  async sleepUntil(at: number): Promise<void> {
+  note<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
     this.#enter();
-    await this.#host.driver.waits.first([], { at });
+    this.#host.observer.note(type, payload);
   }
 
-  async waitFor(signal: string, { timeoutS }: { readonly timeoutS?: number } = {}): Promise<Json> {
-    this.#enter();
-    const { driver } = this.#host;
-    const at = timeoutS === undefined ? null : driver.time + timeoutS * 1000;
-    const { value } = await driver.waits.first([`signal/${signal}`], { at });
-    return value;
+  sleepUntil(at: number): Promise<void> {
+    return this.#go(async () => void (await this.#host.driver.waits.first([], { at })));
   }
 
-  async now(): Promise<number> {
-    this.#enter();
-    const { t } = await journaled(this.#host, placeStep(this.#host, "now", ""), async () => ({}));
-    return t;
+  waitFor(signal: string, { timeoutS }: { readonly timeoutS?: number } = {}): Promise<Json> {
+    return this.#go(async () => {
+      const { driver } = this.#host;
+      const at = timeoutS === undefined ? null : driver.time + timeoutS * 1000;
+      return (await driver.waits.first([`signal/${signal}`], { at })).value;
+    });
+  }
+
+  now(): Promise<number> {
+    return this.#go(async () => {
+      const { t } = await journaled(this.#host, placeStep(this.#host, "now", ""), async () => ({}));
+      return t;
+    });
   }
 
   random(): number {
@@ -177,17 +178,15 @@ export class JournaledContext implements RunContext {
     this.#enter();
   }
 
-  async status(run: RunId | ChildHandle): Promise<RunStatus> {
-    this.#enter();
+  status(run: RunId | ChildHandle): Promise<RunStatus> {
     const id = typeof run === "string" ? run : run.runId;
-    return (await this.#host.driver.call("status", { run: id })) ?? "pending";
+    return this.#go(async () => (await this.#host.driver.call("status", { run: id })) ?? "pending");
   }
 
-  async cancel(run: RunId | ChildHandle, reason: string): Promise<void> {
-    this.#enter();
+  cancel(run: RunId | ChildHandle, reason: string): Promise<void> {
     const { driver } = this.#host;
     const id = typeof run === "string" ? run : run.runId;
-    await driver.call("cancel", { run: id, reason, at: driver.time });
+    return this.#go(async () => void (await driver.call("cancel", { run: id, reason, at: driver.time })));
   }
 
   continueAs(state: Json): Continuation {
@@ -198,5 +197,13 @@ export class JournaledContext implements RunContext {
   #enter(): void {
     refuseInStep();
     this.#host.driver.check();
+  }
+
+  #go<T>(act: () => Promise<T>): Promise<T> {
+    const going = async (): Promise<T> => {
+      this.#enter();
+      return act();
+    };
+    return quiet(going());
   }
 }

@@ -20,7 +20,8 @@ import { fingerprint } from "../random.ts";
 import { inStep } from "./ambient.ts";
 
 /** Delays up to this are waited inside a step, longer ones durably between two. */
-const longestWaitInStepMs = 5_000;
+export const longestWaitInStepMs = 5_000;
+const longestAskedMs = 60_000;
 
 /** What every step needs of its run. */
 export interface StepHost {
@@ -117,17 +118,31 @@ async function tries(
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
       return { value: Json.of((await run()) ?? null) };
     } catch (error) {
-      const stopped = stoppedBy(io.signal);
-      if (stopped instanceof PreemptedError) return { interrupted: true };
-      if (stopped) return { error: stopped.toJSON() };
+      const stopped = stopOf(io.signal);
+      if (stopped) return stopped;
       if (retries >= maxRetries || !(ReeveError.is(error) && error.retryable))
         return { error: encodeError(error) };
-      const delayMs = baseMs * 2 ** retries;
+      const delayMs = askedDelayMs(error) ?? baseMs * 2 ** retries;
       if (delayMs > longestWaitInStepMs) return { retryAt: clock.now() + delayMs, retries: retries + 1 };
       // oxlint-disable-next-line no-await-in-loop
       await clock.waitUntil(clock.now() + delayMs, io.signal).catch(() => undefined);
+      const stoppedMeanwhile = stopOf(io.signal);
+      if (stoppedMeanwhile) return stoppedMeanwhile;
     }
   }
+}
+
+/** How a closure that was told to stop ends; null if it was not told. */
+function stopOf(signal: AbortSignal): Try | null {
+  const stopped = stoppedBy(signal);
+  if (stopped === null) return null;
+  return stopped instanceof PreemptedError ? { interrupted: true } : { error: stopped.toJSON() };
+}
+
+/** How long the other side wants to be left alone, where it said so: at most a minute is granted. */
+function askedDelayMs(error: ReeveError): number | null {
+  const asked = "retryAfterMs" in error ? error.retryAfterMs : null;
+  return typeof asked === "number" ? Math.min(asked, longestAskedMs) : null;
 }
 
 /** Why a closure was told to stop; null if it was not. */

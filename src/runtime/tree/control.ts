@@ -2,10 +2,10 @@ import {
   Json,
   keysOf,
   RunEndedError,
+  RunId,
   type CancelReceipt,
   type Micros,
   type ObjectContext,
-  type RunId,
   type RunStatus,
 } from "#kernel";
 import { Ledger, type Slot } from "#ledger";
@@ -81,16 +81,18 @@ function statusOf({ phase, held }: Slot): RunStatus {
   return phase === "yielding" ? "running" : phase;
 }
 
-/** What a run left behind; null while it lives. A root's comes when its whole tree is over. */
+/** What a run left behind; null while it lives. A root's comes when its whole tree is over, with all that tree spent. */
 export async function result(
   object: ObjectContext,
   { run }: ArgumentOf<"result">,
 ): Promise<ReplyOf<"result">> {
   const ended = Json.as<EndedRecord | null>(await object.get(`ended/${run}`));
-  if (!ended) return null;
-  const isRoot = run === `${ended.result.treeId}~0`;
-  if (isRoot && (await treeOf(object)).status !== "closed") return null;
-  return ended.result;
+  if (!ended || run !== RunId.root(ended.result.treeId)) return ended?.result ?? null;
+  const tree = await treeOf(object);
+  if (tree.status !== "closed") return null;
+  const { account } = tree.ledger;
+  const spend = Ledger.spend(account).cost;
+  return { ...ended.result, usage: account.usage, spend, inDoubt: account.inDoubt.cost };
 }
 
 async function treeOf(object: ObjectContext): Promise<TreeRecord> {

@@ -3,7 +3,7 @@ import { Ledger, type Gate, type Slot } from "#ledger";
 import { drawBlock } from "../tenant-object.ts";
 import { inboxOf } from "./inbox.ts";
 import { newRun, start } from "./hire.ts";
-import { cancel, end, perform } from "./life.ts";
+import { cancel, end, perform, resumed, stopReasonOf } from "./life.ts";
 import type {
   ArgumentOf,
   BeginArgument,
@@ -13,7 +13,7 @@ import type {
   OpenArgument,
   ReplyOf,
 } from "./protocol.ts";
-import type { Report } from "./records.ts";
+import type { EndReport, Report, Settlement } from "./records.ts";
 import { TreeWork } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
@@ -52,10 +52,10 @@ export async function open(object: ObjectContext, argument: OpenArgument): Promi
   });
   const slot = ledger.slots[root];
   if (slot) work.setSlot(root, slot);
-  work.put(
-    root,
-    newRun(work, supervision, argument.version, { boot: [argument.boot], tools: null, budget: rootBudget }),
-  );
+  const more = { boot: [argument.boot], tools: null, budget: rootBudget };
+  const record = newRun(work, supervision, argument.version, more);
+  // The tree's turns are the root's.
+  work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
   await start(work, root);
   work.commit();
   return { existing: false };
@@ -98,23 +98,35 @@ export async function book(work: TreeWork, id: RunId, reports: readonly Report[]
 }
 
 async function bookOne(work: TreeWork, id: RunId, { number, settle, event }: Report): Promise<void> {
-  if (settle) {
-    const { attempt, usage } = settle;
-    const booked = await work.decide(id, (state) =>
-      Ledger.settle(state, { run: id, attempt, usage, at: work.now }),
-    );
-    if (booked) work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
-  }
+  if (settle) await bookSettlement(work, id, settle);
   if (event) {
     const { type, at, attempt, payload } = event;
     work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
   }
 }
 
+async function bookSettlement(
+  work: TreeWork,
+  id: RunId,
+  { attempt, usage, again }: Settlement,
+): Promise<void> {
+  const booked = await work.decide(id, (state) =>
+    Ledger.settle(state, { run: id, attempt, usage, again, at: work.now }),
+  );
+  if (!booked) return;
+  work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
+  const run = await work.run(id);
+  if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.cost });
+}
+
 /** The gate of every call that costs or acts. */
 export async function begin(work: TreeWork, argument: BeginArgument): Promise<ReplyOf<"begin">> {
   const { run } = argument;
   await book(work, run, argument.reports);
+  for (const made of argument.previous) {
+    // oxlint-disable-next-line no-await-in-loop -- in the order in which they were made
+    await bookSettlement(work, run, { ...made, again: true });
+  }
   let gate = await ask(work, argument, false);
   if (gate.kind === "needs-block") {
     const lent = await drawBlock(work, gate);
@@ -126,10 +138,29 @@ export async function begin(work: TreeWork, argument: BeginArgument): Promise<Re
   return { gate, reported: (await work.run(run))?.reported ?? 0 };
 }
 
-function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Promise<Gate> {
-  const { run, step, attempt, epoch, rerun } = argument;
-  const command = { run, step, attempt, epoch, ask: argument.ask, rerun, blockIsFinal, at: work.now };
+async function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Promise<Gate> {
+  const { run, step, attempt, epoch, rerun, ask: wish } = argument;
+  const limit = wish?.inputTokens === null ? await anyLimit(work, run) : null;
+  if (limit) return { kind: "denied", ...limit, reason: "unbounded" };
+  const bounded = wish && { ...wish, inputTokens: wish.inputTokens ?? 0 };
+  const command = { run, step, attempt, epoch, ask: bounded, rerun, blockIsFinal, at: work.now };
   return work.decide(run, (state) => Ledger.begin(state, command));
+}
+
+/** A limit that a call of unknown size could break; null where nothing limits the run. */
+async function anyLimit(
+  work: TreeWork,
+  run: RunId,
+): Promise<{ readonly dimension: "tokens" | "cost"; readonly limit: number; readonly used: number } | null> {
+  const path = work.slot(run) ? Ledger.path(work.slots, run) : [];
+  const runs = await Promise.all(path.map((id) => work.run(id)));
+  for (const account of [work.tree.ledger.account, ...runs.map((known) => known?.account)]) {
+    if (!account) continue;
+    const { tokens, cost } = Ledger.spend(account);
+    if (account.maxTokens !== null) return { dimension: "tokens", limit: account.maxTokens, used: tokens };
+    if (account.maxCost !== null) return { dimension: "cost", limit: account.maxCost, used: cost };
+  }
+  return null;
 }
 
 function announce(work: TreeWork, { run, attempt, ask: wish, subject }: BeginArgument, gate: Gate): void {
@@ -166,10 +197,13 @@ export async function rest(work: TreeWork, argument: ArgumentOf<"rest">): Promis
 
 /** A run goes on, if it still has its slot. */
 export async function take(work: TreeWork, argument: FromRun): Promise<News> {
-  await book(work, argument.run, argument.reports);
-  await work.decide(argument.run, (state) => Ledger.wake(state, { run: argument.run, at: work.now }));
+  const { run } = argument;
+  await book(work, run, argument.reports);
+  const wasParked = work.slot(run)?.phase === "parked";
+  const { phase } = await work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
+  if (wasParked && phase === "running") await resumed(work, run);
   await perform(work);
-  return takeNews(work, argument.run);
+  return takeNews(work, run);
 }
 
 /** A run that was told to yield has nothing in flight any more. */
@@ -203,8 +237,21 @@ function standingOf({ phase, held }: Slot): News["standing"] {
 /** The run is over. */
 export async function endRun(work: TreeWork, argument: ArgumentOf<"end">): Promise<null> {
   await book(work, argument.run, argument.reports);
-  await end(work, argument.run, argument.end);
+  const slot = work.slot(argument.run);
+  if (slot) await end(work, argument.run, verdict(argument.end, slot, work.now));
   return null;
+}
+
+/** Whatever a run says of its end: once it was cancelled it ends cancelled, with what it has. */
+function verdict(report: EndReport, slot: Slot, now: number): EndReport {
+  const reason = report.status === "failed" ? whyStopped(slot, now) : slot.cancelled;
+  if (reason === null || report.stopReason === "deadline") return report;
+  return { status: "cancelled", stopReason: stopReasonOf(reason), output: report.output };
+}
+
+/** Why a run may do nothing more; null if it may. */
+function whyStopped({ cancelled, deadline }: Slot, now: number): string | null {
+  return cancelled ?? (deadline !== null && now > deadline ? "deadline" : null);
 }
 
 /** The run goes on in a fresh execution; what it has not read goes with it. */
@@ -222,14 +269,17 @@ export async function continueRun(work: TreeWork, argument: ArgumentOf<"continue
   return null;
 }
 
-/** Counts a crash. */
+/** Counts a crash, and says whether the run is started again. */
 export async function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): Promise<ReplyOf<"crashed">> {
   const run = await work.run(argument.run);
-  if (!run) return { again: false };
+  const slot = work.slot(argument.run);
+  if (!run || !slot) return { again: false, cancelled: "ended" };
+  const cancelled = whyStopped(slot, work.now);
+  if (argument.why === "version") return { again: cancelled === null, cancelled };
   const isNew = argument.epoch !== run.crashedIn;
   const crashes = run.crashes + (isNew ? 1 : 0);
   work.put(argument.run, { ...run, crashes, crashedIn: argument.epoch });
-  return { again: crashes <= work.tree.maxRestarts };
+  return { again: cancelled === null && crashes <= work.tree.maxRestarts, cancelled };
 }
 
 /** A run had its time to yield: its call is aborted. */

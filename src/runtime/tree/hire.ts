@@ -93,6 +93,7 @@ export function newRun(
     watchers: [],
     tools: more.tools,
     cancel: null,
+    spentAfter: 0,
   };
 }
 

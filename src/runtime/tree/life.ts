@@ -1,5 +1,6 @@
 import { BudgetExhaustedError, Json, keysOf, type Envelope, type RunId, type RunResult } from "#kernel";
 import { Ledger, type LedgerEffect } from "#ledger";
+import { returnBlock } from "../tenant-object.ts";
 import { deadLetter, start, wakeNew } from "./hire.ts";
 import { inboxOf } from "./inbox.ts";
 import type { CancelRecord, EndReport, RunRecord } from "./records.ts";
@@ -29,13 +30,13 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
       return start(work, effect.run);
     }
     case "resume":
-      await work.run(effect.run);
-      work.emit(effect.run, "run.resumed", { cause: "slot" });
-      await work.push(effect.run, { kind: "resume" });
-      return tellParent(work, effect.run, "childResumed");
+      await resumed(work, effect.run);
+      return work.push(effect.run, { kind: "resume" });
     case "spare":
+      if (effect.run === work.root) work.emit(effect.run, "run.resumed", { cause: "released" });
       return work.push(effect.run, { kind: "resume" });
     case "tell": {
+      if (effect.run === work.root) work.emit(effect.run, "run.paused", { cause: effect.cause });
       await work.push(effect.run, { kind: "pause" });
       const self = { type: "tree", key: work.object.key };
       const argument = { run: effect.run, at: work.now + work.tree.yieldTimeoutMs };
@@ -68,6 +69,13 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
   }
 }
 
+/** A parked run has a slot again. */
+export async function resumed(work: TreeWork, run: RunId): Promise<void> {
+  await work.run(run);
+  work.emit(run, "run.resumed", { cause: "slot" });
+  await tellParent(work, run, "childResumed");
+}
+
 async function tellParent(work: TreeWork, run: RunId, kind: "childPaused" | "childResumed"): Promise<void> {
   const parent = work.slot(run)?.parent;
   if (parent) await work.push(parent, { kind, run });
@@ -79,11 +87,8 @@ export async function cancel(work: TreeWork, id: RunId, reason: string): Promise
   if (marked.length === 0) return (await work.run(id))?.cancel ?? null;
   const number = work.tree.seq + 1;
   const runs = await Promise.all(marked.map(async (run) => [run, await work.live(run)] as const));
-  const spent = runs.map(
-    ([run, { account }]) =>
-      [run, { spentBefore: Ledger.spend(account).cost, endedAt: null, spentAfter: 0 }] as const,
-  );
-  const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(spent) };
+  const open = runs.map(([run]) => [run, { endedAt: null, spentAfter: 0 }] as const);
+  const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(open) };
   work.object.set(`cancel/${number}`, Json.of(record));
   for (const [run, known] of runs) {
     work.emit(run, "run.cancelling", { reason });
@@ -137,7 +142,7 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
     inDoubt: summary.inDoubt.cost,
     error: report.error,
   };
-  await fillReceipt(work, id, run, result.spend);
+  await fillReceipt(work, id, run);
   if (report.poison) {
     const fields = {
       messageId: report.poison,
@@ -195,13 +200,15 @@ async function passOn(work: TreeWork, id: RunId, run: RunRecord, unread: readonl
   await perform(work);
 }
 
-async function fillReceipt(work: TreeWork, id: RunId, run: RunRecord, spend: number): Promise<void> {
+async function fillReceipt(work: TreeWork, id: RunId, run: RunRecord): Promise<void> {
   if (run.cancel === null) return;
   const key = `cancel/${run.cancel}`;
   const record = Json.as<CancelRecord | null>(await work.object.get(key));
   const entry = record?.runs[id];
   if (!record || !entry) return;
-  const filled = { ...entry, endedAt: work.now, spentAfter: spend - entry.spentBefore };
+  // Calls that nobody has heard of stay booked at their ceilings.
+  const lost = Object.values(run.account.attempts).reduce((sum, { ceiling }) => sum + ceiling.cost, 0);
+  const filled = { endedAt: work.now, spentAfter: run.spentAfter + lost };
   work.object.set(key, Json.of({ ...record, runs: { ...record.runs, [id]: filled } }));
 }
 
@@ -214,11 +221,6 @@ async function closeIfOver(work: TreeWork, ended: RunId): Promise<void> {
     }
   }
   if (Object.keys(work.slots).length > 0 || work.tree.status === "closed") return;
-  const { account } = work.tree.ledger;
-  const key = `ended/${work.root}`;
-  const root = Json.as<{ readonly result: RunResult }>(await work.object.get(key));
-  const spend = Ledger.spend(account).cost;
-  const result = { ...root.result, usage: account.usage, spend, inDoubt: account.inDoubt.cost };
-  work.object.set(key, Json.of({ ...root, result }));
+  await returnBlock(work);
   work.change({ status: "closed" });
 }

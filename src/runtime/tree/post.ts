@@ -1,5 +1,6 @@
 import {
   AgentId,
+  CancellationError,
   Json,
   keysOf,
   RunEndedError,
@@ -22,6 +23,8 @@ export async function hireFor(work: TreeWork, argument: HireArgument): Promise<R
   const { run: parent, text, messageId, asks } = argument;
   await book(work, parent, argument.reports);
   const boss = await work.live(parent);
+  const reason = work.slot(parent)?.cancelled ?? null;
+  if (reason !== null) return { error: new CancellationError({ reason }).toJSON() };
   const envelope: Envelope = {
     id: messageId,
     from: { kind: "run", runId: parent, agentId: boss.agentId },

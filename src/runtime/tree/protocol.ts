@@ -24,7 +24,7 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Block, Gate } from "#ledger";
-import type { EndReport, InboxItem, Report, TreeScope } from "./records.ts";
+import type { EndReport, InboxItem, Report, Settlement, TreeScope } from "./records.ts";
 
 /** What opens a tree. */
 export interface OpenArgument {
@@ -82,13 +82,21 @@ export interface FromRun {
   readonly at: number;
 }
 
+/** What a model call asks for. */
+export interface Wish extends Omit<Ask, "inputTokens"> {
+  /** An upper bound of the input; null where there is none. */
+  readonly inputTokens: number | null;
+}
+
 /** What asks the gate. */
 export interface BeginArgument extends FromRun {
   readonly step: StepId;
   readonly attempt: AttemptId;
   readonly epoch: string;
-  readonly ask: Ask | null;
+  readonly ask: Wish | null;
   readonly rerun: boolean;
+  /** Attempts of this step that the same execution has made before. */
+  readonly previous: readonly Settlement[];
   /** What the call is, for the event: a model's id or a tool's name. */
   readonly subject: string;
 }
@@ -233,10 +241,16 @@ export interface TreeProtocol {
     readonly argument: { readonly attempt: AttemptId; readonly usage: Usage; readonly at: number };
     readonly reply: boolean;
   };
-  /** An execution threw. Start it again? */
+  /** An execution gave up: its code crashed, or is of another version than the run. Start it again? */
   readonly crashed: {
-    readonly argument: { readonly run: RunId; readonly epoch: string; readonly at: number };
-    readonly reply: { readonly again: boolean };
+    readonly argument: {
+      readonly run: RunId;
+      readonly epoch: string;
+      readonly why: "crash" | "version";
+      readonly at: number;
+    };
+    /** A run that is cancelled, or past its deadline, is not started again. */
+    readonly reply: { readonly again: boolean; readonly cancelled: string | null };
   };
   readonly continue: {
     readonly argument: FromRun & { readonly state: Json; readonly unread: readonly InboxItem[] };

@@ -110,6 +110,8 @@ export interface RunRecord {
   readonly tools: readonly string[] | null;
   /** The number of the cancel that reached it. */
   readonly cancel: number | null;
+  /** What its own calls have come to since then. */
+  readonly spentAfter: Micros;
 }
 
 /** What stays of a run. */
@@ -123,12 +125,7 @@ export interface EndedRecord {
 export interface CancelRecord {
   readonly reason: string;
   readonly at: number;
-  readonly runs: Readonly<
-    Record<
-      RunId,
-      { readonly spentBefore: Micros; readonly endedAt: number | null; readonly spentAfter: Micros }
-    >
-  >;
+  readonly runs: Readonly<Record<RunId, { readonly endedAt: number | null; readonly spentAfter: Micros }>>;
 }
 
 /** A question that is not answered: who waits for whom. */
@@ -158,6 +155,8 @@ export interface Settlement {
   readonly step: StepId;
   readonly attempt: AttemptId;
   readonly usage: Usage | null;
+  /** Another attempt of the same call follows. */
+  readonly again?: boolean | undefined;
 }
 
 /** How a run says it ended. */

@@ -1,0 +1,154 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import {
+  AgentId,
+  ChatMessage,
+  type Agent,
+  type AgentMiddleware,
+  type AgentPolicy,
+  type ChatMiddleware,
+  type Ended,
+  type ExecutionBudget,
+  type FunctionMiddleware,
+  type Hireable,
+  type HistoryRetention,
+  type Hooks,
+  type Inbox,
+  type Json,
+  type Model,
+  type ModelRetry,
+  type Permissions,
+  type Priority,
+  type RunContext,
+  type Tool,
+} from "#kernel";
+import { languageModel, type AnyModel } from "#models";
+import { LoopDetection, type LoopLimits } from "./guardrails/loop-detection.ts";
+import { allowAll } from "./permissions/permissions.ts";
+import { teamTools, type TeamMember } from "./team.ts";
+import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
+import { outputInstruction, structured } from "./turn/structured-output.ts";
+import { turn, type TurnState } from "./turn/turn.ts";
+
+/** What an agent is made of. */
+export interface AgentOptions {
+  readonly name: string;
+  /** What a boss sees when it decides whom to hire. */
+  readonly description?: string | undefined;
+  /** Any AI SDK language model, or a model of your own. */
+  readonly model: AnyModel;
+  /** The system prompt. */
+  readonly instructions?: string | undefined;
+  /** Tools of `tool()`, or AI SDK tool objects by name. */
+  readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>> | undefined;
+  /** Whom it may hire: the model sees one tool `ask_<name>` for each. */
+  readonly team?: readonly (Hireable | TeamMember)[] | undefined;
+  /** What each of its runs may spend, everything it hires included. Default: no cap of its own. */
+  readonly budget?: ExecutionBudget | undefined;
+  /** The form of its answer. Default: words. */
+  readonly output?: StandardSchemaV1 | undefined;
+  /** The most it may say in one call. Default: the model's limit. */
+  readonly maxOutputTokens?: number | undefined;
+  readonly middleware?: {
+    readonly agent?: readonly AgentMiddleware[];
+    readonly chat?: readonly ChatMiddleware[];
+    readonly function?: readonly FunctionMiddleware[];
+  };
+  readonly hooks?: Hooks | undefined;
+  /** Who decides about tools. Default: safe ones run, others are refused. */
+  readonly permissions?: Permissions | "allow-all" | undefined;
+  readonly retry?: ModelRetry | undefined;
+  /** When to stop an agent that repeats itself. */
+  readonly loopLimits?: LoopLimits | undefined;
+  readonly retention?: HistoryRetention | undefined;
+  readonly priority?: Priority | undefined;
+  readonly version?: string | undefined;
+}
+
+/** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
+export type BuiltAgent = Agent & Omit<AgentOptions, "model" | "tools">;
+
+/** Builds an agent that thinks with a model, acts with tools and hires from its team. */
+export function agent(options: AgentOptions): BuiltAgent {
+  const model = languageModel(options.model);
+  const tools = [...ownTools(options.tools), ...teamTools(options.team ?? [])];
+  const definition: Definition = { options, model, tools };
+  return Object.freeze({
+    ...options,
+    id: AgentId.of(options.name),
+    model,
+    tools,
+    // The team's tools are made anew from `team` when an agent is made from this one.
+    team: options.team,
+    policy: policyOf(options),
+    run: (ctx: RunContext, inbox: Inbox) => run(definition, ctx, inbox),
+  });
+}
+
+interface Definition {
+  readonly options: AgentOptions;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+}
+
+function ownTools(tools: AgentOptions["tools"]): readonly Tool[] {
+  if (!tools) return [];
+  return isList(tools) ? tools.filter(({ name }) => !name.startsWith("ask_")) : aiSdkTools(tools);
+}
+
+function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly Tool[] {
+  return Array.isArray(tools);
+}
+
+function policyOf({ middleware = {}, hooks, permissions, retry }: AgentOptions): AgentPolicy {
+  return { ...middleware, hooks, retry, permissions: permissions === "allow-all" ? allowAll : permissions };
+}
+
+/** Every message is a turn; the last answer is the run's output. */
+async function run(definition: Definition, ctx: RunContext, inbox: Inbox): Promise<Json | Ended> {
+  const { options, tools } = definition;
+  const state: TurnState = {
+    ctx,
+    inbox,
+    tools,
+    messages: systemPrompt(options),
+    loops: new LoopDetection(options.loopLimits),
+    maxOutputTokens: options.maxOutputTokens,
+    cycles: 0,
+  };
+  let output: Json = null;
+  let number = 0;
+  for await (const message of inbox) {
+    number += 1;
+    ctx.note("turn.start", { turn: number });
+    const outcome = await turn(state, message);
+    ctx.note("turn.end", { turn: number });
+    if (outcome.kind === "ended") {
+      await ctx.reply(message, textOf(outcome.output));
+      return outcome;
+    }
+    const answer = await answerOf(definition, state, outcome.text);
+    if ("failure" in answer) return answer.failure;
+    output = answer.value;
+    await ctx.reply(message, textOf(output), output);
+  }
+  return output;
+}
+
+async function answerOf(
+  { options }: Definition,
+  { ctx, messages }: TurnState,
+  text: string,
+): Promise<{ readonly value: Json } | { readonly failure: Ended }> {
+  if (!options.output) return { value: text };
+  const checked = await structured(ctx, options.output, messages, text);
+  if ("value" in checked) return checked;
+  const error = { code: "output", message: checked.issues };
+  return { failure: { kind: "ended", status: "failed", stopReason: "error", output: text, error } };
+}
+
+function systemPrompt({ instructions, output }: AgentOptions): ChatMessage[] {
+  const parts = [instructions ?? "", output ? outputInstruction(output) : ""].filter((part) => part !== "");
+  return parts.length === 0 ? [] : [ChatMessage.system(parts.join("\n\n"))];
+}
+
+const textOf = (output: Json): string => (typeof output === "string" ? output : JSON.stringify(output));

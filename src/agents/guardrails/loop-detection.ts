@@ -1,0 +1,113 @@
+import type { Json, ToolResult } from "#kernel";
+
+/** What to do about a call that goes round in circles. */
+export type LoopDecision =
+  | { readonly kind: "allow" }
+  | { readonly kind: "warn" | "block" | "halt"; readonly reason: string };
+
+/** When to say something. Each is a number of repetitions. */
+export interface LoopLimits {
+  /** The same call failed. */
+  readonly sameCall: { readonly warn: number; readonly block: number };
+  /** The same tool failed, whatever it was asked. */
+  readonly sameTool: { readonly warn: number; readonly halt: number };
+  /** A read-only call gave the same result. */
+  readonly sameResult: { readonly warn: number; readonly block: number };
+  /** Two calls took turns. */
+  readonly pingPong: { readonly warn: number; readonly halt: number };
+}
+
+/** Enough for honest retries, too few for a night's bill. */
+export const loopLimits: LoopLimits = {
+  sameCall: { warn: 2, block: 5 },
+  sameTool: { warn: 3, halt: 8 },
+  sameResult: { warn: 2, block: 5 },
+  pingPong: { warn: 3, halt: 6 },
+};
+
+/**
+ * Notices an agent that repeats itself. State of one run, fed in the order of its journal, so a replay decides alike.
+ */
+export class LoopDetection {
+  readonly #limits: LoopLimits;
+  readonly #failedCalls = new Map<string, number>();
+  readonly #failedTools = new Map<string, number>();
+  readonly #results = new Map<string, { result: string; times: number }>();
+  /** The newest calls, enough to see the longest ping-pong. */
+  #recent: string[] = [];
+
+  constructor(limits: LoopLimits = loopLimits) {
+    this.#limits = limits;
+  }
+
+  /** May this call be made? */
+  before(tool: string, input: Json): LoopDecision {
+    const call = `${tool} ${JSON.stringify(input)}`;
+    const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
+    const rounds = this.#rounds(call);
+    const toolFailures = this.#failedTools.get(tool) ?? 0;
+    if (rounds >= pingPong.halt) return { kind: "halt", reason: `two calls took turns ${rounds} times` };
+    if (toolFailures >= sameTool.halt)
+      return { kind: "halt", reason: `${tool} failed ${toolFailures} times` };
+    const failures = this.#failedCalls.get(call) ?? 0;
+    if (failures >= sameCall.block) return { kind: "block", reason: `this call failed ${failures} times` };
+    const repeats = this.#results.get(call)?.times ?? 0;
+    if (repeats >= sameResult.block)
+      return { kind: "block", reason: `this call gave the same result ${repeats} times` };
+    return { kind: "allow" };
+  }
+
+  /** What came of it, and whether the model should be told something. */
+  after(
+    tool: string,
+    input: Json,
+    result: ToolResult,
+    { readOnly }: { readonly readOnly: boolean },
+  ): LoopDecision {
+    const call = `${tool} ${JSON.stringify(input)}`;
+    const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
+    this.#recent = [...this.#recent.slice(-2 * pingPong.halt), call];
+    const rounds = this.#rounds(call);
+    const failures = this.#count(this.#failedCalls, call, result.isError);
+    const toolFailures = result.isError ? this.#count(this.#failedTools, tool, true) : 0;
+    const repeats = readOnly ? this.#repeats(call, result) : 0;
+    if (failures >= sameCall.warn) return { kind: "warn", reason: `this call has failed ${failures} times` };
+    if (toolFailures >= sameTool.warn)
+      return { kind: "warn", reason: `${tool} has failed ${toolFailures} times` };
+    if (repeats >= sameResult.warn) return { kind: "warn", reason: `the same result ${repeats} times` };
+    if (rounds >= pingPong.warn)
+      return { kind: "warn", reason: `these two calls took turns ${rounds} times` };
+    return { kind: "allow" };
+  }
+
+  /** A success clears the count of that call alone. */
+  #count(counts: Map<string, number>, key: string, hasFailed: boolean): number {
+    const count = hasFailed ? (counts.get(key) ?? 0) + 1 : 0;
+    if (count === 0) counts.delete(key);
+    else counts.set(key, count);
+    return count;
+  }
+
+  #repeats(call: string, result: ToolResult): number {
+    if (result.isError) return 0;
+    const text = JSON.stringify(result.content);
+    const known = this.#results.get(call);
+    const times = known?.result === text ? known.times + 1 : 1;
+    this.#results.set(call, { result: text, times });
+    return times;
+  }
+
+  /** How many times two different calls have taken turns, `call` being the newest or the next one. */
+  #rounds(call: string): number {
+    const recent = this.#recent.at(-1) === call ? this.#recent.slice(0, -1) : this.#recent;
+    const other = recent.at(-1);
+    if (other === undefined || other === call) return 0;
+    let turns = 1;
+    for (let index = recent.length - 1; index >= 0; index--) {
+      const isTurn = recent[index] === ((recent.length - 1 - index) % 2 === 0 ? other : call);
+      if (!isTurn) break;
+      turns += 1;
+    }
+    return Math.floor(turns / 2);
+  }
+}

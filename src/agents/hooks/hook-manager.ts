@@ -1,0 +1,95 @@
+import {
+  encodeError,
+  Json,
+  type Clock,
+  type ErrorData,
+  type EventType,
+  type Hook,
+  type Hooks,
+  type ReeveEvent,
+} from "#kernel";
+import { systemClock } from "../system-clock.ts";
+
+const keptErrors = 100;
+
+/** A hook that failed. */
+export interface HookError {
+  readonly type: EventType;
+  readonly error: ErrorData;
+}
+
+/** A set of hooks that belongs together, such as a cost tracker. */
+export interface HookSet {
+  readonly hooks: { readonly [Type in EventType]?: Hook<Type> };
+}
+
+/**
+ * Cameras: they see every event of one agent and change nothing. All callbacks of an event run at the same time, each
+ * on its own: one that throws, hangs or scribbles on what it was given is noted in `errors` and that is all.
+ */
+export class HookManager implements Hooks {
+  readonly #hooks = new Map<EventType, Set<Hook>>();
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+  #errors: HookError[] = [];
+
+  constructor(options: { /** Default 5,000. */ readonly timeoutMs?: number; readonly clock?: Clock } = {}) {
+    this.#timeoutMs = options.timeoutMs ?? 5_000;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** The latest hundred failures. */
+  get errors(): readonly HookError[] {
+    return this.#errors;
+  }
+
+  on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void {
+    const hooks = this.#hooks.get(type) ?? new Set();
+    // Kept under its own type and only ever called with events of it.
+    const known: Hook = (event) => hook(Json.as<ReeveEvent<Type>>(Json.of(event)));
+    hooks.add(known);
+    this.#hooks.set(type, hooks);
+    return () => void hooks.delete(known);
+  }
+
+  /** Registers a whole set. Returns the way out. */
+  register({ hooks }: HookSet): () => void {
+    const leave = Object.entries(hooks).map(([type, hook]) => this.on(type as EventType, hook as Hook));
+    return () => {
+      for (const off of leave) off();
+    };
+  }
+
+  async dispatch(event: ReeveEvent): Promise<void> {
+    const hooks = this.#hooks.get(event.type);
+    if (!hooks || hooks.size === 0) return;
+    const frozen = deepFreeze(structuredClone(event));
+    await Promise.all([...hooks].map((hook) => this.#call(hook, frozen)));
+  }
+
+  async #call(hook: Hook, event: ReeveEvent): Promise<void> {
+    const over = new AbortController();
+    const late = this.#clock.waitUntil(this.#clock.now() + this.#timeoutMs, over.signal).then(
+      () => this.#note(event.type, new Error(`a hook took longer than ${this.#timeoutMs} ms`)),
+      () => undefined,
+    );
+    try {
+      const done = hook(event);
+      if (done instanceof Promise) await Promise.race([done, late]);
+    } catch (error) {
+      this.#note(event.type, error);
+    } finally {
+      over.abort();
+    }
+  }
+
+  #note(type: EventType, error: unknown): void {
+    this.#errors = [...this.#errors.slice(1 - keptErrors), { type, error: encodeError(error) }];
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,21 @@
+import type { PermissionRequest, Permissions, Verdict } from "#kernel";
+
+/** The policy of the first day: what is safe runs, what is not needs somebody's word. */
+export const defaultPermissions: Permissions = {
+  decide: ({ risk }) => (risk === "safe" ? "allow" : "ask"),
+};
+
+/** Lets everything run. Explicit, because it is a decision. */
+export const allowAll: Permissions = { decide: () => "allow" };
+
+const verdicts: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
+
+/** What a policy says, where anything but a clear word is a no. */
+export async function verdictOf(permissions: Permissions, request: PermissionRequest): Promise<Verdict> {
+  try {
+    const verdict = await permissions.decide(request);
+    return verdicts.has(verdict) ? verdict : "deny";
+  } catch {
+    return "deny";
+  }
+}

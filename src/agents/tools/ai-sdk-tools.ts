@@ -1,0 +1,73 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { Json, type EffectTool, type JsonObject } from "#kernel";
+
+/** A tool object of the AI SDK, as far as it is taken over. */
+export interface AiSdkTool {
+  readonly description?: string | ((...given: never[]) => unknown) | undefined;
+  readonly inputSchema?: unknown;
+  readonly execute?: ((input: never, options: never) => unknown) | undefined;
+}
+
+/**
+ * AI SDK tools as they are. They cannot state a risk, so it is `high`: without somebody's word they do not run. They
+ * cannot say that they are idempotent, so a call that may have happened is reported, not repeated.
+ */
+export function aiSdkTools(tools: Readonly<Record<string, AiSdkTool>>): readonly EffectTool[] {
+  return Object.entries(tools).map(([name, given]) => {
+    const { execute } = given;
+    if (!execute)
+      throw new TypeError(`tool ${name} has no execute: tools that the provider runs are not taken`);
+    const run = execute as (input: unknown, options: unknown) => unknown;
+    return {
+      name,
+      description: typeof given.description === "string" ? given.description : name,
+      input: schemaOf(given.inputSchema),
+      risk: "high",
+      execute: async (input, { signal, idempotencyKey }) =>
+        Json.of(
+          (await last(run(input, { abortSignal: signal, toolCallId: idempotencyKey, messages: [] }))) ?? null,
+        ),
+    };
+  });
+}
+
+/** A tool may stream: its last value is the result. */
+async function last(result: unknown): Promise<unknown> {
+  const isStream = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  if (!isStream) return result;
+  let value: unknown = null;
+  for await (const next of result as AsyncIterable<unknown>) value = next;
+  return value;
+}
+
+/** A Standard Schema as it is; the SDK's own wrapper (a JSON Schema, perhaps with a validator) as one. */
+function schemaOf(given: unknown): StandardSchemaV1<unknown, unknown> {
+  if (typeof given === "function") return schemaOf((given as () => unknown)());
+  if (typeof given === "object" && given !== null) {
+    if ("~standard" in given) return given as StandardSchemaV1<unknown, unknown>;
+    if ("jsonSchema" in given) return wrapped(given as WrappedSchema);
+  }
+  return wrapped({ jsonSchema: { type: "object" } });
+}
+
+interface WrappedSchema {
+  readonly jsonSchema: JsonObject | PromiseLike<JsonObject>;
+  readonly validate?: (value: unknown) => ValidationResult | PromiseLike<ValidationResult>;
+}
+
+type ValidationResult =
+  | { readonly success: true; readonly value: unknown }
+  | { readonly success: false; readonly error: Error };
+
+function wrapped(schema: WrappedSchema): StandardSchemaV1<unknown, unknown> {
+  const standard = {
+    version: 1,
+    vendor: "ai-sdk",
+    validate: async (value: unknown) => {
+      const result = (await schema.validate?.(value)) ?? { success: true, value };
+      return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
+    },
+    jsonSchema: { input: () => schema.jsonSchema },
+  } as const;
+  return { "~standard": standard };
+}

@@ -1,0 +1,166 @@
+import {
+  BudgetExhaustedError,
+  ChatMessage,
+  ContentBlock,
+  type Ended,
+  type Envelope,
+  type Inbox,
+  type Json,
+  type ModelResponse,
+  type RunContext,
+  type Tool,
+  type ToolCallBlock,
+  type ToolDescription,
+  type ToolResult,
+  type ToolResultBlock,
+} from "#kernel";
+import type { LoopDecision, LoopDetection } from "../guardrails/loop-detection.ts";
+import { describe } from "../tools/tool.ts";
+import { land } from "./landing.ts";
+
+/** Characters of a tool's answer that a model is shown. */
+const longestResult = 50_000;
+
+/** What a turn works with. It reads and writes `messages`; nothing is copied. */
+export interface TurnState {
+  readonly ctx: RunContext;
+  readonly inbox: Inbox;
+  readonly tools: readonly Tool[];
+  /** The conversation so far, system prompt first. Grows. */
+  readonly messages: ChatMessage[];
+  readonly loops: LoopDetection;
+  readonly maxOutputTokens: number | undefined;
+  /** Model calls made so far. */
+  cycles: number;
+}
+
+/** How a turn came out: an answer, or the way the run must end. */
+export type TurnOutcome = { readonly kind: "answer"; readonly text: string } | Ended;
+
+/** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
+export async function turn(state: TurnState, input: Envelope): Promise<TurnOutcome> {
+  state.messages.push(ChatMessage.user(input.text));
+  for (;;) {
+    for (const { text } of state.inbox.steering()) state.messages.push(ChatMessage.user(text));
+    // oxlint-disable-next-line no-await-in-loop -- cycle after cycle
+    const outcome = await cycle(state);
+    if (outcome) return outcome;
+  }
+}
+
+/** One model call plus its tools. Null: there is more to do. */
+async function cycle(state: TurnState): Promise<TurnOutcome | null> {
+  const { ctx, messages } = state;
+  const step = ++state.cycles;
+  ctx.note("cycle.start", { step });
+  let response: ModelResponse;
+  try {
+    response = await ctx.llm(messages, {
+      tools: describeAll(state.tools),
+      ...(state.maxOutputTokens !== undefined && { maxOutputTokens: state.maxOutputTokens }),
+    });
+  } catch (error) {
+    if (error instanceof BudgetExhaustedError) return land(state, error);
+    throw error;
+  }
+  const isCut = response.shrunk === true && response.finishReason === "length";
+  const calls = isCut ? [] : callsOf(response.message);
+  messages.push(isCut ? withoutCalls(response.message) : response.message);
+  if (isCut)
+    return {
+      kind: "ended",
+      status: "landed",
+      stopReason: "budget.tokens",
+      output: ChatMessage.text(response.message),
+    };
+  const outcome = calls.length === 0 ? answerOf(state, response.message) : await callTools(state, calls);
+  ctx.note("cycle.end", { step });
+  return outcome;
+}
+
+/** No more calls: an answer, unless somebody has asked for more meanwhile. */
+function answerOf({ inbox, messages }: TurnState, message: ChatMessage): TurnOutcome | null {
+  const followUps = inbox.followUps();
+  for (const { text } of followUps) messages.push(ChatMessage.user(text));
+  return followUps.length > 0 ? null : { kind: "answer", text: ChatMessage.text(message) };
+}
+
+/** All calls of a batch at once; their results go back in the order of the calls. */
+async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Promise<TurnOutcome | null> {
+  const { ctx, loops, messages } = state;
+  const decisions = calls.map(({ name, input }) => loops.before(name, input));
+  const halt = decisions.find(({ kind }) => kind === "halt");
+  if (halt && halt.kind === "halt") return halted(state, calls, halt.reason);
+  const results = await Promise.all(calls.map((call, index) => callOne(ctx, call, decisions[index])));
+  const content = calls.map((call, index): ToolResultBlock => {
+    const result = results[index] ?? failure("no result");
+    const readOnly = state.tools.find(({ name }) => name === call.name)?.risk === "safe";
+    const after = loops.after(call.name, call.input, result, { readOnly });
+    return resultBlock(call, result, after);
+  });
+  messages.push({ role: "tool", content });
+  return null;
+}
+
+async function callOne(
+  ctx: RunContext,
+  call: ToolCallBlock,
+  decision: LoopDecision | undefined,
+): Promise<ToolResult> {
+  if (decision?.kind === "block") return failure(`not called: ${decision.reason}; try something else`);
+  return ctx.tool(call.name, call.input, { callId: call.callId });
+}
+
+function halted({ ctx, messages }: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
+  ctx.note("guardrail.trip", { guardrail: "loop-detection", reason });
+  // The transcript never ends on a call without its result.
+  messages.push({
+    role: "tool",
+    content: calls.map((call) => resultBlock(call, failure(`not called: ${reason}`))),
+  });
+  const error = { code: "guardrail", message: reason };
+  return { kind: "ended", status: "failed", stopReason: "guardrail", output: null, error };
+}
+
+function resultBlock(call: ToolCallBlock, result: ToolResult, after?: LoopDecision): ToolResultBlock {
+  const { callId, name } = call;
+  const content = result.content.map(bounded);
+  const warned = after?.kind === "warn" ? [...content, ContentBlock.text(`Note: ${after.reason}.`)] : content;
+  return { type: "tool-result", callId, name, content: warned, isError: result.isError };
+}
+
+function bounded(block: ContentBlock): ContentBlock {
+  if (block.type !== "text" || block.text.length <= longestResult) return block;
+  const left = block.text.length - longestResult;
+  return ContentBlock.text(`${block.text.slice(0, longestResult)}\n[${left} more characters left out]`);
+}
+
+const failure = (message: string): ToolResult => ({ content: [ContentBlock.text(message)], isError: true });
+
+const callsOf = (message: ChatMessage): readonly ToolCallBlock[] =>
+  message.content.filter((block): block is ToolCallBlock => block.type === "tool-call");
+
+/** An answer that was cut may hold calls that were cut: they are never executed. */
+const withoutCalls = (message: ChatMessage): ChatMessage => ({
+  ...message,
+  content: message.content.filter(({ type }) => type !== "tool-call"),
+});
+
+/** The same list for the same tools: described once, measured once. */
+function describeAll(tools: readonly Tool[]): readonly ToolDescription[] {
+  const known = lists.get(tools);
+  if (known) return known;
+  const fresh = tools.map(describe);
+  lists.set(tools, fresh);
+  return fresh;
+}
+
+const lists = new WeakMap<readonly Tool[], readonly ToolDescription[]>();
+
+/** What a run says when it ends with what it has. */
+export const landed = (stopReason: Ended["stopReason"], output: Json): Ended => ({
+  kind: "ended",
+  status: "landed",
+  stopReason,
+  output,
+});

@@ -1,0 +1,189 @@
+import {
+  isJsonObject,
+  Json,
+  type ChatMessage,
+  type ContentBlock,
+  type FileBlock,
+  type FinishReason,
+  type ModelDelta,
+  type ModelResponse,
+  type ToolCallBlock,
+} from "#kernel";
+import { readToolInput } from "./tool-input.ts";
+import { readUsage } from "./read-usage.ts";
+import { wireField, wireText } from "./wire-field.ts";
+
+/**
+ * A part of an answer as it comes: of a stream, or of a whole answer. Read as wire data, because parts are added in
+ * patch releases and providers fill them as they like.
+ */
+export interface WirePart {
+  readonly type: string;
+}
+
+/** Text or thinking that is still coming. */
+interface Draft {
+  readonly type: "draft";
+  readonly of: "text" | "reasoning";
+  text: string;
+  providerData: Json | undefined;
+}
+
+/** What comes in one piece. */
+type Whole = ToolCallBlock | FileBlock;
+
+/** How an answer ended, as reported. */
+interface Ending {
+  readonly finishReason: unknown;
+  readonly usage: unknown;
+  readonly providerMetadata?: unknown;
+}
+
+const reasons: ReadonlySet<string> = new Set([
+  "stop",
+  "tool-calls",
+  "length",
+  "content-filter",
+  "error",
+  "other",
+] satisfies FinishReason[]);
+
+/** Puts an answer together, in the order of its parts. */
+export class AnswerBuilder {
+  readonly #content: (Draft | Whole)[] = [];
+  readonly #open = new Map<string, Draft>();
+  #ending: Ending | undefined;
+
+  /** Takes a part in; what of it people may watch comes back. A part of a kind we do not know changes nothing. */
+  add(part: WirePart): ModelDelta | null {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        this.#start(part.type, part).text = wireText(part, "text");
+        return null;
+      case "text-start":
+      case "reasoning-start":
+        this.#start(part.type === "text-start" ? "text" : "reasoning", part);
+        return null;
+      case "text-delta":
+      case "reasoning-delta":
+        return this.#extend(part.type === "text-delta" ? "text" : "reasoning", part);
+      case "text-end":
+      case "reasoning-end":
+        this.#end(part.type === "text-end" ? "text" : "reasoning", part);
+        return null;
+      case "tool-input-delta":
+        return { kind: "tool-input", text: wireText(part, "delta") };
+      case "tool-call":
+        this.#call(part);
+        return null;
+      case "file":
+        this.#file(part);
+        return null;
+      case "finish":
+        this.#ending = {
+          finishReason: wireField(part, "finishReason"),
+          usage: wireField(part, "usage"),
+          providerMetadata: wireField(part, "providerMetadata"),
+        };
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  /** Whether the end has come. */
+  get isFinished(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** The whole answer. Null: its end never came, so it may not be whole. */
+  build(): ModelResponse | null {
+    if (!this.#ending) return null;
+    const finishReason = reason(this.#ending.finishReason);
+    if (finishReason === "interrupted") return null;
+    const message: ChatMessage = { role: "assistant", content: this.#content.flatMap(finished) };
+    const providerData = this.#ending.providerMetadata;
+    return {
+      message,
+      usage: readUsage(this.#ending.usage),
+      finishReason,
+      ...(isJsonObject(providerData) && { providerData }),
+    };
+  }
+
+  #start(of: Draft["of"], part: WirePart): Draft {
+    const draft: Draft = { type: "draft", of, text: "", providerData: metadata(part) };
+    this.#content.push(draft);
+    this.#open.set(`${of}/${wireText(part, "id")}`, draft);
+    return draft;
+  }
+
+  #extend(type: Draft["of"], part: WirePart): ModelDelta | null {
+    const draft = this.#open.get(`${type}/${wireText(part, "id")}`) ?? this.#start(type, part);
+    const text = wireText(part, "delta");
+    draft.text += text;
+    draft.providerData = metadata(part) ?? draft.providerData;
+    return text === "" ? null : { kind: type, text };
+  }
+
+  #end(type: Draft["of"], part: WirePart): void {
+    const key = `${type}/${wireText(part, "id")}`;
+    const draft = this.#open.get(key);
+    if (draft) draft.providerData = metadata(part) ?? draft.providerData;
+    this.#open.delete(key);
+  }
+
+  /** A call that the provider makes itself is not ours to make. */
+  #call(part: WirePart): void {
+    if (wireField(part, "providerExecuted") === true) return;
+    const providerData = metadata(part);
+    const call = {
+      type: "tool-call" as const,
+      callId: wireText(part, "toolCallId"),
+      name: wireText(part, "toolName"),
+      ...readToolInput(wireField(part, "input")),
+      ...(providerData !== undefined && { providerData }),
+    };
+    this.#content.push(call);
+  }
+
+  #file(part: WirePart): void {
+    const source = fileSource(wireField(part, "data"));
+    if (source) this.#content.push({ type: "file", mediaType: wireText(part, "mediaType"), source });
+  }
+}
+
+/** Text without words is left out, unless the provider wants something along with it back. */
+function finished(piece: Draft | Whole): ContentBlock[] {
+  if (piece.type !== "draft") return [piece];
+  const { of: type, text, providerData } = piece;
+  if (text === "" && providerData === undefined) return [];
+  const block = { type, text, ...(providerData !== undefined && { providerData }) };
+  return [block];
+}
+
+/** V3 and V4 send an object, older builds of V3 a word. `interrupted`: the provider itself says the end is missing. */
+function reason(reported: unknown): FinishReason | "interrupted" {
+  const unified = isJsonObject(reported) ? reported["unified"] : reported;
+  return isReason(unified) ? unified : "other";
+}
+
+function isReason(value: unknown): value is FinishReason | "interrupted" {
+  return typeof value === "string" && (reasons.has(value) || value === "interrupted");
+}
+
+/** V3 sends the bytes themselves, V4 says whether they are bytes or an address. */
+function fileSource(data: unknown): FileBlock["source"] | null {
+  if (typeof data === "string") return { base64: data };
+  if (data instanceof Uint8Array) return { base64: Buffer.from(data).toString("base64") };
+  if (!isJsonObject(data)) return null;
+  const { url }: { readonly url?: unknown } = data;
+  if (url instanceof URL) return { url: url.href };
+  return typeof url === "string" ? { url } : fileSource(data["data"]);
+}
+
+function metadata(part: WirePart): Json | undefined {
+  const data = wireField(part, "providerMetadata");
+  return isJsonObject(data) && Object.keys(data).length > 0 ? Json.of(data) : undefined;
+}

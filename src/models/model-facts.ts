@@ -1,0 +1,155 @@
+import {
+  calcPrice,
+  findProvider,
+  type ConditionalPrice,
+  type MatchLogic,
+  type ModelInfo,
+  type ModelPrice,
+} from "@pydantic/genai-prices";
+import type { Micros, Model, Price } from "#kernel";
+
+/** What the name of an AI SDK provider is called in the price list. */
+const lists: Readonly<Record<string, string>> = {
+  "amazon-bedrock": "aws",
+  bedrock: "aws",
+  vertex: "google",
+  xai: "x-ai",
+  togetherai: "together",
+};
+
+/** What may stand at the end of a name without making it another model: a date, a version, the word "latest". */
+const suffixes = [/-v\d+(?::\d+)?$/, /[-@](?:20\d{6}|20\d\d-\d\d-\d\d)$/, /[-@](?:latest|default)$/] as const;
+
+/** Which model. */
+export type ModelName = Pick<Model, "id" | "provider">;
+
+/** What the price depends on besides the model. */
+export interface PriceCircumstances {
+  /** Prices that go before the list, by `provider/id` or by id. */
+  readonly overrides?: Readonly<Record<string, Price>> | undefined;
+  /**
+   * Does the prompt get written to the provider's cache, which costs more than reading it? Default: not for Claude,
+   * where it is asked for, and `5m` for every other model that has such a price, where it happens by itself.
+   */
+  readonly cacheWrites?: "none" | "5m" | "1h" | undefined;
+  /** No prompt is longer than this: price tiers that begin beyond it do not count. Default: all count. */
+  readonly longestPrompt?: number | undefined;
+  /** Price changes after this moment do not count yet. Milliseconds since 1970. Default: all announced ones count. */
+  readonly now?: number | undefined;
+}
+
+/** What a public price list says about a model. */
+export interface ModelFacts {
+  /** Never less than what is charged: of several prices the highest. Null: not known. */
+  readonly price: Price | null;
+  readonly contextWindow: number | null;
+}
+
+/** What a model costs at most, or null where nobody knows: the list guesses at names, and a guess is not a price. */
+export function resolvePrice(model: ModelName, circumstances: PriceCircumstances = {}): Price | null {
+  return modelFacts(model, circumstances).price;
+}
+
+/** Looks a model up, once per model. */
+export function modelFacts(model: ModelName, circumstances: PriceCircumstances = {}): ModelFacts {
+  const own = circumstances.overrides;
+  const info = find(model);
+  const price =
+    own?.[`${service(model)}/${model.id}`] ?? own?.[model.id] ?? (info && listed(info, circumstances));
+  return { price: price ?? null, contextWindow: info?.context_window ?? null };
+}
+
+const found = new Map<string, ModelInfo | null>();
+
+function find(model: ModelName): ModelInfo | null {
+  const key = `${service(model)}/${model.id}`;
+  let info = found.get(key);
+  if (info === undefined) {
+    info = lookUp(model);
+    found.set(key, info);
+  }
+  return info;
+}
+
+/** A model of an unknown provider has no known price, whatever its name: a proxy charges what it likes. */
+function lookUp(model: ModelName): ModelInfo | null {
+  const providerId = lists[service(model)] ?? service(model);
+  if (findProvider({ providerId })?.id !== providerId) return null;
+  const id = model.id.replace(/^models\//, "");
+  const match = calcPrice({}, id, { providerId });
+  return match && isSame(id, match.model) ? match.model : null;
+}
+
+/** `openai.responses`, `vertex.anthropic.messages`: the first word says who sends the bill. */
+function service({ provider }: ModelName): string {
+  return provider?.split(".")[0] ?? "";
+}
+
+/** The list finds `claude-sonnet-5` for `claude-sonnet-5-5`: only a name that it spells out counts. */
+function isSame(id: string, info: ModelInfo): boolean {
+  const spelled = new Set([info.id, ...names(info.match)].map((name) => name.toLowerCase()));
+  let name = id.toLowerCase().replace(/^(ft:[^:]+):.*$/, "$1");
+  if (spelled.has(name)) return true;
+  for (const suffix of suffixes) {
+    name = name.replace(suffix, "");
+    if (spelled.has(name)) return true;
+  }
+  return false;
+}
+
+function names(match: MatchLogic): string[] {
+  if ("or" in match) return match.or.flatMap(names);
+  if ("and" in match) return match.and.flatMap(names);
+  if ("equals" in match) return [match.equals];
+  if ("starts_with" in match) return [match.starts_with];
+  return "contains" in match ? [match.contains] : [];
+}
+
+/** A price that leaves something out is none: some models also charge for the request itself. */
+function listed(
+  info: ModelInfo,
+  { cacheWrites, longestPrompt = Infinity, now }: PriceCircumstances,
+): Price | null {
+  const prices = Array.isArray(info.prices) ? inForce(info.prices, now) : [info.prices];
+  const highest = (...keys: readonly string[]): Micros | undefined => {
+    const all = prices.flatMap((price) => keys.flatMap((key) => amounts(price[key], longestPrompt)));
+    return all.length === 0 ? undefined : micros(Math.max(...all));
+  };
+  const writes = cacheWrites ?? (info.id.includes("claude") ? "none" : "5m");
+  const input = highest("input_mtok", ...writeKeys[writes]);
+  const output = highest("output_mtok", "output_reasoning_mtok");
+  const cachedInput = highest("cache_read_mtok");
+  const complete = prices.every(
+    (price) =>
+      price["input_mtok"] !== undefined && price["output_mtok"] !== undefined && !price["requests_kcount"],
+  );
+  if (!complete || input === undefined || output === undefined) return null;
+  return Object.freeze({ input, output, ...(cachedInput !== undefined && { cachedInput }) });
+}
+
+const writeKeys = {
+  none: [],
+  "5m": ["cache_write_mtok"],
+  "1h": ["cache_write_mtok", "cache_write_1h_mtok"],
+} as const;
+
+/** The price since the last change, and every one that holds at some hour of the day. */
+function inForce(prices: readonly ConditionalPrice[], now = Infinity): ModelPrice[] {
+  const since = prices.findLast(
+    ({ constraint }) =>
+      constraint?.type !== "time_of_date" && (!constraint || Date.parse(constraint.start_date) <= now),
+  );
+  const hourly = prices.filter(({ constraint }) => constraint?.type === "time_of_date");
+  return [...(since ? [since] : []), ...hourly].map((price) => price.prices);
+}
+
+function amounts(price: ModelPrice[string], longestPrompt: number): number[] {
+  if (price === undefined) return [];
+  if (typeof price === "number") return [price];
+  return [price.base, ...price.tiers.filter(({ start }) => start < longestPrompt).map((tier) => tier.price)];
+}
+
+/** From dollars for a million tokens. The tolerance removes binary dust: 0.14 dollars is 140,000, not 140,001. */
+function micros(dollars: number): Micros {
+  return Math.ceil(dollars * 1_000_000 - 1e-4);
+}

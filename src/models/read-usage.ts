@@ -1,0 +1,20 @@
+import { Usage } from "#kernel";
+import { wireField } from "./wire-field.ts";
+
+/**
+ * A provider's report in our convention: input includes what came from its cache, output includes reasoning.
+ * Null where a part we need is absent or cannot be true; a prompt is never empty, so an input of 0 is no report.
+ */
+export function readUsage(reported: unknown): Usage | null {
+  const input = count(wireField(reported, "inputTokens"), "total");
+  const output = count(wireField(reported, "outputTokens"), "total");
+  const cached = count(wireField(reported, "inputTokens"), "cacheRead");
+  if (input === undefined || output === undefined || input === 0) return null;
+  const usage: Usage = { input, output, ...(cached !== undefined && { cachedInput: cached }) };
+  return Usage.isSane(usage) ? usage : null;
+}
+
+function count(part: unknown, name: string): number | undefined {
+  const value = wireField(part, name);
+  return typeof value === "number" ? value : undefined;
+}

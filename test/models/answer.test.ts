@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { ChatMessage, Json, type ToolCallBlock } from "#kernel";
+import { isMalformed, languageModel } from "#models";
+import { cannedMalformed } from "./canned-answers.ts";
+import { cannedServer } from "./canned-server.ts";
+import { fakeV4, finish } from "./fake-models.ts";
+import { ask, hello, realModel, ways } from "./real-providers.ts";
+
+test("arguments that are not JSON are kept apart, and never look like an input", async () => {
+  await using server = await cannedServer(cannedMalformed());
+  const { message, finishReason } = await ask(realModel("openai chat", server.url), "streamed");
+  const call = message.content.find((block): block is ToolCallBlock => block.type === "tool-call");
+  expect(call).toEqual({
+    type: "tool-call",
+    callId: "call_1",
+    name: "look",
+    input: null,
+    malformedInput: '{"question": "mi',
+  });
+  expect(call && isMalformed(call)).toBe(true);
+  expect(finishReason).toBe("length");
+});
+
+test.for(["null", "[1]", '"text"', "{}", ""])(
+  "a call with the arguments %j goes back to the provider as an object",
+  async (input) => {
+    const { model, calls } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input }]);
+    const wrapped = languageModel(model);
+    const { message } = await ask(wrapped, "whole");
+    expect(message.content[0]).toMatchObject({ input: input === "" ? {} : JSON.parse(input) });
+    await ask(wrapped, "whole", { request: { ...hello, messages: [...hello.messages, message] } });
+    expect(calls[1]?.prompt.at(-1)?.content).toMatchObject([{ type: "tool-call", input: {} }]);
+  },
+);
+
+test("arguments cannot reach a prototype", async () => {
+  const input = '{"a":{"__proto__":{"admin":true}},"b":{"\\u005f_proto__":1},"c":"__proto__"}';
+  const { model } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input }]);
+  const { message } = await ask(languageModel(model), "whole");
+  expect(JSON.stringify(message.content[0])).toContain('"input":{"a":{},"b":{},"c":"__proto__"}');
+});
+
+test("a call that the provider makes itself is not ours to make", async () => {
+  const { model } = fakeV4([
+    { type: "tool-call", toolCallId: "s", toolName: "web_search", input: "{}", providerExecuted: true },
+    { type: "tool-result", toolCallId: "s", toolName: "web_search", result: { found: 1 } },
+    { type: "text", text: "Found." },
+  ]);
+  const { message } = await ask(languageModel(model), "whole");
+  expect(message.content).toEqual([{ type: "text", text: "Found." }]);
+});
+
+test.for([
+  { says: "nothing at all", usage: {} },
+  { says: "no input", usage: { inputTokens: { total: undefined }, outputTokens: { total: 5 } } },
+  { says: "no output", usage: { inputTokens: { total: 5 }, outputTokens: {} } },
+  { says: "an input of nothing", usage: { inputTokens: { total: 0 }, outputTokens: { total: 5 } } },
+  { says: "less than nothing", usage: { inputTokens: { total: 5 }, outputTokens: { total: -1 } } },
+  { says: "not a number", usage: { inputTokens: { total: Number.NaN }, outputTokens: { total: 1 } } },
+  { says: "half a token", usage: { inputTokens: { total: 1.5 }, outputTokens: { total: 1 } } },
+  {
+    says: "more cached than read",
+    usage: { inputTokens: { total: 5, cacheRead: 6 }, outputTokens: { total: 1 } },
+  },
+])("a provider that reports $says has not reported", async ({ usage }) => {
+  const { model } = fakeV4([{ type: "text", text: "hi" }], {
+    ...finish("stop"),
+    usage: Json.as(Json.of(usage)),
+  });
+  expect((await ask(languageModel(model), "whole")).usage).toBeNull();
+});
+
+test.for(["stop", "length", "content-filter", "tool-calls", "error", "other"] as const)(
+  "the reason %s is passed on, with the usage",
+  async (reason) => {
+    const { model } = fakeV4([{ type: "text", text: "hi" }], finish(reason));
+    const { finishReason, usage } = await ask(languageModel(model), "whole");
+    expect(finishReason).toBe(reason);
+    expect(usage).toEqual({ input: 10, output: 5, cachedInput: 0 });
+  },
+);
+
+test("parts of a kind we do not know are ignored, and blocks come in the order they began", async () => {
+  const parts: unknown[] = [
+    { type: "stream-start", warnings: [] },
+    { type: "hologram", id: "9" },
+    { type: "reasoning-start", id: "a" },
+    { type: "text-start", id: "a" },
+    { type: "text-delta", id: "a", delta: "one " },
+    { type: "reasoning-delta", id: "a", delta: "thought", providerMetadata: { acme: { signature: "s" } } },
+    { type: "raw", rawValue: {} },
+    { type: "text-delta", id: "a", delta: "two" },
+    { type: "text-end", id: "a" },
+    { type: "reasoning-end", id: "a" },
+    { type: "text-start", id: "a" },
+    { type: "text-delta", id: "a", delta: "three" },
+    { type: "text-end", id: "a" },
+    { type: "text-start", id: "empty" },
+    { type: "text-end", id: "empty" },
+    { type: "ping" },
+    finish("stop"),
+  ];
+  const { model } = fakeV4(parts);
+  const { message } = await ask(languageModel(model), "streamed");
+  expect(message.content).toEqual([
+    { type: "reasoning", text: "thought", providerData: { acme: { signature: "s" } } },
+    { type: "text", text: "one two" },
+    { type: "text", text: "three" },
+  ]);
+});
+
+test("a model that does not listen to its signal is left behind", async () => {
+  const { model } = fakeV4([], finish("stop"), { answers: "never" });
+  for (const way of ways) {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const answer = ask(languageModel(model), way, { signal: controller.signal });
+    controller.abort(reason);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await expect(answer).rejects.toBe(reason);
+  }
+});
+
+test("a stream that does not listen to the signal is given up in the middle", async () => {
+  const parts = [
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: "hi" },
+  ];
+  const { model, cancelled } = fakeV4(parts, undefined, { after: "silence" });
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const onDelta = () => queueMicrotask(() => controller.abort(reason));
+  const answer = ask(languageModel(model), "streamed", { signal: controller.signal, onDelta });
+  await expect(answer).rejects.toBe(reason);
+  expect(cancelled).toEqual([reason]);
+});
+
+test("a stream that reports a failure is given up", async () => {
+  const { model, cancelled } = fakeV4([{ type: "error", error: "it broke" }], undefined, {
+    after: "silence",
+  });
+  await expect(ask(languageModel(model), "streamed")).rejects.toMatchObject({
+    kind: "unknown",
+    unbilled: false,
+  });
+  expect(cancelled).toHaveLength(1);
+});
+
+test("an answer cut after its end is whole", async () => {
+  const { model } = fakeV4(
+    [{ type: "text-start", id: "0" }, { type: "text-delta", id: "0", delta: "hi" }, finish("stop")],
+    undefined,
+    {
+      after: new TypeError("terminated"),
+    },
+  );
+  const { message } = await ask(languageModel(model), "streamed");
+  expect(ChatMessage.text(message)).toBe("hi");
+});

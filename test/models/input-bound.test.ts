@@ -1,0 +1,190 @@
+import * as fc from "fast-check";
+import { estimateTokenCount } from "tokenx";
+import { expect, test } from "vitest";
+import { ChatMessage, type ContentBlock, type JsonObject } from "#kernel";
+import { estimateTokens, inputBound, ReportedPrompt } from "#models";
+import { cannedAnswer } from "./canned-answers.ts";
+import { cannedServer } from "./canned-server.ts";
+import { conversations, look, words } from "./conversations.ts";
+import { ask, hello, realModel, wires } from "./real-providers.ts";
+
+const usage = { input: 1_000, output: 200 };
+
+test("no tokenizer makes more tokens of a text than the bound allows", () => {
+  fc.assert(
+    fc.property(fc.array(words, { maxLength: 5 }), (texts) => {
+      const bound = inputBound(texts.map((text) => ChatMessage.user(text)));
+      const bytes = texts.reduce((sum, text) => sum + new TextEncoder().encode(text).length, 0);
+      const units = texts.reduce((sum, text) => sum + text.length, 0);
+      const estimate = texts.reduce((sum, text) => sum + estimateTokenCount(text), 0);
+      expect(bound).toBeGreaterThanOrEqual(bytes + 16 * texts.length);
+      expect(bound).toBeGreaterThanOrEqual(Math.max(units, estimate));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.for(wires)("%s: nothing that really goes over the wire is longer than the bound", async (wire) => {
+  await using server = await cannedServer(cannedAnswer(wire, "whole"));
+  const model = realModel(wire, server.url);
+  await fc.assert(
+    fc.asyncProperty(conversations, async (messages) => {
+      await ask(model, "whole", { request: { ...hello, messages } });
+      expect(inputBound(messages)).toBeGreaterThanOrEqual(bytesOf(server.requests.at(-1)));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test.for(wires)("%s: what a provider's package wraps into JSON once more still fits", async (wire) => {
+  await using server = await cannedServer(cannedAnswer(wire, "whole"));
+  const nasty = '"\\\n\u0001'.repeat(500);
+  const messages: ChatMessage[] = [true, false].map((isError) => ({
+    role: "tool",
+    content: [
+      {
+        type: "tool-result",
+        callId: "c",
+        name: "look",
+        isError,
+        content: [
+          { type: "text", text: nasty },
+          { type: "data", data: { nasty } },
+        ],
+      },
+    ],
+  }));
+  await ask(realModel(wire, server.url), "whole", { request: { ...hello, messages } });
+  expect(inputBound(messages)).toBeGreaterThanOrEqual(bytesOf(server.requests[0]));
+});
+
+test("tools count with their schema, and with what a provider says about tools as such", () => {
+  const messages = [ChatMessage.user("hi")];
+  const more = inputBound(messages, [look]) - inputBound(messages);
+  expect(more).toBeGreaterThanOrEqual(JSON.stringify(look).length + 530);
+});
+
+test("what a provider has counted counts as counted, and the rest by its bytes", () => {
+  const sent = [ChatMessage.system("s".repeat(50_000)), ChatMessage.user("hi")];
+  const reported = ReportedPrompt.of(sent, [look], usage);
+  const answer = ChatMessage.assistant("a".repeat(100));
+  const next = [...sent, answer, ChatMessage.user("b".repeat(30))];
+  expect(inputBound(next, [look], { reported })).toBe(1_000 + 100 + 16 + 30 + 16);
+});
+
+test("a conversation that grows after its report is counted as grown", () => {
+  const messages = [ChatMessage.user("x".repeat(5_000))];
+  const reported = ReportedPrompt.of(messages, [], usage);
+  messages.push(ChatMessage.user("y".repeat(400)));
+  expect(inputBound(messages, [], { reported })).toBe(1_000 + 400 + 16);
+});
+
+test("a tool that is new counts, a tool that was reported does not", () => {
+  const messages = [ChatMessage.user("x".repeat(5_000))];
+  const reported = ReportedPrompt.of(messages, [look], usage);
+  const other = { ...look, name: "other" };
+  const more = inputBound(messages, [look, other], { reported }) - inputBound(messages, [look], { reported });
+  expect(more).toBe(JSON.stringify(other).length + 16);
+});
+
+test("thinking counts as it was thought, not as we hold it", () => {
+  const sent = [ChatMessage.user("x".repeat(5_000))];
+  const reported = ReportedPrompt.of(sent, [], usage);
+  const answer: ChatMessage = {
+    role: "assistant",
+    content: [
+      { type: "reasoning", text: "Hm.", providerData: { acme: { signature: "s".repeat(40) } } },
+      { type: "text", text: "ok" },
+    ],
+  };
+  expect(inputBound([...sent, answer], [], { reported })).toBeGreaterThan(1_000 + 200 + 40);
+});
+
+test("a report never makes the bound larger than the bytes", () => {
+  fc.assert(
+    fc.property(conversations, fc.nat(20), (messages, kept) => {
+      const reported = ReportedPrompt.of(messages.slice(0, kept), [], { input: 10 ** 6, output: 5 });
+      expect(inputBound(messages, [], { reported })).toBe(inputBound(messages));
+    }),
+  );
+});
+
+test("a message that was replaced is new, with all that follows", () => {
+  const sent = [ChatMessage.user("a".repeat(3_000)), ChatMessage.user("b".repeat(3_000))];
+  const reported = ReportedPrompt.of(sent, [], usage);
+  const edited = [sent[0] ?? ChatMessage.user(""), ChatMessage.user("c".repeat(4_000))];
+  expect(inputBound(edited, [], { reported })).toBe(1_000 + 4_000 + 16);
+});
+
+const files: readonly ContentBlock[] = [
+  { type: "file", mediaType: "image/png", source: { url: "https://example.com/a.png" } },
+  { type: "file", mediaType: "image/png", source: { base64: "AQID" } },
+];
+
+test.for(files)("a file has no bound: $source", (file) => {
+  const direct: ChatMessage = { role: "user", content: [file] };
+  const result: ChatMessage = {
+    role: "tool",
+    content: [{ type: "tool-result", callId: "c", name: "look", content: [file], isError: false }],
+  };
+  expect(inputBound([direct])).toBe(Infinity);
+  expect(inputBound([result])).toBe(Infinity);
+  const reported = ReportedPrompt.of([direct], [], usage);
+  expect(inputBound([direct, ChatMessage.user("and?")], [], { reported })).toBe(1_000 + 4 + 16);
+});
+
+test("each message is measured once, however long the conversation grows", () => {
+  let reads = 0;
+  const messages = Array.from({ length: 1_000 }, (_, index): ChatMessage => ({
+    role: "user",
+    get content() {
+      reads++;
+      return [{ type: "text" as const, text: `message ${index}` }];
+    },
+  }));
+  for (let turn = 1; turn <= messages.length; turn++) {
+    inputBound(messages.slice(0, turn), [look]);
+    estimateTokens(messages.slice(0, turn), [look]);
+  }
+  // Once for the bound, once for the estimate.
+  expect(reads).toBe(2_000);
+});
+
+test("an estimate lies between the words and the bound", () => {
+  fc.assert(
+    fc.property(conversations, (messages) => {
+      const estimate = estimateTokens(messages, [look]);
+      expect(estimate).toBeGreaterThan(0);
+      expect(estimate).toBeLessThanOrEqual(inputBound(messages, [look]) * 1.5);
+    }),
+  );
+});
+
+test("an estimate starts from the report; JSON counts half as much again", () => {
+  const sent = [ChatMessage.user("x".repeat(5_000))];
+  const reported = ReportedPrompt.of(sent, [look], usage);
+  const next = [...sent, ChatMessage.assistant("Built in 1287.")];
+  expect(estimateTokens(next, [look], { reported }) - 1_000).toBeLessThan(20);
+  const json = JSON.stringify(look);
+  expect(estimateTokens([], [look])).toBe(Math.ceil(1.5 * estimateTokenCount(json)));
+});
+
+test("after a compaction the report says nothing about the new conversation", () => {
+  const reported = ReportedPrompt.of([ChatMessage.user("a"), ChatMessage.user("b")], [], usage);
+  expect(estimateTokens([ChatMessage.user("summary")], [], { reported })).toBeLessThan(50);
+});
+
+/** The bytes of a prompt on the wire. */
+function bytesOf({ system, messages, input }: JsonObject = {}): number {
+  const sent = [...leaves(system), ...leaves(messages), ...leaves(input)];
+  return sent.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+}
+
+/** Every string of a request that a model may read. What only says what kind of thing it is is no text. */
+function leaves(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "type" || key === "role" ? [] : leaves(inner),
+  );
+}
