@@ -23,11 +23,11 @@ export function heldModel(options: { readonly id?: string; readonly price?: Pric
     calls,
     generate: (request, { signal }) =>
       new Promise((resolve, reject) => {
-        const stop = (): void => reject(signal.reason as Error);
+        const stop = (): void => reject(signal.reason);
         if (signal.aborted) stop();
         signal.addEventListener("abort", stop, { once: true });
         calls.push({
-          request,
+          request: { ...request, messages: [...request.messages] },
           signal,
           answer: (text, usage = { input: 10, output: 5 }) =>
             resolve({ message: ChatMessage.assistant(text), usage, finishReason: "stop" }),

@@ -8,11 +8,12 @@ export interface ManualClock extends Clock {
   readonly waiting: number;
 }
 
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** A clock for tests. Starts at `start`, by default 2026-01-01. */
 export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
   let now = start;
   const waiters = new Set<{ readonly at: number; readonly resolve: () => void }>();
-  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     now: () => now,
     get waiting() {
@@ -21,7 +22,7 @@ export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
     waitUntil: (at, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) {
-          reject(signal.reason as Error);
+          reject(signal.reason);
           return;
         }
         if (at <= now) {
@@ -31,7 +32,7 @@ export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
         const waiter = { at, resolve };
         waiters.add(waiter);
         signal?.addEventListener("abort", () => {
-          if (waiters.delete(waiter)) reject(signal.reason as Error);
+          if (waiters.delete(waiter)) reject(signal.reason);
         });
       }),
     async advance(ms) {

@@ -1,4 +1,12 @@
-import { ChatMessage, type FinishReason, type Model, type ModelRequest, type Price, type Usage } from "#kernel";
+import {
+  ChatMessage,
+  type FinishReason,
+  type Json,
+  type Model,
+  type ModelRequest,
+  type Price,
+  type Usage,
+} from "#kernel";
 
 /** One answer of a scripted model. */
 export interface ScriptedAnswer {
@@ -18,7 +26,28 @@ export interface ScriptedModel extends Model {
 
 /** An answer in words. */
 export function say(text: string, usage?: Usage | null): ScriptedAnswer {
-  return { message: ChatMessage.assistant(text), finishReason: "stop", ...(usage !== undefined && { usage }) };
+  return {
+    message: ChatMessage.assistant(text),
+    finishReason: "stop",
+    ...(usage !== undefined && { usage }),
+  };
+}
+
+/** A call of a tool, or of several at once. */
+export function call(
+  name: string,
+  input: Json,
+  ...more: readonly (readonly [name: string, input: Json])[]
+): ScriptedAnswer {
+  const calls = [[name, input] as const, ...more];
+  const content = calls.map(([tool, given], index) => ({
+    type: "tool-call" as const,
+    // Unique in one answer is enough: results are matched inside it.
+    callId: `call-${index + 1}`,
+    name: tool,
+    input: given,
+  }));
+  return { message: { role: "assistant", content }, finishReason: "tool-calls" };
 }
 
 /** A failure. */
@@ -40,7 +69,8 @@ export function scriptedModel(
     requests,
     async generate(request) {
       const answer = script[Math.min(requests.length, script.length - 1)] ?? first;
-      requests.push(request);
+      // A conversation is one list that grows: what was asked now is what is in it now.
+      requests.push({ ...request, messages: [...request.messages] });
       if (answer.error) throw answer.error;
       const { message, finishReason, usage = { input: 10, output: 5 } } = answer;
       return { message, finishReason, usage };

@@ -1,5 +1,6 @@
+/* oxlint-disable no-await-in-loop -- agents and cases do one thing after the other */
 import assert from "node:assert/strict";
-import { Supervision, type Agent, type RunMeta, type RunScope } from "#kernel";
+import { Supervision, type Agent, type RunContext, type RunMeta, type RunScope } from "#kernel";
 import { currentScope } from "#runtime";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
@@ -128,6 +129,7 @@ export const supervisionCases: readonly EngineCase[] = [
           await ctx.join(handle);
           return data ?? null;
         }
+        return "nothing heard";
       });
       await onRuntime(harness, { agents: [boss, reporter] }, async (runtime) => {
         const run = await runtime.start(boss, "go");
@@ -145,15 +147,15 @@ export const supervisionCases: readonly EngineCase[] = [
     name: "1.4 supervision and badge are frozen plain data; a tree has one trace, each run its own span",
     async run(harness) {
       const badges = new Map<string, RunMeta>();
-      const look: Agent["run"] = async (ctx) => {
+      const look = (ctx: RunContext): readonly boolean[] => {
         badges.set(ctx.supervision.runId, ctx.meta);
         const { supervision, meta } = ctx;
         const parts = [supervision, supervision.spawnBudget, supervision.executionBudget, meta, meta.scope];
         return parts.map((part) => Object.isFrozen(part));
       };
-      const child = agentOf("child", look);
-      const boss = agentOf("boss", async (ctx, inbox) => [
-        await look(ctx, inbox),
+      const child = agentOf("child", async (ctx) => look(ctx));
+      const boss = agentOf("boss", async (ctx) => [
+        look(ctx),
         (await ctx.join(await ctx.spawn(child, "work"))).output,
       ]);
       await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {

@@ -1,0 +1,23 @@
+// One agent, one question. The model is a real AI SDK provider; the server behind it is a double that needs no key.
+import assert from "node:assert/strict";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { agent, createRuntime } from "reeve";
+import { answers, providerDouble } from "reeve/testing";
+
+await using double = await providerDouble({ script: answers([{ text: "The mill was built in 1287." }]) });
+const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "none" });
+
+const historian = agent({
+  name: "historian",
+  model: anthropic("claude-sonnet-4-5"),
+  instructions: "Answer in one sentence.",
+});
+
+await using runtime = createRuntime({ agents: [historian] });
+const run = await runtime.start(historian, "When was the mill built?", { budget: { maxCostUsd: 0.1 } });
+const result = await run.result();
+
+console.log(result.output, `(${result.spend} micro-dollars)`);
+assert.equal(result.output, "The mill was built in 1287.");
+assert.equal(result.status, "completed");
+assert.ok(result.spend > 0 && result.spend <= 100_000);

@@ -1,0 +1,40 @@
+// Tools touch the world. Each says how much harm it can do; what is not safe does not run without somebody's word.
+import assert from "node:assert/strict";
+import { agent, createRuntime, tool } from "reeve";
+import { call, say, scriptedModel } from "reeve/testing";
+import { z } from "zod";
+
+const archive = new Map([["mill", "built in 1287"]]);
+const sent: string[] = [];
+
+const look = tool({
+  name: "look",
+  description: "Look a fact up in the archive",
+  input: z.object({ subject: z.string() }),
+  risk: "safe",
+  idempotent: true, // safe to deliver again after a crash, with the same key
+  execute: async ({ subject }) => archive.get(subject) ?? "nothing found",
+});
+
+const mail = tool({
+  name: "mail",
+  description: "Send a letter",
+  input: z.object({ to: z.string(), text: z.string() }),
+  risk: "high",
+  execute: async ({ text }) => sent.push(text),
+});
+
+const model = scriptedModel([
+  call("look", { subject: "mill" }, ["mail", { to: "ada", text: "1287!" }]), // two calls at once
+  say("It was built in 1287. I was not allowed to send the letter."),
+]);
+const clerk = agent({ name: "clerk", model, tools: [look, mail] });
+
+await using runtime = createRuntime({ agents: [clerk] });
+const result = await (await runtime.start(clerk, "Find out about the mill and write to Ada")).result();
+
+console.log(result.output);
+assert.equal(result.status, "completed");
+assert.deepEqual(sent, []); // refused: nobody approved it
+const results = model.requests[1]?.messages.at(-1)?.content;
+assert.match(JSON.stringify(results), /built in 1287.*refused/s); // results in the order of the calls

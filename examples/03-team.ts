@@ -1,0 +1,34 @@
+// A boss hires helpers, several at once. They share the tree's budget; the whole tree is one ordered stream.
+import assert from "node:assert/strict";
+import { agent, createRuntime } from "reeve";
+import { call, say, scriptedModel } from "reeve/testing";
+
+const digger = agent({
+  name: "digger",
+  description: "Finds facts in the archive",
+  model: scriptedModel([say("Built in 1287.")], { id: "small" }),
+  budget: { maxTurns: 5 },
+});
+
+const boss = agent({
+  name: "boss",
+  model: scriptedModel([
+    call("ask_digger", { task: "Who built the mill?" }, ["ask_digger", { task: "When?" }]),
+    say("The mill was built in 1287."),
+  ]),
+  team: [{ agent: digger, priority: "high", askTimeoutS: 60 }],
+});
+
+await using runtime = createRuntime({ agents: [boss, digger] });
+const run = await runtime.start(boss, "Tell me about the mill", { spawn: { maxAgents: 5 } });
+
+const hired: string[] = [];
+for await (const event of run.events()) {
+  if (event.type === "spawn.admitted") hired.push(event.childAgent);
+  console.log(event.seq, event.runId, event.type);
+}
+const { output, usage } = await run.result();
+
+assert.equal(output, "The mill was built in 1287.");
+assert.deepEqual(hired, ["digger", "digger"]);
+assert.equal(usage.input + usage.output, 4 * 15); // every call of the tree, whoever made it

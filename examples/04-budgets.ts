@@ -1,0 +1,41 @@
+// A budget is a wall, not a meter: a call that does not fit is never made. The last slice pays for an answer.
+import assert from "node:assert/strict";
+import { agent, createRuntime } from "reeve";
+import { call, say, scriptedModel } from "reeve/testing";
+
+const price = { input: 3_000_000, output: 15_000_000 }; // micro-dollars for a million tokens: 3 and 15 dollars
+const usage = { input: 100, output: 400 };
+
+const helper = agent({
+  name: "helper",
+  model: scriptedModel([say("more and more words", usage)], { id: "wordy", price, maxOutputTokens: 400 }),
+});
+const boss = agent({
+  name: "boss",
+  // It would go on for ever: it is the budget that ends it.
+  model: scriptedModel([call("ask_helper", { task: "go on" })], {
+    id: "tireless",
+    price,
+    maxOutputTokens: 100,
+  }),
+  team: [helper],
+  loopLimits: {
+    sameCall: { warn: 99, block: 99 },
+    sameTool: { warn: 99, halt: 99 },
+    sameResult: { warn: 99, block: 99 },
+    pingPong: { warn: 99, halt: 99 },
+  },
+});
+
+await using runtime = createRuntime({ agents: [boss, helper] });
+const cap = 0.05; // dollars, for the boss and everybody it hires
+const run = await runtime.start(boss, "Write a book", { budget: { maxCostUsd: cap } });
+const warnings: string[] = [];
+for await (const event of run.events()) if (event.type === "budget.warning") warnings.push(event.dimension);
+const result = await run.result();
+
+console.log(result.status, result.stopReason, `${result.spend} of ${cap * 1e6} micro-dollars`);
+assert.ok(result.spend <= cap * 1e6);
+assert.equal(result.status, "landed"); // not dead one call before the answer
+assert.equal(result.stopReason, "budget.cost");
+assert.deepEqual(warnings, ["cost"]); // once, at 80 %

@@ -1,0 +1,40 @@
+// An agent of your own: plain async code. Every ctx call is a step that is never done twice.
+import assert from "node:assert/strict";
+import { AgentId, createRuntime, type Agent } from "reeve";
+
+const rates = new Map([["EUR", 1.07]]);
+
+const digger: Agent = {
+  id: AgentId.of("digger"),
+  async run(ctx, inbox) {
+    for await (const message of inbox) {
+      const fact = await ctx.step("look", () => `${message.text}: 40 EUR`);
+      await ctx.reply(message, fact);
+    }
+  },
+};
+
+const clerk: Agent = {
+  id: AgentId.of("clerk"),
+  async run(ctx, inbox) {
+    const answers: string[] = [];
+    for await (const message of inbox) {
+      // At the same time, in plain code: both replay.
+      const [fact, rate] = await Promise.all([
+        ctx.askOrThrow(digger, message.text, { timeoutS: 60 }),
+        ctx.step("rate", () => rates.get("EUR") ?? 1),
+      ]);
+      await ctx.emit({ found: fact.text }); // progress, for whoever watches the tree
+      answers.push(`${fact.text} at ${rate}`);
+    }
+    return answers;
+  },
+};
+
+await using runtime = createRuntime({ agents: [clerk, digger] });
+const run = await runtime.start(clerk, "flour", { deadlineS: 60 });
+const { status, output } = await run.result();
+
+console.log(output);
+assert.equal(status, "completed");
+assert.deepEqual(output, ["flour: 40 EUR at 1.07"]);

@@ -1,0 +1,37 @@
+// A run tool is agent code that a model can call: it may hire, wait and ask, and its calls are steps of the run.
+import assert from "node:assert/strict";
+import { agent, createRuntime, tool } from "reeve";
+import { call, say, scriptedModel } from "reeve/testing";
+import { z } from "zod";
+
+const expert = agent({
+  name: "expert",
+  model: scriptedModel([say("yes"), say("no"), say("yes")], { id: "opinion" }),
+});
+
+const survey = tool({
+  name: "survey",
+  description: "Ask three experts and count",
+  input: z.object({ topic: z.string() }),
+  risk: "safe",
+  run: async (ctx, { topic }) => {
+    const views = await Promise.all(
+      [1, 2, 3].map((n) => ctx.ask(expert, `${topic}, view ${n}`, { timeoutS: 90 })),
+    );
+    const votes = views.map((view) => (view.kind === "replied" ? view.text : view.kind));
+    return {
+      yes: votes.filter((vote) => vote === "yes").length,
+      no: votes.filter((vote) => vote === "no").length,
+    };
+  },
+});
+
+const model = scriptedModel([call("survey", { topic: "a second mill" }), say("Two of three are for it.")]);
+const mayor = agent({ name: "mayor", model, tools: [survey] });
+
+await using runtime = createRuntime({ agents: [mayor, expert] });
+const result = await (await runtime.start(mayor, "Should we build a second mill?")).result();
+
+console.log(result.output);
+assert.equal(result.output, "Two of three are for it.");
+assert.match(JSON.stringify(model.requests[1]?.messages.at(-1)), /\\"yes\\":2,\\"no\\":1/);

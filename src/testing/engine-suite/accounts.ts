@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { ChatMessage, type Agent, type Json } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
+import { ask, greedyModel, prompt, spender, tokenPrice, total } from "./spender.ts";
+
+/** A boss that hires these one after the other, and returns how each of them stopped. */
+const bossOf = (helpers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {}): Agent =>
+  agentOf(
+    "boss",
+    async (ctx) => {
+      const stops: Json[] = [];
+      for (const helper of helpers) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        stops.push((await ctx.join(await ctx.spawn(helper, "work"))).stopReason);
+      }
+      return stops;
+    },
+    rest,
+  );
+
+/** Sections 3.3 to 3.5 and 3.7: the accounts along the path, and what is booked on them. */
+export const accountCases: readonly EngineCase[] = [
+  {
+    name: "3.3 a run's cap covers everything it hires: a boss of 100 tokens stops a helper that tries to spend 6,000",
+    async run(harness) {
+      const model = greedyModel();
+      const talker = agentOf("talker", async (ctx) => void (await ctx.llm(prompt, ask(6_000))), { model });
+      const reader = agentOf(
+        "reader",
+        async (ctx) => void (await ctx.llm([ChatMessage.user("x".repeat(6_000))])),
+        { model },
+      );
+      const modest = spender(model, [ask(80)]);
+      const boss = bossOf([talker, reader, modest], { budget: { maxTokens: 100 } });
+      await onRuntime(harness, { agents: [boss, talker, reader, modest] }, async (runtime) => {
+        const { output, usage } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, ["budget.tokens", "budget.tokens", "answer"]);
+        assert.deepEqual([total(model.bill), usage.input + usage.output], [80, 80]);
+      });
+    },
+  },
+  {
+    name: "3.3 the tree's cap covers all its runs; a helper's larger cap does not widen it",
+    async run(harness) {
+      const model = greedyModel();
+      const helper = spender(model, [ask(100)], { budget: { maxTokens: 5_000 } });
+      const boss = bossOf([helper, helper, helper, helper]);
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go", { budget: { maxTokens: 350 } })).result();
+        assert.deepEqual(output, ["answer", "answer", "answer", "budget.tokens"]);
+        assert.equal(total(model.bill), 300);
+      });
+    },
+  },
+  {
+    name: "3.3 maxTurns counts the run's own calls, not those of its helpers",
+    async run(harness) {
+      const model = greedyModel();
+      const helper = spender(model, [ask(50), ask(50), ask(50)]);
+      const boss = agentOf(
+        "boss",
+        async (ctx) => {
+          const { status } = await ctx.join(await ctx.spawn(helper, "work"));
+          await ctx.llm(prompt, ask(50));
+          return status;
+        },
+        { model, budget: { maxTurns: 1 } },
+      );
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const { status, output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual([status, output, model.bill.length], ["completed", "completed", 4]);
+      });
+    },
+  },
+  {
+    name: "3.3 the tree's turns are the root's: the fewer of both count",
+    async run(harness) {
+      const model = greedyModel();
+      const agent = spender(model, [ask(50), ask(50)], { budget: { maxTurns: 10 } });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go", { budget: { maxTurns: 1 } });
+        const { stopReason, error } = await run.result();
+        assert.deepEqual([stopReason, error?.["limit"], model.bill.length], ["budget.turns", 1, 1]);
+      });
+    },
+  },
+  {
+    name: "3.3 a budget belongs to a run: two runs of one agent never share a tab",
+    async run(harness) {
+      const model = greedyModel();
+      const helper = spender(model, [ask(90), ask(90)], { budget: { maxTokens: 100 } });
+      const boss = bossOf([helper, helper]);
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual([output, model.bill.length], [["budget.tokens", "budget.tokens"], 2]);
+      });
+    },
+  },
+  {
+    name: "3.3 a hiring with a limit that is no limit is refused",
+    async run(harness) {
+      const helper = agentOf("helper", async () => null);
+      const boss = agentOf("boss", async (ctx) =>
+        ctx.spawn(helper, "work", { budget: { maxTokens: -1 } }).then(
+          () => "hired",
+          (error: unknown) => (error instanceof RangeError ? "refused" : "another error"),
+        ),
+      );
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        assert.equal((await (await runtime.start(boss, "go")).result()).output, "refused");
+      });
+    },
+  },
+  {
+    name: "3.5 thirty callers at once against one tree's cap: by the model's own bill it is never exceeded",
+    async run(harness) {
+      const model = greedyModel();
+      const caller = agentOf("caller", async (ctx) => void (await ctx.llm(prompt, { maxOutputTokens: 82 })), {
+        model,
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handles = await Promise.all(Array.from({ length: 30 }, () => ctx.spawn(caller, "work")));
+        const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
+        return results.map(({ stopReason }) => stopReason);
+      });
+      await onRuntime(harness, { agents: [boss, caller] }, async (runtime) => {
+        const run = await runtime.start(boss, "go", { budget: { maxTokens: 1_000 } });
+        const { output, usage } = await run.result();
+        assert.deepEqual(new Set(Array.isArray(output) ? output : []), new Set(["answer", "budget.tokens"]));
+        assert.ok(total(model.bill) <= 1_000, `billed ${total(model.bill)}`);
+        assert.ok(total(model.bill) > 800, `billed only ${total(model.bill)}`);
+        assert.equal(usage.input + usage.output, total(model.bill));
+      });
+    },
+  },
+  {
+    name: "3.5 what is settled is what the models reported, in every account it belongs to",
+    async run(harness) {
+      let calls = 0;
+      const reported: number[] = [];
+      const model = greedyModel({
+        price: tokenPrice,
+        reports: () => {
+          const usage = { input: 10 + (calls++ % 7), output: 3, cachedInput: 2 };
+          reported.push(usage.input + usage.output);
+          return usage;
+        },
+      });
+      const leaf = spender(model, [ask(50), ask(50)], { name: "leaf" });
+      const middle = agentOf(
+        "middle",
+        async (ctx) => {
+          const handles = [await ctx.spawn(leaf, "work"), await ctx.spawn(leaf, "work")];
+          await Promise.all([1, 2, 3].map(() => ctx.llm(prompt, ask(50))));
+          await Promise.all(handles.map((handle) => ctx.join(handle)));
+        },
+        { model },
+      );
+      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).spend);
+      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        const { usage, spend, inDoubt, output } = await run.result();
+        const sum = reported.reduce((a, b) => a + b, 0);
+        const settled = only(await historyOf(run), "budget.settled");
+        assert.deepEqual([reported.length, settled.length], [7, 7]);
+        assert.deepEqual([usage.input + usage.output, spend, inDoubt, output], [sum, sum, 0, sum]);
+        assert.equal(
+          settled.reduce((each, { tokens }) => each + tokens, 0),
+          sum,
+        );
+        assert.equal(usage.cachedInput, 14);
+      });
+    },
+  },
+];

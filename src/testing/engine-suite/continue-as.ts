@@ -1,0 +1,135 @@
+/* oxlint-disable no-await-in-loop -- agents and cases do one thing after the other */
+import assert from "node:assert/strict";
+import { Json, type ChildHandle } from "#kernel";
+import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, told } from "./history.ts";
+
+/** A run that goes on in a fresh execution. */
+export const continueCases: readonly EngineCase[] = [
+  {
+    name: "5.1 continueAs passes its state on and begins with an empty journal, as the same run",
+    async run(harness) {
+      const executed: string[] = [];
+      const ids = new Set<string>();
+      const boss = agentOf("boss", async (ctx) => {
+        const life = typeof ctx.state === "number" ? ctx.state : 0;
+        ids.add(ctx.supervision.runId);
+        await ctx.step("work", ({ idempotencyKey }) => void executed.push(`${life} ${idempotencyKey}`));
+        return life < 4 ? ctx.continueAs(life + 1) : life;
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        const { status, output } = await run.result();
+        assert.deepEqual([status, output, ids], ["completed", 4, new Set([run.runId])]);
+        const events = await historyOf(run);
+        assert.deepEqual([only(events, "run.start").length, only(events, "run.end").length], [1, 1]);
+      });
+      assert.deepEqual(
+        executed.map((line) => line.slice(0, 1)),
+        ["0", "1", "2", "3", "4"],
+      );
+      assert.equal(new Set(executed.map((line) => line.slice(2))).size, 5, "each life has its own keys");
+    },
+  },
+  {
+    name: "5.1 what reaches a run around continueAs waits for it on the other side, each once and in order",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx, inbox) => {
+        const lives = typeof ctx.state === "number" ? ctx.state : 0;
+        if (lives === 0) await inbox.next();
+        if (lives < 5) {
+          await ctx.step("work", () => new Promise<void>((resolve) => setTimeout(resolve, 4)));
+          return ctx.continueAs(lives + 1);
+        }
+        const heard: Json[] = [];
+        for (let index = 0; index < 10; index++) heard.push(await ctx.waitFor("signal"));
+        for (let index = 0; index < 10; index++) heard.push((await inbox.next({ waitS: 60 }))?.text ?? null);
+        heard.push(await ctx.waitFor("signal", { timeoutS: 0.01 }), (await inbox.next())?.text ?? null);
+        return [
+          ...heard,
+          inbox.steering().map(({ text }) => text),
+          inbox.followUps().map(({ text }) => text),
+        ];
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const one = async (): Promise<void> => {
+          const run = await runtime.start(boss, "go");
+          await run.steer("faster");
+          await run.followUp("and then");
+          for (let index = 0; index < 10; index++) {
+            await run.signal("signal", index);
+            await run.send(`message ${index}`);
+          }
+          const signals = Array.from({ length: 10 }, (_, index) => index);
+          const messages = signals.map((index) => `message ${index}`);
+          const { output } = await run.result();
+          assert.deepEqual(output, [...signals, ...messages, null, null, ["faster"], ["and then"]]);
+        };
+        await Promise.all(Array.from({ length: 8 }, one));
+      });
+    },
+  },
+  {
+    name: "5.1 helpers live on through continueAs and can be joined after it, also those that ended meanwhile",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const task = await inbox.next();
+        if (task?.text === "slow") await ctx.waitFor("finish");
+        return task?.text ?? null;
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        if (ctx.state === null) {
+          const quick = await ctx.spawn(helper, "quick");
+          const slow = await ctx.spawn(helper, "slow");
+          await ctx.waitFor("go");
+          return ctx.continueAs(Json.of([quick, slow]));
+        }
+        const handles = Json.as<readonly ChildHandle[]>(ctx.state);
+        await ctx.emit("second life");
+        const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
+        return results.map(({ status, output }) => [status, output]);
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        const quick = await told(run, "run.end");
+        await run.signal("go");
+        await told(run, "progress.emitted");
+        const isSlow = (id: string): boolean => id !== run.runId && id !== quick.runId;
+        const { runId } = await told(run, "run.start", (event) => isSlow(event.runId));
+        await runtime.run(runId).signal("finish");
+        assert.deepEqual((await run.result()).output, [
+          ["completed", "quick"],
+          ["completed", "slow"],
+        ]);
+      });
+    },
+  },
+  {
+    name: "4.1 a run that continues for ever is cancelled like any other",
+    async run(harness) {
+      let lives = 0;
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.step("work", () => void (lives += 1));
+        return ctx.continueAs(null);
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const cancelOne = async (): Promise<void> => {
+          const run = await runtime.start(boss, "go");
+          const before = lives;
+          await eventually("it has lived a few times", () => lives > before + 20);
+          const receipt = await run.cancel("enough");
+          assert.deepEqual(
+            receipt.runs.map(({ runId }) => runId),
+            [run.runId],
+          );
+          const { status, stopReason } = await run.result();
+          assert.deepEqual([status, stopReason], ["cancelled", "cancelled"]);
+        };
+        await Promise.all(Array.from({ length: 6 }, cancelOne));
+        const after = lives;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        assert.equal(lives, after);
+      });
+    },
+  },
+];

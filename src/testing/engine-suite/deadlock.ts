@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { BudgetExhaustedError, type Json } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { reaches, told } from "./history.ts";
+import { inOffice } from "./office.ts";
+
+const reasonOf = (error: unknown): Json =>
+  error instanceof BudgetExhaustedError ? error.reason : "another error";
+
+/** Section 2.12: places in a line that never moves. */
+export const deadlockCases: readonly EngineCase[] = [
+  {
+    name: "2.12 waiting for a slot with maxAgents 1 is denied at once with reason would-deadlock",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 1 } }, async (office) => {
+        const error = await office.denied("a", { onFull: "wait" });
+        assert.deepEqual([error["dimension"], error["reason"]], ["agents", "would-deadlock"]);
+      });
+    },
+  },
+  {
+    name: "2.12 a request that every live run would wait for is denied at once with reason would-deadlock",
+    async run(harness) {
+      const leaf = agentOf("leaf", async () => "leaf");
+      const middle = agentOf("middle", async (ctx) => {
+        await ctx.waitFor("go");
+        return ctx.spawn(leaf, "work", { onFull: "wait" }).then(() => "hired", reasonOf);
+      });
+      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).output);
+      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+        const { child } = await told(root, "spawn.admitted");
+        await reaches(root, "waiting");
+        await runtime.run(child).signal("go");
+        assert.equal((await root.result()).output, "would-deadlock");
+      });
+    },
+  },
+  {
+    name: "2.12 a line that nobody can leave any more is dissolved: its runs fail with reason would-deadlock",
+    async run(harness) {
+      const leaf = agentOf("leaf", async () => "leaf");
+      const middle = agentOf("middle", async (ctx) => {
+        const { status, stopReason, error } = await ctx.join(
+          await ctx.spawn(leaf, "work", { onFull: "wait" }),
+        );
+        return [status, stopReason, error?.["reason"] === "would-deadlock"];
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(middle, "work");
+        await ctx.waitFor("go");
+        return (await ctx.join(handle)).output;
+      });
+      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+        const { child: waiting } = await told(root, "spawn.admitted");
+        const { child: queued } = await told(root, "spawn.queued");
+        await reaches(runtime.run(waiting), "waiting");
+        assert.equal(await runtime.run(queued).status(), "pending");
+        await root.signal("go");
+        assert.deepEqual((await root.result()).output, ["failed", "budget.agents", true]);
+      });
+    },
+  },
+  {
+    name: "2.12 somebody else who can still end is reason enough to stand in line",
+    async run(harness) {
+      const leaf = agentOf("leaf", async () => "leaf");
+      const other = agentOf("other", async (ctx) => ctx.waitFor("go"));
+      const middle = agentOf("middle", async (ctx) => {
+        await ctx.waitFor("go");
+        return (await ctx.join(await ctx.spawn(leaf, "work", { onFull: "wait" }))).output;
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handles = [await ctx.spawn(middle, "work"), await ctx.spawn(other, "work")];
+        const [result] = await Promise.all(handles.map((handle) => ctx.join(handle)));
+        return result?.output ?? null;
+      });
+      await onRuntime(harness, { agents: [boss, middle, other, leaf] }, async (runtime) => {
+        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 3 } });
+        const admitted = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === middle.id);
+        const second = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === other.id);
+        await reaches(root, "waiting");
+        await runtime.run(admitted.child).signal("go");
+        await told(root, "spawn.queued");
+        await runtime.run(second.child).signal("go");
+        assert.equal((await root.result()).output, "leaf");
+      });
+    },
+  },
+];

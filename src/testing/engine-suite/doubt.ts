@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { type Usage } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, told } from "./history.ts";
+import { ask, greedyModel, prompt, spender, tokenPrice } from "./spender.ts";
+
+const nonsense: readonly (Usage | null)[] = [
+  null,
+  { input: NaN, output: 5 },
+  { input: -10, output: 5 },
+  { input: 10.5, output: 5 },
+  { input: 10, output: 5, cachedInput: 11 },
+  { input: 10, output: 1_000_000_000 },
+];
+
+/** Section 3.7: usage that nobody knows. */
+export const doubtCases: readonly EngineCase[] = [
+  {
+    name: "3.7 absent, negative, fractional or absurd usage: the call stays booked at its ceiling, in doubt",
+    async run(harness) {
+      let calls = 0;
+      const model = greedyModel({ price: tokenPrice, reports: () => nonsense[calls++] ?? null });
+      const agent = spender(
+        model,
+        nonsense.map(() => ask(100)),
+      );
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        const { status, usage, spend, inDoubt } = await run.result();
+        assert.deepEqual([status, spend, inDoubt], ["completed", 600, 600]);
+        assert.deepEqual([usage.input, usage.output], [0, 0]);
+        const settled = only(await historyOf(run), "budget.settled");
+        assert.deepEqual(
+          settled.map(({ tokens, inDoubt: isInDoubt }) => [tokens, isInDoubt]),
+          nonsense.map(() => [100, true]),
+        );
+      });
+    },
+  },
+  {
+    name: "3.7 what is in doubt counts against the cap, never as a credit",
+    async run(harness) {
+      const model = greedyModel({ reports: () => null });
+      const agent = spender(model, [ask(100), ask(100), ask(100)], { budget: { maxTokens: 250 } });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const { stopReason, error } = await (await runtime.start(agent, "go")).result();
+        assert.deepEqual([stopReason, error?.["used"], model.bill.length], ["budget.tokens", 200, 2]);
+      });
+    },
+  },
+  {
+    name: "3.7 reconcile books what a call in doubt really used, once, and what that frees can be spent",
+    async run(harness) {
+      const model = greedyModel({
+        price: tokenPrice,
+        reports: () => (model.bill.length > 1 ? { input: 90, output: 10 } : null),
+      });
+      const agent = agentOf(
+        "patient",
+        async (ctx) => {
+          await ctx.llm(prompt, ask(100));
+          await ctx.waitFor("reconciled");
+          await ctx.llm(prompt, ask(100));
+        },
+        { model, budget: { maxTokens: 150 } },
+      );
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        const { attempt } = await told(run, "budget.settled", ({ inDoubt }) => inDoubt);
+        assert.ok(attempt);
+        assert.equal(await run.reconcile(attempt, { input: -1, output: 0 }), false);
+        assert.equal(await run.reconcile(attempt, { input: 10, output: 5 }), true);
+        assert.equal(await run.reconcile(attempt, { input: 0, output: 0 }), false);
+        await run.signal("reconciled");
+        const { status, spend, inDoubt, usage } = await run.result();
+        assert.deepEqual([status, spend, inDoubt], ["completed", 115, 0]);
+        assert.deepEqual([usage.input, usage.output], [100, 15]);
+      });
+    },
+  },
+  {
+    name: "3.7 reconcile clears a doubt after the tree has ended, too",
+    async run(harness) {
+      const model = greedyModel({ price: tokenPrice, reports: () => null });
+      const helper = spender(model, [ask(100)]);
+      const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(helper, "work"))));
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        const before = await run.result();
+        assert.deepEqual([before.spend, before.inDoubt], [100, 100]);
+        const [settled] = only(await historyOf(run), "budget.settled");
+        assert.ok(settled?.attempt);
+        assert.equal(await run.reconcile(settled.attempt, { input: 10, output: 5 }), true);
+        const { spend, inDoubt, usage } = await run.result();
+        assert.deepEqual([spend, inDoubt, usage.input, usage.output], [15, 0, 10, 5]);
+      });
+    },
+  },
+];

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, reaches, told } from "./history.ts";
+import { inOffice } from "./office.ts";
+
+/** Sections 2.5 and 2.11: runs held by a person, and what is kept for a paused run. */
+export const holdCases: readonly EngineCase[] = [
+  {
+    name: "2.11 a held run finishes its call, parks and gives its slot away; only resume lifts it, then it queues",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
+        const run = await office.hire("a1 a2");
+        const call = await office.call("a1");
+        await run.pause();
+        const other = await office.hire("b", { onFull: "wait" });
+        assert.equal(await other.status(), "pending");
+        call.answer("A1");
+        const busy = await office.call("b");
+        assert.equal(await run.status(), "paused");
+        await run.resume();
+        assert.deepEqual([await run.status(), office.wasAsked("a2")], ["paused", false]);
+        busy.answer("B");
+        (await office.call("a2")).answer("A2");
+        assert.deepEqual((await run.result()).output, ["A1", "A2"]);
+        const [paused] = only(await office.close(), "run.paused");
+        assert.deepEqual([paused?.runId, paused?.cause], [run.runId, "held"]);
+      });
+    },
+  },
+  {
+    name: "2.11 a held run is not resumed by a free slot, nor by a raise",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
+        const [held, other] = [await office.hire("?go a"), await office.hire("b")];
+        await reaches(held, "waiting");
+        await held.pause();
+        await held.signal("go");
+        (await office.call("b")).answer("B");
+        await other.result();
+        await held.reprioritize("critical");
+        assert.deepEqual([await held.status(), office.wasAsked("a")], ["paused", false]);
+        await held.resume();
+        await office.call("a");
+      });
+    },
+  },
+  {
+    name: "2.11 pause holds the run and its subtree, resume lifts both",
+    async run(harness) {
+      const steps: string[] = [];
+      const leaf = agentOf("leaf", async (ctx) => {
+        await ctx.waitFor("go");
+        await ctx.step("leaf", () => void steps.push("leaf"));
+      });
+      const middle = agentOf("middle", async (ctx) => void (await ctx.join(await ctx.spawn(leaf, "work"))));
+      const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(middle, "work"))));
+      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const runOf = async (agent: string) =>
+          runtime.run((await told(root, "spawn.admitted", ({ childAgent }) => childAgent === agent)).child);
+        const [upper, lower] = [await runOf("middle"), await runOf("leaf")];
+        await Promise.all([root, upper, lower].map((run) => reaches(run, "waiting")));
+        await upper.pause();
+        const statuses = await Promise.all([upper, lower].map((run) => run.status()));
+        assert.deepEqual(statuses, ["paused", "paused"]);
+        assert.notEqual(await root.status(), "paused");
+        await lower.signal("go");
+        assert.deepEqual([await lower.status(), steps], ["paused", []]);
+        await upper.resume();
+        assert.equal((await root.result()).status, "completed");
+        assert.deepEqual(steps, ["leaf"]);
+      });
+    },
+  },
+  {
+    name: "2.11 pause on the root holds the tree; a held root keeps its slot",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
+        const run = await office.hire("?go a");
+        await reaches(run, "waiting");
+        await office.root.pause();
+        assert.deepEqual([await office.root.status(), await run.status()], ["paused", "paused"]);
+        await run.signal("go");
+        const hiring = office.hire("b", { onFull: "wait" });
+        await eventually("the held root stays put", async () => (await office.root.status()) === "paused");
+        assert.equal(office.wasAsked("a"), false);
+        await office.root.resume();
+        const second = await hiring;
+        (await office.call("a")).answer("A");
+        (await office.call("b")).answer("B");
+        assert.deepEqual(
+          [(await run.result()).status, (await second.result()).status],
+          ["completed", "completed"],
+        );
+      });
+    },
+  },
+  {
+    name: "2.11 a held root's call in flight may end, and no other begins until it is resumed",
+    async run(harness) {
+      const done: string[] = [];
+      const first = Promise.withResolvers<void>();
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.step("first", async () => {
+          done.push("begun");
+          await first.promise;
+          done.push("first");
+        });
+        await ctx.step("second", () => void done.push("second"));
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        await eventually("the step is at work", () => done.length === 1);
+        await root.pause();
+        await root.send("something to wake it");
+        first.resolve();
+        await eventually("the step has ended", () => done.length > 1);
+        assert.deepEqual([await root.status(), done], ["paused", ["begun", "first"]]);
+        await root.resume();
+        const events = await historyOf(root);
+        assert.deepEqual(done, ["begun", "first", "second"]);
+        assert.deepEqual(
+          [only(events, "run.paused")[0]?.cause, only(events, "run.resumed")[0]?.cause],
+          ["held", "released"],
+        );
+      });
+    },
+  },
+  {
+    name: "2.5 signals, steering and messages are kept for a paused run",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        await inbox.next();
+        await ctx.waitFor("go");
+        const signal = await ctx.waitFor("news");
+        const message = await inbox.next();
+        return [signal, message?.text ?? null, ...inbox.steering().map(({ text }) => text)];
+      });
+      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(helper, "work"))).output);
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        await reaches(run, "waiting");
+        await run.pause();
+        await run.signal("go");
+        await run.signal("news", "a signal");
+        await run.send("a message");
+        await run.steer("to the left");
+        assert.equal(await run.status(), "paused");
+        await run.resume();
+        assert.deepEqual((await root.result()).output, ["a signal", "a message", "to the left"]);
+      });
+    },
+  },
+  {
+    name: "2.5 cancel wakes a paused run, and its end frees nothing",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
+        const held = await office.hire("?go");
+        await reaches(held, "waiting");
+        await held.pause();
+        await office.hire("b");
+        await office.call("b");
+        const { runs } = await held.cancel("enough");
+        assert.deepEqual(
+          runs.map(({ runId }) => runId),
+          [held.runId],
+        );
+        assert.deepEqual([await held.status(), (await held.result()).stopReason], ["cancelled", "cancelled"]);
+        assert.equal((await office.denied("c"))["reason"], "full");
+      });
+    },
+  },
+];

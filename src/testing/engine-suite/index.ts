@@ -1,0 +1,45 @@
+import { tenantCases } from "./tenant.ts";
+import { landingCases } from "./landing.ts";
+import { doubtCases } from "./doubt.ts";
+import { accountCases } from "./accounts.ts";
+import { spendCases } from "./spend.ts";
+import { holdCases } from "./hold.ts";
+import { reprioritizeCases } from "./reprioritize.ts";
+import { resumingCases } from "./resuming.ts";
+import { cancelReachCases } from "./cancel-reach.ts";
+import { cancellationCases } from "./cancellation.ts";
+import { continueCases } from "./continue-as.ts";
+import { crashCases } from "./crash-restart.ts";
+import { deadlineCases } from "./deadline.ts";
+import { deadlockCases } from "./deadlock.ts";
+import type { EngineCase } from "./harness.ts";
+import { headcountCases } from "./headcount.ts";
+import { preemptionCases } from "./preemption.ts";
+import { replayCases } from "./replay.ts";
+import { shapeCases } from "./shapes.ts";
+import { stepCases } from "./steps.ts";
+import { supervisionCases } from "./supervision.ts";
+
+/** What every engine must show: the rules of supervision, headcount, spend, cancellation, steps and talking. */
+export const engineSuite: readonly EngineCase[] = [
+  ...supervisionCases,
+  ...headcountCases,
+  ...deadlockCases,
+  ...preemptionCases,
+  ...cancellationCases,
+  ...cancelReachCases,
+  ...deadlineCases,
+  ...shapeCases,
+  ...stepCases,
+  ...replayCases,
+  ...crashCases,
+  ...continueCases,
+  ...resumingCases,
+  ...reprioritizeCases,
+  ...holdCases,
+  ...spendCases,
+  ...accountCases,
+  ...doubtCases,
+  ...landingCases,
+  ...tenantCases,
+];

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { BudgetExhaustedError, type Agent, type ExecutionBudget, type Json, type LlmOptions } from "#kernel";
+import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
+import { ask, greedyModel, micros, prompt, tokenPrice } from "./spender.ts";
+
+/** An agent that tries each of these calls and returns `made`, or which limit stopped it. */
+function trying(name: string, calls: readonly LlmOptions[], rest: Omit<Agent, "id" | "run"> = {}): Agent {
+  return agentOf(
+    name,
+    async (ctx) => {
+      const outcomes: Json[] = [];
+      for (const call of calls) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        const outcome = await ctx.llm(prompt, call).then(
+          () => "made",
+          (error: unknown) => (error instanceof BudgetExhaustedError ? error.dimension : "another error"),
+        );
+        outcomes.push(outcome);
+      }
+      return outcomes;
+    },
+    { model: greedyModel({ price: tokenPrice }), ...rest },
+  );
+}
+
+async function outputOf(
+  harness: SuiteHarness,
+  agents: readonly [Agent, ...Agent[]],
+  budget: ExecutionBudget = {},
+): Promise<Json> {
+  return onRuntime(harness, { agents }, async (runtime) => {
+    const { output } = await (await runtime.start(agents[0], "go", { budget })).result();
+    return output;
+  });
+}
+
+const landing = { landing: true } as const;
+
+/** Section 3.8: the slice that is kept for a last word, as far as a single call shows it. */
+export const landingCases: readonly EngineCase[] = [
+  {
+    name: "3.8 a tenth of tokens and of cost, rounded up, is kept for landing",
+    async run(harness) {
+      // Of 101 there are 90 for work and 11 for landing.
+      const calls = [ask(91), ask(50), ask(41), ask(51, landing)];
+      for (const [budget, dimension] of [
+        [{ maxTokens: 101 }, "tokens"],
+        [{ maxCostUsd: micros(101) }, "cost"],
+      ] as const) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        const outcomes = await outputOf(harness, [trying("tight", calls, { budget })]);
+        assert.deepEqual(outcomes, [dimension, "made", dimension, "made"]);
+      }
+    },
+  },
+  {
+    name: "3.8 of turns the last one is kept for landing; maxTurns 1 keeps it",
+    async run(harness) {
+      const calls = [ask(50), ask(50), ask(50), ask(50, landing), ask(50, landing)];
+      const three = trying("three", calls, { budget: { maxTurns: 3 } });
+      assert.deepEqual(await outputOf(harness, [three]), ["made", "made", "turns", "made", "turns"]);
+      const one = trying("one", [ask(50), ask(50, landing)], { budget: { maxTurns: 1 } });
+      assert.deepEqual(await outputOf(harness, [one]), ["made", "turns"]);
+    },
+  },
+  {
+    name: "3.8 the tree's slice is the root's: a helper without a cap of its own has none",
+    async run(harness) {
+      const helper = trying("helper", [ask(109, landing), ask(100, landing)]);
+      const boss = agentOf(
+        "boss",
+        async (ctx) => {
+          const { output } = await ctx.join(await ctx.spawn(helper, "work"));
+          await ctx.llm(prompt, ask(20, landing));
+          return output;
+        },
+        { model: greedyModel({ price: tokenPrice }) },
+      );
+      assert.deepEqual(await outputOf(harness, [boss, helper], { maxTokens: 120 }), ["tokens", "made"]);
+    },
+  },
+  {
+    name: "3.8 a slice belongs to the run that owns the capped account, and a boss's slice never to its helper",
+    async run(harness) {
+      const owner = trying("owner", [ask(100), ask(100, landing)], { budget: { maxTokens: 100 } });
+      const helper = trying("helper", [ask(100, landing), ask(90, landing)], {
+        budget: { maxTokens: 1_000 },
+      });
+      const boss = agentOf("boss", async (ctx) => [
+        (await ctx.join(await ctx.spawn(owner, "work"))).output,
+        (await ctx.join(await ctx.spawn(capped, "work"))).output,
+      ]);
+      const capped = agentOf(
+        "capped",
+        async (ctx) => (await ctx.join(await ctx.spawn(helper, "work"))).output,
+        {
+          budget: { maxTokens: 100 },
+        },
+      );
+      assert.deepEqual(await outputOf(harness, [boss, owner, capped, helper]), [
+        ["tokens", "made"],
+        ["tokens", "made"],
+      ]);
+    },
+  },
+];

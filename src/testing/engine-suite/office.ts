@@ -1,0 +1,141 @@
+import {
+  ChatMessage,
+  encodeError,
+  isJsonObject,
+  Json,
+  type Agent,
+  type ErrorData,
+  type NumberedEvent,
+  type SpawnOptions,
+} from "#kernel";
+import type { RunHandle, Runtime, StartOptions } from "#runtime";
+import { heldModel, type HeldCall, type HeldModel } from "../held-model.ts";
+import { agentOf, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
+import { historyOf, told } from "./history.ts";
+
+/** A tree whose root hires when the case says so. */
+export interface Office {
+  readonly runtime: Runtime;
+  /** Waits for orders, and holds its slot meanwhile. */
+  readonly root: RunHandle;
+  /** Asks the model each word of `task` in turn; at a word like `?go` it waits for that signal instead. */
+  readonly worker: Agent;
+  readonly model: HeldModel;
+  /** Hires a worker. @throws where it is denied. */
+  hire(task: string, options?: SpawnOptions): Promise<RunHandle>;
+  /** The error with which a hiring is denied. */
+  denied(task: string, options?: SpawnOptions): Promise<ErrorData>;
+  /** The call for this word, once it was made: the first one, or the `nth`. */
+  call(word: string, nth?: number): Promise<HeldCall>;
+  /** Whether the model was ever asked this word. */
+  wasAsked(word: string): boolean;
+  /** Lets the root end, and gives what the tree told. */
+  close(): Promise<readonly NumberedEvent[]>;
+}
+
+/** How an office is opened. */
+export interface OfficeOptions extends StartOptions {
+  readonly runtime?: Omit<Parameters<SuiteHarness["runtime"]>[0], "agents">;
+}
+
+/** Runs a case's body in an office that is closed afterwards. */
+export async function inOffice(
+  harness: SuiteHarness,
+  { runtime: more, ...start }: OfficeOptions,
+  body: (office: Office) => Promise<void>,
+): Promise<void> {
+  const model = heldModel();
+  const worker = workerOf(model);
+  const boss = bossOf(worker);
+  await onRuntime(harness, { ...more, agents: [boss, worker] }, async (runtime) => {
+    const root = await runtime.start(boss, "open", start);
+    await body(office(runtime, root, worker, model));
+    await root.cancel("closing time");
+  });
+}
+
+function workerOf(model: HeldModel): Agent {
+  return agentOf(
+    "worker",
+    async (ctx, inbox) => {
+      const task = await inbox.next();
+      const answers: Json[] = [];
+      for (const word of task?.text.split(" ") ?? []) {
+        // oxlint-disable-next-line no-await-in-loop -- in turn
+        if (word.startsWith("?")) answers.push(await ctx.waitFor(word.slice(1)));
+        // oxlint-disable-next-line no-await-in-loop
+        else answers.push(ChatMessage.text((await ctx.llm([ChatMessage.user(word)])).message));
+      }
+      return answers;
+    },
+    { model },
+  );
+}
+
+function bossOf(worker: Agent): Agent {
+  return agentOf("boss", async (ctx, inbox) => {
+    await inbox.next();
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- one order after the other
+      const order = await inbox.next({ waitS: 600 });
+      if (!order || order.text === "close") return "closed";
+      // oxlint-disable-next-line no-await-in-loop
+      const outcome = await ctx.spawn(worker, order.text, Json.as<SpawnOptions>(order.data)).then(
+        ({ runId }) => ({ runId }),
+        (error: unknown) => ({ error: encodeError(error) }),
+      );
+      // oxlint-disable-next-line no-await-in-loop
+      await ctx.emit(Json.of({ order: order.id, ...outcome }));
+    }
+  });
+}
+
+function office(runtime: Runtime, root: RunHandle, worker: Agent, model: HeldModel): Office {
+  let orders = 0;
+  const order = async (task: string, options: SpawnOptions = {}): Promise<Outcome> => {
+    const id = `order-${++orders}`;
+    await root.send(task, { id, data: Json.of(options) });
+    const { data } = await told(root, "progress.emitted", (event) => isAnswer(event.data, id));
+    return Json.as(data);
+  };
+  const callsFor = (word: string): readonly HeldCall[] =>
+    model.calls.filter(({ request }) =>
+      request.messages.some((message) => ChatMessage.text(message) === word),
+    );
+  return {
+    runtime,
+    root,
+    worker,
+    model,
+    async hire(task, options) {
+      const { runId, error } = await order(task, options);
+      if (runId === undefined) throw new Error(`not hired: ${JSON.stringify(error)}`);
+      return runtime.run(runId);
+    },
+    async denied(task, options) {
+      const { runId, error } = await order(task, options);
+      if (error === undefined) throw new Error(`hired although it must not be: ${runId}`);
+      return error;
+    },
+    async call(word, nth = 0) {
+      await eventually(`the model is asked ${word}`, () => callsFor(word).length > nth);
+      const call = callsFor(word)[nth];
+      if (!call) throw new Error(`no call for ${word}`);
+      return call;
+    },
+    wasAsked: (word) => callsFor(word).length > 0,
+    async close() {
+      await root.send("close");
+      return historyOf(root);
+    },
+  };
+}
+
+interface Outcome {
+  readonly runId?: string;
+  readonly error?: ErrorData;
+}
+
+function isAnswer(data: Json, id: string): boolean {
+  return isJsonObject(data) && data["order"] === id;
+}

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import {
+  BudgetExhaustedError,
+  ChatMessage,
+  IdConflictError,
+  RunEndedError,
+  ToolRefusedError,
+  type Json,
+} from "#kernel";
+import { say, scriptedModel } from "../scripted-model.ts";
+import { effect } from "./effect.ts";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { told } from "./history.ts";
+
+const hello = [ChatMessage.user("hello")];
+
+const refuse = (): never => {
+  throw new ToolRefusedError({ tool: "saw", reason: "too sharp" });
+};
+
+/** Section 5: what replayed code sees. */
+export const replayCases: readonly EngineCase[] = [
+  {
+    name: "5.1 a journal hit executes nothing: model, tool, step and helper each happen once",
+    async run(harness) {
+      const model = scriptedModel([say("hi")]);
+      const done: string[] = [];
+      const tool = effect("note", async (input) => done.push(`tool ${JSON.stringify(input)}`));
+      const helper = agentOf("helper", async (ctx) => ctx.step("help", () => done.push("helper")));
+      const boss = agentOf(
+        "boss",
+        async (ctx) => {
+          await ctx.llm(hello);
+          await ctx.tool("note", "a");
+          await ctx.step("step", () => void done.push("step"));
+          await ctx.join(await ctx.spawn(helper, "help"));
+          await ctx.tool("note", "b");
+          return (await ctx.llm(hello)).usage?.input ?? null;
+        },
+        { model, tools: [tool] },
+      );
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const { status, output, usage } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual([status, output], ["completed", 10]);
+        assert.deepEqual([usage.input, usage.output], [20, 10]);
+      });
+      assert.deepEqual(done, ['tool "a"', "step", "helper", 'tool "b"']);
+      assert.equal(model.requests.length, 2);
+    },
+  },
+  {
+    name: "5.1 time, chance and ids are the same on every replay",
+    async run(harness) {
+      const seen = new Set<string>();
+      const boss = agentOf("boss", async (ctx) => {
+        const before = await ctx.now();
+        const drawn: Json[] = [before, ctx.random(), ctx.uuid(), ctx.random()];
+        await ctx.step("work", () => new Promise<void>((resolve) => setTimeout(resolve, 5)));
+        drawn.push(ctx.random(), ctx.uuid(), await ctx.now());
+        await ctx.step("more", () => null);
+        seen.add(JSON.stringify(drawn));
+        return drawn;
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const began = Date.now();
+        const runs = await Promise.all([runtime.start(boss, "go"), runtime.start(boss, "go")]);
+        const [one, two] = await Promise.all(runs.map((run) => run.result()));
+        assert.deepEqual(seen, new Set([JSON.stringify(one?.output), JSON.stringify(two?.output)]));
+        assert.equal(seen.size, 2, "two runs do not draw the same");
+        assert.ok(Array.isArray(one?.output));
+        const [before, first, uuid, second, third, , after] = one.output;
+        assert.ok(typeof before === "number" && typeof after === "number");
+        assert.ok(before >= began && after >= before + 4 && after <= Date.now());
+        assert.match(String(uuid), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        assert.equal(new Set([first, second, third]).size, 3);
+      });
+    },
+  },
+  {
+    name: "5.1 errors come back from the journal as what they were",
+    async run(harness) {
+      const model = scriptedModel([say("hi")]);
+      const boss = agentOf(
+        "boss",
+        async (ctx) => {
+          const notes: Json[] = [];
+          await ctx.llm(hello).catch((error: unknown) => {
+            if (error instanceof BudgetExhaustedError) notes.push(error.dimension, error.limit, error.used);
+          });
+          await ctx.step("refuse", refuse).catch((error: unknown) => {
+            if (error instanceof ToolRefusedError) notes.push(error.tool, error.reason);
+          });
+          await ctx.step("after", () => null);
+          return notes;
+        },
+        { model, budget: { maxTurns: 0 } },
+      );
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, ["turns", 0, 0, "saw", "too sharp"]);
+      });
+      assert.equal(model.requests.length, 0);
+    },
+  },
+  {
+    name: "5.5 try, catch and finally of agent code never see a suspension",
+    async run(harness) {
+      const caught: unknown[] = [];
+      const early: string[] = [];
+      const done = new Set<string>();
+      const helper = agentOf("helper", async (ctx) => ctx.waitFor("finish"));
+      const guarded = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
+        try {
+          const value = await call();
+          done.add(name);
+          return value;
+        } catch (error) {
+          caught.push(error);
+          throw error;
+        } finally {
+          if (!done.has(name)) early.push(name);
+        }
+      };
+      const boss = agentOf("boss", async (ctx, inbox) => {
+        const handle = await guarded("spawn", () => ctx.spawn(helper, "help"));
+        await guarded("step", () => ctx.step("work", () => new Promise<void>((go) => setTimeout(go, 5))));
+        await guarded("sleep", async () => ctx.sleepUntil((await ctx.now()) + 20));
+        await guarded("wait", () => ctx.waitFor("go"));
+        await guarded("boot", () => inbox.next());
+        await guarded("inbox", () => inbox.next({ waitS: 60 }));
+        return (await guarded("join", () => ctx.join(handle))).output;
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        await run.signal("go");
+        await run.send("here");
+        const { runId } = await told(run, "run.start", ({ agent }) => agent === helper.id);
+        await runtime.run(runId).signal("finish", "bye");
+        const { status, output } = await run.result();
+        assert.deepEqual([status, output], ["completed", "bye"]);
+      });
+      assert.deepEqual([caught, early], [[], []]);
+    },
+  },
+  {
+    name: "5.1 the same id again is the same tree, also when it is over; another input or agent is a conflict",
+    async run(harness) {
+      let executed = 0;
+      const boss = agentOf("boss", async (ctx, inbox) => {
+        const task = await inbox.next();
+        await ctx.step("work", () => void (executed += 1));
+        await ctx.waitFor("finish");
+        return task?.text ?? null;
+      });
+      const other = agentOf("other", async () => null);
+      await onRuntime(harness, { agents: [boss, other] }, async (runtime) => {
+        const id = `order-${crypto.randomUUID()}`;
+        const runs = await Promise.all([1, 2, 3].map(() => runtime.start(boss, "go", { id })));
+        assert.deepEqual(new Set(runs.map(({ runId }) => runId)).size, 1);
+        const conflict = (error: unknown): boolean => error instanceof IdConflictError && error.id === id;
+        await assert.rejects(runtime.start(boss, "go elsewhere", { id }), conflict);
+        await assert.rejects(runtime.start(other, "go", { id }), conflict);
+        await runs[0]?.signal("finish");
+        const results = await Promise.all(runs.map((run) => run.result()));
+        for (const { output } of results) assert.equal(output, "go");
+        const again = await runtime.start(boss, "go", { id });
+        assert.deepEqual(await again.result(), results[0]);
+        await assert.rejects(runtime.start(boss, "go elsewhere", { id }), conflict);
+        await assert.rejects(again.signal("finish"), RunEndedError);
+      });
+      assert.equal(executed, 1);
+    },
+  },
+];

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { only, reaches, told } from "./history.ts";
+import { inOffice } from "./office.ts";
+
+/** Sections 2.6 and 2.8: how a paused run gets its slot back, and what those who wait for it see. */
+export const resumingCases: readonly EngineCase[] = [
+  {
+    name: "2.6 a preempted run gets its slot back when one frees, before those who came later",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
+        const victim = await office.hire("v1 v2");
+        const call = await office.call("v1");
+        await office.hire("high", { priority: "high" });
+        call.answer("V1");
+        const taken = await office.call("high");
+        const later = await office.hire("later", { onFull: "wait" });
+        const urgent = await office.hire("urgent", { priority: "high", onFull: "wait" });
+        assert.deepEqual([await later.status(), await urgent.status()], ["pending", "pending"]);
+        taken.answer("done");
+        (await office.call("urgent")).answer("done");
+        (await office.call("v2")).answer("V2");
+        await office.call("later");
+        assert.equal(await victim.status(), "completed");
+      });
+    },
+  },
+  {
+    name: "2.6 a waiting victim that nothing has woken stands in no line: the slot goes to who can use it",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
+        const victim = await office.hire("?go v");
+        await reaches(victim, "waiting");
+        await office.hire("high", { priority: "high" });
+        const queued = await office.hire("q", { priority: "low", onFull: "wait" });
+        (await office.call("high")).answer("done");
+        (await office.call("q")).answer("Q");
+        await queued.result();
+        await victim.signal("go");
+        (await office.call("v")).answer("V");
+        assert.deepEqual((await victim.result()).output, [null, "V"]);
+        const resumed = only(await office.close(), "run.resumed").map(({ runId }) => runId);
+        assert.deepEqual(resumed, [victim.runId]);
+      });
+    },
+  },
+  {
+    name: "2.8 join waits through a pause by default; with onPause return it gives status paused, and can be joined later",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(helper, "work");
+        const patient = ctx.join(handle);
+        const early = await ctx.join(handle, { onPause: "return" });
+        const again = await ctx.join(handle, { onPause: "return" });
+        await ctx.emit("seen");
+        const late = "handle" in early ? await ctx.join(early.handle) : early;
+        return [early.status, again.status, late.output, (await patient).output];
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const { child } = await told(root, "spawn.admitted");
+        const run = runtime.run(child);
+        await reaches(run, "waiting");
+        await run.pause();
+        await told(root, "progress.emitted");
+        await run.resume();
+        await run.signal("go", "gone");
+        assert.deepEqual((await root.result()).output, ["paused", "paused", "gone", "gone"]);
+      });
+    },
+  },
+  {
+    name: "2.8 a helper that was paused and goes on is not taken for paused any more",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx) => {
+        await ctx.waitFor("go");
+        await ctx.emit("going on");
+        await ctx.waitFor("end");
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(helper, "work");
+        const { status } = await ctx.join(handle, { onPause: "return" });
+        await ctx.waitFor("resumed");
+        return [status, (await ctx.join(handle, { onPause: "return" })).status];
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const { child } = await told(root, "spawn.admitted");
+        const run = runtime.run(child);
+        await reaches(run, "waiting");
+        await run.pause();
+        await run.resume();
+        await run.signal("go");
+        await told(root, "progress.emitted");
+        await root.signal("resumed");
+        await run.signal("end");
+        assert.deepEqual((await root.result()).output, ["paused", "completed"]);
+      });
+    },
+  },
+  {
+    name: "2.8 ask waits through a pause by default; with onPause return it gives kind paused and a handle to join later",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const question = await inbox.next();
+        await ctx.waitFor("go");
+        if (question) await ctx.reply(question, "answer");
+        return "end";
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const early = await ctx.ask(helper, "question", { timeoutS: 60, onPause: "return" });
+        const patient = ctx.ask(helper, "question", { timeoutS: 60 });
+        await ctx.emit("asked");
+        const late = await ctx.join(early.handle);
+        const reply = await patient;
+        return [early.kind, late.output, reply.kind === "replied" ? reply.text : reply.kind];
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const first = runtime.run((await told(root, "spawn.admitted")).child);
+        await reaches(first, "waiting");
+        await first.pause();
+        const admitted = await told(root, "spawn.admitted", ({ child }) => child !== first.runId);
+        const second = runtime.run(admitted.child);
+        await reaches(second, "waiting");
+        await second.pause();
+        await Promise.all([first.resume(), second.resume()]);
+        await Promise.all([first.signal("go"), second.signal("go")]);
+        assert.deepEqual((await root.result()).output, ["paused", "end", "answer"]);
+      });
+    },
+  },
+];

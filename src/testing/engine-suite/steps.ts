@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import {
+  ChatMessage,
+  encodeError,
+  ForeignError,
+  MessageId,
+  NestedStepError,
+  RetryableError,
+  Supervision,
+  type Inbox,
+  type Json,
+  type RunContext,
+} from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+
+/** Section 5: what a step records. */
+export const stepCases: readonly EngineCase[] = [
+  {
+    name: "5.2 a failure that may pass is retried under one key and not recorded, only the final outcome is",
+    async run(harness) {
+      const keys: string[] = [];
+      const boss = agentOf("boss", async (ctx) => {
+        const flaky = await ctx.step(
+          "flaky",
+          ({ idempotencyKey }) => {
+            if (keys.push(idempotencyKey) < 3) throw new RetryableError({ message: "not now" });
+            return "through";
+          },
+          { retry: { baseMs: 1 } },
+        );
+        const other = await ctx.step("other", ({ idempotencyKey }) => idempotencyKey);
+        return [flaky, other];
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.ok(Array.isArray(output));
+        assert.equal(output[0], "through");
+        assert.deepEqual([keys.length, new Set(keys).size], [3, 1]);
+        assert.notEqual(output[1], keys[0]);
+      });
+    },
+  },
+  {
+    name: "5.2 retries end: the last error is the step's, with everything it said",
+    async run(harness) {
+      let tries = 0;
+      const boss = agentOf("boss", async (ctx) => {
+        const seen: Json[] = [];
+        try {
+          const fail = (): never => {
+            tries += 1;
+            throw new RetryableError({ message: `try ${tries}`, retryAfterMs: 3 });
+          };
+          await ctx.step("flaky", fail, { retry: { maxRetries: 2, baseMs: 1 } });
+        } catch (error) {
+          if (error instanceof RetryableError) seen.push(error.message, error.retryAfterMs);
+        }
+        return [...seen, await ctx.step("after", () => "after")];
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, ["try 3", 3, "after"]);
+      });
+      assert.equal(tries, 3);
+    },
+  },
+  {
+    name: "5.2 a failure that will not pass is recorded at once and never tried again",
+    async run(harness) {
+      let tries = 0;
+      const boss = agentOf("boss", async (ctx) => {
+        const caught = async (): Promise<string> => {
+          try {
+            await ctx.step("broken", () => {
+              tries += 1;
+              throw new RangeError("too far");
+            });
+            return "went through";
+          } catch (error) {
+            return error instanceof ForeignError ? `${error.kind}: ${error.message}` : "something else";
+          }
+        };
+        return [await caught(), await ctx.step("after", () => 1)];
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, ["RangeError: too far", 1]);
+      });
+      assert.equal(tries, 1);
+    },
+  },
+  {
+    name: "5.1 agent code that awaits something outside ctx fails, says after which step, and does nothing more",
+    async run(harness) {
+      const done: string[] = [];
+      let foreign = Promise.withResolvers<void>();
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.step("first", () => void done.push("first"));
+        await foreign.promise;
+        await ctx.step("second", () => void done.push("second"));
+      });
+      const lazy = agentOf("lazy", async () => foreign.promise);
+      await onRuntime(harness, { agents: [boss, lazy] }, async (runtime) => {
+        const run = await runtime.start(boss, "go");
+        const { status, stopReason, error } = await run.result();
+        assert.deepEqual([status, stopReason, error?.code], ["failed", "error", "unjournaled-await"]);
+        assert.deepEqual([error?.["run"], error?.["lastStep"]], [run.runId, "first:1"]);
+        const idle = await (await runtime.start(lazy, "go")).result();
+        assert.deepEqual([idle.error?.code, idle.error?.["lastStep"]], ["unjournaled-await", null]);
+        foreign.resolve();
+        foreign = Promise.withResolvers();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        assert.deepEqual(done, ["first"]);
+      });
+    },
+  },
+  {
+    name: "5.1 inside a step every ctx method throws at once",
+    async run(harness) {
+      let refusals: readonly string[] = [];
+      const boss = agentOf("boss", async (ctx, inbox) => {
+        await ctx.step("outer", async () => {
+          refusals = await Promise.all(everyMethod(ctx, inbox).map(refusalOf));
+        });
+        return ctx.step("after", () => "fine");
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.equal(output, "fine");
+        assert.deepEqual(
+          refusals,
+          refusals.map(() => "nested-step in outer:1"),
+        );
+        assert.equal(refusals.length, 25);
+      });
+    },
+  },
+  {
+    name: "5.1 a step that uses ctx and does not catch the refusal fails its run, without a restart",
+    async run(harness) {
+      let executed = 0;
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.step("outer", async () => {
+          executed += 1;
+          await ctx.step("inner", () => "never");
+        });
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { status, error } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual([status, error?.code, error?.["step"]], ["failed", "nested-step", "outer:1"]);
+      });
+      assert.equal(executed, 1);
+    },
+  },
+];
+
+/** Everything `ctx` and the inbox can be asked. */
+function everyMethod(ctx: RunContext, inbox: Inbox): readonly (() => unknown)[] {
+  const { runId, agentId } = ctx.supervision;
+  const handle = { runId, agentId, boot: null };
+  const self = { id: agentId };
+  const from = { kind: "outside", name: "x" } as const;
+  const question = { id: MessageId.of("q"), from, text: "", askedBy: runId, at: 0 };
+  return [
+    () => ctx.llm([ChatMessage.user("hello")]),
+    () => ctx.tool("none", {}),
+    () => ctx.step("inner", () => null),
+    () => ctx.spawn(self, "again"),
+    () => ctx.spawnChild("again"),
+    () => ctx.join(handle),
+    () => ctx.ask(self, "again", { timeoutS: 60 }),
+    () => ctx.askOrThrow(handle, "again", { timeoutS: 60 }),
+    () => ctx.reply(question, "no"),
+    () => ctx.send(agentId, "again"),
+    () => ctx.emit("here"),
+    () => ctx.follow(Supervision.progressTopic(ctx.supervision))[Symbol.asyncIterator]().next(),
+    () => ctx.note("cycle.start", { step: 1 }),
+    () => ctx.sleepUntil(0),
+    () => ctx.waitFor("never"),
+    () => ctx.now(),
+    () => ctx.random(),
+    () => ctx.uuid(),
+    () => ctx.check(),
+    () => ctx.status(runId),
+    () => ctx.cancel(handle, "no"),
+    () => ctx.continueAs(null),
+    () => inbox.next({ waitS: 60 }),
+    () => inbox.steering(),
+    () => inbox.followUps(),
+  ];
+}
+
+async function refusalOf(call: () => unknown): Promise<string> {
+  try {
+    await call();
+    return "went through";
+  } catch (error) {
+    return error instanceof NestedStepError
+      ? `${error.code} in ${error.step}`
+      : (encodeError(error).message ?? "");
+  }
+}

@@ -1,0 +1,63 @@
+import type { ServerResponse } from "node:http";
+import type { Reply } from "./reply.ts";
+
+/**
+ * Sends a reply, as far as it goes. Resolves also if the client leaves, of which the signal tells, and in the same
+ * turn of the event loop in which the last byte leaves: nothing that its client does next can come before.
+ */
+export async function deliver(response: ServerResponse, reply: Reply, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  if (reply.head) {
+    response.writeHead(reply.head.status, reply.head.headers);
+    await sendBody(response, reply, signal);
+  }
+  if (reply.ending === "hang") return aborted(signal);
+  if (signal.aborted) return;
+  switch (reply.ending) {
+    case "finish":
+      response.end();
+      break;
+    case "drop":
+      response.socket?.destroySoon();
+      break;
+    case "reset":
+      response.socket?.resetAndDestroy();
+      break;
+  }
+}
+
+/** Resolves after so many milliseconds, or as soon as the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}
+
+async function sendBody(response: ServerResponse, reply: Reply, signal: AbortSignal): Promise<void> {
+  response.flushHeaders();
+  if (reply.limitBytes === null && !reply.pace) {
+    for (const chunk of reply.chunks) response.write(chunk);
+    return;
+  }
+  const body = Buffer.from(reply.chunks.join("")).subarray(0, reply.limitBytes ?? undefined);
+  const size = reply.pace?.bytes ?? Math.max(1, body.length);
+  for (let sent = 0; sent < body.length && !signal.aborted; sent += size) {
+    // oxlint-disable-next-line no-await-in-loop -- a trickle is one portion after another
+    if (reply.pace && sent > 0) await pause(reply.pace.everyMs, signal);
+    response.write(body.subarray(sent, sent + size));
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,213 @@
+import type { Json } from "#kernel";
+import type { Chance } from "./chance.ts";
+import type { DoubleAnswer } from "./double-answer.ts";
+import type { DoubleMessage, DoublePart, DoubleRequest, Wire } from "./double-request.ts";
+import type { Fault } from "./fault.ts";
+import type { PromptCache } from "./prompt-cache.ts";
+import { countTokens, cutText } from "./tokenizer.ts";
+
+/** A tool call as it goes out. Its arguments may be cut, or no JSON at all. */
+export interface ExecutedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** What a call used, by the double's own count. */
+interface DoubleUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  readonly reasoningTokens: number;
+  readonly hiddenTokens: number;
+}
+
+/** What a call says it used: the truth, unless a fault says otherwise. */
+interface ReportedUsage {
+  readonly input: Json;
+  /** `input` without the cached tokens. */
+  readonly uncached: Json;
+  readonly cached: Json;
+  readonly output: Json;
+  readonly reasoning: Json;
+  readonly total: Json;
+}
+
+/** A request worked out: what is said, and what it used. */
+export interface Execution {
+  /** Part of every id in the answer. */
+  readonly id: string;
+  /** Seconds, as providers count. */
+  readonly created: number;
+  readonly request: DoubleRequest;
+  readonly reasoning: string;
+  readonly text: string;
+  readonly toolCalls: readonly ExecutedCall[];
+  readonly finishReason: "stop" | "tool-calls" | "length" | "content-filter";
+  readonly usage: DoubleUsage;
+  /** Null: the answer does not say. */
+  readonly reported: ReportedUsage | null;
+}
+
+/** What an execution needs besides the request and the answer. */
+export interface ExecutionSettings {
+  readonly chance: Chance;
+  readonly now: number;
+  /** At most so many tokens are put around each message. */
+  readonly hiddenTokensPerMessage: number;
+  /** At most so many tokens are put before a prompt with tools. Default: {@link toolPromptTokens}. */
+  readonly toolPromptTokens: number | undefined;
+  readonly cache: PromptCache | null;
+}
+
+/** What providers say to a model about tools as such: Anthropic documents up to 530 tokens, OpenAI none. */
+const toolPromptTokens: Readonly<Record<Wire, number>> = {
+  "openai-chat": 0,
+  "openai-responses": 0,
+  "anthropic-messages": 530,
+};
+
+/** What a picture or a file counts. */
+const tokensPerAttachment = 1_000;
+
+/** Works a request out. */
+export function execute(
+  request: DoubleRequest,
+  { answer, fault, settings }: { answer: DoubleAnswer; fault: Fault | null; settings: ExecutionSettings },
+): Execution {
+  const id = settings.chance.word(24);
+  const input = countInput(request, settings, answer);
+  const output = speak(request, answer, id);
+  const filtered = fault?.kind === "content-filter";
+  const usage = { ...input, outputTokens: output.tokens, reasoningTokens: output.reasoningTokens };
+  return {
+    id,
+    created: Math.floor(settings.now / 1_000),
+    request,
+    reasoning: output.reasoning,
+    text: output.text,
+    toolCalls: filtered
+      ? []
+      : fault?.kind === "malformed-arguments"
+        ? output.calls.map(breakArguments)
+        : output.calls,
+    finishReason: filtered ? "content-filter" : output.finishReason,
+    usage,
+    reported: report(usage, fault),
+  };
+}
+
+/** How many tokens a prompt has without what the double adds. */
+export function countPrompt(request: DoubleRequest): number {
+  return countHead(request) + request.messages.reduce((sum, message) => sum + countMessage(message), 0);
+}
+
+function countInput(
+  request: DoubleRequest,
+  settings: ExecutionSettings,
+  answer: DoubleAnswer,
+): Pick<DoubleUsage, "inputTokens" | "cachedTokens" | "hiddenTokens"> {
+  const { chance, cache, hiddenTokensPerMessage } = settings;
+  const toolPrompt = settings.toolPromptTokens ?? toolPromptTokens[request.wire];
+  const messages = request.messages.length + (request.system === "" ? 0 : 1);
+  let hiddenTokens = request.tools.length > 0 ? chance.integer(0, toolPrompt) : 0;
+  for (let message = 0; message < messages; message += 1) {
+    hiddenTokens += chance.integer(0, hiddenTokensPerMessage);
+  }
+  const inputTokens = countPrompt(request) + hiddenTokens;
+  const found = cache?.take(request, countHead(request), countMessage) ?? 0;
+  return { inputTokens, hiddenTokens, cachedTokens: Math.min(answer.cachedTokens ?? found, inputTokens) };
+}
+
+function countHead({ system, tools }: DoubleRequest): number {
+  return tools.reduce(
+    (sum, { name, description, inputSchema }) =>
+      sum + countTokens(name) + countTokens(description) + countTokens(JSON.stringify(inputSchema)),
+    countTokens(system),
+  );
+}
+
+function countMessage(message: DoubleMessage): number {
+  return message.parts.reduce((sum, part) => sum + countPart(part), 0);
+}
+
+function countPart(part: DoublePart): number {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+    case "tool-result":
+      return countTokens(part.text);
+    case "tool-call":
+      return countTokens(part.name) + countTokens(JSON.stringify(part.input));
+    case "other":
+      return tokensPerAttachment;
+  }
+}
+
+interface Speech {
+  readonly reasoning: string;
+  readonly text: string;
+  readonly calls: readonly ExecutedCall[];
+  readonly tokens: number;
+  readonly reasoningTokens: number;
+  readonly finishReason: Execution["finishReason"];
+}
+
+/** Says an answer until the tokens that the request allows are used up. */
+function speak({ maxOutputTokens }: DoubleRequest, answer: DoubleAnswer, id: string): Speech {
+  const words = speakWithin(Number.POSITIVE_INFINITY, answer, id);
+  const wanted = answer.outputTokens ?? words.tokens;
+  const limit = maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  const silent = Math.min(Math.max(0, wanted - words.tokens), limit);
+  if (wanted <= limit) {
+    return { ...words, tokens: wanted, reasoningTokens: Math.min(words.reasoningTokens + silent, wanted) };
+  }
+  const cut = speakWithin(limit - silent, answer, id);
+  return { ...cut, tokens: limit, reasoningTokens: cut.reasoningTokens + silent, finishReason: "length" };
+}
+
+function speakWithin(budget: number, answer: DoubleAnswer, id: string): Speech {
+  const reasoning = cutText(answer.reasoning ?? "", budget);
+  const text = cutText(answer.text ?? "", reasoning.complete ? budget - reasoning.tokens : 0);
+  let tokens = reasoning.tokens + text.tokens;
+  let complete = reasoning.complete && text.complete;
+  const calls: ExecutedCall[] = [];
+  for (const [index, { name, input }] of (answer.toolCalls ?? []).entries()) {
+    const left = complete ? budget - tokens - countTokens(name) : -1;
+    if (left < 0) break;
+    const cut = cutText(JSON.stringify(input), left);
+    calls.push({ callId: `${id}${index}`, name, arguments: cut.text });
+    tokens += countTokens(name) + cut.tokens;
+    complete = cut.complete;
+  }
+  return {
+    reasoning: reasoning.text,
+    text: text.text,
+    calls,
+    tokens,
+    reasoningTokens: reasoning.tokens,
+    finishReason: answer.finishReason ?? (calls.length > 0 ? "tool-calls" : "stop"),
+  };
+}
+
+/** Half of a JSON text is none. */
+function breakArguments(call: ExecutedCall): ExecutedCall {
+  return { ...call, arguments: call.arguments.slice(0, Math.ceil(call.arguments.length / 2)) };
+}
+
+function report(usage: DoubleUsage, fault: Fault | null): ReportedUsage | null {
+  if (fault?.kind === "missing-usage") return null;
+  if (fault?.kind === "absurd-usage") {
+    const absurd = { negative: -1, "not-a-number": "NaN", huge: 1e15 }[fault.form ?? "negative"];
+    return { input: absurd, uncached: absurd, cached: 0, output: absurd, reasoning: 0, total: absurd };
+  }
+  const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = usage;
+  return {
+    input: inputTokens,
+    uncached: inputTokens - cachedTokens,
+    cached: cachedTokens,
+    output: outputTokens,
+    reasoning: reasoningTokens,
+    total: inputTokens + outputTokens,
+  };
+}

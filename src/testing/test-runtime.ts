@@ -1,0 +1,37 @@
+import type { Agent, NumberedEvent, RunResult } from "#kernel";
+import { local } from "#engines/local";
+import { Runtime, type RunHandle, type RuntimeOptions, type StartOptions } from "#runtime";
+
+/** What a test runtime is made of. */
+export interface TestRuntimeOptions extends Omit<RuntimeOptions, "engine"> {
+  /** Throw every execution away after each operation and replay it? Default true: it finds code that cannot be. */
+  readonly replay?: boolean;
+}
+
+/** A runtime for the tests of agents. */
+export interface TestRuntime extends AsyncDisposable {
+  readonly runtime: Runtime;
+  /** Starts a tree and waits for its end. */
+  run(agent: Agent, input: string, options?: StartOptions): Promise<RunResult>;
+  /** Starts a tree. */
+  start(agent: Agent, input: string, options?: StartOptions): Promise<RunHandle>;
+  /** Everything a tree told, once it is over. */
+  events(run: RunHandle): Promise<readonly NumberedEvent[]>;
+}
+
+/** In one process, in memory, with every execution replayed after each operation. */
+export function testRuntime({ replay = true, ...options }: TestRuntimeOptions): TestRuntime {
+  const engine = local({ fuzz: replay, ...(options.clock && { clock: options.clock }) });
+  const runtime = new Runtime({ ...options, engine });
+  return {
+    runtime,
+    start: (agent, input, given) => runtime.start(agent, input, given),
+    run: async (agent, input, given) => (await runtime.start(agent, input, given)).result(),
+    events: async (run) => {
+      const events: NumberedEvent[] = [];
+      for await (const event of run.events()) events.push(event);
+      return events;
+    },
+    [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose](),
+  };
+}

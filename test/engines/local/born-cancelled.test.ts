@@ -1,0 +1,35 @@
+import { AgentId, RunId, type Agent } from "reeve";
+import { local } from "reeve/engines/local";
+import { expect, test } from "vitest";
+import { Runtime } from "#runtime";
+
+test.each([false, true])(
+  "a helper that is cancelled between its hiring and its first act does nothing (replayed: %s)",
+  async (fuzz) => {
+    const done: string[] = [];
+    const child: Agent = {
+      id: AgentId.of("child"),
+      run: async (ctx) => {
+        await ctx.step("work", () => void done.push("worked"));
+      },
+    };
+    const boss: Agent = {
+      id: AgentId.of("boss"),
+      run: async (ctx) => {
+        const { treeId } = ctx.supervision;
+        // In one breath: the cancel is accepted right behind the hiring, before the child's first act.
+        const [handle] = await Promise.all([
+          ctx.spawn(child, "work"),
+          ctx.cancel(RunId.of(treeId, 1), "changed my mind"),
+        ]);
+        const { status, stopReason } = await ctx.join(handle);
+        return [status, stopReason];
+      },
+    };
+    const runtime = new Runtime({ agents: [boss, child], engine: local({ fuzz }) });
+    const { output } = await (await runtime.start(boss, "go")).result();
+    await runtime[Symbol.asyncDispose]();
+    expect(output).toEqual(["cancelled", "cancelled"]);
+    expect(done).toEqual([]);
+  },
+);

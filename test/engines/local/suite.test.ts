@@ -1,0 +1,20 @@
+import { local } from "reeve/engines/local";
+import { engineSuite, type SuiteHarness } from "reeve/testing";
+import { describe, test } from "vitest";
+import { Runtime } from "#runtime";
+
+const on = (fuzz: boolean): SuiteHarness => ({
+  runtime: async (options) => new Runtime({ ...options, engine: local({ fuzz }) }),
+});
+
+describe.each([
+  ["as it is", false],
+  ["replayed after every operation", true],
+])("local engine, %s", (_, fuzz) => {
+  test.each(engineSuite.map((engineCase) => [engineCase.name, engineCase] as const))(
+    "%s",
+    async (_name, engineCase) => {
+      await engineCase.run(on(fuzz));
+    },
+  );
+});
