@@ -1,0 +1,108 @@
+import type { Json } from "#kernel";
+
+interface KeptStep {
+  readonly controller: AbortController;
+  readonly result: Promise<Json>;
+  /** The attempt that counts on this closure now. */
+  holder: StepHolder;
+}
+
+/**
+ * The closures that run, or have ended but whose result is not yet known to be journaled. When an execution is lost
+ * (the server died, another closure of the run threw) and comes back to this process, it finds them here instead of
+ * running them a second time.
+ */
+export class KeptSteps {
+  readonly #executions = new Map<string, Map<string, KeptStep>>();
+  readonly #keptMs: number;
+
+  constructor(options: { readonly keptMs: number }) {
+    this.#keptMs = options.keptMs;
+  }
+
+  /** What one attempt of an execution runs its closures through. */
+  attempt(execution: string): StepHolder {
+    const steps = this.#executions.get(execution) ?? new Map<string, KeptStep>();
+    return new StepHolder(steps, this.#keptMs, () => {
+      if (steps.size > 0) this.#executions.set(execution, steps);
+      else if (this.#executions.get(execution) === steps) this.#executions.delete(execution);
+    });
+  }
+
+  /** Aborts every closure. */
+  close(): void {
+    for (const steps of this.#executions.values())
+      for (const step of steps.values()) step.controller.abort(abandoned());
+    this.#executions.clear();
+  }
+}
+
+/** The closures of one execution, as one attempt sees them. A later attempt takes over those it asks for. */
+export class StepHolder {
+  readonly #steps: Map<string, KeptStep>;
+  readonly #keptMs: number;
+  readonly #changed: () => void;
+
+  constructor(steps: Map<string, KeptStep>, keptMs: number, changed: () => void) {
+    this.#steps = steps;
+    this.#keptMs = keptMs;
+    this.#changed = changed;
+  }
+
+  /** Runs a closure, or joins the one that an earlier attempt has begun here. */
+  async run(
+    key: string,
+    signal: AbortSignal,
+    closure: (signal: AbortSignal) => Promise<Json>,
+  ): Promise<Json> {
+    const controller = this.#steps.get(key)?.controller ?? new AbortController();
+    const abort = (): void => controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    const step = this.#steps.get(key) ?? this.#begin(key, controller, closure);
+    step.holder = this;
+    return step.result;
+  }
+
+  /** The result of this step is journaled. */
+  acknowledge(key: string): void {
+    this.#steps.delete(key);
+    this.#changed();
+  }
+
+  /** The attempt is over but the execution is not: it may come back here, or go elsewhere. */
+  lost(): void {
+    if (this.#held().length > 0) setTimeout(() => this.ended(), this.#keptMs).unref();
+  }
+
+  /** Nobody will ask again: whatever still runs for this attempt is aborted. */
+  ended(): void {
+    for (const [key, step] of this.#held()) {
+      this.acknowledge(key);
+      step.controller.abort(abandoned());
+    }
+  }
+
+  #begin(
+    key: string,
+    controller: AbortController,
+    closure: (signal: AbortSignal) => Promise<Json>,
+  ): KeptStep {
+    const step: KeptStep = { controller, result: closure(controller.signal), holder: this };
+    this.#steps.set(key, step);
+    this.#changed();
+    // A closure that threw has no result: the next attempt runs it anew.
+    step.result.catch(() => {
+      if (this.#steps.get(key) === step) this.acknowledge(key);
+    });
+    return step;
+  }
+
+  #held(): readonly (readonly [string, KeptStep])[] {
+    return [...this.#steps].filter(([, step]) => step.holder === this);
+  }
+}
+
+function abandoned(): Error {
+  return new Error("the execution of this step is gone");
+}

@@ -1,0 +1,50 @@
+import {
+  type ObjectContext as RestateObjectContext,
+  type ObjectSharedContext as RestateSharedContext,
+  type VirtualObjectDefinition,
+  handlers,
+  object,
+} from "@restatedev/restate-sdk";
+import type { Json, ObjectDefinition, ObjectMethod } from "#kernel";
+import { BusinessError } from "./business-error.ts";
+import type { HandlerSettings } from "./handler-settings.ts";
+import { ObjectCall } from "./object-call.ts";
+import type { ServiceNames } from "./service-names.ts";
+
+/** Hosts one kind of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
+export function objectHost(
+  definition: ObjectDefinition,
+  { settings, names }: { readonly settings: HandlerSettings; readonly names: ServiceNames },
+): VirtualObjectDefinition<string, unknown> {
+  const methods = Object.entries(definition.methods).map(([name, method]) => [
+    name,
+    handlers.object.exclusive({}, (restate: RestateObjectContext, argument: Json) =>
+      answer(ObjectCall.ofMethod(restate, names), method, argument),
+    ),
+  ]);
+  const queries = Object.entries(definition.queries).map(([name, query]) => [
+    name,
+    handlers.object.shared({}, (restate: RestateSharedContext, argument: Json) =>
+      answer(ObjectCall.ofQuery(restate, names), query, argument),
+    ),
+  ]);
+  return object({
+    name: names.object(definition.type),
+    handlers: Object.fromEntries([...methods, ...queries]) as Record<string, never>,
+    options: {
+      ...settings,
+      enableLazyState: true,
+      journalRetention: 0, // Nobody attaches to a call, and journals hold what objects are told.
+    },
+  });
+}
+
+async function answer(call: ObjectCall, method: ObjectMethod, argument: Json): Promise<Json> {
+  try {
+    const result = await method(call, argument);
+    call.flush();
+    return result;
+  } catch (error) {
+    throw BusinessError.toTerminal(error);
+  }
+}

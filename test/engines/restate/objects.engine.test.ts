@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ForeignError, IdConflictError, type Engine } from "#kernel";
+import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
+import { fresh, program, until } from "./counter-program.ts";
+
+let server: RestateServer;
+let engine: Engine;
+
+beforeAll(async () => {
+  server = await restateServer();
+  // Every wait is a replay.
+  engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs: 0 });
+  engine.define(program);
+  await engine.serve({ port: 0 });
+}, 60_000);
+
+afterAll(async () => {
+  await engine[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+test("a method changes its object and answers", async () => {
+  const object = fresh();
+  expect(await engine.call(object, "add", 2)).toBe(2);
+  expect(await engine.call(object, "add", 3)).toBe(5);
+  expect(await engine.call(object, "total", null)).toBe(5);
+});
+
+test("a method that throws leaves nothing behind: neither state nor messages", async () => {
+  const object = fresh();
+  await engine.call(object, "add", 2);
+  await expect(engine.call(object, "addAndThrow", 40)).rejects.toThrow(object.key);
+  expect(await engine.call(object, "add", 1)).toBe(3);
+  expect(await engine.call({ ...object, key: `${object.key}-other` }, "total", null)).toBe(null);
+});
+
+test("an error of ours comes back as itself, from outside and through another object", async () => {
+  const object = fresh();
+  const direct = await engine.call(object, "addAndThrow", 1).catch((error: unknown) => error);
+  expect(direct).toBeInstanceOf(IdConflictError);
+  expect(direct).toMatchObject({ code: "id-conflict", id: object.key });
+  const through = await engine.call(fresh(), "throwElsewhere", object.key).catch((error: unknown) => error);
+  expect(through).toBeInstanceOf(IdConflictError);
+  expect(through).toMatchObject({ code: "id-conflict", id: object.key });
+});
+
+test("somebody else's error comes back as a foreign one, and is not retried", async () => {
+  const error = await engine.call(fresh(), "breakDown", null).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ForeignError);
+  expect(error).toMatchObject({ kind: "RangeError", message: "out of bounds" });
+});
+
+test("reads see what the same call wrote and cleared", async () => {
+  const object = fresh();
+  await engine.call(object, "add", 1);
+  expect(await engine.call(object, "rewrite", null)).toEqual([1, 7, null]);
+  expect(await engine.call(object, "total", null)).toBe(null);
+});
+
+test("a query cannot write", async () => {
+  const object = fresh();
+  await expect(engine.call(object, "write", null)).rejects.toThrow("a query may only read");
+  expect(await engine.call(object, "total", null)).toBe(null);
+});
+
+test("calls of one key take turns", async () => {
+  const object = fresh();
+  const totals = await Promise.all(Array.from({ length: 20 }, () => engine.call(object, "add", 1)));
+  expect(totals.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+});
+
+test("a method may read and call side by side, and every call happens once although it is replayed", async () => {
+  const object = fresh();
+  const keys = Array.from({ length: 5 }, (_, index) => `${object.key}-${index}`);
+  expect(await engine.call(object, "addEverywhere", keys)).toEqual([1, 1, 1, 1, 1]);
+  expect(await engine.call(object, "addEverywhere", keys)).toEqual([3, 3, 3, 3, 3]);
+});
+
+test("a message arrives later", async () => {
+  const target = fresh();
+  await engine.call(fresh(), "addElsewhereLater", target.key);
+  expect(await until(engine, target, "total", (total) => total !== null)).toBe(1);
+});
+
+test("a key may hold any character", async () => {
+  const object = { type: "counter", key: `${fresh().key}/a b?c%2F&#é` };
+  expect(await engine.call(object, "add", 1)).toBe(1);
+  expect(await engine.call(object, "total", null)).toBe(1);
+});
+
+test("a method that does not exist is an error, at once", async () => {
+  await expect(engine.call(fresh(), "noSuchMethod", null)).rejects.toThrow("404");
+});
+
+test("waiting for a change ends with the signal's reason", async () => {
+  const controller = new AbortController();
+  const waiting = engine.changed(fresh(), controller.signal);
+  controller.abort(new RangeError("enough"));
+  await expect(waiting).rejects.toThrow("enough");
+});

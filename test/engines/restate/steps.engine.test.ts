@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Engine, Json } from "#kernel";
+import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
+import { fresh, inTurn, launch, program, settle } from "./counter-program.ts";
+
+const inactivityTimeoutMs = 300;
+
+let server: RestateServer;
+let engine: Engine;
+
+beforeAll(async () => {
+  server = await restateServer();
+  engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs });
+  engine.define(program);
+  await engine.serve({ port: 0 });
+}, 60_000);
+
+afterAll(async () => {
+  await engine[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+test("an aborted step sees the reason and still has a result", async () => {
+  const started = Promise.withResolvers<void>();
+  const { tree, execution, result } = await launch(engine, async (primitives) => {
+    const step = primitives.step("work", async ({ signal }) => {
+      started.resolve();
+      await aborted(signal);
+      return String(signal.reason);
+    });
+    await primitives.pick([step, primitives.wake("stop")]);
+    step.abort(new RangeError("enough"));
+    return settle(primitives, step);
+  });
+  await started.promise;
+  await engine.call(tree, "wake", { execution, name: "stop" });
+  expect(await result).toBe("RangeError: enough");
+});
+
+test("a step that still runs when its run ends is aborted", async () => {
+  const stopped = Promise.withResolvers<void>();
+  const { result } = await launch(engine, async (primitives) => {
+    const slow = primitives.step("slow", async ({ signal }) => {
+      await aborted(signal);
+      stopped.resolve();
+      return null;
+    });
+    const quick = primitives.step("quick", async () => null);
+    return (await primitives.pick([slow, quick])) === quick;
+  });
+  expect(await result).toBe(true);
+  await stopped.promise;
+});
+
+test("a call from an aborted step does not hang", async () => {
+  const calling = Promise.withResolvers<void>();
+  const { tree, execution, result } = await launch(engine, async (primitives) => {
+    const step = primitives.step("gate", async (io) => {
+      const answer = io.call(fresh(), "hang", null).catch(String);
+      calling.resolve();
+      return answer;
+    });
+    await primitives.pick([step, primitives.wake("stop")]);
+    step.abort(new RangeError("enough"));
+    return settle(primitives, step);
+  });
+  await calling.promise;
+  await engine.call(tree, "wake", { execution, name: "stop" });
+  expect(await result).toBe("RangeError: enough");
+});
+
+test("a step that takes longer than the inactivity timeout leaves its run able to hear", async () => {
+  const end = Date.now() + 4 * inactivityTimeoutMs;
+  let attempts = 0;
+  const { result } = await launch(engine, async (primitives) => {
+    attempts += 1;
+    const step = primitives.step("work", async ({ signal }) => {
+      await aborted(signal);
+      return String(signal.reason);
+    });
+    const timer = primitives.sleepUntil(end);
+    const winner = await primitives.pick([step, timer]);
+    step.abort(new RangeError("enough"));
+    return [winner === timer, await settle(primitives, step)];
+  });
+  expect(await result).toEqual([true, "RangeError: enough"]);
+  expect(attempts).toBe(1);
+});
+
+test("an execution that is thrown away after every operation does nothing twice", async () => {
+  const fuzzed = restate({ ...server, namespace: "fuzzed", fuzz: true });
+  fuzzed.define(program);
+  await fuzzed.serve({ port: 0 });
+  const asked = Promise.withResolvers<Json>();
+  const executed: string[] = [];
+  let attempts = 0;
+  const { tree, execution, result } = await launch(fuzzed, async (primitives) => {
+    attempts += 1;
+    const slow = primitives.step("slow", () => {
+      executed.push("slow");
+      return asked.promise;
+    });
+    const quick = primitives.step("quick", async () => executed.push("quick"));
+    const total = primitives.call(primitives.launch.tree, "add", 1);
+    const open = new Set([slow, quick, total, primitives.wake("go")]);
+    await inTurn([...open], async () => open.delete(await primitives.pick([...open])));
+    return [slow.outcome, total.outcome];
+  });
+  await fuzzed.call(tree, "wake", { execution, name: "go" });
+  asked.resolve("asked");
+  expect(await result).toEqual([
+    { ok: true, value: "asked" },
+    { ok: true, value: 1 },
+  ]);
+  expect(executed.toSorted()).toEqual(["quick", "slow"]);
+  expect(attempts).toBe(5);
+  await fuzzed[Symbol.asyncDispose]();
+});
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
