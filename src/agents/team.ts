@@ -1,4 +1,4 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import {
   AgentId,
   isJsonObject,
@@ -31,7 +31,12 @@ export function teamTools(team: readonly (Hireable | TeamMember)[]): readonly Ru
   return team.map((entry) => askTool("agent" in entry ? entry : { agent: entry }));
 }
 
-function askTool({ agent, askTimeoutS = defaultTimeoutS, onFull = "wait", ...terms }: TeamMember): RunTool {
+function askTool({
+  agent,
+  askTimeoutS = defaultTimeoutS,
+  onFull = "wait",
+  ...terms
+}: TeamMember): RunTool<Task> {
   const name = AgentId.type(agent.id);
   return {
     name: `ask_${name}`,
@@ -39,8 +44,7 @@ function askTool({ agent, askTimeoutS = defaultTimeoutS, onFull = "wait", ...ter
     input: task,
     risk: "safe",
     run: async (ctx, input) => {
-      const { task: text } = input as { readonly task: string };
-      const outcome = await ctx.ask(agent, text, { ...terms, timeoutS: askTimeoutS, onFull });
+      const outcome = await ctx.ask(agent, input.task, { ...terms, timeoutS: askTimeoutS, onFull });
       ctx.note("handoff.made", { to: agent.id, toRun: outcome.handle.runId });
       if (outcome.kind === "replied") return outcome.text;
       throw new Error(`${name} did not answer: ${outcome.kind}${why(outcome)}`);
@@ -53,8 +57,19 @@ function why(outcome: object): string {
   return typeof error === "string" ? ` (${error})` : "";
 }
 
+interface Task {
+  readonly task: string;
+}
+
+const taskSchema = {
+  type: "object",
+  properties: { task: { type: "string", description: "What to do, with everything it needs to know" } },
+  required: ["task"],
+  additionalProperties: false,
+};
+
 /** What an `ask_` tool takes: one text. Written out, because the core has no schema library. */
-const task: StandardSchemaV1<unknown, { readonly task: string }> = {
+const task: StandardSchemaV1<unknown, Task> & StandardJSONSchemaV1<unknown, Task> = {
   "~standard": {
     version: 1,
     vendor: "reeve",
@@ -64,17 +79,6 @@ const task: StandardSchemaV1<unknown, { readonly task: string }> = {
         ? { value: { task: text } }
         : { issues: [{ message: "task: a text is needed" }] };
     },
-    ...{
-      jsonSchema: {
-        input: () => ({
-          type: "object",
-          properties: {
-            task: { type: "string", description: "What to do, with everything it needs to know" },
-          },
-          required: ["task"],
-          additionalProperties: false,
-        }),
-      },
-    },
+    jsonSchema: { input: () => taskSchema, output: () => taskSchema },
   },
 };

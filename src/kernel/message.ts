@@ -4,6 +4,8 @@ import { isJsonObject, Json } from "./json.ts";
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
+  /** What its provider needs to see again. */
+  readonly providerData?: Json | undefined;
 }
 
 /** A model's thinking, with whatever its provider needs to see again. */
@@ -19,6 +21,10 @@ export interface ToolCallBlock {
   readonly callId: string;
   readonly name: string;
   readonly input: Json;
+  /** The beginning of arguments that were not JSON: such a call is answered with an error, never made. */
+  readonly malformedInput?: string | undefined;
+  /** What its provider needs to see again. */
+  readonly providerData?: Json | undefined;
 }
 
 /** What a tool answered. */

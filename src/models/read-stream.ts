@@ -18,7 +18,6 @@ export async function readStream(
   try {
     signal.throwIfAborted();
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- part after part
       const { done, value } = await reader.read().catch((error: unknown) => {
         // Cut after its end had come: the answer is whole, and paid for.
         if (answer.isFinished) return { done: true as const, value: undefined };

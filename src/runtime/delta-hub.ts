@@ -44,7 +44,6 @@ export class DeltaHub {
           throw new RangeError("too slow: too many pieces of answers are waiting");
         if (queue.length === 0) {
           if (signal.aborted) return;
-          // oxlint-disable-next-line no-await-in-loop -- until there is something to show
           await wake.promise;
           wake = Promise.withResolvers();
         }

@@ -62,7 +62,6 @@ export class RunHandle {
     let after = from;
     for (;;) {
       const argument = { after, limit: eventsPerRead };
-      // oxlint-disable-next-line no-await-in-loop -- a stream is read in order
       const { events, closed } = await this.#until(
         "events",
         argument,
@@ -189,10 +188,8 @@ export class RunHandle {
       const changed = this.#host.engine.changed(this.#tree, stop.signal);
       changed.catch(() => undefined);
       try {
-        // oxlint-disable-next-line no-await-in-loop -- until the answer is good
         const reply = await this.#call(method, argument);
         if (isGood(reply)) return reply;
-        // oxlint-disable-next-line no-await-in-loop
         await changed;
       } finally {
         stop.abort(notListening);

@@ -43,7 +43,6 @@ export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
         waiters.delete(due);
         now = Math.max(now, due.at);
         due.resolve();
-        // oxlint-disable-next-line no-await-in-loop -- whoever was woken may wait again
         await settle();
       }
       now = target;

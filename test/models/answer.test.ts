@@ -116,7 +116,6 @@ test("a model that does not listen to its signal is left behind", async () => {
     const reason = new Error("enough");
     const answer = ask(languageModel(model), way, { signal: controller.signal });
     controller.abort(reason);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await expect(answer).rejects.toBe(reason);
   }
 });

@@ -3,7 +3,7 @@ import type { Canned } from "./canned-server.ts";
 import { wires, type Wire } from "./real-providers.ts";
 
 /** As OpenAI says it. */
-export const openaiError = (code: string | null, message = "no", type = "invalid_request_error") => ({
+const openaiError = (code: string | null, message = "no", type = "invalid_request_error") => ({
   error: { message, type, param: null, code },
 });
 

@@ -132,7 +132,6 @@ async function run(seed: number, order: readonly number[]): Promise<readonly Omi
   const model = realModel("anthropic", double);
   for (const question of order) {
     const call = { prompt: user(`Question ${question}`), headers: headers("run", String(question)) };
-    // oxlint-disable-next-line no-await-in-loop -- the order is the point
     await ask(model, "generate", call).catch(() => null);
   }
   return double.bill.entries

@@ -24,7 +24,6 @@ test("requests in flight are counted by run, and are no longer there when their 
 test("requests in flight never overlap for a client that asks one by one", async () => {
   const double = await openDouble({ script: answers(["Done."]) });
   for (const [index, name] of [...providers, ...providers].entries()) {
-    // oxlint-disable-next-line no-await-in-loop -- one by one is the point
     await ask(realModel(name, double), index % 2 ? "stream" : "generate", {
       headers: headers(`run-${index}`, "1"),
     });

@@ -30,7 +30,6 @@ test("the hidden prompt is at most 15 tokens around each message", async () => {
   const double = await openDouble({ script: answers(["."]) });
   const model = realModel("responses", double);
   for (const text of "abcdefghijklmnopqrst") {
-    // oxlint-disable-next-line no-await-in-loop -- the bill is easier to read in order
     await ask(model, "generate", { prompt: [{ role: "system", content: "Be brief." }, ...user(text)] });
   }
   const hidden = double.bill.entries.map(({ hiddenTokens }) => hiddenTokens);
@@ -49,7 +48,6 @@ test.each([
     const double = await openDouble({ hiddenTokensPerMessage: 0, toolPromptTokens, script: answers(["."]) });
     const model = realModel(name, double);
     for (const text of "abcdefghijkl") {
-      // oxlint-disable-next-line no-await-in-loop -- the bill is easier to read in order
       await ask(model, "generate", { prompt: user(text), tools: [look] });
     }
     const hidden = double.bill.entries.map(({ hiddenTokens }) => hiddenTokens);

@@ -104,7 +104,6 @@ test.each(cases)("$name: $said comes as the provider would say it, and costs not
   const double = await openDouble({ script: answers([{ text: "Never said.", fault }]) });
   const modes: readonly Mode[] = ["generate", "stream"];
   for (const mode of modes) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other is easier to read in the bill
     const error = await failure(ask(realModel(name, double), mode));
     expect(APICallError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ statusCode: expected.status, isRetryable: expected.retryable });

@@ -136,10 +136,8 @@ test.each(["chat/completions", "responses", "messages"])(
   async (path) => {
     const double = await openDouble();
     for (const body of ["", "nonsense", "[]", "{}", '{"messages":"x","input":7}']) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other is easier to read in the bill
       const response = await fetch(`${double.baseURL}/${path}`, { method: "POST", body });
       expect(response.status).toBe(400);
-      // oxlint-disable-next-line no-await-in-loop -- as above
       expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error" } });
     }
     expect(double.bill.total()).toMatchObject({ requests: 5, billed: 0, inputTokens: 0 });

@@ -54,7 +54,10 @@ export class HookManager implements Hooks {
 
   /** Registers a whole set. Returns the way out. */
   register({ hooks }: HookSet): () => void {
-    const leave = Object.entries(hooks).map(([type, hook]) => this.on(type as EventType, hook as Hook));
+    const leave = Object.entries(hooks).map(([type, hook]) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a set pairs each type with a hook of it
+      this.on(type as EventType, hook as Hook),
+    );
     return () => {
       for (const off of leave) off();
     };

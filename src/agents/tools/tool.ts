@@ -22,12 +22,12 @@ export function tool<Input>(definition: Tool<Input>): Tool<Input> {
 }
 
 /** What a model is told about a tool. The same object for the same tool, so that it is described and measured once. */
-export function describe(tool: Tool): ToolDescription {
-  const known = described.get(tool);
+export function describe(given: Tool): ToolDescription {
+  const known = described.get(given);
   if (known) return known;
-  const { name, description, input } = tool;
+  const { name, description, input } = given;
   const fresh = { name, description, inputSchema: jsonSchemaOf(input) };
-  described.set(tool, fresh);
+  described.set(given, fresh);
   return fresh;
 }
 

@@ -19,13 +19,11 @@ export async function structured(
   let text = answer;
   for (let repair = 0; ; repair++) {
     const given = text;
-    // oxlint-disable-next-line no-await-in-loop -- each repair answers the check before it
     const checked = await ctx.step("output", () => check(schema, given), { input: given });
     if ("value" in checked || repair === maxRepairs) return checked;
     messages.push(
       ChatMessage.user(`That does not match: ${checked.issues}. Answer again with the corrected JSON only.`),
     );
-    // oxlint-disable-next-line no-await-in-loop
     const { message } = await ctx.llm(messages);
     messages.push(message);
     text = ChatMessage.text(message);

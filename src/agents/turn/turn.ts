@@ -42,7 +42,6 @@ export async function turn(state: TurnState, input: Envelope): Promise<TurnOutco
   state.messages.push(ChatMessage.user(input.text));
   for (;;) {
     for (const { text } of state.inbox.steering()) state.messages.push(ChatMessage.user(text));
-    // oxlint-disable-next-line no-await-in-loop -- cycle after cycle
     const outcome = await cycle(state);
     if (outcome) return outcome;
   }
@@ -107,6 +106,9 @@ async function callOne(
   call: ToolCallBlock,
   decision: LoopDecision | undefined,
 ): Promise<ToolResult> {
+  if (call.malformedInput !== undefined) {
+    return failure(`not called: the arguments are not JSON: ${call.malformedInput}`);
+  }
   if (decision?.kind === "block") return failure(`not called: ${decision.reason}; try something else`);
   return ctx.tool(call.name, call.input, { callId: call.callId });
 }

@@ -212,7 +212,6 @@ export class LocalRun {
         this.#finished = this.#finished.filter((candidate) => candidate !== place);
         return place;
       }
-      // oxlint-disable-next-line no-await-in-loop -- until one of these has finished
       await this.#news.promise;
     }
   }

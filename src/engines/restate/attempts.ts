@@ -15,7 +15,6 @@ export async function* attempts({ firstMs, lastMs, totalMs, signal }: Patience):
   for (let pause = firstMs; ; pause = Math.min(lastMs, pause * 1.5)) {
     yield;
     if (Date.now() + pause > end) return;
-    // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
     await delay(pause, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
   }
 }

@@ -155,7 +155,6 @@ export class Driver {
     await this.#primitives.drain();
     while (!code.ending || !this.#effects.isEmpty) {
       // Each turn waits for the one before: that is the point of the driver.
-      // oxlint-disable-next-line no-await-in-loop
       const stuck = await this.#turn(() => code.ending === null);
       if (!stuck) continue;
       this.#isOver = true;
@@ -244,7 +243,6 @@ export class Driver {
       this.#cancelled = null;
       if (this.#token.cancelled) return;
       do {
-        // oxlint-disable-next-line no-await-in-loop -- page after page: the reason may be on the last
         await this.#takeNews();
       } while (this.#hasMore);
       // Without a word from the tree it was the engine's operator.

@@ -93,7 +93,6 @@ export class InboxReader implements Inbox {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Envelope, void> {
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one message after the other
       const message = await this.next();
       if (!message) return;
       yield message;

@@ -19,7 +19,7 @@ import type { Gate } from "#ledger";
 import { estimateTokens, inputBound } from "#models";
 import { seededRandom } from "../random.ts";
 import type { ReplyOf, Wish } from "../tree/protocol.ts";
-import type { ModelHost } from "./model-step.ts";
+import type { ModelHost } from "./model-host.ts";
 import { longestWaitInStepMs, stoppedBy, type StepPlace } from "./step.ts";
 import { within } from "./within.ts";
 
@@ -73,13 +73,11 @@ export class ModelCalls {
     const { maxRetries = 3, baseMs = 2_000 }: ModelRetry = this.#host.policy.retry ?? {};
     for (;;) {
       try {
-        // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
         return await this.#attempt(model, messages, options);
       } catch (error) {
         const mayPass = ReeveError.is(error) && error.retryable && this.stop === null;
         if (!mayPass || this.#retries >= maxRetries) throw error;
         this.#retries += 1;
-        // oxlint-disable-next-line no-await-in-loop
         await this.#pause(delayOf(error, baseMs * 2 ** (this.#retries - 1), this.#attemptId()));
       }
     }
@@ -101,12 +99,10 @@ export class ModelCalls {
       maxOutputTokens: gate.outputTokens,
       ...(options.providerOptions && { options: options.providerOptions }),
     };
-    const late = (): Error =>
-      new ModelError({ kind: "timeout", message: `no answer after ${defaultTimeoutS} s` });
     const { signal } = this.#io;
     const onDelta = this.#host.onDelta(attempt);
     try {
-      const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late }, (inner) =>
+      const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late: tooLate }, (inner) =>
         model.generate(request, { signal: inner, onDelta }),
       );
       this.#charge({ attempt, model: model.id, usage: response.usage, ms: primitives.now() - began });
@@ -209,6 +205,9 @@ function askOf(host: ModelHost, model: Model, messages: readonly ChatMessage[], 
     landing: options.landing ?? false,
   };
 }
+
+const tooLate = (): Error =>
+  new ModelError({ kind: "timeout", message: `no answer after ${defaultTimeoutS} s` });
 
 /** What the provider asked for, up to a minute; else the schedule, 20 % more or less so that a fleet spreads out. */
 function delayOf(error: ReeveError, scheduledMs: number, seed: string): number {

@@ -4,37 +4,18 @@ import {
   encodeError,
   NotFoundError,
   Usage,
-  type AgentId,
-  type AgentPolicy,
-  type AttemptId,
   type ChatContext,
   type ErrorData,
   type LlmOptions,
   type Model,
-  type ModelDelta,
   type ModelResponse,
-  type Price,
   type StepIo,
 } from "#kernel";
 import { throughLayers } from "#agents";
 import { ReportedPrompt } from "#models";
 import { ModelCalls, type Charge, type Stop } from "./model-calls.ts";
-import type { Observer } from "./observer.ts";
-import { journaled, placeStep, type StepHost, type StepPlace, type StepRecord } from "./step.ts";
-
-/** What a model step needs besides. */
-export interface ModelHost extends StepHost {
-  readonly agentId: AgentId;
-  /** The agent's own model. */
-  readonly model: Model | undefined;
-  readonly prices: Readonly<Record<string, Price>>;
-  /** For each model, the last prompt whose size its provider has told. */
-  readonly reported: Map<string, ReportedPrompt>;
-  readonly policy: AgentPolicy;
-  readonly observer: Observer;
-  /** Where the pieces of an answer go; undefined while nobody watches. */
-  readonly onDelta: (attempt: AttemptId) => ((delta: ModelDelta) => void) | undefined;
-}
+import type { ModelHost } from "./model-host.ts";
+import { journaled, placeStep, type StepPlace, type StepRecord } from "./step.ts";
 
 type Call = (
   | { readonly kind: "answered"; readonly response: ModelResponse }
@@ -54,7 +35,6 @@ export async function llm(
   let retries = 0;
   for (;;) {
     const used = retries;
-    // oxlint-disable-next-line no-await-in-loop -- a call is made again only when the one before has ended
     const record = await journaled(host, place, (io) =>
       call(host, place, io, { model, messages, options, used }),
     );
@@ -70,12 +50,10 @@ export async function llm(
         return host.driver.stopped(record.reason);
       case "later":
         retries = record.retries;
-        // oxlint-disable-next-line no-await-in-loop
         await host.driver.waits.first([], { at: record.at });
         break;
       case "paused":
       case "interrupted":
-        // oxlint-disable-next-line no-await-in-loop -- how the run stands decides whether the next one may start
         await host.driver.refresh();
     }
   }

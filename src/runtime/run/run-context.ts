@@ -32,7 +32,8 @@ import { quiet } from "../driver/quiet.ts";
 import { uuidFrom } from "../random.ts";
 import { refuseInStep } from "./ambient.ts";
 import type { Helpers } from "./helpers.ts";
-import { llm, type ModelHost } from "./model-step.ts";
+import type { ModelHost } from "./model-host.ts";
+import { llm } from "./model-step.ts";
 import { journaled, placeStep, userStep } from "./step.ts";
 import { callTool, type ToolHost } from "./tool-step.ts";
 
@@ -130,7 +131,6 @@ export class JournaledContext implements RunContext {
     await driver.call("follow", { run, topic, on: true, at: driver.time });
     try {
       for (;;) {
-        // oxlint-disable-next-line no-await-in-loop -- one message after the other
         const { value } = await driver.waits.first([`topic/${topic}`]);
         yield Json.as<Envelope>(value);
       }

@@ -92,7 +92,6 @@ export async function userStep(
   let retries = 0;
   for (;;) {
     const used = retries;
-    // oxlint-disable-next-line no-await-in-loop -- a retry comes after what it retries
     const record = await journaled(host, place, (io) =>
       tries(host, io, { ...options.retry, used }, async () => run(call(io.signal))),
     );
@@ -100,7 +99,6 @@ export async function userStep(
     if ("error" in record) throw decodeError(record.error);
     if ("retryAt" in record) {
       retries = record.retries;
-      // oxlint-disable-next-line no-await-in-loop
       await host.driver.waits.first([], { at: record.retryAt });
     }
   }
@@ -115,7 +113,6 @@ async function tries(
 ): Promise<Try> {
   for (let retries = used; ; retries++) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- one try after the other
       return { value: Json.of((await run()) ?? null) };
     } catch (error) {
       const stopped = stopOf(io.signal);
@@ -124,7 +121,6 @@ async function tries(
         return { error: encodeError(error) };
       const delayMs = askedDelayMs(error) ?? baseMs * 2 ** retries;
       if (delayMs > longestWaitInStepMs) return { retryAt: clock.now() + delayMs, retries: retries + 1 };
-      // oxlint-disable-next-line no-await-in-loop
       await clock.waitUntil(clock.now() + delayMs, io.signal).catch(() => undefined);
       const stoppedMeanwhile = stopOf(io.signal);
       if (stoppedMeanwhile) return stoppedMeanwhile;

@@ -20,7 +20,8 @@ import {
 import { throughLayers, verdictOf } from "#agents";
 import type { ReplyOf } from "../tree/protocol.ts";
 import { ModelCalls, refused, type Charge } from "./model-calls.ts";
-import { settleCharges, type ModelHost } from "./model-step.ts";
+import type { ModelHost } from "./model-host.ts";
+import { settleCharges } from "./model-step.ts";
 import { journaled, placeStep, stoppedBy, type StepPlace } from "./step.ts";
 import { within } from "./within.ts";
 
@@ -114,7 +115,6 @@ async function effectTool(
   let rerun = tool.onUnknown === "rerun";
   for (;;) {
     const isRerun = rerun;
-    // oxlint-disable-next-line no-await-in-loop -- a call is made again only when the one before has ended
     const record = await journaled(host, place, (io) => attempt(host, place, io, tool, input, isRerun));
     outbox.acknowledge(record.reported);
     settleCharges(host, place, record);
@@ -134,12 +134,10 @@ async function effectTool(
         tool: tool.name,
         why: "outcome unknown",
       });
-      // oxlint-disable-next-line no-await-in-loop
       const { value } = await waits.first([`signal/${place.id}`]);
       if (value !== "rerun") return unknown(tool);
       rerun = true;
     }
-    // oxlint-disable-next-line no-await-in-loop -- how the run stands decides whether the next one may start
     await host.driver.refresh();
   }
 }

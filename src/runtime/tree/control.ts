@@ -110,7 +110,6 @@ export async function events(
   const found = [];
   const tailFrom = tree.tail[0]?.seq ?? tree.seq + 1;
   for (let seq = after + 1; seq < tailFrom && found.length < limit;) {
-    // oxlint-disable-next-line no-await-in-loop -- page after page, until there are enough
     const page = Json.as<TreeRecord["tail"]>(await object.get(eventPage(seq)));
     for (const event of page) if (event.seq > after) found.push(event);
     seq = (page.at(-1)?.seq ?? tailFrom) + 1;

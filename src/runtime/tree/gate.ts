@@ -91,7 +91,6 @@ export async function book(work: TreeWork, id: RunId, reports: readonly Report[]
   if (!run || !last || last.number <= run.reported) return;
   for (const report of reports) {
     if (report.number <= run.reported) continue;
-    // oxlint-disable-next-line no-await-in-loop -- reports are booked in their order
     await bookOne(work, id, report);
   }
   work.put(id, { ...(await work.live(id)), reported: last.number });
@@ -124,7 +123,6 @@ export async function begin(work: TreeWork, argument: BeginArgument): Promise<Re
   const { run } = argument;
   await book(work, run, argument.reports);
   for (const made of argument.previous) {
-    // oxlint-disable-next-line no-await-in-loop -- in the order in which they were made
     await bookSettlement(work, run, { ...made, again: true });
   }
   let gate = await ask(work, argument, false);

@@ -10,7 +10,6 @@ import type { TreeWork } from "./tree-work.ts";
 export async function perform(work: TreeWork): Promise<void> {
   for (let effects = work.takeEffects(); effects.length > 0; effects = work.takeEffects()) {
     // In order, each before the next: they are consequences of each other.
-    // oxlint-disable-next-line no-await-in-loop
     for (const effect of effects) await performOne(work, effect);
   }
 }
@@ -95,7 +94,6 @@ export async function cancel(work: TreeWork, id: RunId, reason: string): Promise
     work.put(run, { ...known, cancel: number });
   }
   for (const [run, { execution }] of runs) {
-    // oxlint-disable-next-line no-await-in-loop -- in order: an end changes what the next one finds
     await stop(work, run, execution, reason);
   }
   await perform(work);
@@ -124,9 +122,7 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
   for (const child of children) {
     const isAdopted = work.slot(child)?.detached === true && !isRoot && slot.cancelled === null;
     const parent = isAdopted ? work.root : slot.parent;
-    // oxlint-disable-next-line no-await-in-loop -- the next child's path may run through this one
     await work.decide(child, (state) => Ledger.adopt(state, { run: child, parent }));
-    // oxlint-disable-next-line no-await-in-loop
     if (!isAdopted) await cancel(work, child, "parent-ended");
   }
   const unread = await unreadOf(work, id);
@@ -159,7 +155,6 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
     ...run.watchers,
   ]);
   for (const listener of listeners) {
-    // oxlint-disable-next-line no-await-in-loop -- one inbox after the other
     await work.push(listener, { kind: "ended", run: id, result });
   }
   await perform(work);
@@ -184,7 +179,6 @@ async function unreadOf(work: TreeWork, id: RunId): Promise<readonly Envelope[]>
   const envelopes: Envelope[] = [];
   let inbox = run.inbox;
   while (inbox.items.length > 0) {
-    // oxlint-disable-next-line no-await-in-loop -- page after page
     const taken = await inboxOf(work.object, id, inbox).take();
     for (const item of taken.items) if (item.kind === "message") envelopes.push(item.envelope);
     inbox = taken.inbox;
@@ -216,7 +210,6 @@ async function closeIfOver(work: TreeWork, ended: RunId): Promise<void> {
   const left = keysOf(work.slots);
   if (ended === work.root) {
     for (const run of left) {
-      // oxlint-disable-next-line no-await-in-loop -- each cancel may take others with it
       await cancel(work, run, "parent-ended");
     }
   }

@@ -183,7 +183,6 @@ export async function emit(work: TreeWork, argument: ArgumentOf<"emit">): Promis
     at: work.now,
   };
   for (const follower of followers) {
-    // oxlint-disable-next-line no-await-in-loop -- one inbox after the other
     await work.push(follower, { kind: "topic", envelope });
   }
   return null;

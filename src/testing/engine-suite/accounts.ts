@@ -11,7 +11,6 @@ const bossOf = (helpers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {})
     async (ctx) => {
       const stops: Json[] = [];
       for (const helper of helpers) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         stops.push((await ctx.join(await ctx.spawn(helper, "work"))).stopReason);
       }
       return stops;

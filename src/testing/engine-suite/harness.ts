@@ -26,10 +26,8 @@ export async function eventually(
   withinMs = 10_000,
 ): Promise<void> {
   const until = performance.now() + withinMs;
-  // oxlint-disable-next-line no-await-in-loop -- looks again and again
   while (!(await holds())) {
     if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${what}`);
-    // oxlint-disable-next-line no-await-in-loop
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -71,7 +71,6 @@ export const headcountCases: readonly EngineCase[] = [
       await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
         await office.hire("a", { priority: "background" });
         for (const priority of ["background", "low", "normal"] as const) {
-          // oxlint-disable-next-line no-await-in-loop -- one after the other
           assertDenied(await office.denied("b", { priority }), 2, "full");
         }
         const denials = only(await office.close(), "spawn.denied");
@@ -126,12 +125,10 @@ export const headcountCases: readonly EngineCase[] = [
         await office.hire("first");
         const priorities: readonly Priority[] = ["normal", "low", "normal", "high", "low", "critical"];
         for (const [index, priority] of priorities.entries()) {
-          // oxlint-disable-next-line no-await-in-loop -- in this order
           await office.hire(`${priority}-${index}`, { priority, onFull: "wait" });
         }
         const expected = ["first", "critical-5", "high-3", "normal-0", "normal-2", "low-1", "low-4"];
         for (const word of expected) {
-          // oxlint-disable-next-line no-await-in-loop -- each makes room for the next
           (await office.call(word)).answer("done");
         }
         assert.equal(office.model.calls.length, expected.length);
@@ -190,11 +187,8 @@ export const headcountCases: readonly EngineCase[] = [
         const ends: Json[] = [];
         for (const way of Object.keys(ways)) {
           const budget = way === "deadline" ? { deadlineS: 0.05 } : {};
-          // oxlint-disable-next-line no-await-in-loop -- the next one needs the slot of this one
           const handle = await ctx.spawn(helper, way, { budget });
-          // oxlint-disable-next-line no-await-in-loop
           if (way === "wait") await ctx.cancel(handle, "enough");
-          // oxlint-disable-next-line no-await-in-loop
           ends.push((await ctx.join(handle)).status);
         }
         return ends;

@@ -10,7 +10,6 @@ function trying(name: string, calls: readonly LlmOptions[], rest: Omit<Agent, "i
     async (ctx) => {
       const outcomes: Json[] = [];
       for (const call of calls) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         const outcome = await ctx.llm(prompt, call).then(
           () => "made",
           (error: unknown) => (error instanceof BudgetExhaustedError ? error.dimension : "another error"),
@@ -47,7 +46,6 @@ export const landingCases: readonly EngineCase[] = [
         [{ maxTokens: 101 }, "tokens"],
         [{ maxCostUsd: micros(101) }, "cost"],
       ] as const) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         const outcomes = await outputOf(harness, [trying("tight", calls, { budget })]);
         assert.deepEqual(outcomes, [dimension, "made", dimension, "made"]);
       }

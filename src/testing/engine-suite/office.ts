@@ -61,9 +61,7 @@ function workerOf(model: HeldModel): Agent {
       const task = await inbox.next();
       const answers: Json[] = [];
       for (const word of task?.text.split(" ") ?? []) {
-        // oxlint-disable-next-line no-await-in-loop -- in turn
         if (word.startsWith("?")) answers.push(await ctx.waitFor(word.slice(1)));
-        // oxlint-disable-next-line no-await-in-loop
         else answers.push(ChatMessage.text((await ctx.llm([ChatMessage.user(word)])).message));
       }
       return answers;
@@ -76,15 +74,12 @@ function bossOf(worker: Agent): Agent {
   return agentOf("boss", async (ctx, inbox) => {
     await inbox.next();
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- one order after the other
       const order = await inbox.next({ waitS: 600 });
       if (!order || order.text === "close") return "closed";
-      // oxlint-disable-next-line no-await-in-loop
       const outcome = await ctx.spawn(worker, order.text, Json.as<SpawnOptions>(order.data)).then(
         ({ runId }) => ({ runId }),
         (error: unknown) => ({ error: encodeError(error) }),
       );
-      // oxlint-disable-next-line no-await-in-loop
       await ctx.emit(Json.of({ order: order.id, ...outcome }));
     }
   });

@@ -179,7 +179,6 @@ export const preemptionCases: readonly EngineCase[] = [
         "helper",
         async (ctx) => {
           for (const word of ["one", "two", "three"]) {
-            // oxlint-disable-next-line no-await-in-loop -- one call after the other
             await ctx.llm([ChatMessage.user(word)]);
           }
         },

@@ -45,7 +45,6 @@ const shapes: readonly Shape[] = [
       const worker = async (): Promise<void> => {
         while (next < 12) {
           const job = next++;
-          // oxlint-disable-next-line no-await-in-loop -- one job at a time
           results[job] = await work(`job-${job}`, job * job);
         }
       };

@@ -41,7 +41,6 @@ export const spendCases: readonly EngineCase[] = [
         ["maxCostUsd", "cost"],
         ["maxTurns", "turns"],
       ] as const) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         const stopped = await resultOf(harness, [spender(model, asks, { budget: { [limit]: 0 } })]);
         assert.deepEqual(stopOf(stopped), ["failed", `budget.${dimension}`, dimension, 0, 0]);
       }
@@ -88,7 +87,6 @@ export const spendCases: readonly EngineCase[] = [
       const none = { maxTokens: 0, maxCostUsd: 0, maxTurns: 0 };
       const stopReasons: string[] = [];
       for (const budget of [none, { maxCostUsd: 0, maxTurns: 0 }, { maxTurns: 0 }]) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         stopReasons.push((await resultOf(harness, [spender(model, [ask(50)], { budget })])).stopReason);
       }
       assert.deepEqual(stopReasons, ["budget.tokens", "budget.cost", "budget.turns"]);

@@ -66,7 +66,6 @@ export function spender(
     name,
     async (ctx): Promise<Json> => {
       for (const call of calls) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         await ctx.llm(prompt, call);
       }
       return calls.length;

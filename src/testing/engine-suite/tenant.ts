@@ -57,7 +57,6 @@ export const tenantCases: readonly EngineCase[] = [
           const tenant = freshTenant();
           const stops: string[] = [];
           for (const agent of [small, over, exact]) {
-            // oxlint-disable-next-line no-await-in-loop -- one tree after the other
             stops.push((await (await runtime.start(agent, "go", { tenant })).result()).stopReason);
           }
           assert.deepEqual(stops, ["answer", "budget.cost", "answer"]);

@@ -49,7 +49,6 @@ async function sendBody(response: ServerResponse, reply: Reply, signal: AbortSig
   const body = Buffer.from(reply.chunks.join("")).subarray(0, reply.limitBytes ?? undefined);
   const size = reply.pace?.bytes ?? Math.max(1, body.length);
   for (let sent = 0; sent < body.length && !signal.aborted; sent += size) {
-    // oxlint-disable-next-line no-await-in-loop -- a trickle is one portion after another
     if (reply.pace && sent > 0) await pause(reply.pace.everyMs, signal);
     response.write(body.subarray(sent, sent + size));
   }

@@ -131,7 +131,6 @@ export async function inTurn<T, R>(
   each: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
   const results: R[] = [];
-  // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
   for (const item of items) results.push(await each(item));
   return results;
 }

@@ -1,0 +1,150 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
+import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
+import { providerDouble, type DoubleRequest, type ProviderDouble } from "reeve/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+
+const price = { input: 1_000_000, output: 2_000_000 };
+let server: RestateServer;
+let double: ProviderDouble;
+let held: PromiseWithResolvers<void>;
+const workers: ChildProcess[] = [];
+let port: number;
+
+/** The requests the double was sent, by model: the witness. */
+let requests: string[] = [];
+const asked = (model: string): number => requests.filter((name) => name === model).length;
+
+/** `stuck` and `mail` hang the first time they are asked; the second time they answer. */
+async function script({ model }: DoubleRequest): Promise<{ text: string }> {
+  requests.push(model);
+  if (model !== "quick" && asked(model) === 1) await held.promise;
+  return { text: `${model} answers` };
+}
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 60_000);
+
+beforeEach(async () => {
+  held = Promise.withResolvers();
+  requests = [];
+  double = await providerDouble({ script });
+  port = await freePort();
+});
+
+afterEach(async () => {
+  held.resolve();
+  await Promise.all(workers.splice(0).map(kill));
+  await double.close();
+});
+
+afterAll(() => server.stop());
+
+test("5.4 killed inside a model step: the lost attempt stays in doubt, the call is asked once more", async () => {
+  const run = await start("inside", { budget: { maxTokens: 20_000 } });
+  await killAndReplace(() => asked("stuck") >= 1);
+  const result = await run.result();
+  expect(result).toMatchObject({
+    status: "completed",
+    output: ["quick answers", "stuck answers", "quick answers"],
+  });
+  expect([asked("quick"), asked("stuck")]).toEqual([2, 2]);
+  expect(result.inDoubt).toBeGreaterThan(0);
+  // The provider works the lost call out and bills it: what stays in doubt covers that.
+  held.resolve();
+  await until(async () => double.bill.entries.length === 4);
+  const bill = double.bill.costMicros({ quick: price, stuck: price });
+  expect(bill).toBeGreaterThan(result.spend - result.inDoubt);
+  expect(bill).toBeLessThanOrEqual(result.spend);
+}, 60_000);
+
+test("5.1 killed between two steps: what was recorded is not asked again", async () => {
+  const run = await start("between");
+  await until(async () => (await run.status()) === "waiting");
+  await killAndReplace(() => true);
+  await run.signal("go");
+  expect(await run.result()).toMatchObject({
+    status: "completed",
+    output: ["quick answers", "quick answers"],
+  });
+  expect(asked("quick")).toBe(2);
+}, 60_000);
+
+test("5.3 killed inside a tool that reports: it is not run again, and the outcome is said to be unknown", async () => {
+  const run = await start("mailer-report");
+  await killAndReplace(() => asked("mail") >= 1);
+  expect((await run.result()).output).toEqual({ isError: true, value: null });
+  expect(asked("mail")).toBe(1);
+}, 60_000);
+
+test("5.3 killed inside a tool that reruns: it is run again with the same key", async () => {
+  const run = await start("mailer-rerun");
+  await killAndReplace(() => asked("mail") >= 1);
+  expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
+  expect(asked("mail")).toBe(2);
+}, 60_000);
+
+test("5.3 killed inside a tool that asks: a person decides", async () => {
+  const run = await start("mailer-ask");
+  await killAndReplace(() => asked("mail") >= 1);
+  for await (const event of run.events()) {
+    if (event.type === "approval.requested") await run.signal(event.approvalId, "rerun");
+  }
+  expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
+}, 60_000);
+
+async function start(name: string, options = {}): Promise<RunHandle> {
+  await startWorker();
+  // Only starts trees here: the agents' code is the workers'.
+  const agent: Agent = { id: AgentId.of(name), run: async () => null };
+  const runtime = createRuntime({ agents: [agent], engine: restate(server) });
+  return runtime.start(agent, "go", options);
+}
+
+async function killAndReplace(isTime: () => boolean): Promise<void> {
+  await until(async () => isTime());
+  await Promise.all(workers.splice(0).map(kill));
+  await startWorker();
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 20_000;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error("it did not come to that");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function startWorker(): Promise<void> {
+  const file = join(import.meta.dirname, "fixtures/agents-worker.ts");
+  const given = [
+    "--conditions=reeve-source",
+    file,
+    server.ingress,
+    server.admin,
+    String(port),
+    double.baseURL,
+  ];
+  const worker = spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] });
+  workers.push(worker);
+  await once(worker.stdout, "data");
+}
+
+async function kill(worker: ChildProcess): Promise<void> {
+  if (worker.exitCode !== null || worker.signalCode !== null) return;
+  const ended = once(worker, "exit");
+  worker.kill("SIGKILL");
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  return typeof address === "object" && address ? address.port : 0;
+}
