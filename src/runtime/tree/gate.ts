@@ -1,5 +1,5 @@
 import { Json, RunId, SpawnBudget, Supervision, IdConflictError, type ObjectContext } from "#kernel";
-import { Ledger, type Gate, type Slot } from "#ledger";
+import { Ledger, type Booked, type Decided, type Gate, type LedgerState, type Slot } from "#ledger";
 import { drawBlock } from "../tenant-object.ts";
 import { inboxOf } from "./inbox.ts";
 import { newRun, start } from "./hire.ts";
@@ -104,14 +104,12 @@ async function bookOne(work: TreeWork, id: RunId, { number, settle, event }: Rep
   }
 }
 
-async function bookSettlement(
-  work: TreeWork,
-  id: RunId,
-  { attempt, usage, again }: Settlement,
-): Promise<void> {
-  const booked = await work.decide(id, (state) =>
-    Ledger.settle(state, { run: id, attempt, usage, again, at: work.now }),
-  );
+async function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): Promise<void> {
+  const { attempt, usage, again } = settlement;
+  const settle = (state: LedgerState): Decided<Booked | null> =>
+    Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
+  // An attempt that was given up for lost and is journaled after all waits among the doubts.
+  const booked = (await work.decide(id, settle)) ?? (usage && (await work.decideDoubt(attempt, settle)));
   if (!booked) return;
   work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
   const run = await work.run(id);

@@ -125,9 +125,12 @@ export class TreeWork {
     attempt: AttemptId,
     decision: (state: LedgerState) => Decided<Decision>,
   ): Promise<Decision | null> {
-    const doubt = Json.as<Doubt | null>(await this.object.get(`doubt/${attempt}`));
-    if (!doubt) return null;
-    const path = doubt.path.filter((id) => this.#slots[id]);
+    const known = this.#doubts.get(attempt);
+    const doubt = known ?? Json.as<Doubt | null>(await this.object.get(`doubt/${attempt}`));
+    if (!doubt || known === null) return null;
+    // Where it was booked, and where its run stands now: a helper may have been adopted since.
+    const now = this.#slots[doubt.run] ? Ledger.path(this.#slots, doubt.run) : [];
+    const path = [...new Set([...doubt.path.filter((id) => this.#slots[id]), ...now])];
     await Promise.all(path.map((id) => this.run(id)));
     return this.#apply(path, { [attempt]: doubt }, decision);
   }
