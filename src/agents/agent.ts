@@ -105,10 +105,11 @@ function policyOf({ middleware = {}, hooks, permissions, retry }: AgentOptions):
 
 /** Every message is a turn; the last answer is the run's output. */
 async function run(definition: Definition, ctx: RunContext, inbox: Inbox): Promise<Json | Ended> {
-  const { options, tools } = definition;
+  const { options, model, tools } = definition;
   const state: TurnState = {
     ctx,
     inbox,
+    model,
     tools,
     messages: systemPrompt(options),
     loops: new LoopDetection(options.loopLimits),

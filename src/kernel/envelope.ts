@@ -14,7 +14,7 @@ export interface Envelope {
   readonly text: string;
   /** Whatever does not fit into words. */
   readonly data?: Json | undefined;
-  /** Set on a question: the run that waits for the reply. */
+  /** Set on a question and on a task: the run that a reply goes to. */
   readonly askedBy?: RunId | undefined;
   /** Set where the message came over a topic. */
   readonly topic?: TopicId | undefined;

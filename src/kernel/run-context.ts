@@ -15,7 +15,7 @@ import type { ToolResult } from "./tool-result.ts";
 export interface ChildHandle {
   readonly runId: RunId;
   readonly agentId: AgentId;
-  /** The message that the helper was hired with, if it was: an `ask` on a fresh handle waits for its reply. */
+  /** The message that the helper was hired with, if it was: an `ask` of the same words only waits for its reply. */
   readonly boot: MessageId | null;
 }
 
@@ -138,7 +138,7 @@ export interface RunContext {
     text: string,
     options: AskOptions,
   ): Promise<Extract<AskOutcome, { readonly kind: "replied" }>>;
-  /** Answers a message that was a question; on any other it does nothing. */
+  /** Answers a question, or the task that the run was hired with; on any other message it does nothing. */
   reply(message: Envelope, text: string, data?: Json): Promise<void>;
   /** Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. */
   send(to: RunId | AgentId | ChildHandle, text: string, data?: Json): Promise<void>;

@@ -171,11 +171,21 @@ export class Runtime {
       priority: options.priority ?? agent.priority ?? "normal",
       retention: options.retention ?? agent.retention ?? "permanent",
       prices: this.#prices(),
+      agents: this.#terms(),
       ageingMs: (this.#options.ageingS ?? 60) * 1000,
       yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,
       maxRestarts: this.#options.maxRestarts ?? 3,
       at,
     };
+  }
+
+  /** On which terms a message wakes an agent that nobody has hired. */
+  #terms(): OpenArgument["agents"] {
+    const terms = [...this.#agents].map(([type, agent]) => {
+      const { version = "1", priority = "normal", budget = null, retention = "run" } = agent;
+      return [type, { version, priority, budget, retention, tools: null }] as const;
+    });
+    return Object.fromEntries(terms);
   }
 
   /** Prices as they are now: a tree keeps them however they change. */

@@ -1,24 +1,38 @@
-import { BudgetExhaustedError, ChatMessage, type Ended, type Json, type RunContext } from "#kernel";
-
-/** Characters of the newest results that the last call is shown. */
-const longestNotes = 4_000;
-const longestTask = 2_000;
+import {
+  BudgetExhaustedError,
+  ChatMessage,
+  type Ended,
+  type Json,
+  type Model,
+  type RunContext,
+} from "#kernel";
 
 /** What landing needs to know. */
 export interface LandingState {
   readonly ctx: RunContext;
   readonly messages: readonly ChatMessage[];
+  readonly model: Model;
 }
+
+/** The last call is never shown more than this many bytes, however large the slice. */
+const longestPrompt = 16_384;
+const shortestPrompt = 256;
+/** What the prompt says besides, and what a provider may add around it. */
+const overhead = 192;
 
 /**
  * A budget is used up. One last call without tools, from the slice kept for it, makes an answer of what there is; if
  * even that does not fit, the last words are the answer. Never one call before the answer, never a call without money.
  */
-export async function land({ ctx, messages }: LandingState, stop: BudgetExhaustedError): Promise<Ended> {
+export async function land(
+  { ctx, messages, model }: LandingState,
+  stop: BudgetExhaustedError,
+): Promise<Ended> {
   const stopReason = `budget.${stop.dimension}` as const;
   const ended = (output: Json): Ended => ({ kind: "ended", status: "landed", stopReason, output });
   try {
-    const { message } = await ctx.llm(landingPrompt(messages), { landing: true });
+    const prompt = landingPrompt(messages, roomFor(stop, model));
+    const { message } = await ctx.llm(prompt, { landing: true });
     return ended(ChatMessage.text(message));
   } catch (error) {
     if (!(error instanceof BudgetExhaustedError)) throw error;
@@ -26,23 +40,31 @@ export async function land({ ctx, messages }: LandingState, stop: BudgetExhauste
   }
 }
 
-/** Task, last words and newest results, cut to fit a small slice. */
-function landingPrompt(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+/** Bytes for the prompt: half the slice, which is a tenth of the limit. A token is never less than a byte. */
+function roomFor({ dimension, limit }: BudgetExhaustedError, { price }: Model): number {
+  const half = limit / 20;
+  const tokens = dimension === "cost" ? half / ((price?.input ?? Infinity) / 1_000_000) : half;
+  const room = dimension === "tokens" || dimension === "cost" ? tokens : longestPrompt;
+  return Math.max(shortestPrompt, Math.min(longestPrompt, Math.floor(room))) - overhead;
+}
+
+/** Task, last words and newest results, cut to fit. */
+function landingPrompt(messages: readonly ChatMessage[], room: number): readonly ChatMessage[] {
   const task = messages.find(({ role }) => role === "user");
+  const asked = cut(task ? ChatMessage.text(task) : "", Math.floor(room / 4));
   const notes: string[] = [];
-  let room = longestNotes;
+  let left = room - bytes(asked);
   for (const message of messages.toReversed()) {
     const text = message === task ? "" : notesOf(message);
     if (text === "") continue;
-    notes.unshift(text.slice(0, room));
-    room -= text.length;
-    if (room <= 0) break;
+    const fitting = cut(text, left);
+    notes.unshift(fitting);
+    left -= bytes(fitting) + 1;
+    if (left <= 0) break;
   }
-  const asked = task ? ChatMessage.text(task).slice(0, longestTask) : "";
+  const so = `Task: ${asked}\n\nSo far:\n${notes.join("\n")}\n\n`;
   return [
-    ChatMessage.user(
-      `Task: ${asked}\n\nSo far:\n${notes.join("\n")}\n\nThe budget is used up. Give the best answer you can now, in a few sentences.`,
-    ),
+    ChatMessage.user(`${so}The budget is used up. Give the best answer you can now, in a few sentences.`),
   ];
 }
 
@@ -58,4 +80,15 @@ function lastWords(messages: readonly ChatMessage[]): string | null {
     (message) => message.role === "assistant" && ChatMessage.text(message) !== "",
   );
   return last ? ChatMessage.text(last) : null;
+}
+
+const encoder = new TextEncoder();
+
+const bytes = (text: string): number => encoder.encode(text).length;
+
+/** The beginning of a text, as far as it fits. A character cut in half is left out. */
+function cut(text: string, room: number): string {
+  const encoded = encoder.encode(text);
+  if (encoded.length <= room) return text;
+  return new TextDecoder().decode(encoded.subarray(0, Math.max(0, room)), { stream: true });
 }

@@ -5,7 +5,7 @@ import {
   type Ended,
   type Envelope,
   type Inbox,
-  type Json,
+  type Model,
   type ModelResponse,
   type RunContext,
   type Tool,
@@ -25,6 +25,7 @@ const longestResult = 50_000;
 export interface TurnState {
   readonly ctx: RunContext;
   readonly inbox: Inbox;
+  readonly model: Model;
   readonly tools: readonly Tool[];
   /** The conversation so far, system prompt first. Grows. */
   readonly messages: ChatMessage[];
@@ -158,11 +159,3 @@ function describeAll(tools: readonly Tool[]): readonly ToolDescription[] {
 }
 
 const lists = new WeakMap<readonly Tool[], readonly ToolDescription[]>();
-
-/** What a run says when it ends with what it has. */
-export const landed = (stopReason: Ended["stopReason"], output: Json): Ended => ({
-  kind: "ended",
-  status: "landed",
-  stopReason,
-  output,
-});

@@ -12,6 +12,7 @@ import {
 import type { ArgumentOf, FromRun, News, ReplyOf, TreeMethod } from "../tree/protocol.ts";
 import type { InboxItem } from "../tree/records.ts";
 import { Effects } from "./effects.ts";
+import { Intake } from "./intake.ts";
 import { Outbox } from "./outbox.ts";
 import { Waits } from "./waits.ts";
 
@@ -40,15 +41,13 @@ export class Driver {
   readonly #effects = new Effects();
   /** What the code is told next, one at a time: things from the inbox, and calls that waited for them. */
   readonly #news: (InboxItem | (() => void))[] = [];
-  #cursor: number;
+  readonly #intake: Intake;
   #wake: Operation | null = null;
   #timer: { readonly at: number; readonly operation: Operation } | null = null;
   #cancelled: Operation | null;
   #deadline: number | null;
   #grace: number | null = null;
-  #standing: News["standing"];
   #resting = false;
-  #hasMore = false;
   #fatal: Error | null = null;
   #isOver = false;
   #time: number;
@@ -67,8 +66,7 @@ export class Driver {
     this.#token = options.token;
     this.#deadline = options.deadline;
     this.#onItem = options.onItem;
-    this.#cursor = options.news.cursor;
-    this.#standing = options.news.standing;
+    this.#intake = new Intake(options.news);
     this.#time = options.news.at;
     this.#cancelled = options.primitives.cancelled();
     this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
@@ -80,8 +78,10 @@ export class Driver {
     return this.#time;
   }
 
+  /** Time has passed: whoever told, a deadline that lies behind it is over before anything else happens. */
   learnTime(at: number): void {
     this.#time = Math.max(this.#time, at);
+    if (this.#deadline !== null && this.#time > this.#deadline) this.#token.cancel("deadline");
   }
 
   /** What was taken from the inbox and not told to the code. */
@@ -91,7 +91,6 @@ export class Driver {
 
   /** @throws CancellationError when cancelled or past the deadline. */
   check(): void {
-    if (this.#deadline !== null && this.#time > this.#deadline) this.#token.cancel("deadline");
     this.#token.check();
   }
 
@@ -139,8 +138,7 @@ export class Driver {
   /** Takes what has come, so that it is there when the promise resolves. */
   async refresh(): Promise<void> {
     const news = await this.report("take", {});
-    this.#ingest(news);
-    await new Promise<void>((resolve) => this.#news.push(resolve));
+    await new Promise<void>((resolve) => this.#ingest(news, resolve));
   }
 
   /** Runs agent code to its end. */
@@ -187,18 +185,18 @@ export class Driver {
       await this.#primitives.drain();
       return null;
     }
-    if (this.#hasMore) {
+    if (this.#intake.hasMore) {
       this.#ingest(await this.#callNow("take", {}));
       return null;
     }
-    if (this.#standing === "running") this.#effects.begin();
+    if (this.#intake.standing === "running") this.#effects.begin();
     if (this.#effects.open.length === 0) {
       if (!isAlive()) {
         this.#effects.dismiss(new CancellationError({ reason: "ended" }));
         return null;
       }
       if (await this.#isStuck(isAlive)) return this.#unjournaled();
-      const isIdle = this.#news.length === 0 && !this.#hasMore && this.#effects.open.length === 0;
+      const isIdle = this.#news.length === 0 && !this.#intake.hasMore && this.#effects.open.length === 0;
       if (!isAlive() || !isIdle) return null;
     }
     await this.#pick();
@@ -212,12 +210,12 @@ export class Driver {
       await this.#primitives.drain();
       const isWaiting = !this.#effects.isEmpty || this.waits.size > 0;
       if (isAlive() && !isWaiting && this.#news.length === 0)
-        return this.#standing === "running" || this.#token.cancelled;
+        return this.#intake.standing === "running" || this.#token.cancelled;
       if (!isAlive() || this.#effects.open.length > 0) return false;
     }
     if (this.#token.cancelled) return false;
-    if (this.#standing === "yielding") this.#ingest(await this.#callNow("yield", {}));
-    else if (this.#standing === "running" && !this.#resting && this.waits.size > 0) {
+    if (this.#intake.standing === "yielding") this.#ingest(await this.#callNow("yield", {}));
+    else if (this.#intake.standing === "running" && !this.#resting && this.waits.size > 0) {
       const news = await this.#callNow("rest", { on: this.waits.on });
       this.#ingest(news);
       this.#resting = news.items.length === 0 && news.standing === "running";
@@ -230,7 +228,7 @@ export class Driver {
   }
 
   async #pick(): Promise<void> {
-    const wake = (this.#wake ??= this.#primitives.wake(`inbox/${this.#cursor}`));
+    const wake = (this.#wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`));
     const timer = this.#armTimer();
     const operations = [...this.#effects.open, wake];
     if (timer) operations.push(timer.operation);
@@ -244,7 +242,7 @@ export class Driver {
       if (this.#token.cancelled) return;
       do {
         await this.#takeNews();
-      } while (this.#hasMore);
+      } while (this.#intake.hasMore);
       // Without a word from the tree it was the engine's operator.
       this.#news.push(() => this.#token.cancel("engine"));
     } else if (timer) {
@@ -266,10 +264,6 @@ export class Driver {
       this.#grace = null;
       this.#effects.abandon(this.#cancellation());
     }
-    if (this.#deadline !== null && now > this.#deadline) {
-      this.#token.cancel("deadline");
-      return;
-    }
     if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
   }
 
@@ -282,13 +276,14 @@ export class Driver {
     return this.#timer;
   }
 
-  #ingest(news: News): void {
+  #ingest(news: News, done: (() => void) | null = null): void {
     this.learnTime(news.at);
-    this.#standing = news.standing;
-    this.#hasMore = news.more;
-    if (news.cursor !== this.#cursor) this.#wake = null;
-    this.#cursor = news.cursor;
-    this.#news.push(...news.items);
+    const { cursor } = this.#intake;
+    for (const taken of this.#intake.accept({ news, done })) {
+      this.#news.push(...taken.news.items);
+      if (taken.done) this.#news.push(taken.done);
+    }
+    if (this.#intake.cursor !== cursor) this.#wake = null;
   }
 
   #tell(news: InboxItem | (() => void)): void {
@@ -323,7 +318,7 @@ export class Driver {
     if (this.#isOver) return new Promise(ignore);
     if (this.#token.cancelled) throw this.#cancellation();
     const promise = this.#effects.add(issue);
-    if (this.#standing === "running") this.#effects.begin();
+    if (this.#intake.standing === "running") this.#effects.begin();
     return promise;
   }
 

@@ -37,12 +37,13 @@ export async function conclude(
   const isCrash = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
   if (isCrash && (await crashed(primitives, "crash")).again) throw ending.error;
   const poison = isCrash ? inbox.inHand?.id : undefined;
-  const end = { ...endReport(ending, cancelled), ...(poison && { poison }) };
+  const unread = unreadOf(driver, inbox).flatMap((item) => (item.kind === "message" ? [item.envelope] : []));
+  const end = { ...endReport(ending, cancelled), ...(poison && { poison }), unread };
   await driver.finish("end", { end });
   return end;
 }
 
-/** What a run has not read when it goes on in a fresh execution: messages, signals, and what it was not told yet. */
+/** What a run has not read when it ends or goes on in a fresh execution: messages, signals, and what it was not told yet. */
 function unreadOf({ waits, untold }: Driver, inbox: InboxReader): readonly InboxItem[] {
   const prefix = "signal/";
   const signals = waits.kept(prefix).map(({ key, value }): InboxItem => {

@@ -205,7 +205,7 @@ function dispatch(item: InboxItem, driver: Driver, inbox: InboxReader, helpers: 
     case "followUp":
       return inbox.receive(item.kind, item.envelope);
     case "topic":
-      return driver.waits.arrive(`topic/${item.envelope.topic}`, Json.of(item.envelope));
+      return driver.waits.arrive(`topic/${item.subscription}`, Json.of(item.envelope));
     case "reply":
       return driver.waits.arrive(`reply/${item.ask}`, Json.of({ text: item.text, data: item.data }));
     case "signal":

@@ -34,6 +34,8 @@ export interface HelpersHost {
 export class Helpers {
   readonly #host: HelpersHost;
   readonly #hired = new Set<RunId>();
+  /** The tasks of those that were hired and not asked yet. */
+  readonly #tasks = new Map<RunId, string>();
   readonly #ended = new Map<RunId, RunResult>();
   readonly #paused = new Set<RunId>();
 
@@ -91,6 +93,7 @@ export class Helpers {
       throw error;
     }
     this.#hired.add(reply.run);
+    if (text !== null && !options.asks) this.#tasks.set(reply.run, text);
     return { runId: reply.run, agentId: agent.id, boot: text === null ? null : messageId };
   }
 
@@ -126,7 +129,10 @@ export class Helpers {
       const handle = await this.hire(target, text, { ...options, asks: true });
       return this.#awaitReply(handle, handle.boot, options);
     }
-    const messageId = MessageId.of(this.#host.uuid());
+    const isTask = this.#tasks.get(target.runId) === text;
+    this.#tasks.delete(target.runId);
+    // The task it was hired with is with it already: the same message again is the same delivery.
+    const messageId = (isTask ? target.boot : null) ?? MessageId.of(this.#host.uuid());
     const { driver, runId } = this.#host;
     const reply = await driver.call("send", {
       to: target.runId,
@@ -137,31 +143,46 @@ export class Helpers {
       at: driver.time,
     });
     if ("error" in reply) throw decodeError(reply.error);
-    if ("deadLetter" in reply) return { kind: "failed", handle: target, error: null };
+    if ("deadLetter" in reply) {
+      return { kind: "failed", handle: target, error: { code: "dead-letter", message: reply.deadLetter } };
+    }
     this.#hired.add(reply.to);
     return this.#awaitReply({ ...target, runId: reply.to }, messageId, options);
   }
 
   async #awaitReply(handle: ChildHandle, ask: MessageId | null, options: AskOptions): Promise<AskOutcome> {
-    const { driver } = this.#host;
+    const { waits, time } = this.#host.driver;
     const { runId } = handle;
     const returns = options.onPause === "return";
-    const at = driver.time + options.timeoutS * 1000;
-    if (returns && this.#paused.has(runId)) return { kind: "paused", handle };
+    const known = waits.peek(`reply/${ask}`) ? null : this.#standing(handle, returns);
+    if (known) return this.#closeAsk(ask, known);
     const keys = [`reply/${ask}`, `ended/${runId}`, ...(returns ? [`paused/${runId}`] : [])];
-    const early = driver.waits.peek(`reply/${ask}`) ? undefined : this.#ended.get(runId);
-    const arrival = early ? null : await driver.waits.first(keys, { at, on: runId });
-    if (arrival?.key.startsWith("reply/")) {
-      const { text, data } = Json.as<{ readonly text: string; readonly data?: Json }>(arrival.value);
+    const { key, value } = await waits.first(keys, { at: time + options.timeoutS * 1000, on: runId });
+    if (key.startsWith("reply/")) {
+      const { text, data } = Json.as<{ readonly text: string; readonly data?: Json }>(value);
       return { kind: "replied", text, data, handle };
     }
-    if (arrival?.key.startsWith("paused/")) return { kind: "paused", handle };
-    if (arrival?.key === "timeout") {
-      driver.waits.close(`reply/${ask}`);
-      if (ask) await driver.call("unask", { ask, at: driver.time });
-      return { kind: "timedOut", handle };
-    }
-    return endOf(handle, this.#resultOf(runId));
+    if (key === "timeout") return this.#closeAsk(ask, { kind: "timedOut", handle });
+    return this.#closeAsk(
+      ask,
+      key.startsWith("paused/") ? { kind: "paused", handle } : endOf(handle, this.#resultOf(runId)),
+    );
+  }
+
+  /** What is known of a run before anybody waits for it. */
+  #standing(handle: ChildHandle, returns: boolean): AskOutcome | null {
+    const ended = this.#ended.get(handle.runId);
+    if (ended) return endOf(handle, ended);
+    return returns && this.#paused.has(handle.runId) ? { kind: "paused", handle } : null;
+  }
+
+  /** Nobody waits for this reply any more. */
+  async #closeAsk(ask: MessageId | null, outcome: AskOutcome): Promise<AskOutcome> {
+    const { driver } = this.#host;
+    driver.waits.close(`reply/${ask}`);
+    const isOpen = outcome.kind === "timedOut" || outcome.kind === "paused";
+    if (ask && isOpen) await driver.call("unask", { ask, at: driver.time });
+    return outcome;
   }
 
   async askOrThrow(

@@ -127,16 +127,18 @@ export class JournaledContext implements RunContext {
 
   async *#follow(topic: TopicId): AsyncGenerator<Envelope, void> {
     const { driver } = this.#host;
-    const run = this.supervision.runId;
-    await driver.call("follow", { run, topic, on: true, at: driver.time });
+    const following = { run: this.supervision.runId, topic, subscription: this.uuid() };
+    const key = `topic/${following.subscription}`;
+    await driver.call("follow", { ...following, on: true, at: driver.time });
     try {
       for (;;) {
-        const { value } = await driver.waits.first([`topic/${topic}`]);
+        const { value } = await driver.waits.first([key]);
         yield Json.as<Envelope>(value);
       }
     } finally {
+      driver.waits.close(key);
       if (!this.meta.cancellation.cancelled)
-        await driver.call("follow", { run, topic, on: false, at: driver.time });
+        await driver.call("follow", { ...following, on: false, at: driver.time });
     }
   }
 

@@ -1,4 +1,12 @@
-import { Json, RunId, SpawnBudget, Supervision, IdConflictError, type ObjectContext } from "#kernel";
+import {
+  IdConflictError,
+  Json,
+  NotFoundError,
+  RunId,
+  SpawnBudget,
+  Supervision,
+  type ObjectContext,
+} from "#kernel";
 import { Ledger, type Booked, type Decided, type Gate, type LedgerState, type Slot } from "#ledger";
 import { drawBlock } from "../tenant-object.ts";
 import { inboxOf } from "./inbox.ts";
@@ -56,6 +64,7 @@ export async function open(object: ObjectContext, argument: OpenArgument): Promi
   const record = newRun(work, supervision, argument.version, more);
   // The tree's turns are the root's.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
+  object.set("agents", Json.of(argument.agents));
   await start(work, root);
   work.commit();
   return { existing: false };
@@ -242,7 +251,8 @@ export async function endRun(work: TreeWork, argument: ArgumentOf<"end">): Promi
 function verdict(report: EndReport, slot: Slot, now: number): EndReport {
   const reason = report.status === "failed" ? whyStopped(slot, now) : slot.cancelled;
   if (reason === null || report.stopReason === "deadline") return report;
-  return { status: "cancelled", stopReason: stopReasonOf(reason), output: report.output };
+  const { output, unread } = report;
+  return { status: "cancelled", stopReason: stopReasonOf(reason), output, unread };
 }
 
 /** Why a run may do nothing more; null if it may. */
@@ -299,7 +309,7 @@ export const onTree =
   ) =>
   async (object: ObjectContext, argument: Argument): Promise<Json> => {
     const work = await TreeWork.on(object, argument.at);
-    if (!work) return null;
+    if (!work) throw new NotFoundError({ what: "tree", id: object.key });
     const reply = await method(work, argument);
     work.commit();
     return Json.of(reply);

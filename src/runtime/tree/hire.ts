@@ -11,7 +11,7 @@ import {
 } from "#kernel";
 import { Ledger, type Admission } from "#ledger";
 import { emptyInbox } from "./inbox.ts";
-import type { InboxItem, RunRecord } from "./records.ts";
+import type { InboxItem, RunRecord, Terms } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** How a run is hired. */
@@ -80,6 +80,8 @@ export function newRun(
     agentId: supervision.agentId,
     version,
     supervision,
+    budget: more.budget,
+    boot: more.boot[0]?.id ?? null,
     execution: null,
     continuation: 0,
     state: null,
@@ -109,31 +111,28 @@ export async function start(work: TreeWork, id: RunId): Promise<void> {
   });
 }
 
-/** Hires a new run of an agent for messages that found none. False if it cannot be. */
+/** Hires a new run of an agent for messages that found none; or says why it cannot. The root is its boss. */
 export async function wakeNew(
   work: TreeWork,
-  like: RunRecord,
-  unread: readonly Envelope[],
-): Promise<boolean> {
-  const { admission } = await hire(work, {
-    parent: work.root,
-    agentId: like.agentId,
-    version: like.version,
-    priority: like.supervision.priority,
-    budget: null,
-    retention: like.supervision.retention,
-    onFull: "wait",
-    detached: true,
-    tools: like.tools,
-    boot: unread,
-  });
-  return admission.kind !== "denied";
+  agentId: AgentId,
+  terms: Terms,
+  boot: readonly Envelope[],
+): Promise<{ readonly run: RunId } | { readonly reason: string }> {
+  const place = { parent: work.root, agentId, onFull: "wait", detached: true, boot } as const;
+  const { run, admission } = await hire(work, { ...terms, ...place });
+  return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }
 
 /** Says that messages will never be read. */
-export function deadLetter(work: TreeWork, run: RunId, envelopes: readonly Envelope[], reason: string): void {
+export function deadLetter(
+  work: TreeWork,
+  to: { readonly run: RunId; readonly agent: AgentId },
+  envelopes: readonly Envelope[],
+  reason: string,
+): void {
   for (const { id } of envelopes) {
-    work.emit(run, "message.dead-lettered", { messageId: id, reason, attempts: 0 });
+    const payload = { messageId: id, reason, attempts: 0 };
+    work.emit(to.run, "message.dead-lettered", payload, { agent: to.agent });
   }
 }
 

@@ -44,7 +44,7 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
     case "parked":
       await work.run(effect.run);
       work.emit(effect.run, "run.paused", { cause: effect.cause });
-      return tellParent(work, effect.run, "childPaused");
+      return tellOthers(work, effect.run, "childPaused");
     case "drop": {
       const { maxAgents } = work.tree.ledger.spawn;
       const error = new BudgetExhaustedError({
@@ -72,12 +72,16 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
 export async function resumed(work: TreeWork, run: RunId): Promise<void> {
   await work.run(run);
   work.emit(run, "run.resumed", { cause: "slot" });
-  await tellParent(work, run, "childResumed");
+  await tellOthers(work, run, "childResumed");
 }
 
-async function tellParent(work: TreeWork, run: RunId, kind: "childPaused" | "childResumed"): Promise<void> {
-  const parent = work.slot(run)?.parent;
-  if (parent) await work.push(parent, { kind, run });
+/** Its boss, and whoever else waits for it, may not want to wait through a pause. */
+async function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResumed"): Promise<void> {
+  const run = await work.run(id);
+  const parent = work.slot(id)?.parent;
+  for (const listener of new Set([...(parent ? [parent] : []), ...(run?.watchers ?? [])])) {
+    await work.push(listener, { kind, run: id });
+  }
 }
 
 /** Marks a run and everything below it, and tells them. Returns the cancel's number; null if nobody was left. */
@@ -125,7 +129,7 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
     await work.decide(child, (state) => Ledger.adopt(state, { run: child, parent }));
     if (!isAdopted) await cancel(work, child, "parent-ended");
   }
-  const unread = await unreadOf(work, id);
+  const unread = await unreadOf(work, id, report.unread ?? []);
   const summary = await work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
   const result: RunResult = {
     treeId: work.tree.treeId,
@@ -173,25 +177,38 @@ function emitEnd(work: TreeWork, id: RunId, run: RunRecord, result: RunResult): 
   );
 }
 
-/** Messages that came while the run was ending. */
-async function unreadOf(work: TreeWork, id: RunId): Promise<readonly Envelope[]> {
+/** Messages that the run has not read: those it has taken, then those that came while it was ending. */
+async function unreadOf(work: TreeWork, id: RunId, taken: readonly Envelope[]): Promise<readonly Envelope[]> {
   const run = await work.live(id);
-  const envelopes: Envelope[] = [];
+  const envelopes = [...taken];
   let inbox = run.inbox;
   while (inbox.items.length > 0) {
-    const taken = await inboxOf(work.object, id, inbox).take();
-    for (const item of taken.items) if (item.kind === "message") envelopes.push(item.envelope);
-    inbox = taken.inbox;
+    const page = await inboxOf(work.object, id, inbox).take();
+    for (const item of page.items) if (item.kind === "message") envelopes.push(item.envelope);
+    inbox = page.inbox;
   }
-  return envelopes;
+  return run.startedAt === null ? envelopes : envelopes.filter((envelope) => envelope.id !== run.boot);
 }
 
 /** Unread messages wake a new run of the same agent, or are dead letters. */
 async function passOn(work: TreeWork, id: RunId, run: RunRecord, unread: readonly Envelope[]): Promise<void> {
   if (unread.length === 0) return;
-  const isOver = work.slot(work.root) === undefined || run.cancel !== null;
-  if (isOver || !(await wakeNew(work, run, unread))) deadLetter(work, id, unread, "tree-ended");
+  const { agentId, version, budget, tools, supervision } = run;
+  const { priority, retention } = supervision;
+  const why = whyUnreadable(work, run);
+  const woken =
+    why ?? (await wakeNew(work, agentId, { version, priority, budget, retention, tools }, unread));
+  if ("reason" in woken) deadLetter(work, { run: id, agent: agentId }, unread, woken.reason);
   await perform(work);
+}
+
+function whyUnreadable(
+  work: TreeWork,
+  { cancel: cancelled, startedAt }: RunRecord,
+): { reason: string } | null {
+  if (work.slot(work.root) === undefined) return { reason: "tree-ended" };
+  if (cancelled !== null) return { reason: "cancelled" };
+  return startedAt === null ? { reason: "never-started" } : null;
 }
 
 async function fillReceipt(work: TreeWork, id: RunId, run: RunRecord): Promise<void> {

@@ -24,7 +24,7 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Block, Gate } from "#ledger";
-import type { EndReport, InboxItem, Report, Settlement, TreeScope } from "./records.ts";
+import type { AgentsRecord, EndReport, InboxItem, Report, Settlement, TreeScope } from "./records.ts";
 
 /** What opens a tree. */
 export interface OpenArgument {
@@ -42,6 +42,8 @@ export interface OpenArgument {
   readonly priority: Priority;
   readonly retention: HistoryRetention;
   readonly prices: Readonly<Record<string, Price>>;
+  /** Everybody who can be hired. */
+  readonly agents: AgentsRecord;
   readonly ageingMs: number;
   readonly yieldTimeoutMs: number;
   readonly maxRestarts: number;
@@ -189,6 +191,8 @@ export interface TreeProtocol {
     readonly argument: {
       readonly run: RunId;
       readonly topic: TopicId;
+      /** Names this following: what is told comes under it. */
+      readonly subscription: string;
       readonly on: boolean;
       readonly at: number;
     };

@@ -5,12 +5,15 @@ import type {
   ErrorData,
   EventPayloads,
   EventType,
+  ExecutionBudget,
+  HistoryRetention,
   Json,
   JsonObject,
   MessageId,
   Micros,
   NumberedEvent,
   Price,
+  Priority,
   RunId,
   RunResult,
   SessionId,
@@ -59,7 +62,8 @@ export interface TreeRecord {
 
 /** Something that waits to be taken by a run. */
 export type InboxItem =
-  | { readonly kind: "message" | "steer" | "followUp" | "topic"; readonly envelope: Envelope }
+  | { readonly kind: "message" | "steer" | "followUp"; readonly envelope: Envelope }
+  | { readonly kind: "topic"; readonly subscription: string; readonly envelope: Envelope }
   | {
       readonly kind: "reply";
       readonly ask: MessageId;
@@ -84,11 +88,29 @@ export interface InboxRecord {
   readonly last: number;
 }
 
+/** On which terms an agent is hired where nobody says otherwise. */
+export interface Terms {
+  readonly version: string;
+  readonly priority: Priority;
+  /** Null: no cap of its own. */
+  readonly budget: ExecutionBudget | null;
+  readonly retention: HistoryRetention;
+  /** The tools it may call; null: all of its agent's. */
+  readonly tools: readonly string[] | null;
+}
+
+/** Everybody a message can wake, by type. */
+export type AgentsRecord = Readonly<Record<string, Terms>>;
+
 /** One live run. */
 export interface RunRecord {
   readonly agentId: AgentId;
   readonly version: string;
   readonly supervision: Supervision;
+  /** What it was hired to spend; null: no cap of its own. */
+  readonly budget: ExecutionBudget | null;
+  /** The message it was started for: read or not, it wakes nobody else. */
+  readonly boot: MessageId | null;
   /** The engine's name for the execution; null until it was started. */
   readonly execution: string | null;
   readonly continuation: number;
@@ -131,8 +153,10 @@ export interface CancelRecord {
 /** A question that is not answered: who waits for whom. */
 export type AsksRecord = Readonly<Record<MessageId, { readonly from: RunId; readonly to: RunId }>>;
 
-/** Who follows which topic. */
-export type TopicsRecord = Readonly<Record<TopicId, readonly RunId[]>>;
+/** Who follows which topic. A run may do so more than once. */
+export type TopicsRecord = Readonly<
+  Record<TopicId, readonly { readonly run: RunId; readonly subscription: string }[]>
+>;
 
 /** What a run tells its tree of the past, numbered by the run so that a replay is told from news. */
 export type Report = {
@@ -167,4 +191,6 @@ export interface EndReport {
   readonly error?: ErrorData | undefined;
   /** The message in hand when the run gave up. */
   readonly poison?: MessageId | undefined;
+  /** Messages that it has taken and not read, in their order. Default none. */
+  readonly unread?: readonly Envelope[] | undefined;
 }

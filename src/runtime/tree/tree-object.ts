@@ -1,8 +1,10 @@
 import { Json, type ObjectContext, type ObjectDefinition, type ObjectMethod } from "#kernel";
+import * as asks from "./asks.ts";
 import * as control from "./control.ts";
 import * as gate from "./gate.ts";
 import * as post from "./post.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./protocol.ts";
+import * as topics from "./topics.ts";
 
 /** Decodes what our own callers encoded. */
 const typed =
@@ -19,11 +21,11 @@ const methods = {
   yield: typed(gate.onTree(gate.yieldSlot)),
   hire: typed(gate.onTree(post.hireFor)),
   send: typed(gate.onTree(post.send)),
-  reply: typed(gate.onTree(post.reply)),
-  unask: typed(gate.onTree(post.unask)),
+  reply: typed(gate.onTree(asks.reply)),
+  unask: typed(gate.onTree(asks.unask)),
   watch: typed(gate.onTree(post.watch)),
-  emit: typed(gate.onTree(post.emit)),
-  follow: typed(gate.onTree(post.follow)),
+  emit: typed(gate.onTree(topics.emit)),
+  follow: typed(gate.onTree(topics.follow)),
   signal: typed(gate.onTree(post.signal)),
   nudge: typed(gate.onTree(post.nudge)),
   cancel: typed(gate.onTree(gate.cancelRun)),

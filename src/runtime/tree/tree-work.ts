@@ -6,6 +6,7 @@ import {
   RunId,
   type EventPayloads,
   type EventType,
+  type AgentId,
   type AttemptId,
   type NumberedEvent,
   type ObjectContext,
@@ -179,7 +180,13 @@ export class TreeWork {
     run: RunId,
     type: Type,
     payload: EventPayloads[Type],
-    options: { readonly place?: string; readonly at?: number; readonly attempt?: AttemptId | null } = {},
+    options: {
+      readonly place?: string;
+      readonly at?: number;
+      readonly attempt?: AttemptId | null;
+      /** Of whom it speaks. Default: the run's, which must be loaded. */
+      readonly agent?: AgentId;
+    } = {},
   ): void {
     const seq = this.#tree.seq + 1;
     const event = {
@@ -188,7 +195,7 @@ export class TreeWork {
       eventId: EventId.of(run, options.place ?? `${type}/${seq}`),
       treeId: this.#tree.treeId,
       runId: run,
-      agent: this.#runs.get(run)?.now?.agentId ?? this.#runs.get(run)?.stored?.agentId,
+      agent: options.agent ?? this.#runs.get(run)?.now?.agentId ?? this.#runs.get(run)?.stored?.agentId,
       at: options.at ?? this.now,
       attempt: options.attempt ?? null,
       seq,

@@ -86,6 +86,24 @@ export const deadlineCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "4.7 what a run has when its deadline passes is kept, but it is not an answer",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const deadline = ctx.meta.deadline ?? Infinity;
+        return ctx.step("block", () => {
+          while (Date.now() <= deadline + 5);
+          return "late";
+        });
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const run = await runtime.start(boss, "go", { deadlineS: 0.2 });
+        const { status, stopReason, output } = await run.result();
+        assert.deepEqual([status, stopReason], ["cancelled", "deadline"]);
+        assert.ok(output === "late" || output === null, "null where it never began");
+      });
+    },
+  },
+  {
     name: "4.3 the deadline is the earlier one of boss and helper, however deep",
     async run(harness) {
       const deadlines = new Map<string, number | null>();

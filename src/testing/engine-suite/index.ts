@@ -1,3 +1,10 @@
+import { topicCases } from "./topics.ts";
+import { steeringCases } from "./steering.ts";
+import { familyCases } from "./family.ts";
+import { deadLetterCases } from "./dead-letters.ts";
+import { mailboxCases } from "./mailbox.ts";
+import { waitCycleCases } from "./wait-cycle.ts";
+import { askingCases } from "./asking.ts";
 import { tenantCases } from "./tenant.ts";
 import { landingCases } from "./landing.ts";
 import { doubtCases } from "./doubt.ts";
@@ -42,4 +49,11 @@ export const engineSuite: readonly EngineCase[] = [
   ...doubtCases,
   ...landingCases,
   ...tenantCases,
+  ...askingCases,
+  ...waitCycleCases,
+  ...mailboxCases,
+  ...deadLetterCases,
+  ...familyCases,
+  ...steeringCases,
+  ...topicCases,
 ];

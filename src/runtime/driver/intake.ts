@@ -1,0 +1,48 @@
+import type { News } from "../tree/protocol.ts";
+
+/** What one take brought, and whom to tell when that is told. */
+export interface Taken {
+  readonly news: News;
+  readonly done: (() => void) | null;
+}
+
+/**
+ * How a run stands in its inbox. Takes that are in flight together may be answered in any order: here they are put
+ * back into the order of the inbox.
+ */
+export class Intake {
+  #latest: News;
+  #early: readonly Taken[] = [];
+
+  constructor(first: News) {
+    this.#latest = first;
+  }
+
+  get cursor(): number {
+    return this.#latest.cursor;
+  }
+
+  get hasMore(): boolean {
+    return this.#latest.more;
+  }
+
+  get standing(): News["standing"] {
+    return this.#latest.standing;
+  }
+
+  /** Everything that can be told now, in order. What comes too early waits for what is still on its way. */
+  accept(taken: Taken): readonly Taken[] {
+    this.#early = [...this.#early, taken];
+    const ready: Taken[] = [];
+    for (let next = this.#next(); next; next = this.#next()) {
+      ready.push(next);
+      this.#early = this.#early.filter((other) => other !== next);
+      if (next.news.cursor >= this.cursor) this.#latest = next.news;
+    }
+    return ready;
+  }
+
+  #next(): Taken | undefined {
+    return this.#early.find(({ news }) => news.cursor - news.items.length <= this.cursor);
+  }
+}

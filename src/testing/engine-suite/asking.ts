@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { AskFailedError, type AskOutcome, type ChildHandle, type Json } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, reaches, told } from "./history.ts";
+
+/** Replies to every message with its own words, and returns how many there were. */
+const echo = agentOf("echo", async (ctx, inbox) => {
+  for (let count = 0; ; count++) {
+    const message = await inbox.next({ waitS: 0.05 });
+    if (!message) return count;
+    await ctx.reply(message, `${message.text}!`);
+  }
+});
+
+const textOf = (outcome: AskOutcome): string => (outcome.kind === "replied" ? outcome.text : outcome.kind);
+
+/** Sections 6.1 and 6.2: hiring, asking, and what comes of a question. */
+export const askingCases: readonly EngineCase[] = [
+  {
+    name: "6.1 spawn does not wait, join waits for the end, however often it is called",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(helper, "work");
+        await ctx.emit("went on");
+        const [first, second] = await Promise.all([ctx.join(handle), ctx.join(handle)]);
+        return [first.output, second.output, (await ctx.join(handle)).output];
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const { child } = await told(root, "spawn.admitted");
+        await told(root, "progress.emitted");
+        await reaches(root, "waiting");
+        await runtime.run(child).signal("go", "gone");
+        assert.deepEqual((await root.result()).output, ["gone", "gone", "gone"]);
+      });
+    },
+  },
+  {
+    name: "6.1 ask with an agent hires it and asks: one delivery",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const outcome = await ctx.ask(echo, "hello", { timeoutS: 60 });
+        return [textOf(outcome), (await ctx.join(outcome.handle)).output];
+      });
+      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        assert.deepEqual((await root.result()).output, ["hello!", 1]);
+        assert.equal(only(await historyOf(root), "spawn.admitted").length, 1);
+      });
+    },
+  },
+  {
+    name: "6.1 ask on a fresh handle whose task was its boot message only waits: one delivery",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(echo, "hello");
+        const outcome = await ctx.ask(handle, "hello", { timeoutS: 60 });
+        return [textOf(outcome), (await ctx.join(handle)).output];
+      });
+      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, ["hello!", 1]);
+      });
+    },
+  },
+  {
+    name: "6.1 a reply to the boot message that came before the ask is not lost, not even if its run has ended",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(echo, "hello");
+        const { output } = await ctx.join(handle);
+        return [output, textOf(await ctx.ask(handle, "hello", { timeoutS: 60 }))];
+      });
+      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, [1, "hello!"]);
+      });
+    },
+  },
+  {
+    name: "6.1 another question to the same handle is another delivery",
+    async run(harness) {
+      const patient = agentOf("patient", async (ctx, inbox) => {
+        const answered: string[] = [];
+        while (answered.length < 3) {
+          const message = await inbox.next({ waitS: 60 });
+          if (!message) break;
+          answered.push(message.text);
+          await ctx.reply(message, `${message.text}!`);
+        }
+        return answered;
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(patient, "a");
+        const replies = [
+          textOf(await ctx.ask(handle, "b", { timeoutS: 60 })),
+          textOf(await ctx.ask(handle, "b", { timeoutS: 60 })),
+        ];
+        return [replies, (await ctx.join(handle)).output];
+      });
+      await onRuntime(harness, { agents: [boss, patient] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, [
+          ["b!", "b!"],
+          ["a", "b", "b"],
+        ]);
+      });
+    },
+  },
+  {
+    name: "6.2 replied: with text and data; endedWithoutReply, failed and cancelled: with what the run left",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const message = await inbox.next();
+        if (message?.text === "reply") await ctx.reply(message, "yes", { sure: true });
+        if (message?.text === "fail") throw new Error("broken");
+        if (message?.text === "wait") await ctx.waitFor("never");
+        return "output";
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const ask = (text: string): Promise<AskOutcome> => ctx.ask(helper, text, { timeoutS: 60 });
+        const replied = await ask("reply");
+        const silent = await ask("silent");
+        const failed = await ask("fail");
+        const cancelled = await ask("wait");
+        return [
+          replied.kind === "replied" && [replied.text, replied.data ?? null],
+          silent.kind === "endedWithoutReply" && silent.result.output,
+          failed.kind === "failed" && (failed.error?.message ?? null),
+          cancelled.kind === "cancelled" && cancelled.result.status,
+        ];
+      });
+      await onRuntime(harness, { agents: [boss, helper], maxRestarts: 0 }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const admitted = await nth(root, 4);
+        await reaches(runtime.run(admitted), "waiting");
+        await runtime.run(admitted).cancel();
+        const { output } = await root.result();
+        assert.deepEqual(output, [["yes", { sure: true }], "output", "broken", "cancelled"]);
+      });
+    },
+  },
+  {
+    name: "6.2 timedOut: the child lives on, with its handle",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const boss = agentOf("boss", async (ctx) => {
+        const outcome = await ctx.ask(helper, "question", { timeoutS: 0.05 });
+        const status = await ctx.status(outcome.handle);
+        await ctx.emit("timed out");
+        return [outcome.kind, status, (await ctx.join(outcome.handle)).output];
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        await told(root, "progress.emitted");
+        await runtime.run(await nth(root, 1)).signal("go", "late");
+        assert.deepEqual((await root.result()).output, ["timedOut", "waiting", "late"]);
+      });
+    },
+  },
+  {
+    name: "6.2 a late reply never answers a later ask",
+    async run(harness) {
+      const slow = agentOf("slow", async (ctx, inbox) => {
+        const first = await inbox.next();
+        const second = await inbox.next({ waitS: 60 });
+        if (first) await ctx.reply(first, "to the first");
+        await ctx.waitFor("go");
+        if (second) await ctx.reply(second, "to the second");
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const early = await ctx.ask(slow, "first", { timeoutS: 0.05 });
+        return [early.kind, textOf(await ctx.ask(early.handle, "second", { timeoutS: 60 }))];
+      });
+      await onRuntime(harness, { agents: [boss, slow] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const run = runtime.run(await nth(root, 1));
+        await told(root, "message.sent");
+        await run.signal("go");
+        assert.deepEqual((await root.result()).output, ["timedOut", "to the second"]);
+      });
+    },
+  },
+  {
+    name: "6.2 askOrThrow gives the reply, or throws what came instead",
+    async run(harness) {
+      const silent = agentOf("silent", async () => null);
+      const deaf = agentOf("deaf", async (ctx) => ctx.waitFor("never"));
+      const boss = agentOf("boss", async (ctx) => {
+        const reply = await ctx.askOrThrow(echo, "hello", { timeoutS: 60 });
+        return [
+          reply.text,
+          await refusal(ctx.askOrThrow(silent, "hello", { timeoutS: 60 })),
+          await refusal(ctx.askOrThrow(deaf, "hello", { timeoutS: 0.05 })),
+        ];
+      });
+      await onRuntime(harness, { agents: [boss, echo, silent, deaf] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, ["hello!", "endedWithoutReply", "timedOut"]);
+      });
+    },
+  },
+];
+
+function refusal(asking: Promise<{ readonly handle: ChildHandle }>): Promise<Json> {
+  return asking.then(
+    () => "replied",
+    (error: unknown) => (error instanceof AskFailedError ? error.outcome : "another error"),
+  );
+}
+
+/** The `n`-th run that was admitted, once it was. */
+async function nth(root: Parameters<typeof told>[0], n: number): Promise<ChildHandle["runId"]> {
+  let count = 0;
+  return (await told(root, "spawn.admitted", () => ++count === n)).child;
+}

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { Json, type ChildHandle } from "#kernel";
+import { agentOf, forever, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, reaches, told } from "./history.ts";
+
+const leaf = agentOf("leaf", forever);
+
+/** Sections 6.6 and 6.7: what bosses hear of their helpers, and who outlives whom. */
+export const familyCases: readonly EngineCase[] = [
+  {
+    name: "6.6 a boss hears nothing of a helper's crashes while it is restarted",
+    async run(harness) {
+      const crashes = new Set<number>();
+      const helper = agentOf("helper", async (ctx) => {
+        const value = await ctx.step("once", () => "kept");
+        if (crashes.size < 2) throw new Error(`crash ${crashes.add(crashes.size).size}`);
+        return value;
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const outcome = await ctx.join(await ctx.spawn(helper, "work"), { onPause: "return" });
+        return "output" in outcome ? [outcome.status, outcome.output] : outcome.status;
+      });
+      await onRuntime(harness, { agents: [boss, helper], maxRestarts: 2 }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, ["completed", "kept"]);
+      });
+    },
+  },
+  {
+    name: "6.6 a boss hears of a helper's failure once, when its restarts are over",
+    async run(harness) {
+      let crashes = 0;
+      const helper = agentOf("helper", async () => {
+        throw new Error(`crash ${++crashes}`);
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const { status, stopReason } = await ctx.join(await ctx.spawn(helper, "work"));
+        return [status, stopReason, await ctx.step("count", () => crashes >= 3)];
+      });
+      await onRuntime(harness, { agents: [boss, helper], maxRestarts: 2 }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        assert.deepEqual((await root.result()).output, ["failed", "error", true]);
+        assert.equal(only(await historyOf(root), "run.end").length, 2);
+      });
+    },
+  },
+  {
+    name: "6.7 when a run ends, completed or failed, everything below it is cancelled with stopReason parent-ended",
+    async run(harness) {
+      const middle = agentOf("middle", async (ctx) => {
+        await ctx.spawn(leaf, "wait");
+        await ctx.waitFor("never");
+      });
+      const upper = agentOf("upper", async (ctx, inbox) => {
+        await ctx.spawn(middle, "wait");
+        const message = await inbox.next();
+        await ctx.waitFor("go");
+        if (message?.text === "fail") throw new Error("failed");
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handles = [await ctx.spawn(upper, "return"), await ctx.spawn(upper, "fail")];
+        const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
+        await ctx.waitFor("end");
+        return results.map(({ status }) => status);
+      });
+      await onRuntime(harness, { agents: [boss, upper, middle, leaf], maxRestarts: 0 }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const leaves = await admitted(root, "leaf", 2);
+        const [, , ...lower] = [
+          ...(await admitted(root, "upper", 2)),
+          ...(await admitted(root, "middle", 2)),
+          ...leaves,
+        ];
+        await Promise.all(leaves.map((run) => reaches(runtime.run(run), "waiting")));
+        for (const run of await admitted(root, "upper", 2)) {
+          await runtime.run(run).signal("go");
+        }
+        const results = await Promise.all(lower.map((run) => runtime.run(run).result()));
+        assert.deepEqual(
+          results.map(({ status, stopReason }) => [status, stopReason]),
+          lower.map(() => ["cancelled", "parent-ended"]),
+        );
+        await root.signal("end");
+        assert.deepEqual((await root.result()).output, ["completed", "failed"]);
+      });
+    },
+  },
+  {
+    name: "6.7 a detached helper outlives its boss: the root adopts it, can join it, and takes it along when it ends",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const middle = agentOf("middle", async (ctx) => [
+        Json.of(await ctx.spawn(helper, "a", { detached: true })),
+        Json.of(await ctx.spawn(helper, "b", { detached: true })),
+      ]);
+      const boss = agentOf("boss", async (ctx) => {
+        const { output } = await ctx.join(await ctx.spawn(middle, "work"));
+        const [first] = Json.as<readonly ChildHandle[]>(output);
+        return first ? (await ctx.join(first)).output : "nobody";
+      });
+      await onRuntime(harness, { agents: [boss, middle, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const [first, second] = (await admitted(root, "helper", 2)).map((run) => runtime.run(run));
+        assert.ok(first && second);
+        await told(root, "run.end", ({ agent }) => agent === middle.id);
+        await reaches(root, "waiting");
+        assert.notEqual(await second.status(), "cancelled");
+        await first.signal("go", "alive");
+        assert.equal((await root.result()).output, "alive");
+        const { status, stopReason } = await second.result();
+        assert.deepEqual([status, stopReason], ["cancelled", "parent-ended"]);
+      });
+    },
+  },
+  {
+    name: "6.7 a tree ends when its last run is terminal, and only then its result is there",
+    async run(harness) {
+      const begun = Promise.withResolvers<void>();
+      const helper = agentOf("helper", async (ctx) => {
+        // Takes its time to notice that it was cancelled.
+        await ctx.step("stubborn", async () => {
+          begun.resolve();
+          await new Promise((resolve) => setTimeout(resolve, 200));
+        });
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.spawn(helper, "work");
+        await ctx.waitFor("end");
+        return "done";
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const [run] = (await admitted(root, "helper", 1)).map((each) => runtime.run(each));
+        await begun.promise;
+        await root.signal("end");
+        const { status, output } = await root.result();
+        assert.deepEqual([status, output, await run?.status()], ["completed", "done", "cancelled"]);
+        const ends = only(await historyOf(root), "run.end").map(({ agent }) => agent);
+        assert.deepEqual(ends, ["boss", "helper"]);
+      });
+    },
+  },
+];
+
+/** The first runs of an agent that were admitted, once there are so many. */
+async function admitted(
+  root: Parameters<typeof told>[0],
+  agent: string,
+  count: number,
+): Promise<readonly ChildHandle["runId"][]> {
+  const found: ChildHandle["runId"][] = [];
+  await told(root, "spawn.admitted", ({ child, childAgent }) => {
+    if (childAgent === agent) found.push(child);
+    return found.length === count;
+  });
+  return found;
+}

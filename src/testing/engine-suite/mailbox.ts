@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import type { Json } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, told } from "./history.ts";
+
+/** Reads messages until one says `end`, tells each, and returns their words. */
+export const reader = agentOf("reader", async (ctx, inbox) => {
+  const texts: string[] = [];
+  for (;;) {
+    const message = await inbox.next({ waitS: 60 });
+    if (!message || message.text === "end") return texts;
+    texts.push(message.text);
+    await ctx.emit(message.text);
+  }
+});
+
+/** Sections 6.3 and 6.4: what arrives, how often, in which order, and whom it wakes. */
+export const mailboxCases: readonly EngineCase[] = [
+  {
+    name: "6.3 a message id delivered twice is delivered once, also after it was handled",
+    async run(harness) {
+      await onRuntime(harness, { agents: [reader] }, async (runtime) => {
+        const root = await runtime.start(reader, "boot");
+        await Promise.all(Array.from({ length: 5 }, () => root.send("once", { id: "m1" })));
+        await told(root, "progress.emitted", ({ data }) => data === "once");
+        await root.send("once", { id: "m1" });
+        await root.send("other", { id: "m2" });
+        await root.send("end");
+        assert.deepEqual((await root.result()).output, ["boot", "once", "other"]);
+      });
+    },
+  },
+  {
+    name: "6.3 order is kept per sender, and no sender starves another",
+    async run(harness) {
+      const busy = agentOf("busy", async (ctx, inbox) => {
+        await inbox.next();
+        await ctx.waitFor("all are there");
+        const texts: string[] = [];
+        for (let next = await inbox.next(); next; next = await inbox.next()) texts.push(next.text);
+        return texts;
+      });
+      await onRuntime(harness, { agents: [busy] }, async (runtime) => {
+        const root = await runtime.start(busy, "boot");
+        const many = Array.from({ length: 80 }, (_, index) => `many-${index}`);
+        for (const text of many) {
+          await root.send(text, { from: "loud" });
+        }
+        await root.send("few-0", { from: "quiet" });
+        await root.send("few-1", { from: "quiet" });
+        await root.signal("all are there");
+        const { output } = await root.result();
+        assert.ok(Array.isArray(output));
+        assert.deepEqual(
+          output.filter((text) => many.includes(String(text))),
+          many,
+        );
+        assert.deepEqual(output.slice(0, 4), ["many-0", "few-0", "many-1", "few-1"]);
+      });
+    },
+  },
+  {
+    name: "6.3 a signal that comes early is kept, each counts, and the same id counts once",
+    async run(harness) {
+      const agent = agentOf("agent", async (ctx) => {
+        await ctx.waitFor("go");
+        const values: Json[] = [await ctx.waitFor("news"), await ctx.waitFor("news")];
+        return [...values, await ctx.waitFor("news", { timeoutS: 0.05 })];
+      });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        await root.signal("news", "first", { id: "s1" });
+        await root.signal("news", "first", { id: "s1" });
+        await root.signal("news", "second", { id: "s2" });
+        await root.signal("go");
+        assert.deepEqual((await root.result()).output, ["first", "second", null]);
+        await assert.rejects(root.signal("news"), { code: "run-ended" });
+      });
+    },
+  },
+  {
+    name: "6.4 a message to an agent goes to its oldest live run",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const [older, younger] = [await ctx.spawn(reader, "older"), await ctx.spawn(reader, "younger")];
+        await ctx.send(reader.id, "to whom?");
+        await ctx.send(older, "end");
+        await ctx.send(younger, "end");
+        return [(await ctx.join(older)).output, (await ctx.join(younger)).output];
+      });
+      await onRuntime(harness, { agents: [boss, reader] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, [["older", "to whom?"], ["younger"]]);
+      });
+    },
+  },
+  {
+    name: "6.4 a message to an agent with no live run wakes a new one, on the agent's own terms",
+    async run(harness) {
+      const terms = { version: "7", priority: "low", retention: "none", budget: { maxTurns: 2 } } as const;
+      const woken = agentOf(
+        "woken",
+        async (ctx, inbox) => {
+          const message = await inbox.next();
+          const { priority, retention, executionBudget } = ctx.supervision;
+          await ctx.emit([message?.text ?? null, priority, retention, executionBudget.maxTurns ?? null]);
+        },
+        terms,
+      );
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.send(woken.id, "good morning");
+        await ctx.waitFor("end");
+      });
+      await onRuntime(harness, { agents: [boss, woken] }, async (runtime) => {
+        const root = await runtime.start(boss, "go", { priority: "critical" });
+        const { data, runId } = await told(root, "progress.emitted");
+        assert.deepEqual(data, ["good morning", "low", "none", 2]);
+        assert.equal((await runtime.run(runId).result()).status, "completed");
+        await root.signal("end");
+        await root.result();
+      });
+    },
+  },
+  {
+    name: "6.4 a message to a run that has ended wakes a new run of its agent",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(reader, "first");
+        await ctx.send(handle, "end");
+        const { output } = await ctx.join(handle);
+        await ctx.send(handle, "again");
+        await ctx.waitFor("end");
+        return output;
+      });
+      await onRuntime(harness, { agents: [boss, reader] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const first = await told(root, "progress.emitted", ({ data }) => data === "first");
+        const again = await told(root, "progress.emitted", ({ data }) => data === "again");
+        assert.notEqual(first.runId, again.runId);
+        await root.signal("end");
+        assert.deepEqual((await root.result()).output, ["first"]);
+      });
+    },
+  },
+  {
+    name: "6.4 messages that arrive while a run is ending wake a new run of that agent, and none is lost",
+    async run(harness) {
+      const gate = Promise.withResolvers<void>();
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const texts: string[] = [];
+        for await (const message of inbox) texts.push(message.text);
+        await ctx.emit(texts);
+        await ctx.step("ending", () => gate.promise);
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.join(await ctx.spawn(helper, "task"));
+        await ctx.waitFor("end");
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const first = await told(root, "progress.emitted");
+        await runtime.run(first.runId).send("late");
+        await runtime.run(first.runId).send("later");
+        gate.resolve();
+        const seen = new Set<string>();
+        const isHeard = async (): Promise<boolean> => {
+          const second = await told(root, "progress.emitted", ({ runId, data }) => {
+            if (runId !== first.runId && Array.isArray(data)) for (const text of data) seen.add(String(text));
+            return seen.has("later");
+          });
+          return second.runId !== first.runId;
+        };
+        assert.deepEqual([first.data, await isHeard(), [...seen]], [["task"], true, ["late", "later"]]);
+        await root.signal("end");
+        await root.result();
+      });
+    },
+  },
+  {
+    name: "6.4 a message that a run was hired with wakes nobody, even if its run never reads it",
+    async run(harness) {
+      const deaf = agentOf("deaf", async () => null);
+      const boss = agentOf("boss", async (ctx) => {
+        await ctx.join(await ctx.spawn(deaf, "unheard"));
+        await ctx.send(deaf.id, "unheard, too");
+        await ctx.waitFor("end");
+      });
+      await onRuntime(harness, { agents: [boss, deaf] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        let ends = 0;
+        await told(root, "run.end", ({ agent }) => agent === deaf.id && ++ends === 2);
+        await root.signal("end");
+        const events = await historyOf(root);
+        assert.equal(only(events, "run.start").filter(({ agent }) => agent === deaf.id).length, 2);
+      });
+    },
+  },
+];

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+
+/** Section 6.8: words from outside, for the work in hand and for after it. */
+export const steeringCases: readonly EngineCase[] = [
+  {
+    name: "6.8 steer and followUp reach a running agent, each by its own way, in order",
+    async run(harness) {
+      const agent = agentOf("agent", async (ctx, inbox) => {
+        await ctx.waitFor("go");
+        const messages = [await inbox.next(), await inbox.next()];
+        const steering = inbox.steering().map(({ text }) => text);
+        const followUps = inbox.followUps().map(({ text }) => text);
+        return [
+          messages.map((message) => message?.text ?? null),
+          steering,
+          followUps,
+          inbox.steering().length,
+        ];
+      });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        await root.steer("left");
+        await root.followUp("then rest");
+        await root.steer("right");
+        await root.followUp("then sleep");
+        await root.signal("go");
+        const { output } = await root.result();
+        assert.deepEqual(output, [["boot", null], ["left", "right"], ["then rest", "then sleep"], 0]);
+      });
+    },
+  },
+  {
+    name: "6.8 what was said during a step is there after it",
+    async run(harness) {
+      const gate = Promise.withResolvers<void>();
+      const agent = agentOf("agent", async (ctx, inbox) => {
+        await inbox.next();
+        await ctx.step("tools", () => gate.promise);
+        await inbox.next();
+        return inbox.steering().map(({ text }) => text);
+      });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        await root.steer("left");
+        gate.resolve();
+        assert.deepEqual((await root.result()).output, ["left"]);
+      });
+    },
+  },
+  {
+    name: "6.8 neither is lost by a crash, whether it was taken before or comes while the run is down",
+    async run(harness) {
+      const crashed = new Set<string>();
+      const agent = agentOf("agent", async (ctx, inbox) => {
+        await ctx.waitFor("go");
+        await inbox.next();
+        const texts = [...inbox.steering(), ...inbox.followUps()].map(({ text }) => text);
+        if (crashed.size === 0) {
+          crashed.add("once");
+          throw new Error("crash");
+        }
+        await ctx.waitFor("end");
+        await inbox.next();
+        return [...texts, ...inbox.steering().map(({ text }) => text)];
+      });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        await root.steer("left");
+        await root.followUp("then rest");
+        await root.signal("go");
+        await root.steer("right");
+        await root.signal("end");
+        const { output } = await root.result();
+        assert.deepEqual(
+          new Set(Array.isArray(output) ? output : []),
+          new Set(["left", "then rest", "right"]),
+        );
+        assert.deepEqual([crashed.size, Array.isArray(output) && output.length], [1, 3]);
+      });
+    },
+  },
+  {
+    name: "6.8 words for a run that has ended are refused with a RunEndedError",
+    async run(harness) {
+      const agent = agentOf("agent", async () => null);
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        await root.result();
+        await assert.rejects(root.steer("left"), { code: "run-ended" });
+        await assert.rejects(root.followUp("then rest"), { code: "run-ended" });
+      });
+    },
+  },
+];

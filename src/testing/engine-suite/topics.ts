@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { TopicId, type Envelope, type Json, type RunContext } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, told } from "./history.ts";
+
+const probe = "probe";
+
+/** Follows a topic, and returns when it really does: its own words have come back. */
+async function tuneIn(ctx: RunContext, topic: TopicId): Promise<AsyncIterator<Envelope>> {
+  const news = ctx.follow(topic)[Symbol.asyncIterator]();
+  const heard = { any: false };
+  const first = news.next().then(() => (heard.any = true));
+  while (!heard.any) await ctx.emit(probe, topic);
+  await first;
+  return news;
+}
+
+/** The next things that somebody else told. */
+async function hear(news: AsyncIterator<Envelope>, count: number): Promise<readonly Json[]> {
+  const heard: Json[] = [];
+  while (heard.length < count) {
+    const { value, done } = await news.next();
+    if (done) break;
+    if (value.data !== probe) heard.push(value.data ?? null);
+  }
+  return heard;
+}
+
+/** Says three things to a topic for each signal. */
+const talker = agentOf("talker", async (ctx) => {
+  const topic = TopicId.of("news", ctx.supervision.treeId);
+  for (const round of ["a", "b"]) {
+    await ctx.waitFor(round);
+    for (const number of [1, 2, 3]) await ctx.emit(`${round}${number}`, topic);
+    await ctx.emit(`${round} is over`);
+  }
+});
+
+/** Section 1.3: topics of a tree. */
+export const topicCases: readonly EngineCase[] = [
+  {
+    name: "1.3 who follows a topic gets what is told to it from then on, in order, and nothing of before when it comes back",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const topic = TopicId.of("news", ctx.supervision.treeId);
+        await ctx.spawn(talker, "talk");
+        const first = await tuneIn(ctx, topic);
+        await ctx.emit("listening");
+        const heard = [...(await hear(first, 2))];
+        await ctx.waitFor("again");
+        await first.return?.();
+        const second = await tuneIn(ctx, topic);
+        await ctx.emit("listening again");
+        return [...heard, ...(await hear(second, 2))];
+      });
+      await onRuntime(harness, { agents: [boss, talker] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        await told(root, "progress.emitted", ({ data }) => data === "listening");
+        await run.signal("a");
+        await told(root, "progress.emitted", ({ data }) => data === "a is over");
+        await root.signal("again");
+        await told(root, "progress.emitted", ({ data }) => data === "listening again");
+        await run.signal("b");
+        assert.deepEqual((await root.result()).output, ["a1", "a2", "b1", "b2"]);
+        const topic = TopicId.of("news", root.treeId);
+        const said = only(await historyOf(root), "progress.emitted").filter((event) => event.topic === topic);
+        assert.equal(said.filter(({ data }) => data !== probe).length, 6);
+      });
+    },
+  },
+  {
+    name: "1.3 two who follow one topic in one run each get everything, and other topics nothing",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const topic = TopicId.of("news", ctx.supervision.treeId);
+        await ctx.spawn(talker, "talk");
+        const [one, two] = [await tuneIn(ctx, topic), await tuneIn(ctx, topic)];
+        await ctx.emit("listening");
+        const heard = await Promise.all([hear(one, 3), hear(two, 3)]);
+        await one.return?.();
+        await two.return?.();
+        return heard;
+      });
+      await onRuntime(harness, { agents: [boss, talker] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        await told(root, "progress.emitted", ({ data }) => data === "listening");
+        await run.signal("a");
+        const all = ["a1", "a2", "a3"];
+        assert.deepEqual((await root.result()).output, [all, all]);
+      });
+    },
+  },
+];

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { RunId, WaitCycleError, type ChildHandle, type Json, type RunContext } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+
+/** The run that hired this one, as a handle. */
+function bossOf(ctx: RunContext): ChildHandle {
+  const { parentRunId, parentId } = ctx.supervision;
+  if (!parentRunId || !parentId) throw new Error("the root has no boss");
+  return { runId: parentRunId, agentId: parentId, boot: null };
+}
+
+/** What asking a run comes to: the kind of the outcome, or how many runs would wait on each other. */
+function tryAsking(ctx: RunContext, handle: ChildHandle, timeoutS = 60): Promise<Json> {
+  return ctx.ask(handle, "and you?", { timeoutS }).then(
+    ({ kind }) => kind,
+    (error: unknown) => (error instanceof WaitCycleError ? error.cycle.length : "another error"),
+  );
+}
+
+/** Section 6.9: nobody waits in a circle. */
+export const waitCycleCases: readonly EngineCase[] = [
+  {
+    name: "6.9 two runs that ask each other: the last ask is refused with a WaitCycleError",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const question = await inbox.next();
+        const tried = await tryAsking(ctx, bossOf(ctx));
+        if (question) await ctx.reply(question, "done", tried);
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const outcome = await ctx.ask(helper, "question", { timeoutS: 60 });
+        return outcome.kind === "replied" ? (outcome.data ?? null) : outcome.kind;
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        assert.equal((await (await runtime.start(boss, "go")).result()).output, 3);
+      });
+    },
+  },
+  {
+    name: "6.9 a circle of three is found, too, whether they were asked as agents or by handle",
+    async run(harness) {
+      const third = agentOf("third", async (ctx, inbox) => {
+        const question = await inbox.next();
+        const root = RunId.root(ctx.supervision.treeId);
+        const tried = await tryAsking(ctx, { runId: root, agentId: ctx.supervision.rootId, boot: null });
+        if (question) await ctx.reply(question, "done", tried);
+      });
+      const second = agentOf("second", async (ctx, inbox) => {
+        const question = await inbox.next();
+        const outcome = await ctx.ask(await ctx.spawn(third, "task"), "task", { timeoutS: 60 });
+        if (question && outcome.kind === "replied") await ctx.reply(question, "done", outcome.data);
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const outcome = await ctx.ask(second, "question", { timeoutS: 60 });
+        return outcome.kind === "replied" ? (outcome.data ?? null) : outcome.kind;
+      });
+      await onRuntime(harness, { agents: [boss, second, third] }, async (runtime) => {
+        assert.equal((await (await runtime.start(boss, "go")).result()).output, 4);
+      });
+    },
+  },
+  {
+    name: "6.9 an ask that is over, answered or not, is no part of a circle",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx, inbox) => {
+        const first = await inbox.next();
+        if (first) await ctx.reply(first, "hello");
+        const answered = await tryAsking(ctx, bossOf(ctx));
+        await inbox.next({ waitS: 60 });
+        await inbox.next({ waitS: 60 });
+        const timedOut = await tryAsking(ctx, bossOf(ctx));
+        return [answered, timedOut];
+      });
+      const boss = agentOf("boss", async (ctx, inbox) => {
+        await inbox.next();
+        const { handle } = await ctx.ask(helper, "first", { timeoutS: 60 });
+        const question = await inbox.next({ waitS: 60 });
+        if (question) await ctx.reply(question, "fine");
+        await ctx.ask(handle, "second", { timeoutS: 0.02 });
+        await ctx.send(handle, "now");
+        const another = await inbox.next({ waitS: 60 });
+        if (another) await ctx.reply(another, "still fine");
+        return (await ctx.join(handle)).output;
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual(output, ["replied", "replied"]);
+      });
+    },
+  },
+];
