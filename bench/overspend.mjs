@@ -1,0 +1,8 @@
+// A boss with a token limit hires a helper that would spend four times as much. What is really spent?
+const scenario = { limit: 3_000, helperCalls: 12, tokensPerCall: 1_000 };
+for (const peer of ["ai", "ours"]) {
+  const { overspend } = await import(`./peers/${peer}/overspend.mjs`);
+  const spent = await overspend(scenario);
+  const share = `${((spent / scenario.limit) * 100).toFixed(0)} %`;
+  console.log(peer.padEnd(6), `limit ${scenario.limit}`, `spent ${spent}`, share);
+}
