@@ -7,6 +7,7 @@ import {
   type AgentPolicy,
   type ChatMiddleware,
   type Ended,
+  type Envelope,
   type ExecutionBudget,
   type FunctionMiddleware,
   type Hireable,
@@ -24,7 +25,7 @@ import {
 import { languageModel, type AnyModel } from "#models";
 import { LoopDetection, type LoopLimits } from "./guardrails/loop-detection.ts";
 import { allowAll } from "./permissions/permissions.ts";
-import { teamTools, type TeamMember } from "./team.ts";
+import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 import { outputInstruction, structured } from "./turn/structured-output.ts";
 import { turn, type TurnState } from "./turn/turn.ts";
@@ -65,7 +66,8 @@ export interface AgentOptions {
 }
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
-export type BuiltAgent = Agent & Omit<AgentOptions, "model" | "tools">;
+export type BuiltAgent = Agent &
+  Omit<AgentOptions, "model" | "tools"> & { readonly model: Model; readonly tools: readonly Tool[] };
 
 /** Builds an agent that thinks with a model, acts with tools and hires from its team. */
 export function agent(options: AgentOptions): BuiltAgent {
@@ -92,7 +94,7 @@ interface Definition {
 
 function ownTools(tools: AgentOptions["tools"]): readonly Tool[] {
   if (!tools) return [];
-  return isList(tools) ? tools.filter(({ name }) => !name.startsWith("ask_")) : aiSdkTools(tools);
+  return isList(tools) ? tools.filter((given) => !isTeamTool(given)) : aiSdkTools(tools);
 }
 
 function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly Tool[] {
@@ -117,22 +119,34 @@ async function run(definition: Definition, ctx: RunContext, inbox: Inbox): Promi
     cycles: 0,
   };
   let output: Json = null;
-  let number = 0;
-  for await (const message of inbox) {
-    number += 1;
+  for (let number = 1; ; number++) {
+    const input = await nextInput(inbox);
+    if (input.length === 0) return output;
     ctx.note("turn.start", { turn: number });
-    const outcome = await turn(state, message);
+    const outcome = await turn(state, input);
     ctx.note("turn.end", { turn: number });
     if (outcome.kind === "ended") {
-      await ctx.reply(message, textOf(outcome.output));
+      if (outcome.status === "landed") await reply(ctx, input, outcome.output);
       return outcome;
     }
     const answer = await answerOf(definition, state, outcome.text);
     if ("failure" in answer) return answer.failure;
     output = answer.value;
-    await ctx.reply(message, textOf(output), output);
+    await reply(ctx, input, output);
   }
-  return output;
+}
+
+/** The next message, or what was said to the run while it was about to stop. Empty: there is nothing more. */
+async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
+  const message = await inbox.next();
+  return message ? [message] : [...inbox.steering(), ...inbox.followUps()];
+}
+
+/** Whoever asked and gets nothing hears how the run ended. */
+async function reply(ctx: RunContext, input: readonly Envelope[], output: Json): Promise<void> {
+  if (output === null) return;
+  const text = typeof output === "string" ? output : JSON.stringify(output);
+  for (const message of input) await ctx.reply(message, text, output);
 }
 
 async function answerOf(
@@ -151,5 +165,3 @@ function systemPrompt({ instructions, output }: AgentOptions): ChatMessage[] {
   const parts = [instructions ?? "", output ? outputInstruction(output) : ""].filter((part) => part !== "");
   return parts.length === 0 ? [] : [ChatMessage.system(parts.join("\n\n"))];
 }
-
-const textOf = (output: Json): string => (typeof output === "string" ? output : JSON.stringify(output));

@@ -7,6 +7,7 @@ import {
   type HistoryRetention,
   type Priority,
   type RunTool,
+  type Tool,
 } from "#kernel";
 
 /** Somebody an agent may hire, and on which terms. */
@@ -28,8 +29,15 @@ const defaultTimeoutS = 600;
 
 /** One tool for each member: `ask_<name>`. Several calls in one cycle hire several helpers at once. */
 export function teamTools(team: readonly (Hireable | TeamMember)[]): readonly RunTool[] {
-  return team.map((entry) => askTool("agent" in entry ? entry : { agent: entry }));
+  const tools = team.map((entry) => askTool("agent" in entry ? entry : { agent: entry }));
+  for (const made of tools) known.add(made);
+  return tools;
 }
+
+/** Was this tool made for a member of a team? */
+export const isTeamTool = (given: Tool): boolean => known.has(given);
+
+const known = new WeakSet<Tool>();
 
 function askTool({
   agent,
@@ -47,6 +55,9 @@ function askTool({
       const outcome = await ctx.ask(agent, input.task, { ...terms, timeoutS: askTimeoutS, onFull });
       ctx.note("handoff.made", { to: agent.id, toRun: outcome.handle.runId });
       if (outcome.kind === "replied") return outcome.text;
+      // Whoever answers by what it returns has answered.
+      if (outcome.kind === "endedWithoutReply" && outcome.result.output !== null)
+        return outcome.result.output;
       throw new Error(`${name} did not answer: ${outcome.kind}${why(outcome)}`);
     },
   };

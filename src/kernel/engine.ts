@@ -116,7 +116,10 @@ export interface Engine {
   serve(options: { readonly port: number }): Promise<void>;
   /** Calls an object from outside. @throws the method's own error, decoded. */
   call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
-  /** Resolves when the object may have changed since the call; rejects with the signal's reason. */
-  changed(object: ObjectAddress, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the object may have changed since the call; rejects with the signal's reason. Who waits for one
+   * `name` of its state says so, and may be spared the changes of others.
+   */
+  changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -97,6 +97,8 @@ export const ApprovalId = { of: (text: string): ApprovalId => id(text) } as cons
 export const StepId = {
   /** The `number`-th step of a run, with its kind for people who read journals. Carries no content. */
   of: (run: RunId, kind: string, number: number): StepId => `${run}:${kind}:${number}` as StepId,
+  /** The `number`-th call inside a step, for the ledger; 0 is the step itself. */
+  inner: (step: StepId, number: number): StepId => (number === 0 ? step : `${step}.${number}`) as StepId,
 } as const;
 
 /** Constructors of {@link EventId}. */

@@ -1,4 +1,4 @@
-import type { AttemptId } from "#kernel";
+import { keysOf, type AttemptId } from "#kernel";
 import { Account, type Attempt } from "./account.ts";
 import { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
@@ -9,7 +9,7 @@ import { path } from "./lineage.ts";
 import { lose } from "./lose.ts";
 import { reservation } from "./reserve.ts";
 import type { LedgerState } from "./state.ts";
-import { entries } from "./table.ts";
+import { copyOf, without } from "./table.ts";
 
 const mostLost = 3;
 
@@ -38,10 +38,10 @@ function enter(draft: Draft, command: Begin): Gate {
   draft.slots.patch(run, { phase: "running", waitsOn: null });
   const { attempts } = draft.accounts.need(run);
   if (attempts[attempt]) return granted(draft, command, attempts[attempt]);
-  const earlier = entries(attempts).find(([, other]) => other.step === step);
-  if (earlier) {
-    const [id, { kind }] = earlier;
-    if (kind === "tool" && !command.rerun) return { kind: "earlier-attempt-open", attempt: id };
+  const id = keysOf(attempts).find((other) => attempts[other]?.step === step);
+  if (id) {
+    const isTool = attempts[id]?.kind === "tool";
+    if (isTool && !command.rerun) return { kind: "earlier-attempt-open", attempt: id };
     if (loseAgain(draft, command, id) >= mostLost) {
       forgive(draft, command);
       hold(draft, run, at);
@@ -79,10 +79,11 @@ function tool({ step, at }: Begin): Attempt {
 function openAttempt(draft: Draft, command: Begin, opened: Attempt): Gate {
   const { run, step, attempt } = command;
   const { attempts, begun } = draft.accounts.need(run);
-  draft.accounts.patch(run, {
-    attempts: { ...attempts, [attempt]: opened },
-    begun: { ...begun, [step]: (begun[step] ?? 0) + 1 },
-  });
+  const opening = copyOf(attempts);
+  opening[attempt] = opened;
+  const counting = copyOf(begun);
+  counting[step] = (begun[step] ?? 0) + 1;
+  draft.accounts.patch(run, { attempts: opening, begun: counting });
   return granted(draft, command, opened);
 }
 
@@ -97,8 +98,8 @@ function loseAgain(draft: Draft, { run, step }: Begin, attempt: AttemptId): numb
 
 /** Whoever resumes the run wants the step tried again. */
 function forgive(draft: Draft, { run, step }: Begin): void {
-  const { [step]: _, ...lost } = draft.accounts.need(run).lost;
-  draft.accounts.patch(run, { lost });
+  const { lost } = draft.accounts.need(run);
+  draft.accounts.patch(run, { lost: without(lost, step) });
 }
 
 function granted(draft: Draft, { run }: Begin, { step, ceiling, outputTokens, shrunk }: Attempt): Gate {

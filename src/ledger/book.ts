@@ -5,14 +5,15 @@ import type { Draft } from "./draft.ts";
 /** Books on the accounts of these runs and on the tree's, and warns where that uses 80 % of a limit. */
 export function book(draft: Draft, runs: readonly RunId[], booking: Booking): void {
   for (const run of runs) {
-    draft.accounts.patch(run, booking(draft.accounts.need(run)));
     const account = draft.accounts.need(run);
-    const warned = warn(draft, { run, account, turns: { limit: account.maxTurns, used: account.turns } });
-    draft.accounts.patch(run, { warned });
+    const booked = { ...account, ...booking(account) };
+    const { maxTurns, turns } = booked;
+    const warned = warn(draft, run, booked, { limit: maxTurns, used: turns });
+    draft.accounts.put(run, warned === booked.warned ? booked : { ...booked, warned });
   }
   const account = { ...draft.tree.account, ...booking(draft.tree.account) };
-  const warned = warn(draft, { run: null, account, turns: { limit: null, used: 0 } });
-  draft.tree = { ...draft.tree, account: { ...account, warned } };
+  const warned = warn(draft, null, account, noTurns);
+  draft.tree = { ...draft.tree, account: warned === account.warned ? account : { ...account, warned } };
 }
 
 interface Meter {
@@ -20,26 +21,20 @@ interface Meter {
   readonly used: number;
 }
 
-function warn(
-  draft: Draft,
-  { run, account, turns }: { readonly run: RunId | null; readonly account: Account; readonly turns: Meter },
-): readonly BudgetDimension[] {
-  const { tokens, cost } = Account.spend(account);
-  const meters: readonly (readonly [BudgetDimension, Meter])[] = [
-    ["tokens", { limit: account.maxTokens, used: tokens }],
-    ["cost", { limit: account.maxCost, used: cost }],
-    ["turns", turns],
-  ];
-  const reached = meters.filter(
-    ([dimension, meter]) => !account.warned.includes(dimension) && isNearlyUsed(meter),
-  );
-  if (reached.length === 0) return account.warned;
-  for (const [dimension, { limit, used }] of reached) {
-    draft.effects.push({ kind: "warn", run, dimension, limit: limit ?? 0, used });
-  }
-  return [...account.warned, ...reached.map(([dimension]) => dimension)];
-}
+const noTurns: Meter = { limit: null, used: 0 };
 
-function isNearlyUsed({ limit, used }: Meter): boolean {
-  return limit !== null && used > 0 && used * 5 >= limit * 4;
+/** Returns what the account has been warned of by now. */
+function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): readonly BudgetDimension[] {
+  const { maxTokens, maxCost } = account;
+  const { tokens, cost } = Account.spend(account);
+  let { warned } = account;
+  const read = (dimension: BudgetDimension, limit: number | null, used: number): void => {
+    if (limit === null || used <= 0 || used * 5 < limit * 4 || warned.includes(dimension)) return;
+    draft.effects.push({ kind: "warn", run, dimension, limit, used });
+    warned = [...warned, dimension];
+  };
+  read("tokens", maxTokens, tokens);
+  read("cost", maxCost, cost);
+  read("turns", turns.limit, turns.used);
+  return warned;
 }

@@ -3,13 +3,14 @@ import { Account } from "./account.ts";
 import { book } from "./book.ts";
 import type { Draft } from "./draft.ts";
 import { path } from "./lineage.ts";
+import { without } from "./table.ts";
 
 /** Closes an open attempt whose outcome nobody knows. A model's stays booked at its ceiling. */
 export function lose(draft: Draft, run: RunId, attempt: AttemptId): void {
-  const account = draft.accounts.need(run);
-  const { [attempt]: open, ...attempts } = account.attempts;
+  const { attempts } = draft.accounts.need(run);
+  const open = attempts[attempt];
   if (!open) return;
-  draft.accounts.patch(run, { attempts });
+  draft.accounts.patch(run, { attempts: without(attempts, attempt) });
   if (open.kind === "tool") return;
   const { step, ceiling, price } = open;
   const runs = path(draft.slots.rows, run);

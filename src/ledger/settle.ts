@@ -1,4 +1,4 @@
-import { type Price, type RunId, type StepId, Usage } from "#kernel";
+import { keysOf, type Price, type RunId, type StepId, Usage } from "#kernel";
 import { Account, type Attempt, type Doubt, type Real } from "./account.ts";
 import { book } from "./book.ts";
 import type { Booked, Decided, Reconcile, Settle } from "./command.ts";
@@ -6,7 +6,7 @@ import { Draft } from "./draft.ts";
 import { path } from "./lineage.ts";
 import { lose } from "./lose.ts";
 import type { LedgerState } from "./state.ts";
-import { entries } from "./table.ts";
+import { without } from "./table.ts";
 
 /**
  * Books what a call really used; figures that cannot be true leave it in doubt. An attempt that is in doubt already
@@ -47,8 +47,8 @@ function close(draft: Draft, { run, attempt, usage }: Settle, open: Attempt): Bo
     lose(draft, run, attempt);
     return open.kind === "tool" ? null : { ...open.ceiling, inDoubt: true };
   }
-  const { [attempt]: _, ...attempts } = draft.accounts.need(run).attempts;
-  draft.accounts.patch(run, { attempts });
+  const { attempts } = draft.accounts.need(run);
+  draft.accounts.patch(run, { attempts: without(attempts, attempt) });
   const real = realOf(usage, open.price);
   book(draft, path(draft.slots.rows, run), Account.settle(open.ceiling, real));
   return { ...real.amounts, inDoubt: false };
@@ -65,13 +65,12 @@ function clear(draft: Draft, { attempt, usage }: Reconcile, { ceiling, price, pa
 
 /** The step has its result: whatever else was tried for it, nobody will hear of. */
 function closeStep(draft: Draft, run: RunId, step: StepId): void {
-  for (const [attempt, other] of entries(draft.accounts.need(run).attempts)) {
-    if (other.step === step) lose(draft, run, attempt);
+  const { attempts } = draft.accounts.need(run);
+  for (const attempt of keysOf(attempts)) {
+    if (attempts[attempt]?.step === step) lose(draft, run, attempt);
   }
-  const account = draft.accounts.need(run);
-  const { [step]: _begun, ...begun } = account.begun;
-  const { [step]: _lost, ...lost } = account.lost;
-  draft.accounts.patch(run, { begun, lost });
+  const { begun, lost } = draft.accounts.need(run);
+  draft.accounts.patch(run, { begun: without(begun, step), lost: without(lost, step) });
 }
 
 /** Without a price a call costs nothing. */

@@ -21,13 +21,17 @@ interface Rule {
 const rules: readonly Rule[] = [
   {
     kind: "billing",
-    codes: /insufficient_(?:quota|balance|credit|funds)|billing|payment_required|credits?_/,
+    codes: /insufficient_(?:quota|balance|credit|funds)|billing|payment_required|credits?_|spend_limit/,
   },
   {
     kind: "billing",
     words: /credit balance is too low|used all available credits|insufficient (?:balance|credits)/,
   },
-  { kind: "auth-permanent", status: [401, 403], codes: /revoked|disabled|deactivated|suspended/ },
+  {
+    kind: "auth-permanent",
+    status: [401, 403],
+    codes: /revoked|disabled|deactivated|suspended|access_terminated/,
+  },
   { kind: "auth-permanent", status: [401, 403], words: /revoked|disabled|deactivated|suspended/ },
   {
     kind: "auth-permanent",

@@ -9,13 +9,14 @@ import {
   type NumberedEvent,
   type ObjectAddress,
   type Priority,
-  type RunId,
+  RunId,
   type RunResult,
   type RunStatus,
   type TreeId,
   type Usage,
 } from "#kernel";
 import type { DeltaHub, RunDelta } from "./delta-hub.ts";
+import { closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 
@@ -86,7 +87,8 @@ export class RunHandle {
 
   /** What the run left behind, once it has ended; a root's once its whole tree has. */
   async result(): Promise<RunResult> {
-    const result = await this.#until("result", { run: this.runId }, (reply) => reply !== null);
+    const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
+    const result = await this.#until("result", { run: this.runId }, (reply) => reply !== null, name);
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });
     return result;
   }
@@ -181,11 +183,13 @@ export class RunHandle {
     method: Method,
     argument: ArgumentOf<Method>,
     isGood: (reply: ReplyOf<Method>) => boolean,
+    /** What the answer depends on. Default: on everything. */
+    name?: string,
   ): Promise<ReplyOf<Method>> {
     for (;;) {
       const stop = new AbortController();
       // Listens before it asks: a change in between is not missed.
-      const changed = this.#host.engine.changed(this.#tree, stop.signal);
+      const changed = this.#host.engine.changed(this.#tree, stop.signal, name);
       changed.catch(() => undefined);
       try {
         const reply = await this.#call(method, argument);

@@ -23,11 +23,13 @@ const overhead = 192;
 /**
  * A budget is used up. One last call without tools, from the slice kept for it, makes an answer of what there is; if
  * even that does not fit, the last words are the answer. Never one call before the answer, never a call without money.
+ * @throws BudgetExhaustedError where a single turn was all there ever was: nothing is kept of it.
  */
 export async function land(
   { ctx, messages, model }: LandingState,
   stop: BudgetExhaustedError,
 ): Promise<Ended> {
+  if (stop.dimension === "turns" && stop.limit <= 1) throw stop;
   const stopReason = `budget.${stop.dimension}` as const;
   const ended = (output: Json): Ended => ({ kind: "ended", status: "landed", stopReason, output });
   try {

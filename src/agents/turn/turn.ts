@@ -39,11 +39,14 @@ export interface TurnState {
 export type TurnOutcome = { readonly kind: "answer"; readonly text: string } | Ended;
 
 /** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
-export async function turn(state: TurnState, input: Envelope): Promise<TurnOutcome> {
-  state.messages.push(ChatMessage.user(input.text));
+export async function turn(state: TurnState, input: readonly Envelope[]): Promise<TurnOutcome> {
+  for (const { text } of input) state.messages.push(ChatMessage.user(text));
   for (;;) {
     for (const { text } of state.inbox.steering()) state.messages.push(ChatMessage.user(text));
+    const step = ++state.cycles;
+    state.ctx.note("cycle.start", { step });
     const outcome = await cycle(state);
+    state.ctx.note("cycle.end", { step });
     if (outcome) return outcome;
   }
 }
@@ -51,8 +54,6 @@ export async function turn(state: TurnState, input: Envelope): Promise<TurnOutco
 /** One model call plus its tools. Null: there is more to do. */
 async function cycle(state: TurnState): Promise<TurnOutcome | null> {
   const { ctx, messages } = state;
-  const step = ++state.cycles;
-  ctx.note("cycle.start", { step });
   let response: ModelResponse;
   try {
     response = await ctx.llm(messages, {
@@ -63,26 +64,21 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
     if (error instanceof BudgetExhaustedError) return land(state, error);
     throw error;
   }
-  const isCut = response.shrunk === true && response.finishReason === "length";
-  const calls = isCut ? [] : callsOf(response.message);
-  messages.push(isCut ? withoutCalls(response.message) : response.message);
-  if (isCut)
-    return {
-      kind: "ended",
-      status: "landed",
-      stopReason: "budget.tokens",
-      output: ChatMessage.text(response.message),
-    };
-  const outcome = calls.length === 0 ? answerOf(state, response.message) : await callTools(state, calls);
-  ctx.note("cycle.end", { step });
-  return outcome;
+  if (response.shrunk && response.finishReason === "length") {
+    messages.push(withoutCalls(response.message));
+    const output = ChatMessage.text(response.message);
+    return { kind: "ended", status: "landed", stopReason: "budget.tokens", output };
+  }
+  messages.push(response.message);
+  const calls = callsOf(response.message);
+  return calls.length === 0 ? answerOf(state, response.message) : callTools(state, calls);
 }
 
-/** No more calls: an answer, unless somebody has asked for more meanwhile. */
+/** No more calls: an answer, unless somebody has said more meanwhile. */
 function answerOf({ inbox, messages }: TurnState, message: ChatMessage): TurnOutcome | null {
-  const followUps = inbox.followUps();
-  for (const { text } of followUps) messages.push(ChatMessage.user(text));
-  return followUps.length > 0 ? null : { kind: "answer", text: ChatMessage.text(message) };
+  const more = [...inbox.steering(), ...inbox.followUps()];
+  for (const { text } of more) messages.push(ChatMessage.user(text));
+  return more.length > 0 ? null : { kind: "answer", text: ChatMessage.text(message) };
 }
 
 /** All calls of a batch at once; their results go back in the order of the calls. */

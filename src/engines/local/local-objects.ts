@@ -6,21 +6,31 @@ import {
   type ObjectDefinition,
   type RunLaunch,
 } from "#kernel";
+import { copy } from "./copy.ts";
 
 /** What objects can do to runs and to time. */
 export interface ObjectWorld {
-  launch(run: RunLaunch): string;
+  /** Names an execution. It begins when it is told to. */
+  launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void };
   wake(execution: string, name: string): void;
   cancel(execution: string): void;
   /** Calls back after so many milliseconds. */
   later(delayMs: number, callback: () => void): void;
+  /** Lets others go first, as the way over a wire would. */
+  readonly hop: () => Promise<void>;
+}
+
+/** Somebody who wants to know of a change: of one name, or of any. */
+interface Watcher {
+  readonly name: string | undefined;
+  readonly resolve: () => void;
 }
 
 interface StoredObject {
   readonly state: Map<string, Json>;
   /** Resolves when every call so far has ended. */
   tail: Promise<unknown>;
-  changed: PromiseWithResolvers<void>;
+  readonly watchers: Set<Watcher>;
 }
 
 /** Single-writer state in one process. Calls on one key run one after the other; what a call wrote before it threw is undone. */
@@ -37,22 +47,19 @@ export class LocalObjects {
     for (const definition of definitions) this.#definitions.set(definition.type, definition);
   }
 
-  /** Crosses a macrotask, like a call over a wire: code that relies on an immediate answer shows here. */
+  /** Nothing is answered at once, as over a wire: code that relies on it shows here. */
   async call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
     const definition = this.#definitions.get(to.type);
     const stored = this.#of(to);
     const query = definition?.queries[method];
     const run = query ?? definition?.methods[method];
     if (!run) throw new NotFoundError({ what: "method", id: `${to.type}.${method}` });
-    await macrotask();
+    const given = copy(argument);
+    await this.#world.hop();
     const execute = async (): Promise<Json> => {
       const work = new LocalWork(to, stored.state, this, this.#world);
-      const reply = await run(work, copy(argument));
-      if (!query) {
-        work.commit();
-        stored.changed.resolve();
-        stored.changed = Promise.withResolvers();
-      }
+      const reply = await run(work, given);
+      if (!query) tell(stored.watchers, work.commit());
       return copy(reply);
     };
     if (query) return execute();
@@ -61,13 +68,17 @@ export class LocalObjects {
     return result;
   }
 
-  /** Resolves at the next change. */
-  changed(to: ObjectAddress, signal: AbortSignal): Promise<void> {
+  /** Resolves at the next change, of that name where one is given. */
+  changed(to: ObjectAddress, signal: AbortSignal, name?: string): Promise<void> {
+    const { watchers } = this.#of(to);
     return new Promise((resolve, reject) => {
-      const stop = (): void => reject(signal.reason as Error);
+      const watcher = { name, resolve };
+      watchers.add(watcher);
+      const stop = (): void => {
+        watchers.delete(watcher);
+        reject(signal.reason as Error);
+      };
       signal.addEventListener("abort", stop, { once: true });
-      const { promise } = this.#of(to).changed;
-      void promise.then(resolve).finally(() => signal.removeEventListener("abort", stop));
     });
   }
 
@@ -78,7 +89,7 @@ export class LocalObjects {
     const fresh = {
       state: new Map<string, Json>(),
       tail: Promise.resolve(),
-      changed: Promise.withResolvers<void>(),
+      watchers: new Set<Watcher>(),
     };
     this.#objects.set(id, fresh);
     return fresh;
@@ -101,8 +112,9 @@ class LocalWork implements ObjectContext {
     this.#world = world;
   }
 
-  async get(name: string): Promise<Json> {
-    return this.#written.has(name) ? (this.#written.get(name) ?? null) : (this.#state.get(name) ?? null);
+  get(name: string): Promise<Json> {
+    const written = this.#written.get(name);
+    return Promise.resolve(written === undefined ? (this.#state.get(name) ?? null) : written);
   }
 
   set(name: string, value: Json): void {
@@ -128,7 +140,9 @@ class LocalWork implements ObjectContext {
   }
 
   async launch(run: RunLaunch): Promise<string> {
-    return this.#world.launch(run);
+    const { execution, begin } = this.#world.launch(run);
+    this.#afterwards.push(begin);
+    return execution;
   }
 
   wake(execution: string, name: string): void {
@@ -139,21 +153,21 @@ class LocalWork implements ObjectContext {
     this.#afterwards.push(() => this.#world.cancel(execution));
   }
 
-  commit(): void {
+  /** Returns what was written. */
+  commit(): ReadonlyMap<string, Json> {
     for (const [name, value] of this.#written) {
       if (value === null) this.#state.delete(name);
       else this.#state.set(name, value);
     }
     for (const act of this.#afterwards) act();
+    return this.#written;
   }
 }
 
-/** The same round trip that a wire would make. */
-export function copy(value: Json | undefined): Json {
-  return value === undefined || value === null ? null : (JSON.parse(JSON.stringify(value)) as Json);
-}
-
-/** Lets everything else that is due happen first. */
-export function macrotask(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+function tell(watchers: Set<Watcher>, written: ReadonlyMap<string, Json>): void {
+  for (const watcher of watchers) {
+    if (watcher.name !== undefined && !written.has(watcher.name)) continue;
+    watchers.delete(watcher);
+    watcher.resolve();
+  }
 }

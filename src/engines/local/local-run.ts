@@ -10,26 +10,42 @@ import {
   type RunLaunch,
   type StepIo,
 } from "#kernel";
-import { copy, macrotask } from "./local-objects.ts";
+import { copy } from "./copy.ts";
 
 /** What a run needs of its engine. */
 export interface RunHost {
   readonly clock: Clock;
   call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
   uuid(): string;
+  /** Lets others go first. */
+  readonly hop: () => Promise<void>;
 }
 
 /** One operation in the journal. It outlives the executions that ask for it. */
-interface Entry {
+class Entry {
   readonly place: number;
   readonly label: string;
-  outcome: Outcome | null;
-  readonly controller: AbortController;
-}
+  outcome: Outcome | null = null;
+  #controller: AbortController | null = null;
+  #stopped: Error | null = null;
 
-const entryOf = (place: number, label: string): Entry => {
-  return { place, label, outcome: null, controller: new AbortController() };
-};
+  constructor(place: number, label: string) {
+    this.place = place;
+    this.label = label;
+  }
+
+  /** Made when somebody wants it: most operations are never stopped, and few look whether they are. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#stopped && !this.#controller.signal.aborted) this.#controller.abort(this.#stopped);
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#stopped ??= reason;
+    this.#controller?.abort(reason);
+  }
+}
 
 class LocalOperation implements Operation {
   readonly entry: Entry;
@@ -40,8 +56,17 @@ class LocalOperation implements Operation {
   }
 
   abort(reason: Error): void {
-    this.entry.controller.abort(reason);
+    this.entry.abort(reason);
   }
+}
+
+/** How far one execution has come. */
+interface Progress {
+  readonly execution: number;
+  /** What it has asked for, by the place in the journal. */
+  readonly operations: LocalOperation[];
+  picked: number;
+  diverged: ReplayDivergenceError | null;
 }
 
 /**
@@ -58,11 +83,14 @@ export class LocalRun {
   /** Places in the journal, in the order in which they were picked. */
   readonly #picks: number[] = [];
   /** Places that have finished and were not picked yet, in that order. */
-  #finished: number[] = [];
-  #news = Promise.withResolvers<void>();
+  readonly #finished: number[] = [];
+  /** Told when something has finished. */
+  #onNews: (() => void) | null = null;
   readonly #wakes = new Map<string, PromiseWithResolvers<void>>();
   readonly #cancelled = Promise.withResolvers<void>();
-  readonly #closed = new AbortController();
+  #isClosed = false;
+  /** Of the pause before a crashed execution is made again. */
+  #pause: AbortController | null = null;
   #executions = 0;
   #failures = 0;
 
@@ -87,8 +115,9 @@ export class LocalRun {
 
   /** Drops the run where it stands. */
   close(): void {
-    this.#closed.abort(new Error("the engine was closed"));
-    for (const { controller } of this.#journal) controller.abort(this.#closed.signal.reason);
+    this.#isClosed = true;
+    this.#pause?.abort(closed);
+    for (const entry of this.#journal) if (!entry.outcome) entry.abort(closed);
   }
 
   /** Starts an execution over the journal as it is. */
@@ -104,16 +133,12 @@ export class LocalRun {
 
   /** Like any engine: what threw is executed again, a little later each time. */
   #failed(execution: number, error: unknown): void {
-    if (
-      execution !== this.#executions ||
-      this.#closed.signal.aborted ||
-      error instanceof ReplayDivergenceError
-    )
-      return;
+    if (execution !== this.#executions || this.#isClosed || error instanceof ReplayDivergenceError) return;
     this.#failures += 1;
     const delayMs = Math.min(10 * 2 ** this.#failures, 1_000);
     const { clock } = this.#host;
-    clock.waitUntil(clock.now() + delayMs, this.#closed.signal).then(
+    this.#pause = new AbortController();
+    clock.waitUntil(clock.now() + delayMs, this.#pause.signal).then(
       () => this.start(),
       () => undefined,
     );
@@ -127,17 +152,10 @@ export class LocalRun {
 
   #primitives(execution: number): Primitives {
     const { clock } = this.#host;
-    const asked = { count: 0, picked: 0, diverged: null as ReplayDivergenceError | null };
-    const isLive = (): boolean => asked.picked >= this.#picks.length;
-    const ask = (label: string, run: (entry: Entry) => Promise<Json>): Operation => {
-      // Code of an execution that was thrown away may still be woken by a promise of its own: nothing comes of it.
-      if (execution !== this.#executions) return new LocalOperation(entryOf(-1, label));
-      const place = asked.count++;
-      const known = this.#journal[place];
-      if (known && known.label !== label)
-        asked.diverged ??= new ReplayDivergenceError({ step: `${known.label}, now ${label}` });
-      return new LocalOperation(known ?? this.#begin(place, label, run));
-    };
+    const progress: Progress = { execution, operations: [], picked: 0, diverged: null };
+    const ask = (label: string, run: (entry: Entry) => Promise<Json>): Operation =>
+      this.#ask(progress, label, run);
+    const isLive = (): boolean => progress.picked >= this.#picks.length;
     return {
       launch: this.#launch,
       epoch: `${String(clock.now()).padStart(15, "0")}-${String(execution).padStart(6, "0")}`,
@@ -147,75 +165,87 @@ export class LocalRun {
       },
       now: () => clock.now(),
       direct: (to, method, argument) => this.#host.call(to, method, argument),
-      step: (name, run) => ask(`step ${name}`, ({ controller }) => run(this.#io(controller.signal))),
+      // What a closure returns is its own; what a call returns has been copied on its way.
+      step: (name, run) => ask(`step ${name}`, async (entry) => copy(await run(this.#io(entry)))),
       call: (to, method, argument) => ask(`call ${method}`, () => this.#host.call(to, method, argument)),
       wake: (name) => ask(`wake ${name}`, () => this.#wakeUp(name).promise.then(() => null)),
-      sleepUntil: (at) =>
-        ask("sleep", ({ controller }) => clock.waitUntil(at, controller.signal).then(() => null)),
+      sleepUntil: (at) => ask("sleep", ({ signal }) => clock.waitUntil(at, signal).then(() => null)),
       cancelled: () => ask("cancelled", () => this.#cancelled.promise.then(() => null)),
-      pick: (open) => this.#pick(open, asked, execution),
-      drain: macrotask,
+      pick: (open) => this.#pick(open, progress),
+      drain: this.#host.hop,
     };
   }
 
-  #io(signal: AbortSignal): StepIo {
+  #ask(progress: Progress, label: string, run: (entry: Entry) => Promise<Json>): Operation {
+    // Code of an execution that was thrown away may still be woken by a promise of its own: nothing comes of it.
+    if (progress.execution !== this.#executions) return new LocalOperation(new Entry(-1, label));
+    const place = progress.operations.length;
+    const known = this.#journal[place];
+    if (known && known.label !== label)
+      progress.diverged ??= new ReplayDivergenceError({ step: `${known.label}, now ${label}` });
+    const operation = new LocalOperation(known ?? this.#begin(place, label, run));
+    progress.operations.push(operation);
+    return operation;
+  }
+
+  #io(entry: Entry): StepIo {
     return {
-      signal,
+      get signal() {
+        return entry.signal;
+      },
       attempt: this.#host.uuid(),
       call: (to, method, argument) => this.#host.call(to, method, argument),
     };
   }
 
-  /** Begins something new. Its result goes through the serde of a wire, errors included. */
+  /** Begins something new. */
   #begin(place: number, label: string, run: (entry: Entry) => Promise<Json>): Entry {
-    const entry = entryOf(place, label);
+    const entry = new Entry(place, label);
     this.#journal[place] = entry;
     const finish = (outcome: Outcome): void => {
-      entry.outcome = Json.as(copy(Json.of(outcome)));
+      entry.outcome = outcome;
       this.#finished.push(place);
-      this.#news.resolve();
-      this.#news = Promise.withResolvers();
+      this.#onNews?.();
     };
     run(entry).then(
       (value) => finish({ ok: true, value }),
-      (error: unknown) => finish({ ok: false, error: encodeError(error) }),
+      (error: unknown) => finish({ ok: false, error: Json.as(copy(encodeError(error))) }),
     );
     return entry;
   }
 
-  async #pick(
-    open: readonly Operation[],
-    asked: { picked: number; readonly diverged: ReplayDivergenceError | null },
-    execution: number,
-  ): Promise<Operation> {
-    if (asked.diverged) throw asked.diverged;
-    const byPlace = new Map(open.map((operation) => [(operation as LocalOperation).entry.place, operation]));
-    const position = asked.picked++;
+  async #pick(open: readonly Operation[], progress: Progress): Promise<Operation> {
+    if (progress.diverged) throw progress.diverged;
+    const position = progress.picked++;
     const isNew = position >= this.#picks.length;
-    const place = isNew ? await this.#nextFinished(byPlace) : (this.#picks[position] ?? -1);
-    if (execution !== this.#executions || this.#closed.signal.aborted) return abandoned();
+    const place = isNew ? await this.#nextFinished(open, progress) : (this.#picks[position] ?? -1);
+    if (progress.execution !== this.#executions || this.#isClosed) return abandoned();
     if (isNew) this.#picks.push(place);
-    const winner = byPlace.get(place);
-    if (!winner) throw new ReplayDivergenceError({ step: this.#journal[place]?.label ?? "nothing" });
+    const winner = progress.operations[place];
+    if (!winner || !open.includes(winner))
+      throw new ReplayDivergenceError({ step: this.#journal[place]?.label ?? "nothing" });
     if (isNew && this.#fuzz) {
       this.start();
       return abandoned();
     }
-    (winner as LocalOperation).outcome = (winner as LocalOperation).entry.outcome;
+    winner.outcome = winner.entry.outcome;
     return winner;
   }
 
-  async #nextFinished(open: ReadonlyMap<number, Operation>): Promise<number> {
+  async #nextFinished(open: readonly Operation[], { operations }: Progress): Promise<number> {
+    const isOpen = (place: number): boolean => {
+      const operation = operations[place];
+      return operation !== undefined && open.includes(operation);
+    };
     for (;;) {
-      const place = this.#finished.find((candidate) => open.has(candidate));
-      if (place !== undefined) {
-        this.#finished = this.#finished.filter((candidate) => candidate !== place);
-        return place;
-      }
-      await this.#news.promise;
+      const index = this.#finished.findIndex(isOpen);
+      if (index !== -1) return this.#finished.splice(index, 1)[0] ?? -1;
+      await new Promise<void>((resolve) => (this.#onNews = resolve));
     }
   }
 }
+
+const closed = new Error("the engine was closed");
 
 /** What an execution that was thrown away waits for. */
 const abandoned = (): Promise<never> => new Promise(() => undefined);

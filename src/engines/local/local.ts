@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Engine, EngineProgram, RunLaunch } from "#kernel";
 import { systemClock } from "#runtime";
+import { macrotask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { LocalRun, type RunHost } from "./local-run.ts";
 
@@ -18,17 +19,20 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
   const closed = new AbortController();
   let program: EngineProgram | null = null;
   let executions = 0;
+  const hop = fuzz ? macrotask : tick();
 
   const objects = new LocalObjects({
     launch: (run) => launch(run),
     wake: (execution, name) => runs.get(execution)?.wake(name),
     cancel: (execution) => runs.get(execution)?.cancel(),
     later: (delayMs, callback) => void later(delayMs, callback),
+    hop,
   });
   const host: RunHost = {
     clock,
     call: (to, method, argument) => objects.call(to, method, argument),
     uuid: () => randomUUID(),
+    hop,
   };
 
   async function later(delayMs: number, callback: () => void): Promise<void> {
@@ -39,19 +43,21 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     if (isDue) callback();
   }
 
-  function launch(run: RunLaunch): string {
-    const id = `${run.runId}/${++executions}`;
+  function launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void } {
+    const execution = `${run.runId}/${++executions}`;
     const execute = async (primitives: Parameters<EngineProgram["run"]>[0]): Promise<void> => {
       await program?.run(primitives);
       // Its timers, and effects it left behind, must not outlive it.
-      runs.get(id)?.close();
-      runs.delete(id);
+      runs.get(execution)?.close();
+      runs.delete(execution);
     };
-    const started = new LocalRun(run, host, { fuzz, program: execute });
-    runs.set(id, started);
-    // After the call that launches it has been written.
-    setImmediate(() => started.start());
-    return id;
+    const begin = (): void => {
+      const started = new LocalRun(run, host, { fuzz, program: execute });
+      runs.set(execution, started);
+      // Not inside the call that launches it.
+      void hop().then(() => started.start());
+    };
+    return { execution, begin };
   }
 
   return {
@@ -62,7 +68,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     },
     serve: async () => undefined,
     call: (to, method, argument) => objects.call(to, method, argument),
-    changed: (object, signal) => objects.changed(object, signal),
+    changed: (object, signal, name) => objects.changed(object, signal, name),
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));
       for (const run of runs.values()) run.close();

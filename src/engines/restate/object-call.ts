@@ -124,6 +124,11 @@ export class ObjectCall implements ObjectContext {
     this.#effects.push((writer) => writer.invocation(id).cancel());
   }
 
+  /** The names it has set or cleared. */
+  get changed(): ReadonlySet<string> {
+    return new Set([...this.#writes.keys(), ...this.#cleared]);
+  }
+
   /** Hands everything that was held back to Restate. */
   flush(): void {
     const writer = this.#writer;

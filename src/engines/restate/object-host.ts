@@ -5,22 +5,33 @@ import {
   handlers,
   object,
 } from "@restatedev/restate-sdk";
-import type { Json, ObjectDefinition, ObjectMethod } from "#kernel";
+import type { Json, ObjectAddress, ObjectDefinition, ObjectMethod } from "#kernel";
 import { BusinessError } from "./business-error.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
 import { ObjectCall } from "./object-call.ts";
 import type { ServiceNames } from "./service-names.ts";
 
+/** What objects are hosted with. */
+export interface ObjectHostOptions {
+  readonly settings: HandlerSettings;
+  readonly names: ServiceNames;
+  /** Told which parts of its state an object has changed here. */
+  readonly written: (object: ObjectAddress, names: ReadonlySet<string>) => void;
+}
+
 /** Hosts one kind of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
 export function objectHost(
   definition: ObjectDefinition,
-  { settings, names }: { readonly settings: HandlerSettings; readonly names: ServiceNames },
+  { settings, names, written }: ObjectHostOptions,
 ): VirtualObjectDefinition<string, unknown> {
   const methods = Object.entries(definition.methods).map(([name, method]) => [
     name,
-    handlers.object.exclusive({}, (restate: RestateObjectContext, argument: Json) =>
-      answer(ObjectCall.ofMethod(restate, names), method, argument),
-    ),
+    handlers.object.exclusive({}, async (restate: RestateObjectContext, argument: Json) => {
+      const call = ObjectCall.ofMethod(restate, names);
+      const result = await answer(call, method, argument);
+      written({ type: definition.type, key: restate.key }, call.changed);
+      return result;
+    }),
   ]);
   const queries = Object.entries(definition.queries).map(([name, query]) => [
     name,

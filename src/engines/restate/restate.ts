@@ -92,7 +92,13 @@ class RestateEngine implements Engine {
           kept: this.#kept,
           fuzz: this.#options.fuzz ? new ReplayFuzz() : null,
         }),
-        ...this.#program.objects.map((definition) => objectHost(definition, { settings, names })),
+        ...this.#program.objects.map((definition) =>
+          objectHost(definition, {
+            settings,
+            names,
+            written: (object, parts) => this.#poll.written(object, parts),
+          }),
+        ),
       ],
       admin,
       port,
@@ -106,8 +112,8 @@ class RestateEngine implements Engine {
     return this.#ingress.call(to, method, argument);
   }
 
-  changed(object: ObjectAddress, signal: AbortSignal): Promise<void> {
-    return this.#poll.changed(object, signal);
+  changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void> {
+    return this.#poll.changed(object, signal, name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -13,15 +13,17 @@ export class Outbox {
     this.#unsent.push({ number: ++this.#last, settle });
   }
 
+  /** Returns the number under which the tree will know it. */
   event<Type extends EventType>(
     type: Type,
     at: number,
     attempt: AttemptId | null,
     payload: EventPayloads[Type],
-  ): void {
+  ): number {
     const report = { number: ++this.#last, event: { type, at, attempt, payload } };
     // The type parameter ties type and payload together; the union has lost that.
     this.#unsent.push(Json.as<Report>(Json.of(report)));
+    return report.number;
   }
 
   /** What the tree may not know yet. */

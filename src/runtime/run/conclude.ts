@@ -4,10 +4,12 @@ import {
   encodeError,
   Json,
   MiddlewareTermination,
+  ModelError,
   NestedStepError,
   ReeveError,
   ReplayDivergenceError,
   UnjournaledAwaitError,
+  Usage,
   type Continuation,
   type Ended,
   type Primitives,
@@ -21,6 +23,9 @@ import type { InboxReader } from "./inbox-reader.ts";
 /** What agent code may return. */
 export type Output = Json | Continuation | Ended | void;
 
+/** How a run ended, as its tree sees it. */
+export type RunEnd = NonNullable<ReplyOf<"end">> & Pick<EndReport, "error">;
+
 /** Says how the run ended. Null if it goes on elsewhere. @throws what the engine should execute again. */
 export async function conclude(
   primitives: Primitives,
@@ -28,7 +33,7 @@ export async function conclude(
   inbox: InboxReader,
   ending: Ending<Output>,
   cancelled: string | null,
-): Promise<EndReport | null> {
+): Promise<RunEnd | null> {
   if (ending.kind === "threw" && ending.error instanceof ReplayDivergenceError) throw ending.error;
   if (cancelled === null && ending.kind === "returned" && isMark<Continuation>(ending.value, "continue-as")) {
     await driver.finish("continue", { state: ending.value.state, unread: unreadOf(driver, inbox) });
@@ -39,8 +44,9 @@ export async function conclude(
   const poison = isCrash ? inbox.inHand?.id : undefined;
   const unread = unreadOf(driver, inbox).flatMap((item) => (item.kind === "message" ? [item.envelope] : []));
   const end = { ...endReport(ending, cancelled), ...(poison && { poison }), unread };
-  await driver.finish("end", { end });
-  return end;
+  const totals = await driver.finish("end", { end });
+  const { status, stopReason, error } = end;
+  return { status, stopReason, usage: Usage.none, spend: 0, ...totals, ...(error && { error }) };
 }
 
 /** What a run has not read when it ends or goes on in a fresh execution: messages, signals, and what it was not told yet. */
@@ -76,12 +82,13 @@ export async function endDiverged(primitives: Primitives, error: ReplayDivergenc
   });
 }
 
-/** Errors that would come again: the run is not started once more for them. */
+/** Errors that would come again, or were retried where they arose: the run is not started once more for them. */
 function isVerdict(error: unknown): boolean {
   return (
     error instanceof BudgetExhaustedError ||
     error instanceof CancellationError ||
     error instanceof MiddlewareTermination ||
+    error instanceof ModelError ||
     error instanceof UnjournaledAwaitError ||
     error instanceof NestedStepError
   );
@@ -99,7 +106,8 @@ function endReport(ending: Ending<Output>, cancelled: string | null): EndReport 
   return { status: "failed", stopReason: failureOf(ending.error), output, error: encodeError(ending.error) };
 }
 
-function outputOf(value: Output): Json {
+/** What a run leaves behind, without the way it ended. */
+export function outputOf(value: Output): Json {
   if (isMark<Ended>(value, "ended")) return value.output;
   return isMark<Continuation>(value, "continue-as") ? null : Json.of(value ?? null);
 }

@@ -4,7 +4,6 @@ import {
   Json,
   NotFoundError,
   ReplayDivergenceError,
-  Usage,
   type Agent,
   type AgentRunContext,
   type AttemptId,
@@ -28,7 +27,7 @@ import { stopReasonOf } from "../tree/life.ts";
 import type { Entrance } from "../tree/protocol.ts";
 import type { InboxItem } from "../tree/records.ts";
 import { inRun } from "./ambient.ts";
-import { conclude, crashed, endDirectly, endDiverged, isMark, type Output } from "./conclude.ts";
+import { conclude, crashed, endDirectly, endDiverged, isMark, outputOf, type Output } from "./conclude.ts";
 import { Helpers } from "./helpers.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Observer } from "./observer.ts";
@@ -72,35 +71,38 @@ async function perform(primitives: Primitives, assembled: Assembled, agent: Agen
   const { priority, parentRunId } = context.supervision;
   const began = driver.time;
   observer.seenOnce("run.start", { priority, parentRunId });
-  const ending = await driver.drive(() => inRun(scope, () => runThrough(agent, context, inbox)));
+  const ending = await driver.drive(() => inRun(scope, () => runThrough(agent, assembled)));
   const end = await conclude(primitives, driver, inbox, ending, context.meta.cancellation.reason);
   if (!end) return;
-  const { status, stopReason, error } = end;
-  const totals = { durationMs: driver.time - began, usage: Usage.none, spend: 0 };
-  observer.seenOnce("run.end", { status, stopReason, ...totals, ...(error && { error }) });
+  const { error, ...totals } = end;
+  observer.seenOnce("run.end", { ...totals, durationMs: driver.time - began, ...(error && { error }) });
 }
 
 /** The agent's code inside its own middleware. Replayed: the layers see what the code sees. */
-async function runThrough(agent: Agent, ctx: JournaledContext, inbox: InboxReader): Promise<Output> {
+async function runThrough(agent: Agent, { context: ctx, inbox, helpers }: Assembled): Promise<Output> {
   const layers = agent.policy?.agent ?? [];
   if (layers.length === 0) return agent.run(ctx, inbox);
   const { runId, sessionId } = ctx.supervision;
+  const task = inbox.first;
   const context: AgentRunContext = {
     agentName: agent.id,
     runId,
     sessionId,
-    input: inbox.first,
+    input: task?.text ?? "",
     result: undefined,
   };
-  let output: Output = null;
+  const answer = helpers.withhold(task);
+  const made: { output: Output } = { output: null };
   await throughLayers(layers, context, async () => {
-    inbox.first = context.input;
-    output = await agent.run(ctx, inbox);
-    context.result = Json.of(output ?? null);
+    inbox.rewrite(context.input);
+    made.output = await agent.run(ctx, inbox);
+    context.result = outputOf(made.output);
   });
-  return isMark<Ended>(output, "ended") || isMark<Continuation>(output, "continue-as")
-    ? output
-    : context.result;
+  const { output } = made;
+  if (isMark<Continuation>(output, "continue-as")) return output;
+  const result = context.result ?? null;
+  if (!isMark<Ended>(output, "ended") || output.status !== "failed") await answer(result);
+  return isMark<Ended>(output, "ended") ? { ...output, output: result } : result;
 }
 
 async function enter(primitives: Primitives): Promise<Entrance | null> {
@@ -114,6 +116,7 @@ async function enter(primitives: Primitives): Promise<Entrance | null> {
 interface Assembled {
   readonly driver: Driver;
   readonly inbox: InboxReader;
+  readonly helpers: Helpers;
   readonly context: JournaledContext;
   readonly scope: RunScope;
   readonly observer: Observer;
@@ -176,7 +179,7 @@ function assemble(
     tools: agent.tools ?? [],
     whitelist: entrance.tools,
   });
-  return { driver, inbox, context, scope, observer };
+  return { driver, inbox, helpers, context, scope, observer };
 }
 
 /** What came over a wire, frozen as policy is. */

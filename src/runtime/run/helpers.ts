@@ -38,6 +38,7 @@ export class Helpers {
   readonly #tasks = new Map<RunId, string>();
   readonly #ended = new Map<RunId, RunResult>();
   readonly #paused = new Set<RunId>();
+  #withheld: MessageId | null = null;
 
   constructor(host: HelpersHost) {
     this.#host = host;
@@ -195,8 +196,18 @@ export class Helpers {
     throw new AskFailedError({ outcome: outcome.kind, run: outcome.handle.runId });
   }
 
+  /** Keeps back whatever is replied to a message. Returns the way to answer it after all. */
+  withhold(message: Envelope | null): (output: Json) => Promise<void> {
+    this.#withheld = message?.id ?? null;
+    return async (output) => {
+      this.#withheld = null;
+      const text = typeof output === "string" ? output : JSON.stringify(output);
+      if (message && output !== null) await this.reply(message, text, output);
+    };
+  }
+
   async reply(message: Envelope, text: string, data?: Json): Promise<void> {
-    if (!message.askedBy) return;
+    if (!message.askedBy || message.id === this.#withheld) return;
     const { driver, runId } = this.#host;
     await driver.call("reply", {
       run: runId,

@@ -23,12 +23,13 @@ export class InboxReader implements Inbox {
     return this.#inHand;
   }
 
-  /** The words of the first message that was not read: what the run was hired for. */
-  get first(): string {
-    return this.#firstQueue?.[0]?.text ?? "";
+  /** The first message that was not read: what the run was hired for. */
+  get first(): Envelope | null {
+    return this.#firstQueue?.[0] ?? null;
   }
 
-  set first(text: string) {
+  /** Other words for the first message. */
+  rewrite(text: string): void {
     const queue = this.#firstQueue;
     const message = queue?.[0];
     if (queue && message) queue[0] = { ...message, text };

@@ -5,6 +5,7 @@ import {
   Json,
   ModelError,
   ReeveError,
+  StepId,
   Usage,
   type ChatMessage,
   type ErrorData,
@@ -36,8 +37,10 @@ export interface Charge {
   readonly usage: Usage | null;
   readonly ms: number;
   readonly error?: ErrorData | undefined;
-  /** It was made again after so long. */
-  readonly retryInMs?: number | undefined;
+  /** The how many-th retry of its call this was; 0: none. */
+  readonly retry: number;
+  /** The retry that followed, and how long it was waited for. */
+  readonly again?: { readonly retry: number; readonly delayMs: number } | undefined;
 }
 
 /** Why a step's closure ends without an answer and without a failure. */
@@ -49,7 +52,27 @@ export type Stop =
   /** To be made again, but not soon. */
   | { readonly kind: "later"; readonly at: number; readonly retries: number };
 
-/** The model calls of one execution of one step: each through the gate, each on the bill. */
+/** Whose model calls these are. */
+export interface CallsOwner {
+  /** Beside a tool nothing is made twice: the calls have their own places in the ledger, and wait inside the step. */
+  readonly of: "model" | "tool";
+  /** Retries made before this execution. Default 0. */
+  readonly used?: number;
+}
+
+/** One call: as many attempts as it takes. */
+interface Asked {
+  readonly step: StepId;
+  readonly model: Model;
+  readonly messages: readonly ChatMessage[];
+  readonly options: LlmOptions;
+  /** Attempts that failed, or were lost, before this one. */
+  retries: number;
+  /** The last retry that was announced. */
+  retry: number;
+}
+
+/** The model calls of one execution of one step: each through the gate, each on the bill, each on its own. */
 export class ModelCalls {
   readonly charges: Charge[] = [];
   /** The number of the last report that the tree has booked. */
@@ -59,38 +82,41 @@ export class ModelCalls {
   readonly #host: ModelHost;
   readonly #place: StepPlace;
   readonly #io: StepIo;
-  #retries: number;
+  readonly #owner: CallsOwner;
+  #calls = 0;
+  #attempts = 0;
 
-  constructor(host: ModelHost, place: StepPlace, io: StepIo, retries: number) {
+  constructor(host: ModelHost, place: StepPlace, io: StepIo, owner: CallsOwner) {
     this.#host = host;
     this.#place = place;
     this.#io = io;
-    this.#retries = retries;
+    this.#owner = owner;
   }
 
   /** Calls until it is answered, refused, or fails for good. */
   async make(model: Model, messages: readonly ChatMessage[], options: LlmOptions): Promise<ModelResponse> {
     const { maxRetries = 3, baseMs = 2_000 }: ModelRetry = this.#host.policy.retry ?? {};
+    const { used = 0 } = this.#owner;
+    const step = StepId.inner(this.#place.id, this.#number(this.#calls++));
+    const asked: Asked = { step, model, messages, options, retries: used, retry: used };
     for (;;) {
+      const attempt = this.#attemptId();
       try {
-        return await this.#attempt(model, messages, options);
+        return await this.#attempt(attempt, asked);
       } catch (error) {
         const mayPass = ReeveError.is(error) && error.retryable && this.stop === null;
-        if (!mayPass || this.#retries >= maxRetries) throw error;
-        this.#retries += 1;
-        await this.#pause(delayOf(error, baseMs * 2 ** (this.#retries - 1), this.#attemptId()));
+        if (!mayPass || asked.retries >= maxRetries) throw error;
+        asked.retry = asked.retries += 1;
+        const delayMs = delayOf(error, baseMs * 2 ** (asked.retries - 1), attempt);
+        await this.#pause(attempt, asked, delayMs);
       }
     }
   }
 
-  async #attempt(
-    model: Model,
-    messages: readonly ChatMessage[],
-    options: LlmOptions,
-  ): Promise<ModelResponse> {
+  async #attempt(attempt: AttemptId, asked: Asked): Promise<ModelResponse> {
     const { primitives, clock, observer } = this.#host;
-    const attempt = this.#attemptId();
-    const gate = await this.#pass(attempt, model, messages, options);
+    const { model, messages, options } = asked;
+    const gate = await this.#pass(attempt, asked);
     const began = primitives.now();
     observer.seen("model.start", { model: model.id }, attempt);
     const request: ModelRequest = {
@@ -101,54 +127,55 @@ export class ModelCalls {
     };
     const { signal } = this.#io;
     const onDelta = this.#host.onDelta(attempt);
+    const made = { attempt, model: model.id, retry: asked.retry };
     try {
       const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late: tooLate }, (inner) =>
         model.generate(request, { signal: inner, onDelta }),
       );
-      this.#charge({ attempt, model: model.id, usage: response.usage, ms: primitives.now() - began });
+      this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began });
       return gate.shrunk ? { ...response, shrunk: true } : response;
     } catch (error) {
-      throw this.#failed(error, attempt, model, primitives.now() - began);
+      const stopped = this.#stopped();
+      const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
+      const ms = primitives.now() - began;
+      this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) });
+      throw stopped ?? error;
     }
   }
 
-  #failed(error: unknown, attempt: AttemptId, model: Model, ms: number): unknown {
+  /** Why the step was told to end; null if it was not. */
+  #stopped(): ReeveError | null {
     const stopped = stoppedBy(this.#io.signal);
     if (stopped) this.stop ??= stopped.code === "preempted" ? { kind: "interrupted" } : cancelled(stopped);
-    const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
-    this.#charge({ attempt, model: model.id, usage, ms, error: encodeError(stopped ?? error) });
-    return stopped ?? error;
+    return stopped;
   }
 
   #charge(charge: Charge): void {
     this.charges.push(charge);
-    const { model, usage, ms, error, attempt } = charge;
+    const { model, usage, ms, error, attempt, retry } = charge;
     const payload = { model, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
     this.#host.observer.seen("model.end", payload, attempt);
+    if (retry > 0) this.#host.observer.seen("retry.end", { retry, success: !error }, attempt);
   }
 
   /** Asks the gate. What it refuses ends the step. */
-  async #pass(
-    attempt: AttemptId,
-    model: Model,
-    messages: readonly ChatMessage[],
-    options: LlmOptions,
-  ): Promise<Extract<Gate, { kind: "granted" }>> {
+  async #pass(attempt: AttemptId, asked: Asked): Promise<Extract<Gate, { kind: "granted" }>> {
     const { primitives, driver } = this.#host;
     const { launch, epoch } = primitives;
     const begin = {
       run: launch.runId,
-      step: this.#place.id,
+      step: asked.step,
       attempt,
       epoch,
-      ask: askOf(this.#host, model, messages, options),
+      ask: askOf(this.#host, asked),
       rerun: false,
-      subject: model.id,
+      subject: asked.model.id,
       reports: driver.outbox.unsent,
-      previous: this.charges.map(({ attempt: made, usage }) => ({
+      previous: this.charges.map(({ attempt: made, usage, again }) => ({
         step: this.#place.id,
         attempt: made,
         usage,
+        again: again !== undefined,
       })),
       at: primitives.now(),
     };
@@ -158,7 +185,7 @@ export class ModelCalls {
     this.reported = reported;
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.
-      this.#retries = Math.max(this.#retries, gate.attempts - 1);
+      asked.retries = Math.max(asked.retries, gate.attempts - 1);
       return gate;
     }
     throw this.#refusal(gate);
@@ -171,28 +198,35 @@ export class ModelCalls {
     return new Error(`the gate refused: ${gate.why}`);
   }
 
-  async #pause(delayMs: number): Promise<void> {
-    const { clock } = this.#host;
-    const last = this.charges.pop();
-    if (last) this.charges.push({ ...last, retryInMs: delayMs });
-    if (delayMs > longestWaitInStepMs) {
-      this.stop = { kind: "later", at: clock.now() + delayMs, retries: this.#retries };
+  async #pause(attempt: AttemptId, { retry, retries }: Asked, delayMs: number): Promise<void> {
+    const { clock, observer } = this.#host;
+    const index = this.charges.findIndex((charge) => charge.attempt === attempt);
+    const failed = this.charges[index];
+    if (failed?.error) {
+      this.charges[index] = { ...failed, again: { retry, delayMs } };
+      observer.seen("retry.start", { retry, delayMs, error: failed.error }, attempt);
+    }
+    if (delayMs > longestWaitInStepMs && this.#owner.of === "model") {
+      this.stop = { kind: "later", at: clock.now() + delayMs, retries };
       throw new Error("to be made again later");
     }
     await clock.waitUntil(clock.now() + delayMs, this.#io.signal).catch((error: unknown) => {
-      const stopped = stoppedBy(this.#io.signal);
-      if (stopped) this.stop ??= stopped.code === "preempted" ? { kind: "interrupted" } : cancelled(stopped);
-      throw error;
+      throw this.#stopped() ?? error;
     });
   }
 
   #attemptId(): AttemptId {
-    const { length } = this.charges;
-    return AttemptId.of(length === 0 ? this.#io.attempt : `${this.#io.attempt}.${length}`);
+    const number = this.#number(this.#attempts++);
+    return AttemptId.of(number === 0 ? this.#io.attempt : `${this.#io.attempt}.${number}`);
+  }
+
+  /** The step's own place is a tool's own; its model calls come after it. */
+  #number(index: number): number {
+    return this.#owner.of === "tool" ? index + 1 : index;
   }
 }
 
-function askOf(host: ModelHost, model: Model, messages: readonly ChatMessage[], options: LlmOptions): Wish {
+function askOf(host: ModelHost, { model, messages, options }: Asked): Wish {
   const outputTokens = options.maxOutputTokens ?? model.maxOutputTokens ?? defaultMaxOutput;
   const bound = inputBound(messages, options.tools, { reported: host.reported.get(model.id) });
   const unbounded = options.unbounded === "allow" ? estimateTokens(messages, options.tools) : null;

@@ -77,16 +77,13 @@ export function settleCharges(
 ): void {
   const { outbox } = driver;
   const { charges, t } = record;
-  let retry = 0;
-  for (const { attempt, model, usage, ms, error, retryInMs } of charges) {
-    const again = retryInMs !== undefined || record.kind === "interrupted";
-    outbox.settle({ step: id, attempt, usage, ...(again && { again }) });
+  for (const { attempt, model, usage, ms, error, retry, again } of charges) {
+    const follows = again !== undefined || (record.kind === "interrupted" && error !== undefined);
+    outbox.settle({ step: id, attempt, usage, ...(follows && { again: true }) });
     const payload = { model, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
     outbox.event("model.end", t, attempt, payload);
     if (retry > 0) outbox.event("retry.end", t, attempt, { retry, success: !error });
-    if (retryInMs === undefined || !error) continue;
-    retry += 1;
-    outbox.event("retry.start", t, attempt, { retry, delayMs: retryInMs, error });
+    if (again && error) outbox.event("retry.start", t, attempt, { ...again, error });
   }
 }
 
@@ -100,7 +97,7 @@ interface Wanted {
 
 /** The closure of a model step. */
 async function call(host: ModelHost, place: StepPlace, io: StepIo, wanted: Wanted): Promise<Call> {
-  const calls = new ModelCalls(host, place, io, wanted.used);
+  const calls = new ModelCalls(host, place, io, { of: "model", used: wanted.used });
   const outcome = await respond(host, io, calls, wanted).then(
     (response) => ({ kind: "answered", response }) as const,
     (error: unknown) => ({ kind: "failed", error: encodeError(error) }) as const,

@@ -26,7 +26,6 @@ export class Observer {
   readonly #driver: Driver;
   readonly #source: EventSource;
   readonly #hooks: Hooks | undefined;
-  #count = 0;
 
   constructor(primitives: Primitives, driver: Driver, source: EventSource, hooks: Hooks | undefined) {
     this.#primitives = primitives;
@@ -37,8 +36,9 @@ export class Observer {
 
   /** Agent code says something: it goes with the next call to the tree. */
   note<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
-    this.#driver.outbox.event(type, this.#driver.time, null, payload);
-    if (this.#hooks && this.#primitives.isLive) this.#tell(type, payload, this.#driver.time, null);
+    const { outbox, time } = this.#driver;
+    const number = outbox.event(type, time, null, payload);
+    if (this.#hooks && this.#primitives.isLive) this.#tell(type, payload, `${type}/${number}`, time);
   }
 
   /** Something that the stream learns in another way happens now, for the hooks. Inside a step, or live. */
@@ -47,10 +47,11 @@ export class Observer {
     payload: EventPayloads[Type],
     attempt: AttemptId | null = null,
   ): void {
-    if (this.#hooks) this.#tell(type, payload, this.#primitives.now(), attempt);
+    const place = attempt === null ? type : `${type}/${attempt}`;
+    if (this.#hooks) this.#tell(type, payload, place, this.#primitives.now(), attempt);
   }
 
-  /** The same, from code that is replayed. */
+  /** The same, from code that is replayed, of what happens once in a run. */
   seenOnce<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
     if (this.#hooks && this.#primitives.isLive) this.seen(type, payload);
   }
@@ -58,10 +59,11 @@ export class Observer {
   #tell<Type extends EventType>(
     type: Type,
     payload: EventPayloads[Type],
+    place: string,
     at: number,
-    attempt: AttemptId | null,
+    attempt: AttemptId | null = null,
   ): void {
-    const eventId = EventId.of(this.#source.runId, `${type}/${attempt ?? ++this.#count}`);
+    const eventId = EventId.of(this.#source.runId, place);
     const event = { ...payload, type, eventId, ...this.#source, at, attempt };
     void this.#hooks?.dispatch(Json.as<ReeveEvent>(Json.of(event)));
   }

@@ -35,7 +35,8 @@ import type { Helpers } from "./helpers.ts";
 import type { ModelHost } from "./model-host.ts";
 import { llm } from "./model-step.ts";
 import { journaled, placeStep, userStep } from "./step.ts";
-import { callTool, type ToolHost } from "./tool-step.ts";
+import type { ToolHost } from "./tool-host.ts";
+import { callTool } from "./tool-step.ts";
 
 /** Everything a run context stands on. */
 export interface ContextHost extends ModelHost, ToolHost {

@@ -1,42 +1,31 @@
 import {
   ApprovalId,
   AttemptId,
-  BudgetExhaustedError,
   CancellationError,
-  ContentBlock,
   Json,
-  MiddlewareTermination,
+  PreemptedError,
   ToolRefusedError,
   type EffectTool,
-  type FunctionContext,
-  type Permissions,
   type RunContext,
-  type RunTool,
   type StepIo,
-  type Tool,
   type ToolOptions,
   type ToolResult,
 } from "#kernel";
-import { throughLayers, verdictOf } from "#agents";
 import type { ReplyOf } from "../tree/protocol.ts";
+import { decide } from "./decide-tool.ts";
+import { throughFunctionLayers } from "./function-layers.ts";
 import { ModelCalls, refused, type Charge } from "./model-calls.ts";
-import type { ModelHost } from "./model-host.ts";
 import { settleCharges } from "./model-step.ts";
+import { runTool } from "./run-tool.ts";
 import { journaled, placeStep, stoppedBy, type StepPlace } from "./step.ts";
+import type { ToolHost } from "./tool-host.ts";
+import { failure, messageOf, statusOf, success, unknown } from "./tool-outcome.ts";
 import { within } from "./within.ts";
 
 const defaultTimeoutS = 600;
 
-/** What a tool step needs besides. */
-export interface ToolHost extends ModelHost {
-  readonly tools: readonly Tool[];
-  /** The names it may call; null: all. */
-  readonly whitelist: readonly string[] | null;
-  /** Who decides where the agent's own policy does not. */
-  readonly permissions: Permissions;
-}
-
 type Call = (
+  | { readonly kind: "refused"; readonly refusal: string }
   | { readonly kind: "done"; readonly result: ToolResult; readonly attempt: AttemptId; readonly ms: number }
   | { readonly kind: "interrupted" | "paused" | "unknown" | "ask" }
   | { readonly kind: "cancelled"; readonly reason: string }
@@ -48,85 +37,37 @@ export async function callTool(
   ctx: RunContext,
   name: string,
   input: Json,
-  options: ToolOptions,
+  { callId }: ToolOptions,
 ): Promise<ToolResult> {
   const tool = host.tools.find((candidate) => candidate.name === name);
   if (!tool) return failure(`there is no tool ${name}`);
   const isListed = host.whitelist === null || host.whitelist.includes(name);
   if (!isListed) return failure(`tool ${name} is not among the tools this run may call`);
   const subject = `${name}/${JSON.stringify(input)}`;
-  if ("run" in tool) return runTool(host, ctx, tool, input, subject);
-  return effectTool(host, tool, input, { subject, callId: options.callId });
+  if ("run" in tool) return runTool(host, ctx, tool, { input, subject, callId });
+  return effectTool(host, placeStep(host, "tool", subject), { tool, input, callId });
 }
 
-/** Agent code: its own calls are steps; whether it may run is decided in one. */
-async function runTool(
-  host: ToolHost,
-  ctx: RunContext,
-  tool: RunTool,
-  input: Json,
-  subject: string,
-): Promise<ToolResult> {
-  const decided = await journaled(host, placeStep(host, "decide", subject), () => decide(host, tool, input));
-  if ("refusal" in decided) return failure(decided.refusal);
-  try {
-    return success(await tool.run(ctx, decided.value));
-  } catch (error) {
-    if (endsRun(error)) throw error;
-    return failure(messageOf(error));
-  }
+interface Wanted {
+  readonly tool: EffectTool;
+  readonly input: Json;
+  /** The model's own name for the call. */
+  readonly callId: string | undefined;
 }
 
-/** Is this the run's end rather than the tool's failure? */
-const endsRun = (error: unknown): boolean =>
-  error instanceof CancellationError ||
-  (error instanceof BudgetExhaustedError && error.dimension !== "agents");
-
-/** Decoded, valid, and allowed: the value that was checked is the value that runs. */
-async function decide(
-  host: ToolHost,
-  tool: Tool,
-  input: Json,
-): Promise<{ readonly value: Json } | { readonly refusal: string }> {
-  const checked = await tool.input["~standard"].validate(input);
-  if (checked.issues)
-    return { refusal: `bad input: ${checked.issues.map(({ message }) => message).join("; ")}` };
-  const value = Json.of(checked.value);
-  const { name, risk } = tool;
-  const { agentId, scope } = host;
-  const request = { tool: name, risk, input: value, agentId, runId: scope.runId, tenantId: scope.tenantId };
-  const verdict = await verdictOf(host.policy.permissions ?? host.permissions, request);
-  if (verdict === "allow") return { value };
-  const why =
-    verdict === "ask" ? `its risk is ${risk} and nobody is here to approve it` : "the policy denies it";
-  return {
-    refusal: `${new ToolRefusedError({ tool: name, reason: why }).message}; permissions: "allow-all" would allow it`,
-  };
-}
-
-async function effectTool(
-  host: ToolHost,
-  tool: EffectTool,
-  input: Json,
-  { subject, callId }: { readonly subject: string; readonly callId: string | undefined },
-): Promise<ToolResult> {
-  const place = placeStep(host, "tool", subject);
+async function effectTool(host: ToolHost, place: StepPlace, wanted: Wanted): Promise<ToolResult> {
+  const { tool } = wanted;
   const { outbox, waits } = host.driver;
   let rerun = tool.onUnknown === "rerun";
   for (;;) {
     const isRerun = rerun;
-    const record = await journaled(host, place, (io) => attempt(host, place, io, tool, input, isRerun));
+    const record = await journaled(host, place, (io) => attempt(host, place, io, wanted, isRerun));
     outbox.acknowledge(record.reported);
     settleCharges(host, place, record);
-    if (record.kind === "done") {
-      const { result, attempt: made, ms: durationMs } = record;
-      outbox.settle({ step: place.id, attempt: made, usage: null });
-      const payload = { tool: tool.name, callId: callId ?? made, status: statusOf(result), durationMs };
-      outbox.event("tool.end", record.t, made, payload);
-      return result;
-    }
+    if (record.kind === "refused") return failure(record.refusal);
+    if (record.kind === "done") return told(host, place, wanted, record);
     if (record.kind === "cancelled") return host.driver.stopped(record.reason);
-    if (record.kind === "unknown") return unknown(tool);
+    if (record.kind === "unknown") return unknown(tool.name);
     if (record.kind === "ask") {
       const approvalId = ApprovalId.of(place.id);
       outbox.event("approval.requested", record.t, null, {
@@ -135,11 +76,27 @@ async function effectTool(
         why: "outcome unknown",
       });
       const { value } = await waits.first([`signal/${place.id}`]);
-      if (value !== "rerun") return unknown(tool);
+      if (value !== "rerun") return unknown(tool.name);
       rerun = true;
     }
     await host.driver.refresh();
   }
+}
+
+/** Tells the tree that a call is over; of one that passed no gate, also that it began. */
+function told(
+  { driver }: ToolHost,
+  { id }: StepPlace,
+  { tool, callId: given }: Wanted,
+  record: Extract<Call, { kind: "done" }> & { readonly t: number },
+): ToolResult {
+  const { outbox } = driver;
+  const { result, attempt: made, ms: durationMs, t } = record;
+  const named = { tool: tool.name, callId: given ?? made };
+  if (tool.idempotent) outbox.event("tool.start", t - durationMs, made, named);
+  else outbox.settle({ step: id, attempt: made, usage: null });
+  outbox.event("tool.end", t, made, { ...named, status: statusOf(result), durationMs });
+  return result;
 }
 
 /** The closure of a tool step: decide, pass the gate, execute. */
@@ -147,45 +104,60 @@ async function attempt(
   host: ToolHost,
   place: StepPlace,
   io: StepIo,
-  tool: EffectTool,
-  input: Json,
+  wanted: Wanted,
   rerun: boolean,
 ): Promise<Call> {
-  const calls = new ModelCalls(host, place, io, 0);
+  const { tool } = wanted;
+  const calls = new ModelCalls(host, place, io, { of: "tool" });
   const { charges } = calls;
-  const made = AttemptId.of(io.attempt);
-  const began = host.primitives.now();
-  const done = (result: ToolResult, reported: number): Call => {
-    const ms = host.primitives.now() - began;
-    host.observer.seen(
-      "tool.end",
-      { tool: tool.name, callId: made, status: statusOf(result), durationMs: ms },
-      made,
-    );
-    return { kind: "done", result, attempt: made, ms, charges, reported };
-  };
-  const decided = await decide(host, tool, input);
-  if ("refusal" in decided) return done(failure(decided.refusal), 0);
-  const { gate, reported } = tool.idempotent ? open : await passGate(host, place, io, tool, rerun);
+  const decided = await decide(host, tool, wanted.input);
+  if ("refusal" in decided) return { kind: "refused", ...decided, charges, reported: 0 };
+  const { gate, reported } = tool.idempotent ? open : await passGate(host, place, io, wanted, rerun);
   if (gate.kind === "refused") return { ...refused(gate), charges, reported };
   if (gate.kind === "earlier-attempt-open") {
     return { kind: tool.onUnknown === "ask" ? "ask" : "unknown", charges, reported };
   }
-  host.observer.seen("tool.start", { tool: tool.name, callId: made }, made);
+  const booked = (): Pick<Call, "charges" | "reported"> => ({
+    charges,
+    reported: Math.max(reported, calls.reported),
+  });
+  const inner = { io, tool, input: decided.value, calls };
   try {
-    return done(await executed(host, place, io, { tool, input: decided.value, calls }), reported);
+    const result = await watched(host, io, wanted, () =>
+      throughFunctionLayers(host, inner, () => execute(host, place, io, { ...wanted, input: decided.value })),
+    );
+    return { kind: "done", ...result, attempt: AttemptId.of(io.attempt), ...booked() };
   } catch (error) {
-    const stopped = stoppedBy(io.signal);
-    if (!stopped) return done(failure(messageOf(error)), reported);
-    if (stopped.code === "preempted")
-      return { kind: tool.idempotent ? "interrupted" : "unknown", charges, reported };
-    return {
-      kind: "cancelled",
-      reason: stopped instanceof CancellationError ? stopped.reason : "cancelled",
-      charges,
-      reported,
-    };
+    return { ...stopOf(error, tool), ...booked() };
   }
+}
+
+/** Between a tool.start and a tool.end, for the hooks. What is thrown is a result, unless the run was told to stop. */
+async function watched(
+  { primitives, observer }: ToolHost,
+  { attempt: key, signal }: StepIo,
+  { tool, callId }: Wanted,
+  run: () => Promise<ToolResult>,
+): Promise<{ readonly result: ToolResult; readonly ms: number }> {
+  const made = AttemptId.of(key);
+  const named = { tool: tool.name, callId: callId ?? made };
+  const began = primitives.now();
+  observer.seen("tool.start", named, made);
+  const result = await run().catch((error: unknown) => stoppedBy(signal) ?? failure(messageOf(error)));
+  const ms = primitives.now() - began;
+  const status = result instanceof Error ? "unknown" : statusOf(result);
+  observer.seen("tool.end", { ...named, status, durationMs: ms }, made);
+  if (result instanceof Error) throw result;
+  return { result, ms };
+}
+
+/** How a call ends that was told to stop. */
+function stopOf(
+  stopped: unknown,
+  { idempotent }: EffectTool,
+): { readonly kind: "interrupted" | "unknown" } | { readonly kind: "cancelled"; readonly reason: string } {
+  if (stopped instanceof PreemptedError) return { kind: idempotent ? "interrupted" : "unknown" };
+  return { kind: "cancelled", reason: stopped instanceof CancellationError ? stopped.reason : "cancelled" };
 }
 
 /** An idempotent tool passes no gate. */
@@ -193,44 +165,6 @@ const open: Pick<ReplyOf<"begin">, "reported"> & { readonly gate: { readonly kin
   gate: { kind: "granted" },
   reported: 0,
 };
-
-interface Wanted {
-  readonly tool: EffectTool;
-  readonly input: Json;
-  readonly calls: ModelCalls;
-}
-
-async function executed(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wanted): Promise<ToolResult> {
-  const layers = host.policy.function ?? [];
-  if (layers.length === 0) return execute(host, place, io, wanted);
-  const { tool, input, calls } = wanted;
-  const context: FunctionContext = {
-    agentName: host.agentId,
-    runId: host.scope.runId,
-    functionName: tool.name,
-    arguments: input,
-    result: undefined,
-    scope: {
-      signal: io.signal,
-      llm: (messages, given = {}) => calls.make(modelOf(host, given.model), messages, given),
-    },
-  };
-  try {
-    await throughLayers(layers, context, async () => {
-      context.result = await execute(host, place, io, wanted);
-    });
-  } catch (error) {
-    if (error instanceof MiddlewareTermination) return failure(error.message);
-    throw error;
-  }
-  return context.result ?? failure("middleware ended without a result");
-}
-
-function modelOf({ model }: ToolHost, given: ToolHost["model"]): NonNullable<ToolHost["model"]> {
-  const known = given ?? model;
-  if (!known) throw new TypeError("this agent has no model");
-  return known;
-}
 
 async function execute(
   { clock }: ToolHost,
@@ -251,7 +185,7 @@ async function passGate(
   { primitives, driver }: ToolHost,
   place: StepPlace,
   io: StepIo,
-  tool: EffectTool,
+  { tool, callId }: Wanted,
   rerun: boolean,
 ): Promise<ReplyOf<"begin">> {
   const { launch, epoch } = primitives;
@@ -263,24 +197,10 @@ async function passGate(
     ask: null,
     rerun,
     subject: tool.name,
+    callId,
     reports: driver.outbox.unsent,
     previous: [],
     at: primitives.now(),
   };
   return Json.as(await io.call(launch.tree, "begin", Json.of(begin)));
 }
-
-const success = (value: Json | undefined): ToolResult => ({
-  content: [ContentBlock.text(typeof value === "string" ? value : JSON.stringify(value ?? null))],
-  isError: false,
-  value: value ?? null,
-});
-
-const failure = (message: string): ToolResult => ({ content: [ContentBlock.text(message)], isError: true });
-
-const unknown = (tool: Tool): ToolResult =>
-  failure(`the outcome of ${tool.name} is unknown: it may or may not have happened; do not assume either`);
-
-const statusOf = ({ isError }: ToolResult): "ok" | "error" => (isError ? "error" : "ok");
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -11,7 +11,7 @@ import {
 import { Ledger, type Slot } from "#ledger";
 import { perform } from "./life.ts";
 import type { ArgumentOf, ReplyOf } from "./protocol.ts";
-import type { CancelRecord, EndedRecord, TreeRecord } from "./records.ts";
+import { endedKey, type CancelRecord, type EndedRecord, type TreeRecord } from "./records.ts";
 import { eventPage, type TreeWork } from "./tree-work.ts";
 
 /** Holds a run and everything below it. */
@@ -73,7 +73,7 @@ export async function status(
   const slots = Json.as<Readonly<Record<RunId, Slot>> | null>(await object.get("slots"));
   const slot = slots?.[run];
   if (slot) return statusOf(slot);
-  return Json.as<EndedRecord | null>(await object.get(`ended/${run}`))?.result.status ?? null;
+  return Json.as<EndedRecord | null>(await object.get(endedKey(run)))?.result.status ?? null;
 }
 
 function statusOf({ phase, held }: Slot): RunStatus {
@@ -86,7 +86,7 @@ export async function result(
   object: ObjectContext,
   { run }: ArgumentOf<"result">,
 ): Promise<ReplyOf<"result">> {
-  const ended = Json.as<EndedRecord | null>(await object.get(`ended/${run}`));
+  const ended = Json.as<EndedRecord | null>(await object.get(endedKey(run)));
   if (!ended || run !== RunId.root(ended.result.treeId)) return ended?.result ?? null;
   const tree = await treeOf(object);
   if (tree.status !== "closed") return null;

@@ -22,11 +22,11 @@ import type {
   ReplyOf,
 } from "./protocol.ts";
 import type { EndReport, Report, Settlement } from "./records.ts";
-import { TreeWork } from "./tree-work.ts";
+import { TreeWork, type Occasion } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
 export async function open(object: ObjectContext, argument: OpenArgument): Promise<ReplyOf<"open">> {
-  const existing = await TreeWork.on(object, argument.at);
+  const existing = await TreeWork.on(object, argument);
   if (existing) {
     if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
     return { existing: true };
@@ -98,19 +98,15 @@ export async function book(work: TreeWork, id: RunId, reports: readonly Report[]
   const run = await work.run(id);
   const last = reports.at(-1);
   if (!run || !last || last.number <= run.reported) return;
-  for (const report of reports) {
-    if (report.number <= run.reported) continue;
-    await bookOne(work, id, report);
+  for (const { number, settle, event } of reports) {
+    if (number <= run.reported) continue;
+    if (settle) await bookSettlement(work, id, settle);
+    if (event) {
+      const { type, at, attempt, payload } = event;
+      work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
+    }
   }
   work.put(id, { ...(await work.live(id)), reported: last.number });
-}
-
-async function bookOne(work: TreeWork, id: RunId, { number, settle, event }: Report): Promise<void> {
-  if (settle) await bookSettlement(work, id, settle);
-  if (event) {
-    const { type, at, attempt, payload } = event;
-    work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
-  }
 }
 
 async function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): Promise<void> {
@@ -129,9 +125,7 @@ async function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement)
 export async function begin(work: TreeWork, argument: BeginArgument): Promise<ReplyOf<"begin">> {
   const { run } = argument;
   await book(work, run, argument.reports);
-  for (const made of argument.previous) {
-    await bookSettlement(work, run, { ...made, again: true });
-  }
+  for (const made of argument.previous) await bookSettlement(work, run, made);
   let gate = await ask(work, argument, false);
   if (gate.kind === "needs-block") {
     const lent = await drawBlock(work, gate);
@@ -168,7 +162,8 @@ async function anyLimit(
   return null;
 }
 
-function announce(work: TreeWork, { run, attempt, ask: wish, subject }: BeginArgument, gate: Gate): void {
+function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
+  const { run, attempt, ask: wish, subject, callId = attempt } = argument;
   if (gate.kind === "denied") {
     const { dimension, limit, used } = gate;
     work.emit(run, "budget.denied", { dimension, limit, used }, { place: `denied/${attempt}`, attempt });
@@ -178,12 +173,7 @@ function announce(work: TreeWork, { run, attempt, ask: wish, subject }: BeginArg
     work.emit(run, "budget.reserved", gate.ceiling, { place: `reserved/${attempt}`, attempt });
     work.emit(run, "model.start", { model: subject }, { place: `model.start/${attempt}`, attempt });
   } else {
-    work.emit(
-      run,
-      "tool.start",
-      { tool: subject, callId: attempt },
-      { place: `tool.start/${attempt}`, attempt },
-    );
+    work.emit(run, "tool.start", { tool: subject, callId }, { place: `tool.start/${attempt}`, attempt });
   }
 }
 
@@ -240,11 +230,14 @@ function standingOf({ phase, held }: Slot): News["standing"] {
 }
 
 /** The run is over. */
-export async function endRun(work: TreeWork, argument: ArgumentOf<"end">): Promise<null> {
+export async function endRun(work: TreeWork, argument: ArgumentOf<"end">): Promise<ReplyOf<"end">> {
   await book(work, argument.run, argument.reports);
   const slot = work.slot(argument.run);
-  if (slot) await end(work, argument.run, verdict(argument.end, slot, work.now));
-  return null;
+  if (!slot) return null;
+  const result = await end(work, argument.run, verdict(argument.end, slot, work.now));
+  if (!result) return null;
+  const { status, stopReason, usage, spend } = result;
+  return { status, stopReason, usage, spend };
 }
 
 /** Whatever a run says of its end: once it was cancelled it ends cancelled, with what it has. */
@@ -304,11 +297,9 @@ export async function cancelRun(
 
 /** Wraps a method into work on an existing tree, committed when it returns. */
 export const onTree =
-  <Argument extends { readonly at: number }, Reply>(
-    method: (work: TreeWork, argument: Argument) => Promise<Reply>,
-  ) =>
+  <Argument extends Occasion, Reply>(method: (work: TreeWork, argument: Argument) => Promise<Reply>) =>
   async (object: ObjectContext, argument: Argument): Promise<Json> => {
-    const work = await TreeWork.on(object, argument.at);
+    const work = await TreeWork.on(object, argument);
     if (!work) throw new NotFoundError({ what: "tree", id: object.key });
     const reply = await method(work, argument);
     work.commit();

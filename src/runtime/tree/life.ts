@@ -3,7 +3,7 @@ import { Ledger, type LedgerEffect } from "#ledger";
 import { returnBlock } from "../tenant-object.ts";
 import { deadLetter, start, wakeNew } from "./hire.ts";
 import { inboxOf } from "./inbox.ts";
-import type { CancelRecord, EndReport, RunRecord } from "./records.ts";
+import { closedKey, endedKey, type CancelRecord, type EndReport, type RunRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Does what the ledger's decisions ask for, until nothing is left to do. */
@@ -88,7 +88,7 @@ async function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "chil
 export async function cancel(work: TreeWork, id: RunId, reason: string): Promise<number | null> {
   const marked = await work.decide(id, (state) => Ledger.cancel(state, { run: id, reason, at: work.now }));
   if (marked.length === 0) return (await work.run(id))?.cancel ?? null;
-  const number = work.tree.seq + 1;
+  const number = work.seq + 1;
   const runs = await Promise.all(marked.map(async (run) => [run, await work.live(run)] as const));
   const open = runs.map(([run]) => [run, { endedAt: null, spentAfter: 0 }] as const);
   const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(open) };
@@ -105,8 +105,10 @@ export async function cancel(work: TreeWork, id: RunId, reason: string): Promise
 }
 
 async function stop(work: TreeWork, run: RunId, execution: string | null, reason: string): Promise<void> {
-  if (execution === null)
-    return end(work, run, { status: "cancelled", stopReason: stopReasonOf(reason), output: null });
+  if (execution === null) {
+    await end(work, run, { status: "cancelled", stopReason: stopReasonOf(reason), output: null });
+    return;
+  }
   await work.push(run, { kind: "cancel", reason });
   work.object.cancel(execution);
 }
@@ -117,10 +119,10 @@ export function stopReasonOf(reason: string): "deadline" | "parent-ended" | "can
 }
 
 /** A run is over: its slot is free, its helpers are cancelled or adopted, whoever waits for it is told. */
-export async function end(work: TreeWork, id: RunId, report: EndReport): Promise<void> {
+export async function end(work: TreeWork, id: RunId, report: EndReport): Promise<RunResult | null> {
   const run = await work.run(id);
   const slot = work.slot(id);
-  if (!run || !slot) return;
+  if (!run || !slot) return null;
   const isRoot = id === work.root;
   const children = keysOf(work.slots).filter((child) => work.slot(child)?.parent === id);
   for (const child of children) {
@@ -153,7 +155,7 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
   }
   emitEnd(work, id, run, result);
   work.drop(id);
-  work.object.set(`ended/${id}`, Json.of({ agentId: run.agentId, result, endedAt: work.now }));
+  work.object.set(endedKey(id), Json.of({ agentId: run.agentId, result, endedAt: work.now }));
   const listeners = new Set([
     ...(run.supervision.parentRunId ? [run.supervision.parentRunId] : []),
     ...run.watchers,
@@ -164,6 +166,7 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
   await perform(work);
   await passOn(work, id, run, unread);
   await closeIfOver(work, id);
+  return result;
 }
 
 function emitEnd(work: TreeWork, id: RunId, run: RunRecord, result: RunResult): void {
@@ -233,4 +236,5 @@ async function closeIfOver(work: TreeWork, ended: RunId): Promise<void> {
   if (Object.keys(work.slots).length > 0 || work.tree.status === "closed") return;
   await returnBlock(work);
   work.change({ status: "closed" });
+  work.object.set(closedKey, true);
 }

@@ -16,7 +16,7 @@ import { book } from "./gate.ts";
 import { deadLetter, denialOf, hire, wakeNew } from "./hire.ts";
 import { perform } from "./life.ts";
 import type { ArgumentOf, HireArgument, ReplyOf, SendArgument } from "./protocol.ts";
-import type { AgentsRecord, EndedRecord } from "./records.ts";
+import { endedKey, type AgentsRecord, type EndedRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Hires a helper for a run. */
@@ -86,7 +86,7 @@ async function resolve(work: TreeWork, to: RunId | AgentId): Promise<Target> {
   if (!RunId.is(to)) return oldest(work, AgentId.parse(to));
   const live = await work.run(to);
   if (live) return { agentId: live.agentId, run: to };
-  const ended = Json.as<EndedRecord | null>(await work.object.get(`ended/${to}`));
+  const ended = Json.as<EndedRecord | null>(await work.object.get(endedKey(to)));
   if (!ended) throw new NotFoundError({ what: "run", id: to });
   return oldest(work, ended.agentId);
 }
@@ -119,7 +119,7 @@ async function deliver(
 
 /** The result of another run, now or as news. */
 export async function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): Promise<RunResult | null> {
-  const ended = Json.as<EndedRecord | null>(await work.object.get(`ended/${target}`));
+  const ended = Json.as<EndedRecord | null>(await work.object.get(endedKey(target)));
   if (ended) return ended.result;
   if (!(await work.run(target))) throw new RunEndedError({ run: target });
   await watchFor(work, run, target);

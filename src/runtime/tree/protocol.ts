@@ -97,10 +97,12 @@ export interface BeginArgument extends FromRun {
   readonly epoch: string;
   readonly ask: Wish | null;
   readonly rerun: boolean;
-  /** Attempts of this step that the same execution has made before. */
+  /** Attempts that the same execution of this step has made before. */
   readonly previous: readonly Settlement[];
   /** What the call is, for the event: a model's id or a tool's name. */
   readonly subject: string;
+  /** The model's own name for a tool call. Default: the attempt's. */
+  readonly callId?: string | undefined;
 }
 
 /** Whom a run hires. */
@@ -260,7 +262,11 @@ export interface TreeProtocol {
     readonly argument: FromRun & { readonly state: Json; readonly unread: readonly InboxItem[] };
     readonly reply: null;
   };
-  readonly end: { readonly argument: FromRun & { readonly end: EndReport }; readonly reply: null };
+  readonly end: {
+    readonly argument: FromRun & { readonly end: EndReport };
+    /** How it ended, and what it came to; null if it had ended before. */
+    readonly reply: Pick<RunResult, "status" | "stopReason" | "usage" | "spend"> | null;
+  };
   /** To itself: a run had this long to yield. */
   readonly yieldOverdue: {
     readonly argument: { readonly run: RunId; readonly at: number };

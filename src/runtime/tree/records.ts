@@ -136,6 +136,12 @@ export interface RunRecord {
   readonly spentAfter: Micros;
 }
 
+/** Where the {@link EndedRecord} of a run lies. */
+export const endedKey = (run: RunId): string => `ended/${run}`;
+
+/** What is written once, when the tree is over: for those who wait for nothing else. */
+export const closedKey = "closed";
+
 /** What stays of a run. */
 export interface EndedRecord {
   readonly agentId: AgentId;

@@ -20,7 +20,15 @@ const eventsPerPage = 64;
 /** The key of the page that holds event `seq`, once the page is full. */
 export const eventPage = (seq: number): string => `events/${Math.floor((seq - 1) / eventsPerPage)}`;
 
+const runKey = (run: RunId): string => `run/${run}`;
+
 type Slots = LedgerState["slots"];
+
+/** When something is asked of a tree, and by or about which run, where it is one. */
+export interface Occasion {
+  readonly at: number;
+  readonly run?: RunId | undefined;
+}
 
 /**
  * One call on a tree: what it has read, what it has changed. Records are loaded when asked for and written once,
@@ -34,6 +42,7 @@ export class TreeWork {
   readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
   readonly #doubts = new Map<AttemptId, Doubt | null>();
   #effects: LedgerEffect[] = [];
+  readonly #events: NumberedEvent[] = [];
 
   private constructor(object: ObjectContext, tree: TreeRecord, slots: Slots) {
     this.object = object;
@@ -47,9 +56,17 @@ export class TreeWork {
     return new TreeWork(object, tree, {});
   }
 
-  /** Work on a tree at the time a caller tells; null if there is none. */
-  static async on(object: ObjectContext, at: number): Promise<TreeWork | null> {
-    const [tree, slots] = await Promise.all([object.get("tree"), object.get("slots")]);
+  /**
+   * Work on a tree at the time a caller tells; null if there is none. The records of the run that is spoken of, and
+   * of the root, are asked for in the same breath: to an engine that is far, one round trip instead of three.
+   */
+  static async on(object: ObjectContext, { at, run }: Occasion): Promise<TreeWork | null> {
+    const ahead = run === undefined ? [] : [run, RunId.root(RunId.tree(run))];
+    const [tree, slots] = await Promise.all([
+      object.get("tree"),
+      object.get("slots"),
+      ...ahead.map((id) => object.get(runKey(id))),
+    ]);
     if (tree === null) return null;
     const record = Json.as<TreeRecord>(tree);
     return new TreeWork(object, { ...record, clock: Math.max(record.clock, at) }, Json.as(slots ?? {}));
@@ -66,6 +83,11 @@ export class TreeWork {
   /** The tree's own time: never before anything it has seen. */
   get now(): number {
     return this.#tree.clock;
+  }
+
+  /** The number of the last event. */
+  get seq(): number {
+    return this.#tree.seq + this.#events.length;
   }
 
   get root(): RunId {
@@ -88,7 +110,7 @@ export class TreeWork {
   async run(id: RunId): Promise<RunRecord | null> {
     const known = this.#runs.get(id);
     if (known) return known.now;
-    const stored = this.#slots[id] ? Json.as<RunRecord | null>(await this.object.get(`run/${id}`)) : null;
+    const stored = this.#slots[id] ? Json.as<RunRecord | null>(await this.object.get(runKey(id))) : null;
     // Another load of the same record may have ended first, and its copy may have changed since.
     const entry = this.#runs.get(id) ?? { stored, now: stored };
     this.#runs.set(id, entry);
@@ -117,7 +139,8 @@ export class TreeWork {
   /** Lets the ledger decide on a run, with the accounts of its path at hand. What it wants done is kept. */
   async decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Promise<Decision> {
     const path = this.#slots[run] ? Ledger.path(this.#slots, run) : [];
-    await Promise.all(path.map((id) => this.run(id)));
+    const missing = path.filter((id) => !this.#runs.has(id));
+    if (missing.length > 0) await Promise.all(missing.map((id) => this.run(id)));
     return this.#apply(path, {}, decision);
   }
 
@@ -188,7 +211,7 @@ export class TreeWork {
       readonly agent?: AgentId;
     } = {},
   ): void {
-    const seq = this.#tree.seq + 1;
+    const seq = this.seq + 1;
     const event = {
       ...payload,
       type,
@@ -200,10 +223,7 @@ export class TreeWork {
       attempt: options.attempt ?? null,
       seq,
     };
-    const tail = [...this.#tree.tail, Json.as<NumberedEvent>(Json.of(event))];
-    const isFull = seq % eventsPerPage === 0;
-    if (isFull) this.object.set(eventPage(seq), Json.of(tail));
-    this.change({ seq, tail: isFull ? [] : tail });
+    this.#events.push(Json.as<NumberedEvent>(Json.of(event)));
   }
 
   /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
@@ -218,16 +238,26 @@ export class TreeWork {
 
   /** Writes what has changed. */
   commit(): void {
-    this.object.set("tree", Json.of(this.#tree));
+    this.object.set("tree", Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() }));
     if (this.#slots !== this.#storedSlots) this.object.set("slots", Json.of(this.#slots));
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
-      if (now) this.object.set(`run/${id}`, Json.of(now));
-      else this.object.clear(`run/${id}`);
+      if (now) this.object.set(runKey(id), Json.of(now));
+      else this.object.clear(runKey(id));
     }
     for (const [attempt, doubt] of this.#doubts) {
       if (doubt) this.object.set(`doubt/${attempt}`, Json.of(doubt));
       else this.object.clear(`doubt/${attempt}`);
     }
+  }
+
+  /** The newest events, without the pages that are full now. */
+  #newTail(): readonly NumberedEvent[] {
+    let tail = this.#tree.tail;
+    if (this.#events.length > 0) tail = [...tail, ...this.#events];
+    for (; tail.length >= eventsPerPage; tail = tail.slice(eventsPerPage)) {
+      this.object.set(eventPage(tail[0]?.seq ?? 1), Json.of(tail.slice(0, eventsPerPage)));
+    }
+    return tail;
   }
 }

@@ -134,6 +134,30 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "3.5 for each attempt the reservation comes first, then the call, then the settlement",
+    async run(harness) {
+      const model = greedyModel();
+      const agent = agentOf(
+        "agent",
+        async (ctx) => {
+          await Promise.all([1, 2, 3].map(() => ctx.llm(prompt, ask(50))));
+          await ctx.llm(prompt, ask(50));
+        },
+        { model },
+      );
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        const events = await historyOf(run);
+        const starts = only(events, "model.start");
+        assert.equal(new Set(starts.map(({ attempt }) => attempt)).size, 4);
+        for (const { attempt } of starts) {
+          const types = events.filter((event) => event.attempt === attempt).map(({ type }) => type);
+          assert.deepEqual(types, ["budget.reserved", "model.start", "budget.settled", "model.end"]);
+        }
+      });
+    },
+  },
+  {
     name: "3.5 what is settled is what the models reported, in every account it belongs to",
     async run(harness) {
       let calls = 0;

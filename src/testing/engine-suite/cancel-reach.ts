@@ -99,7 +99,7 @@ export const cancelReachCases: readonly EngineCase[] = [
         await eventually("it has failed once", () => tries === 1);
         const began = performance.now();
         await run.cancel();
-        assert.ok(performance.now() - began < 1_000);
+        assert.ok(performance.now() - began < 3_000);
         assert.deepEqual([(await run.result()).status, tries], ["cancelled", 1]);
       });
     },

@@ -5,6 +5,8 @@ import type { Runtime, RuntimeOptions } from "#runtime";
 export interface SuiteHarness {
   /** A runtime on the engine under test, ready to start trees. Its agents run in this process. */
   runtime(options: Omit<RuntimeOptions, "engine" | "clock">): Promise<Runtime>;
+  /** How many times slower than usual it may be, for example because everything is replayed. Default 1. */
+  readonly slowness?: number;
 }
 
 /** One rule, as something that can be seen. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { BudgetExhaustedError, type ErrorData, type Json, type Priority } from "#kernel";
-import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { only, reaches } from "./history.ts";
 import { inOffice } from "./office.ts";
 
@@ -132,6 +132,22 @@ export const headcountCases: readonly EngineCase[] = [
           (await office.call(word)).answer("done");
         }
         assert.equal(office.model.calls.length, expected.length);
+      });
+    },
+  },
+  {
+    name: "1.5 who stands in line moves forward by one level per interval, and passes those who came later",
+    async run(harness) {
+      const spawn = { maxAgents: 2, allowPreempt: false };
+      await inOffice(harness, { spawn, runtime: { ageingS: 0.05 } }, async (office) => {
+        await office.hire("first");
+        const patient = await office.hire("patient", { priority: "background", onFull: "wait" });
+        const since = performance.now();
+        await eventually("it has aged", () => performance.now() - since > 200);
+        const later = await office.hire("later", { onFull: "wait" });
+        (await office.call("first")).answer("done");
+        await office.call("patient");
+        assert.deepEqual([await patient.status(), await later.status()], ["running", "pending"]);
       });
     },
   },

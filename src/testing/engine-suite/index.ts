@@ -14,6 +14,7 @@ import { holdCases } from "./hold.ts";
 import { reprioritizeCases } from "./reprioritize.ts";
 import { resumingCases } from "./resuming.ts";
 import { cancelReachCases } from "./cancel-reach.ts";
+import { cancelTreeCases } from "./cancel-tree.ts";
 import { cancellationCases } from "./cancellation.ts";
 import { continueCases } from "./continue-as.ts";
 import { crashCases } from "./crash-restart.ts";
@@ -33,6 +34,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...headcountCases,
   ...deadlockCases,
   ...preemptionCases,
+  ...cancelTreeCases,
   ...cancellationCases,
   ...cancelReachCases,
   ...deadlineCases,

@@ -143,6 +143,23 @@ export const mailboxCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "6.4 a question to a run that has ended is answered by a new run of its agent",
+    async run(harness) {
+      const echo = agentOf("echo", async (ctx, inbox) => {
+        for await (const message of inbox) await ctx.reply(message, `${message.text}!`);
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handle = await ctx.spawn(echo, "first");
+        await ctx.join(handle);
+        const outcome = await ctx.ask(handle, "second", { timeoutS: 60 });
+        return [outcome.kind === "replied" && outcome.text, outcome.handle.runId === handle.runId];
+      });
+      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, ["second!", false]);
+      });
+    },
+  },
+  {
     name: "6.4 messages that arrive while a run is ending wake a new run of that agent, and none is lost",
     async run(harness) {
       const gate = Promise.withResolvers<void>();

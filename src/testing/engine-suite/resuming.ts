@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Json, type ChildHandle } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { only, reaches, told } from "./history.ts";
 import { inOffice } from "./office.ts";
@@ -96,6 +97,34 @@ export const resumingCases: readonly EngineCase[] = [
         await root.signal("resumed");
         await run.signal("end");
         assert.deepEqual((await root.result()).output, ["paused", "completed"]);
+      });
+    },
+  },
+  {
+    name: "2.8 a run sees the pause of another that it did not hire, too",
+    async run(harness) {
+      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const watcher = agentOf("watcher", async (ctx, inbox) => {
+        const handle = Json.as<ChildHandle>((await inbox.next({ waitS: 60 }))?.data);
+        const early = await ctx.join(handle, { onPause: "return" });
+        const asked = await ctx.ask(handle, "are you there?", { timeoutS: 60, onPause: "return" });
+        await ctx.emit("seen");
+        return [early.status, asked.kind, (await ctx.join(handle)).output];
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const [handle, other] = [await ctx.spawn(helper, "work"), await ctx.spawn(watcher, null)];
+        await ctx.send(other, "watch this one", Json.of(handle));
+        return (await ctx.join(other)).output;
+      });
+      await onRuntime(harness, { agents: [boss, helper, watcher] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const { child } = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === helper.id);
+        await reaches(runtime.run(child), "waiting");
+        await runtime.run(child).pause();
+        await told(root, "progress.emitted");
+        await runtime.run(child).resume();
+        await runtime.run(child).signal("go", "gone");
+        assert.deepEqual((await root.result()).output, ["paused", "paused", "gone"]);
       });
     },
   },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RunId, WaitCycleError, type ChildHandle, type Json, type RunContext } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { reaches, told } from "./history.ts";
 
 /** The run that hired this one, as a handle. */
 function bossOf(ctx: RunContext): ChildHandle {
@@ -41,6 +42,7 @@ export const waitCycleCases: readonly EngineCase[] = [
     async run(harness) {
       const third = agentOf("third", async (ctx, inbox) => {
         const question = await inbox.next();
+        await ctx.waitFor("the others wait");
         const root = RunId.root(ctx.supervision.treeId);
         const tried = await tryAsking(ctx, { runId: root, agentId: ctx.supervision.rootId, boot: null });
         if (question) await ctx.reply(question, "done", tried);
@@ -55,7 +57,12 @@ export const waitCycleCases: readonly EngineCase[] = [
         return outcome.kind === "replied" ? (outcome.data ?? null) : outcome.kind;
       });
       await onRuntime(harness, { agents: [boss, second, third] }, async (runtime) => {
-        assert.equal((await (await runtime.start(boss, "go")).result()).output, 4);
+        const root = await runtime.start(boss, "go");
+        const middle = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === second.id);
+        const last = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === third.id);
+        await reaches(runtime.run(middle.child), "waiting");
+        await runtime.run(last.child).signal("the others wait");
+        assert.equal((await root.result()).output, 4);
       });
     },
   },

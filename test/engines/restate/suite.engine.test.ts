@@ -14,6 +14,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 // A namespace each, because what one runtime registers would take the runs of another.
 const on = (fuzz: boolean): SuiteHarness => ({
+  slowness: fuzz ? 5 : 1,
   runtime: async (options) => {
     const engine = restate({ ...server, namespace: `suite-${randomUUID()}`, fuzz, log: () => {} });
     const runtime = new Runtime({ ...options, engine });

@@ -1,0 +1,101 @@
+// node bench/bench.mjs [--peers bare,pi,ai,ours] [--workloads W1,W2] [--rounds 9] [--ms 150] [--out results.json]
+import { fork } from "node:child_process";
+import fs from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { median, table } from "./figures.mjs";
+
+const { values } = parseArgs({
+  options: {
+    peers: { type: "string", default: "bare,pi,ai,ours" },
+    workloads: { type: "string", default: "W1,W2,W3,W4,W5,W6" },
+    rounds: { type: "string", default: "9" },
+    ms: { type: "string", default: "150" },
+    out: { type: "string" },
+  },
+});
+const peers = values.peers.split(",");
+const workloads = values.workloads.split(",");
+const rounds = Number(values.rounds);
+const batchMs = Number(values.ms);
+
+/** A row's process. It is idle while others run. */
+function start(peer) {
+  const path = fileURLToPath(new URL("worker.mjs", import.meta.url));
+  const child = fork(path, [peer], {
+    execArgv: ["--expose-gc"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  let answer;
+  child.on("message", (message) => answer?.(message));
+  child.on("exit", (code) => answer?.({ error: `${peer} exited with ${code}` }));
+  const next = () => new Promise((resolve) => (answer = resolve));
+  return {
+    next,
+    ask: async (message) => {
+      const reply = next();
+      child.send(message);
+      return reply;
+    },
+    stop: () => child.kill(),
+  };
+}
+
+async function batch(peer, workload, times) {
+  const reply = await processes[peer].ask({ command: "run", workload, times });
+  if (!reply.isDone) throw new Error(`${peer} ${workload}: ${reply.error ?? "has not done its work"}`);
+  return reply;
+}
+
+/** How often a workload fits into a batch. Warms it up on the way. */
+async function calibrate(peer, workload) {
+  let times = 1;
+  for (;;) {
+    const ms = (await batch(peer, workload, times)).wallUs / 1000;
+    if (ms > batchMs / 2) break;
+    const wanted = Math.floor((times * batchMs) / 2 / Math.max(ms, 0.05));
+    times = Math.max(times * 2, Math.min(times * 10, wanted));
+  }
+  const { wallUs } = await batch(peer, workload, times);
+  return Math.max(2, Math.round((times * batchMs) / (wallUs / 1000)));
+}
+
+const processes = {};
+for (const peer of peers) {
+  processes[peer] = start(peer);
+  const { error } = await processes[peer].next();
+  if (error) throw new Error(error);
+}
+
+const times = {};
+for (const workload of workloads) {
+  for (const peer of peers) times[`${peer} ${workload}`] = await calibrate(peer, workload);
+}
+
+// Interleaved, and in another order each time: whatever disturbs the machine disturbs all rows alike.
+const samples = {};
+for (let round = 0; round < rounds; round++) {
+  for (const workload of workloads) {
+    for (let index = 0; index < peers.length; index++) {
+      const peer = peers[(index + round) % peers.length];
+      const key = `${peer} ${workload}`;
+      const { wallUs, cpuUs } = await batch(peer, workload, times[key]);
+      (samples[key] ??= []).push({ wall: wallUs / times[key], cpu: cpuUs / times[key] });
+    }
+  }
+}
+for (const peer of peers) processes[peer].stop();
+
+/** The median of the ratios of neighbours in time. */
+const ratio = (peer, base, workload) =>
+  median(samples[`${peer} ${workload}`].map(({ wall }, i) => wall / samples[`${base} ${workload}`][i].wall));
+
+console.log(`node ${process.version}, ${rounds} rounds\n\nmicroseconds for one run`);
+console.log(
+  table(peers, workloads, (peer, each) => median(samples[`${peer} ${each}`].map(({ wall }) => wall))),
+);
+for (const base of ["bare", "pi", "ai"].filter((each) => peers.includes(each))) {
+  console.log(`\n× ${base}`);
+  console.log(table(peers, workloads, (peer, each) => ratio(peer, base, each)));
+}
+if (values.out) fs.writeFileSync(values.out, JSON.stringify({ node: process.version, rounds, samples }));

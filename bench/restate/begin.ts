@@ -1,0 +1,111 @@
+// What the gate costs in a tree in which thousands of runs have ended, against a tree with none. At most 1.3 times.
+import { randomUUID } from "node:crypto";
+import { AgentId, ExecutionBudget, Json, MessageId, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
+import { restate, restateServer } from "reeve/engines/restate";
+import { treeObject } from "../../src/runtime/tree/tree-object.ts";
+import { median, print } from "./measure.ts";
+
+const ended = Number(process.env["BENCH_ENDED"] ?? 2_000);
+const calls = Number(process.env["BENCH_CALLS"] ?? 400);
+const warmUp = 20;
+const atOnce = 25;
+const most = 1.3;
+
+await using server = await restateServer();
+await using engine = restate({ ...server, namespace: "bench" });
+// Runs do nothing: the tree is told about them from here.
+engine.define({ objects: [treeObject], run: async () => {} });
+await engine.serve({ port: 0 });
+
+/** A tree, as its runs see it. */
+class Tree {
+  readonly #id = TreeId.of(randomUUID());
+  readonly #root = RunId.root(this.#id);
+  #begun = 0;
+
+  async open(): Promise<void> {
+    await this.#call("open", {
+      treeId: this.#id,
+      inputHash: "",
+      agentId: AgentId.of("boss"),
+      version: "1",
+      boot: { id: MessageId.of(randomUUID()), from: { kind: "outside", name: "user" }, text: "go", at: 0 },
+      scope: { tenantId: null, userId: null, sessionId: SessionId.of("bench"), channel: null, metadata: {} },
+      traceId: "0",
+      spawn: SpawnBudget.of({ maxAgents: atOnce + 1 }),
+      treeBudget: ExecutionBudget.of({}),
+      rootBudget: ExecutionBudget.of({}),
+      block: null,
+      priority: "normal",
+      retention: "none",
+      prices: {},
+      ageingMs: 60_000,
+      yieldTimeoutMs: 60_000,
+      maxRestarts: 3,
+    });
+    await this.#call("take", {});
+  }
+
+  /** Hires helpers, which end at once, and hears of it. */
+  async hire(count: number): Promise<void> {
+    const hired = await Promise.all(Array.from({ length: count }, () => this.#hire()));
+    const end = { status: "completed", stopReason: "answer", output: "done" };
+    await Promise.all(hired.map((run) => this.#call("end", { run, end })));
+    let news: { readonly more: boolean };
+    do news = Json.as(await this.#call("take", {}));
+    while (news.more);
+  }
+
+  async #hire(): Promise<RunId> {
+    const options = { asks: false, priority: "normal", budget: null, retention: "none", onFull: "deny" };
+    const messageId = MessageId.of(randomUUID());
+    const whom = { agentId: AgentId.of("helper"), version: "1", text: "go", messageId };
+    const reply = await this.#call("hire", { ...whom, ...options, detached: false, tools: null });
+    return Json.as<{ readonly run: RunId }>(reply).run;
+  }
+
+  /** Asks for a model call, and settles the one before. Returns what it took, in milliseconds. */
+  async begin(): Promise<number> {
+    const number = ++this.#begun;
+    const tokens = { inputTokens: 10, outputTokens: 10, minOutputTokens: 1 };
+    const usage = { input: 10, output: 5 };
+    const settle = { step: `step ${number - 1}`, attempt: String(number - 1), usage };
+    const began = performance.now();
+    const reply = await this.#call("begin", {
+      step: `step ${number}`,
+      attempt: String(number),
+      epoch: "1",
+      ask: { ...tokens, price: null, unpriced: "allow", landing: false },
+      rerun: false,
+      subject: "instant",
+      previous: [],
+      reports: [{ number, settle }],
+    });
+    const took = performance.now() - began;
+    const { gate } = Json.as<{ readonly gate: { readonly kind: string } }>(reply);
+    if (gate.kind !== "granted") throw new Error(JSON.stringify(gate));
+    return took;
+  }
+
+  #call(method: string, argument: object): Promise<Json> {
+    const own = { run: this.#root, reports: [], at: Date.now() };
+    return engine.call({ type: "tree", key: `-/${this.#id}` }, method, Json.of({ ...own, ...argument }));
+  }
+}
+
+const [empty, full] = [new Tree(), new Tree()];
+await Promise.all([empty.open(), full.open()]);
+const began = performance.now();
+for (let done = 0; done < ended; done += atOnce) await full.hire(Math.min(atOnce, ended - done));
+print([`${ended} hired and ended`, `${((performance.now() - began) / 1000).toFixed(1)} s`]);
+
+const took = { empty: [] as number[], full: [] as number[] };
+for (let call = 0; call < calls + warmUp; call++) {
+  const [emptyMs, fullMs] = [await empty.begin(), await full.begin()];
+  if (call < warmUp) continue;
+  took.empty.push(emptyMs);
+  took.full.push(fullMs);
+}
+const [emptyMs, fullMs] = [median(took.empty), median(took.full)];
+print(["tree", "begin ms", "ratio"], ["empty", emptyMs, ""], [`${ended} ended`, fullMs, fullMs / emptyMs]);
+if (fullMs / emptyMs > most) process.exitCode = 1;

@@ -1,0 +1,96 @@
+// A parent with 20 children of 5 steps each: ours against what one would write by hand on the same server.
+import { type Context, RestatePromise, service } from "@restatedev/restate-sdk";
+import { AgentId, type Agent, Runtime } from "reeve";
+import { restate, restateServer } from "reeve/engines/restate";
+import { BareWorker } from "./bare-worker.ts";
+import { type Load, load, medianLoad, print } from "./measure.ts";
+
+const children = 20;
+const stepsPerChild = 5;
+const forMs = Number(process.env["BENCH_MS"] ?? 2_000);
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 3);
+const widths = (process.env["BENCH_WIDTHS"] ?? "1,4").split(",").map(Number);
+const payload = "x".repeat(100);
+
+const child: Agent = {
+  id: AgentId.of("child"),
+  async run(ctx) {
+    for (let step = 0; step < stepsPerChild; step++) await ctx.step("work", () => payload);
+  },
+};
+
+const parent: Agent = {
+  id: AgentId.of("parent"),
+  async run(ctx) {
+    const helpers = await Promise.all(Array.from({ length: children }, () => ctx.spawn(child, "go")));
+    await Promise.all(helpers.map((helper) => ctx.join(helper)));
+  },
+};
+
+await using server = await restateServer();
+await using bare = await BareWorker.start(server, () => [
+  service({
+    name: "child",
+    handlers: {
+      run: async (ctx: Context) => {
+        for (let step = 0; step < stepsPerChild; step++) await ctx.run("work", () => payload);
+        return payload;
+      },
+    },
+  }),
+  service({
+    name: "parent",
+    handlers: {
+      run: async (ctx: Context) => {
+        const calls = Array.from({ length: children }, () =>
+          ctx.genericCall<null, string>({ service: "child", method: "run", parameter: null }),
+        );
+        await RestatePromise.all(calls);
+      },
+    },
+  }),
+]);
+await using runtime = new Runtime({
+  agents: [parent, child],
+  engine: restate({ ...server, namespace: "bench" }),
+});
+await runtime.serve({ port: 0 });
+
+const variants = {
+  bare: () => bare.call("/parent/run", null),
+  ours: async () => {
+    const { status } = await (await runtime.start(parent, "go")).result();
+    if (status !== "completed") throw new Error(`ended ${status}`);
+  },
+};
+
+const stepsPerRun = children * stepsPerChild;
+const loads = new Map<string, Load[]>();
+for (let round = 0; round <= rounds; round++) {
+  for (const lanes of widths) {
+    for (const [name, run] of Object.entries(variants)) {
+      const cell = `${name} × ${lanes}`;
+      const measured = await load({ lanes, forMs, stepsPerRun, serverPid: server.pid, run });
+      // The first round warms up.
+      if (round > 0) loads.set(cell, [...(loads.get(cell) ?? []), measured]);
+    }
+  }
+}
+
+print(["parents at once", "steps/s", "ratio", "ms worker", "ms server", "ratio CPU"]);
+for (const lanes of widths) {
+  const base = medianLoad(loads.get(`bare × ${lanes}`) ?? []);
+  const own = medianLoad(loads.get(`ours × ${lanes}`) ?? []);
+  const cpu = (own.worker + own.server) / (base.worker + base.server);
+  print(
+    [`bare × ${lanes}`, base.stepsPerSecond, "", base.worker, base.server],
+    [
+      `ours × ${lanes}`,
+      own.stepsPerSecond,
+      own.stepsPerSecond / base.stepsPerSecond,
+      own.worker,
+      own.server,
+      cpu,
+    ],
+  );
+}

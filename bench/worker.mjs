@@ -1,0 +1,34 @@
+// One process for each row, idle until it is told to run a batch.
+import * as m from "./mock.mjs";
+import { silence } from "./silence.mjs";
+
+silence();
+const { name, setup } = await import(`./peers/${process.argv[2]}/adapter.mjs`);
+const workloads = await setup();
+
+const commands = {
+  /** Runs a workload so many times and says what that took. */
+  async run({ workload, times }) {
+    m.resetCounters();
+    globalThis.gc?.();
+    const cpu = process.cpuUsage();
+    const began = performance.now();
+    let text;
+    for (let time = 0; time < times; time++) text = await workloads[workload]();
+    const wallUs = (performance.now() - began) * 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    return { wallUs, cpuUs: user + system, isDone: m.isDone(workload, times, text) };
+  },
+  async exit() {
+    process.exit(0);
+  },
+};
+
+process.on("message", async (message) => {
+  try {
+    process.send(await commands[message.command](message));
+  } catch (error) {
+    process.send({ error: String(error?.stack ?? error).slice(0, 600) });
+  }
+});
+process.send({ name });

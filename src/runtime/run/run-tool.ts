@@ -1,0 +1,90 @@
+import {
+  BudgetExhaustedError,
+  CancellationError,
+  MiddlewareTermination,
+  type Json,
+  type RunContext,
+  type RunTool,
+  type StepIo,
+  type ToolResult,
+} from "#kernel";
+import { decide } from "./decide-tool.ts";
+import { throughFunctionLayers } from "./function-layers.ts";
+import { ModelCalls, type Charge } from "./model-calls.ts";
+import { settleCharges } from "./model-step.ts";
+import { journaled, placeStep, type StepPlace } from "./step.ts";
+import type { ToolHost } from "./tool-host.ts";
+import { failure, messageOf, statusOf, success } from "./tool-outcome.ts";
+
+/** How a run tool was called. */
+export interface RunToolCall {
+  readonly input: Json;
+  /** What its steps depend on. */
+  readonly subject: string;
+  readonly callId: string | undefined;
+}
+
+/** Agent code: its own calls are steps; whether it may run is decided in one, and its layers see its result in one. */
+export async function runTool(
+  host: ToolHost,
+  ctx: RunContext,
+  tool: RunTool,
+  { input, subject, callId: given }: RunToolCall,
+): Promise<ToolResult> {
+  const place = placeStep(host, "decide", subject);
+  const decided = await journaled(host, place, () => decide(host, tool, input));
+  if ("refusal" in decided) return failure(decided.refusal);
+  const { driver, observer } = host;
+  const callId = given ?? place.id;
+  const began = driver.time;
+  observer.note("tool.start", { tool: tool.name, callId });
+  const result = await closed(host, tool, decided.value, await made(ctx, tool, decided.value));
+  const durationMs = driver.time - began;
+  observer.note("tool.end", { tool: tool.name, callId, status: statusOf(result), durationMs });
+  return result;
+}
+
+async function made(ctx: RunContext, tool: RunTool, input: Json): Promise<ToolResult> {
+  try {
+    return success(await tool.run(ctx, input));
+  } catch (error) {
+    if (endsRun(error)) throw error;
+    return failure(messageOf(error));
+  }
+}
+
+/** Is this the run's end rather than the tool's failure? */
+const endsRun = (error: unknown): boolean =>
+  error instanceof CancellationError ||
+  error instanceof MiddlewareTermination ||
+  (error instanceof BudgetExhaustedError && error.dimension !== "agents");
+
+/** The closing step: what the layers make of the result. */
+async function closed(host: ToolHost, tool: RunTool, input: Json, result: ToolResult): Promise<ToolResult> {
+  if ((host.policy.function ?? []).length === 0) return result;
+  const place = placeStep(host, "close", `${tool.name}/${JSON.stringify(result)}`);
+  const record = await journaled(host, place, (io) => close(host, place, io, { tool, input, result }));
+  host.driver.outbox.acknowledge(record.reported);
+  settleCharges(host, place, record);
+  return record.result;
+}
+
+interface Closing {
+  readonly kind: "closed";
+  readonly result: ToolResult;
+  readonly charges: readonly Charge[];
+  readonly reported: number;
+}
+
+async function close(
+  host: ToolHost,
+  place: StepPlace,
+  io: StepIo,
+  { tool, input, result }: { readonly tool: RunTool; readonly input: Json; readonly result: ToolResult },
+): Promise<Closing> {
+  const calls = new ModelCalls(host, place, io, { of: "tool" });
+  const patched = await throughFunctionLayers(host, { io, tool, input, calls }, async () => result).catch(
+    (error: unknown) => failure(messageOf(error)),
+  );
+  return { kind: "closed", result: patched, charges: calls.charges, reported: calls.reported };
+}

@@ -1,0 +1,234 @@
+import {
+  agent,
+  CostTracker,
+  HookManager,
+  RunLogger,
+  tool,
+  type EventType,
+  type Hooks,
+  type ReeveEvent,
+} from "reeve";
+import { ModelError } from "reeve/kernel";
+import { call, fail, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { until } from "./passing-time.ts";
+
+const price = { input: 1_000_000, output: 1_000_000 };
+const passing = new ModelError({ kind: "overloaded", message: "later", unbilled: true });
+const tools = [true, false].map((idempotent) =>
+  tool({
+    name: idempotent ? "look" : "act",
+    description: "Does something",
+    input: z.object({}),
+    risk: "safe",
+    idempotent,
+    execute: async () => "ok",
+  }),
+);
+const nap = tool({
+  name: "nap",
+  description: "Naps",
+  input: z.object({}),
+  risk: "safe",
+  run: async (ctx) => ctx.step("nap", () => "slept"),
+});
+
+/** Two cycles: a retry, three tools at once, an answer. */
+function worker(hooks?: Hooks, name = "worker") {
+  const model = scriptedModel(
+    [fail(passing), call("look", {}, ["act", {}], ["nap", {}]), say("done")],
+    { price },
+  );
+  return agent({ name, model, tools: [...tools, nap], retry: { baseMs: 1 }, ...(hooks && { hooks }) });
+}
+
+const watched = [
+  "run.start",
+  "turn.start",
+  "cycle.start",
+  "model.start",
+  "model.end",
+  "retry.start",
+  "retry.end",
+  "tool.start",
+  "tool.end",
+  "cycle.end",
+  "turn.end",
+  "run.end",
+] as const satisfies readonly EventType[];
+
+/** Keeps every event it is shown. */
+function camera(hooks = new HookManager()) {
+  const seen: ReeveEvent[] = [];
+  for (const type of watched) hooks.on(type, (event) => void seen.push(event));
+  return { hooks, seen };
+}
+
+const counts = (events: readonly ReeveEvent[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(watched.map((type) => [type, events.filter((event) => event.type === type).length]));
+
+const once = {
+  "run.start": 1,
+  "turn.start": 1,
+  "cycle.start": 2,
+  "model.start": 3,
+  "model.end": 3,
+  "retry.start": 1,
+  "retry.end": 1,
+  "tool.start": 3,
+  "tool.end": 3,
+  "cycle.end": 2,
+  "turn.end": 1,
+  "run.end": 1,
+};
+
+test.each([true, false])("7.2 a callback runs once per executed attempt and never on replay (replayed: %s)", async (replay) => {
+  const { hooks, seen } = camera();
+  const one = worker(hooks);
+  await using t = testRuntime({ agents: [one], replay });
+  const run = await t.start(one, "go");
+  expect((await run.result()).output).toBe("done");
+  await until(() => seen.some(({ type }) => type === "run.end"));
+  expect(counts(seen)).toEqual(once);
+  expect(counts(await t.events(run))).toEqual(once);
+});
+
+test("7.2 payloads carry who, when and which attempt, and the same keys as the stream", async () => {
+  const { hooks, seen } = camera();
+  const one = worker(hooks);
+  await using t = testRuntime({ agents: [one] });
+  const run = await t.start(one, "go");
+  const result = await run.result();
+  await until(() => seen.some(({ type }) => type === "run.end"));
+  const base = { eventId: expect.any(String), treeId: run.treeId, runId: run.runId, agent: "worker" };
+  for (const event of seen) expect(event).toMatchObject({ ...base, at: expect.any(Number) });
+  const streamed = await t.events(run);
+  for (const type of watched) {
+    const keys = (events: readonly ReeveEvent[]): readonly string[] =>
+      Object.keys(events.find((event) => event.type === type) ?? {}).filter((key) => key !== "seq").toSorted();
+    expect(keys(seen), type).toEqual(keys(streamed));
+  }
+  const calls = (events: readonly ReeveEvent[]) =>
+    events.flatMap((event) => (event.type === "tool.start" || event.type === "tool.end" ? [event.callId] : [])).toSorted();
+  expect(calls(seen)).toEqual(["call-1", "call-1", "call-2", "call-2", "call-3", "call-3"]);
+  expect(calls(streamed)).toEqual(calls(seen));
+  expect(new Set(seen.map(({ eventId }) => eventId)).size).toBe(seen.length);
+  const { status, stopReason, usage, spend } = result;
+  expect(seen.at(-1)).toMatchObject({ type: "run.end", status, stopReason, usage, spend });
+});
+
+test("7.3 a hook that throws, rejects or scribbles changes nothing but the error list", async () => {
+  const hooks = new HookManager();
+  hooks.on("model.start", () => {
+    throw new Error("thrown");
+  });
+  hooks.on("model.start", async () => Promise.reject(new Error("rejected")));
+  hooks.on("model.start", (event) => {
+    Object.assign(event, { model: "another" });
+  });
+  hooks.on("model.end", ({ usage }) => {
+    Object.assign(usage, { input: 0 });
+  });
+  const { seen } = camera(hooks);
+  const one = worker(hooks);
+  await using t = testRuntime({ agents: [one] });
+  expect(await t.run(one, "go")).toMatchObject({ status: "completed", output: "done", spend: 30 });
+  await until(() => seen.some(({ type }) => type === "run.end"));
+  expect(counts(seen)).toEqual(once);
+  expect(seen.find(({ type }) => type === "model.start")).toMatchObject({ model: "scripted" });
+  expect(hooks.errors.filter(({ type }) => type === "model.start")).toHaveLength(9);
+  expect(hooks.errors.filter(({ type }) => type === "model.end")).toHaveLength(3);
+  expect(hooks.errors.map(({ error }) => error.message)).toEqual(
+    expect.arrayContaining(["thrown", "rejected", expect.stringContaining("read only")]),
+  );
+});
+
+test("7.3 a hook that hangs holds nobody up, and is noted after its time", async () => {
+  const clock = manualClock();
+  const hooks = new HookManager({ timeoutMs: 50, clock });
+  hooks.on("run.start", () => new Promise(() => undefined));
+  const { seen } = camera(hooks);
+  const one = worker(hooks);
+  await using t = testRuntime({ agents: [one] });
+  expect((await t.run(one, "go")).status).toBe("completed");
+  await until(() => seen.some(({ type }) => type === "run.end"));
+  expect(hooks.errors).toEqual([]);
+  await clock.advance(50);
+  expect(hooks.errors).toMatchObject([{ type: "run.start", error: { message: expect.stringContaining("50 ms") } }]);
+});
+
+const event: ReeveEvent<"cycle.start"> = JSON.parse(
+  '{"type":"cycle.start","step":1,"eventId":"e","treeId":"t","runId":"t~0","agent":"a","at":0,"attempt":null}',
+);
+
+test("7.3 all callbacks of an event run concurrently", async () => {
+  const hooks = new HookManager();
+  const meet = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  hooks.on("cycle.start", async () => {
+    meet[0].resolve();
+    await meet[1].promise;
+  });
+  hooks.on("cycle.start", async () => {
+    meet[1].resolve();
+    await meet[0].promise;
+  });
+  await hooks.dispatch(event);
+  expect(hooks.errors).toEqual([]);
+});
+
+test("7.3 the payload is frozen to the bottom, and the error list is bounded", async () => {
+  const hooks = new HookManager();
+  const leave = hooks.on("cycle.start", (given) => {
+    expect(Object.isFrozen(given)).toBe(true);
+    throw new Error("again");
+  });
+  for (let n = 0; n < 130; n++) await hooks.dispatch(event);
+  expect(hooks.errors).toHaveLength(100);
+  leave();
+  await hooks.dispatch({ ...event, step: 2 });
+  expect(hooks.errors).toHaveLength(100);
+});
+
+test("7.3 hooks are per agent", async () => {
+  const first = camera();
+  const second = camera();
+  const helper = worker(second.hooks, "helper");
+  const model = scriptedModel([call("ask_helper", { task: "a" }), say("done")]);
+  const boss = agent({ name: "boss", model, team: [helper], hooks: first.hooks });
+  await using t = testRuntime({ agents: [boss, helper] });
+  await t.run(boss, "go");
+  await until(() => [first, second].every(({ seen }) => seen.some(({ type }) => type === "run.end")));
+  expect(new Set(first.seen.map(({ agent: who }) => who))).toEqual(new Set(["boss"]));
+  expect(new Set(second.seen.map(({ agent: who }) => who))).toEqual(new Set(["helper"]));
+  expect(counts(second.seen)).toEqual(once);
+});
+
+test("CostTracker adds up what the calls used, by run and in all", async () => {
+  const costs = new CostTracker({ prices: { scripted: price } });
+  const { hooks, seen } = camera();
+  hooks.register(costs);
+  const one = worker(hooks);
+  await using t = testRuntime({ agents: [one] });
+  const { runId, spend, usage } = await t.run(one, "go");
+  await until(() => seen.some(({ type }) => type === "run.end"));
+  expect(costs.cost).toBe(spend);
+  expect(costs.usage).toMatchObject({ input: usage.input, output: usage.output });
+  expect(costs.run(runId)).toMatchObject({ cost: 30, usage: { input: 20, output: 10 } });
+  expect(costs.run("nobody")).toBeNull();
+});
+
+test("RunLogger keeps the latest events, and no more than it was told", async () => {
+  const all = new RunLogger();
+  const few = new RunLogger({ size: 3 });
+  const { hooks, seen } = camera();
+  hooks.register(all);
+  hooks.register(few);
+  const one = worker(hooks);
+  await using t = testRuntime({ agents: [one] });
+  await t.run(one, "go");
+  await until(() => few.events.at(-1)?.type === "run.end");
+  expect(counts(all.events)).toEqual(once);
+  expect(few.events).toHaveLength(3);
+  expect(few.events.map(({ type }) => type)).toEqual(seen.slice(-3).map(({ type }) => type));
+});

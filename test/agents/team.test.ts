@@ -1,0 +1,126 @@
+import { agent, AgentId, tool, type Agent, type ToolResultBlock } from "reeve";
+import { call, fail, heldModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
+import { ModelError } from "reeve/kernel";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { eventsOf } from "./events-of.ts";
+import { until } from "./passing-time.ts";
+
+/** What the model was shown of its team, the last time it was asked. */
+function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string])[] {
+  const blocks = requests.at(-1)?.messages.at(-1)?.content ?? [];
+  return blocks
+    .filter((block): block is ToolResultBlock => block.type === "tool-result")
+    .map(({ isError, content }) => [
+      isError,
+      content.map((inner) => (inner.type === "text" ? inner.text : "")).join(""),
+    ]);
+}
+
+test("several calls of ask_<name> in one cycle hire in parallel", async () => {
+  const held = heldModel();
+  const digger = agent({ name: "digger", description: "Digs", model: held });
+  const model = scriptedModel([call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]), say("done")]);
+  const boss = agent({ name: "boss", model, team: [digger] });
+  await using t = testRuntime({ agents: [boss, digger] });
+  const run = await t.start(boss, "go");
+  await until(() => held.calls.length === 2);
+  held.calls[1]?.answer("two");
+  held.calls[0]?.answer("one");
+  expect((await run.result()).output).toBe("done");
+  expect(model.requests[0]?.tools).toMatchObject([{ name: "ask_digger", description: "Digs" }]);
+  expect(new Set(shown(model).map(([, said]) => said))).toEqual(new Set(["one", "two"]));
+  const events = await t.events(run);
+  expect(eventsOf(events, "handoff.made")).toHaveLength(2);
+  expect(eventsOf(events, "tool.start")).toHaveLength(2);
+  expect(eventsOf(events, "tool.end").map(({ status }) => status)).toEqual(["ok", "ok"]);
+});
+
+test("a member that fails is an error result that the model sees, with the reason", async () => {
+  const error = new ModelError({ kind: "billing", message: "no money", unbilled: true });
+  const digger = agent({ name: "digger", model: scriptedModel([fail(error)]) });
+  const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
+  const boss = agent({ name: "boss", model, team: [digger] });
+  await using t = testRuntime({ agents: [boss, digger] });
+  expect(await t.run(boss, "go")).toMatchObject({ status: "completed", output: "alone then" });
+  expect(shown(model)).toEqual([[true, "digger did not answer: failed (no money)"]]);
+});
+
+test("7.9 a member stopped by a guardrail is an error result, never an empty answer", async () => {
+  const digger = agent({
+    name: "digger",
+    model: scriptedModel([call("nothing", {})]),
+  });
+  const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
+  const boss = agent({ name: "boss", model, team: [digger] });
+  await using t = testRuntime({ agents: [boss, digger] });
+  await t.run(boss, "go");
+  expect(shown(model)).toEqual([[true, expect.stringContaining("digger did not answer: failed")]]);
+});
+
+test("a member that returns its answer without replying has answered", async () => {
+  const clerk: Agent = { id: AgentId.of("clerk"), run: async (ctx) => `filed by ${ctx.supervision.agentId}` };
+  const model = scriptedModel([call("ask_clerk", { task: "a" }), say("done")]);
+  const boss = agent({ name: "boss", model, team: [clerk] });
+  await using t = testRuntime({ agents: [boss, clerk] });
+  await t.run(boss, "go");
+  expect(shown(model)).toEqual([[false, "filed by clerk"]]);
+});
+
+test("2.3 no slot free is an error result where the member is not waited for", async () => {
+  const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });
+  const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
+  const boss = agent({ name: "boss", model, team: [{ agent: digger, onFull: "deny" }] });
+  await using t = testRuntime({ agents: [boss, digger] });
+  const run = await t.start(boss, "go", { spawn: { maxAgents: 1 } });
+  expect(await run.result()).toMatchObject({ status: "completed", output: "alone then" });
+  expect(shown(model)).toEqual([[true, expect.stringContaining("agents budget exhausted")]]);
+});
+
+test("6.7 a cancelled boss cancels its members", async () => {
+  const held = heldModel();
+  const digger = agent({ name: "digger", model: held });
+  const model = scriptedModel([call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]), say("never")]);
+  const boss = agent({ name: "boss", model, team: [digger] });
+  await using t = testRuntime({ agents: [boss, digger] });
+  const run = await t.start(boss, "go");
+  await until(() => held.calls.length === 2);
+  expect((await run.cancel("user")).runs).toHaveLength(3);
+  expect(await run.result()).toMatchObject({ status: "cancelled" });
+  const ends = eventsOf(await t.events(run), "run.end");
+  expect(ends.map(({ status }) => status)).toEqual(["cancelled", "cancelled", "cancelled"]);
+  expect(held.calls.every(({ signal }) => signal.aborted)).toBe(true);
+});
+
+test("AI SDK tools taken as they are: high risk, refused unless the permissions allow", async () => {
+  const ran: string[] = [];
+  const tools = {
+    fetch: {
+      description: "Fetches",
+      inputSchema: z.object({ url: z.string() }),
+      execute: async ({ url }: { url: string }) => {
+        ran.push(url);
+        return { page: url };
+      },
+    },
+  };
+  const model = scriptedModel([call("fetch", { url: "x" }), say("done")]);
+  const careful = agent({ name: "careful", model, tools });
+  expect(careful.tools).toMatchObject([{ name: "fetch", risk: "high" }]);
+  await using t = testRuntime({ agents: [careful] });
+  await t.run(careful, "go");
+  expect(ran).toEqual([]);
+  expect(shown(model)).toEqual([[true, expect.stringContaining("fetch refused")]]);
+  const second = scriptedModel([call("fetch", { url: "x" }), say("done")]);
+  const bold = agent({ ...careful, name: "bold", model: second, permissions: "allow-all" });
+  await using free = testRuntime({ agents: [bold] });
+  await free.run(bold, "go");
+  expect(ran).toEqual(["x"]);
+  expect(shown(second)).toEqual([[false, '{"page":"x"}']]);
+});
+
+test("a tool needs a name that every provider takes", () => {
+  const input = z.object({});
+  const made = (name: string) => tool({ name, description: "", input, risk: "safe", execute: async () => 1 });
+  expect(() => made("two words")).toThrow("not a tool's name");
+});
