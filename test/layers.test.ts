@@ -8,7 +8,7 @@ const allowed: Record<string, readonly string[]> = {
   models: ["#kernel", "@ai-sdk/provider", "@pydantic/genai-prices", "tokenx"], // the AI SDK: types only
   agents: ["#kernel", "#ledger", "#models", "@standard-schema/spec"],
   runtime: ["#kernel", "#ledger", "#models", "#agents", "node:async_hooks", "node:crypto"],
-  "engines/local": ["#kernel", "#ledger", "#runtime", "node:crypto"],
+  "engines/local": ["#kernel", "#ledger", "#runtime", "node:crypto", "node:process"],
   "engines/restate": [
     "#kernel",
     "#ledger",

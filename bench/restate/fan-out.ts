@@ -28,28 +28,24 @@ const parent: Agent = {
 };
 
 await using server = await restateServer();
-await using bare = await BareWorker.start(server, () => [
-  service({
-    name: "child",
-    handlers: {
-      run: async (ctx: Context) => {
-        for (let step = 0; step < stepsPerChild; step++) await ctx.run("work", () => payload);
-        return payload;
-      },
+const bareChild = service({
+  name: "child",
+  handlers: {
+    run: async (ctx: Context) => {
+      for (let step = 0; step < stepsPerChild; step++) await ctx.run("work", () => payload);
+      return payload;
     },
-  }),
-  service({
-    name: "parent",
-    handlers: {
-      run: async (ctx: Context) => {
-        const calls = Array.from({ length: children }, () =>
-          ctx.genericCall<null, string>({ service: "child", method: "run", parameter: null }),
-        );
-        await RestatePromise.all(calls);
-      },
+  },
+});
+const bareParent = service({
+  name: "parent",
+  handlers: {
+    run: async (ctx: Context) => {
+      await RestatePromise.all(Array.from({ length: children }, () => ctx.serviceClient(bareChild).run()));
     },
-  }),
-]);
+  },
+});
+await using bare = await BareWorker.start(server, () => [bareChild, bareParent]);
 await using runtime = new Runtime({
   agents: [parent, child],
   engine: restate({ ...server, namespace: "bench" }),

@@ -28,20 +28,25 @@ test("7.1 agent level: input and result are writable, and the result of a run th
       expect(context).toMatchObject({ agentName: "worker", sessionId: expect.any(String) });
       context.input = context.input.toUpperCase();
       await next();
-      context.result = `${String(context.result)}!`;
+      context.result = `${JSON.stringify(context.result)}!`;
     },
   };
   const model = scriptedModel([say("done")]);
   const worker = agent({ name: "worker", model, middleware: { agent: [shout] } });
-  const broke = agent({ ...worker, budget: { maxTurns: 2 }, tools: [look], model: scriptedModel([call("look", { question: "q" }), say("enough")]) });
+  const broke = agent({
+    ...worker,
+    budget: { maxTurns: 2 },
+    tools: [look],
+    model: scriptedModel([call("look", { question: "q" }), say("enough")]),
+  });
   await using t = testRuntime({ agents: [worker] });
-  expect(await t.run(worker, "go")).toMatchObject({ status: "completed", output: "done!" });
+  expect(await t.run(worker, "go")).toMatchObject({ status: "completed", output: '"done"!' });
   expect(model.requests[0]?.messages).toEqual([ChatMessage.user("GO")]);
   await using poor = testRuntime({ agents: [broke] });
   expect(await poor.run(broke, "go")).toMatchObject({
     status: "landed",
     stopReason: "budget.turns",
-    output: "enough!",
+    output: '"enough"!',
   });
 });
 
@@ -49,15 +54,19 @@ test("7.1 agent level: the boss hears the result as the layers left it", async (
   const shout: AgentMiddleware = {
     async process(context, next) {
       await next();
-      context.result = `${String(context.result)}!`;
+      context.result = `${JSON.stringify(context.result)}!`;
     },
   };
-  const worker = agent({ name: "worker", model: scriptedModel([say("done")]), middleware: { agent: [shout] } });
+  const worker = agent({
+    name: "worker",
+    model: scriptedModel([say("done")]),
+    middleware: { agent: [shout] },
+  });
   const model = scriptedModel([call("ask_worker", { task: "b" }), say("end")]);
   const boss = agent({ name: "boss", model, team: [worker] });
   await using t = testRuntime({ agents: [worker, boss] });
   await t.run(boss, "go");
-  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("done!");
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('done\\"!');
 });
 
 test("7.1 chat level: system instructions, messages, tools, options and result are writable", async () => {
@@ -73,7 +82,13 @@ test("7.1 chat level: system instructions, messages, tools, options and result a
     },
   };
   const model = scriptedModel([say("done")]);
-  const worker = agent({ name: "worker", model, instructions: "Be kind.", tools: [look], middleware: { chat: [rewrite] } });
+  const worker = agent({
+    name: "worker",
+    model,
+    instructions: "Be kind.",
+    tools: [look],
+    middleware: { chat: [rewrite] },
+  });
   await using t = testRuntime({ agents: [worker] });
   expect((await t.run(worker, "go")).output).toBe("other");
   expect(model.requests[0]).toMatchObject({
@@ -88,7 +103,10 @@ test("7.1 function level: the arguments are what the tool gets, and the result i
     async process(context, next) {
       expect(context).toMatchObject({ functionName: "look", arguments: { question: "mill" } });
       await next();
-      context.result = { content: [...(context.result?.content ?? []), ContentBlock.text("patched")], isError: false };
+      context.result = {
+        content: [...(context.result?.content ?? []), ContentBlock.text("patched")],
+        isError: false,
+      };
     },
   };
   const model = scriptedModel([call("look", { question: "mill" }), say("done")]);
@@ -106,7 +124,10 @@ test("7.4 function middleware sees the result of a run tool, once, in one closin
     async process(context, next) {
       times += 1;
       await next();
-      context.result = { content: [ContentBlock.text(`patched ${JSON.stringify(context.result?.value)}`)], isError: false };
+      context.result = {
+        content: [ContentBlock.text(`patched ${JSON.stringify(context.result?.value)}`)],
+        isError: false,
+      };
     },
   };
   const nap = tool({
@@ -131,7 +152,11 @@ test("3.5 scope.llm inside chat middleware is reserved, settled and charged as p
       await Promise.all([1, 2].map(() => context.scope.llm([ChatMessage.user("well?")], { model: judge })));
     },
   };
-  const worker = agent({ name: "worker", model: scriptedModel([say("done")], { price }), middleware: { chat: [judged] } });
+  const worker = agent({
+    name: "worker",
+    model: scriptedModel([say("done")], { price }),
+    middleware: { chat: [judged] },
+  });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
   expect(await run.result()).toMatchObject({ status: "completed", output: "done", spend: 315, inDoubt: 0 });
@@ -174,7 +199,10 @@ test("3.5 scope.llm is refused where the budget does not allow it", async () => 
       await context.scope.llm([ChatMessage.user("well? ".repeat(2_000))], { model: judge });
     },
   };
-  const model = scriptedModel([call("look", { question: "mill" }), say("done")], { price, maxOutputTokens: 100 });
+  const model = scriptedModel([call("look", { question: "mill" }), say("done")], {
+    price,
+    maxOutputTokens: 100,
+  });
   const worker = agent({
     name: "worker",
     model,

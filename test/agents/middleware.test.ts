@@ -40,11 +40,11 @@ const answer = (text: string): ModelResponse => ({
 const result = (text: string) => ({ content: [ContentBlock.text(text)], isError: false });
 
 /** What the model was shown of its tools, the last time it was asked. */
-function shown(model: ReturnType<typeof scriptedModel>): readonly unknown[] {
-  const last = model.requests.at(-1)?.messages.at(-1);
-  return last?.content.map((block) =>
-    block.type === "tool-result" ? [block.isError, ...block.content.map((inner) => JSON.stringify(inner))] : [],
-  ) ?? [];
+function shown({ requests }: ReturnType<typeof scriptedModel>): readonly unknown[] {
+  const blocks = requests.at(-1)?.messages.at(-1)?.content ?? [];
+  return blocks.map((block) =>
+    block.type === "tool-result" ? [block.isError, JSON.stringify(block.content)] : [],
+  );
 }
 
 test("7.1 the first registered layer is outermost, at all three levels", async () => {
@@ -78,24 +78,27 @@ test("7.1 the first registered layer is outermost, at all three levels", async (
   expect(order).toEqual(["a1 in", "a2 in", "a2 out", "a1 out"]);
 });
 
-test("7.1 a second next() throws unless the layer repeats and the first has settled", async () => {
-  const twice = (repeats: boolean) => ({
-    repeats,
-    async process(_: { result: unknown }, next: () => Promise<void>): Promise<void> {
-      await next();
-      await next();
-    },
+const twice = (repeats: boolean) => ({
+  repeats,
+  async process(_: { result: unknown }, next: () => Promise<void>): Promise<void> {
+    await next();
+    await next();
+  },
+});
+
+/** How often such a layer reaches the call. */
+async function callsOf(repeats: boolean): Promise<number> {
+  let calls = 0;
+  const context: { result: unknown } = { result: undefined };
+  await throughLayers([twice(repeats)], context, async () => {
+    context.result = ++calls;
   });
-  const run = async (repeats: boolean): Promise<number> => {
-    let calls = 0;
-    const context: { result: unknown } = { result: undefined };
-    await throughLayers([twice(repeats)], context, async () => {
-      context.result = ++calls;
-    });
-    return calls;
-  };
-  await expect(run(false)).rejects.toThrow("next() was called twice");
-  expect(await run(true)).toBe(2);
+  return calls;
+}
+
+test("7.1 a second next() throws unless the layer repeats and the first has settled", async () => {
+  await expect(callsOf(false)).rejects.toThrow("next() was called twice");
+  expect(await callsOf(true)).toBe(2);
   const eager = {
     repeats: true,
     process: async (_: object, next: () => Promise<void>) => void (await Promise.all([next(), next()])),
@@ -112,7 +115,9 @@ test("7.1 a chat layer that repeats: every call is reserved, settled and charged
       while (context.result && ChatMessage.text(context.result.message) !== "good") await next();
     },
   };
-  const model = scriptedModel([say("bad"), say("bad"), say("bad"), say("bad"), say("bad"), say("good")], { price });
+  const model = scriptedModel([say("bad"), say("bad"), say("bad"), say("bad"), say("bad"), say("good")], {
+    price,
+  });
   const worker = agent({ name: "worker", model, middleware: { chat: [fussy] } });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
@@ -184,24 +189,27 @@ test("7.1 ending without a result is an error at every level", async () => {
   expect(shown(model)[0]).toEqual([true, expect.stringContaining("without a result")]);
 });
 
-test.each(["agent", "chat"] as const)("7.1 a termination at %s level fails the run as terminated", async (level) => {
-  const stops = {
-    process: async (): Promise<void> => {
-      throw new MiddlewareTermination({ reason: "enough" });
-    },
-  };
-  const model = scriptedModel([say("never")]);
-  const worker = agent({ name: "worker", model, middleware: { [level]: [stops] } });
-  await using t = testRuntime({ agents: [worker] });
-  const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({
-    status: "failed",
-    stopReason: "terminated",
-    error: { code: "middleware-termination", reason: "enough" },
-  });
-  expect(model.requests).toHaveLength(0);
-  expect(eventsOf(await t.events(run), "message.dead-lettered")).toEqual([]);
-});
+test.each(["agent", "chat"] as const)(
+  "7.1 a termination at %s level fails the run as terminated",
+  async (level) => {
+    const stops = {
+      process: async (): Promise<void> => {
+        throw new MiddlewareTermination({ reason: "enough" });
+      },
+    };
+    const model = scriptedModel([say("never")]);
+    const worker = agent({ name: "worker", model, middleware: { [level]: [stops] } });
+    await using t = testRuntime({ agents: [worker] });
+    const run = await t.start(worker, "go");
+    expect(await run.result()).toMatchObject({
+      status: "failed",
+      stopReason: "terminated",
+      error: { code: "middleware-termination", reason: "enough" },
+    });
+    expect(model.requests).toHaveLength(0);
+    expect(eventsOf(await t.events(run), "message.dead-lettered")).toEqual([]);
+  },
+);
 
 test("7.1 a termination at chat level inside a run tool ends the run, too", async () => {
   let calls = 0;

@@ -89,6 +89,8 @@ test.each(cases)(
   },
 );
 
+const broken: typeof fetch = (url, init) => fetch(url, { ...init, body: "{}" });
+
 test.each(wires)("8.3 %s: an error nobody knows is retried", async (name) => {
   const double = await openDouble();
   let calls = 0;
@@ -106,7 +108,6 @@ test.each(wires)(
   "8.3 %s: a request the provider cannot read is a format error and is not repeated",
   async (name) => {
     const double = await openDouble();
-    const broken: typeof fetch = (url, init) => fetch(url, { ...init, body: "{}" });
     const worker = agent({ name: "worker", model: model(name, double, broken), retry });
     await using t = testRuntime({ agents: [worker] });
     expect((await t.run(worker, "go")).error).toMatchObject({ code: "model", kind: "format" });

@@ -7,9 +7,9 @@ export async function until(holds: () => boolean): Promise<void> {
 
 /** Lets a clock run, second by second, until something is over. */
 export async function passing<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const end = (): void => void (isOver = true);
+  const over = new AbortController();
+  const end = (): void => over.abort();
   work.then(end, end);
-  while (!isOver) await clock.advance(1_000);
+  while (!over.signal.aborted) await clock.advance(1_000);
   return work;
 }

@@ -1,4 +1,11 @@
-import { agent, tool, type PermissionRequest, type Permissions, type Risk, type ToolResultBlock } from "reeve";
+import {
+  agent,
+  tool,
+  type PermissionRequest,
+  type Permissions,
+  type Risk,
+  type ToolResultBlock,
+} from "reeve";
 import { call, say, scriptedModel, testRuntime, type TestRuntimeOptions } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -19,7 +19,11 @@ test("3.4 a wrong answer goes back once with what is wrong, and the repair is ch
   const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1287}')], { price });
   const worker = agent({ name: "worker", model, output });
   await using t = testRuntime({ agents: [worker] });
-  expect(await t.run(worker, "When?")).toMatchObject({ status: "completed", output: { year: 1287 }, spend: 30 });
+  expect(await t.run(worker, "When?")).toMatchObject({
+    status: "completed",
+    output: { year: 1287 },
+    spend: 30,
+  });
   const told = model.requests[1]?.messages.at(-1);
   expect(told && ChatMessage.text(told)).toContain("year: ");
 });

@@ -20,7 +20,10 @@ function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string
 test("several calls of ask_<name> in one cycle hire in parallel", async () => {
   const held = heldModel();
   const digger = agent({ name: "digger", description: "Digs", model: held });
-  const model = scriptedModel([call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]), say("done")]);
+  const model = scriptedModel([
+    call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
+    say("done"),
+  ]);
   const boss = agent({ name: "boss", model, team: [digger] });
   await using t = testRuntime({ agents: [boss, digger] });
   const run = await t.start(boss, "go");
@@ -80,7 +83,10 @@ test("2.3 no slot free is an error result where the member is not waited for", a
 test("6.7 a cancelled boss cancels its members", async () => {
   const held = heldModel();
   const digger = agent({ name: "digger", model: held });
-  const model = scriptedModel([call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]), say("never")]);
+  const model = scriptedModel([
+    call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
+    say("never"),
+  ]);
   const boss = agent({ name: "boss", model, team: [digger] });
   await using t = testRuntime({ agents: [boss, digger] });
   const run = await t.start(boss, "go");

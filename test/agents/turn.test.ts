@@ -129,19 +129,22 @@ test("6.8 steering reaches the agent after its current tools and before its next
   ]);
 });
 
-test.each(["steer", "followUp"] as const)("6.8 what comes by %s while the last answer is made gets one of its own", async (how) => {
-  const model = heldModel();
-  const worker = agent({ name: "worker", model });
-  await using t = testRuntime({ agents: [worker] });
-  const run = await t.start(worker, "go");
-  await until(() => model.calls.length === 1);
-  await run[how]("and then?");
-  model.calls[0]?.answer("first");
-  await until(() => model.calls.length === 2);
-  expect(model.calls[1]?.request.messages.map(ChatMessage.text)).toEqual(["go", "first", "and then?"]);
-  model.calls[1]?.answer("second");
-  expect(await run.result()).toMatchObject({ status: "completed", output: "second" });
-});
+test.each(["steer", "followUp"] as const)(
+  "6.8 what comes by %s while the last answer is made gets one of its own",
+  async (how) => {
+    const model = heldModel();
+    const worker = agent({ name: "worker", model });
+    await using t = testRuntime({ agents: [worker] });
+    const run = await t.start(worker, "go");
+    await until(() => model.calls.length === 1);
+    await run[how]("and then?");
+    model.calls[0]?.answer("first");
+    await until(() => model.calls.length === 2);
+    expect(model.calls[1]?.request.messages.map(ChatMessage.text)).toEqual(["go", "first", "and then?"]);
+    model.calls[1]?.answer("second");
+    expect(await run.result()).toMatchObject({ status: "completed", output: "second" });
+  },
+);
 
 test("6.8 a follow-up waits until the agent would stop; steering does not", async () => {
   const model = scriptedModel([call("echo", { text: "a" }), say("first"), say("second")]);
@@ -161,7 +164,9 @@ test("6.8 a follow-up waits until the agent would stop; steering does not", asyn
   await run.steer("now");
   held.calls[0]?.answer("");
   expect((await run.result()).output).toBe("second");
-  const said = model.requests.map(({ messages }) => ChatMessage.text(messages.at(-1) ?? ChatMessage.user("")));
+  const said = model.requests.map(({ messages }) =>
+    ChatMessage.text(messages.at(-1) ?? ChatMessage.user("")),
+  );
   expect(said).toEqual(["go", "now", "later"]);
 });
 
@@ -205,7 +210,10 @@ test("an agent made from another keeps everything but what is given anew", async
     tools: [echo, human],
     team: [digger],
   });
-  const model = scriptedModel([call("ask_digger", { task: "dig" }, ["ask_human", { text: "x" }]), say("done")]);
+  const model = scriptedModel([
+    call("ask_digger", { task: "dig" }, ["ask_human", { text: "x" }]),
+    say("done"),
+  ]);
   const copy = agent({ ...boss, model });
   await using t = testRuntime({ agents: [copy, digger] });
   const { output }: RunResult = await t.run(boss, "go");

@@ -44,7 +44,7 @@ export class LoopDetection {
   before(tool: string, input: Json): LoopDecision {
     const call = `${tool} ${JSON.stringify(input)}`;
     const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
-    const rounds = this.#rounds(call);
+    const rounds = this.#recent.at(-2) === call ? this.#rounds() : 0;
     const toolFailures = this.#failedTools.get(tool) ?? 0;
     if (rounds >= pingPong.halt) return { kind: "halt", reason: `two calls took turns ${rounds} times` };
     if (toolFailures >= sameTool.halt)
@@ -67,7 +67,7 @@ export class LoopDetection {
     const call = `${tool} ${JSON.stringify(input)}`;
     const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
     this.#recent = [...this.#recent.slice(-2 * pingPong.halt), call];
-    const rounds = this.#rounds(call);
+    const rounds = this.#rounds();
     const failures = this.#count(this.#failedCalls, call, result.isError);
     const toolFailures = result.isError ? this.#count(this.#failedTools, tool, true) : 0;
     const repeats = readOnly ? this.#repeats(call, result) : 0;
@@ -97,17 +97,12 @@ export class LoopDetection {
     return times;
   }
 
-  /** How many times two different calls have taken turns, `call` being the newest or the next one. */
-  #rounds(call: string): number {
-    const recent = this.#recent.at(-1) === call ? this.#recent.slice(0, -1) : this.#recent;
-    const other = recent.at(-1);
-    if (other === undefined || other === call) return 0;
-    let turns = 1;
-    for (let index = recent.length - 1; index >= 0; index--) {
-      const isTurn = recent[index] === ((recent.length - 1 - index) % 2 === 0 ? other : call);
-      if (!isTurn) break;
-      turns += 1;
-    }
-    return Math.floor(turns / 2);
+  /** How many times two different calls have taken turns, up to now. */
+  #rounds(): number {
+    const [last, other] = [this.#recent.at(-1), this.#recent.at(-2)];
+    if (other === undefined || other === last) return 0;
+    const newest = this.#recent.toReversed();
+    const end = newest.findIndex((call, index) => call !== (index % 2 === 0 ? last : other));
+    return Math.floor((end < 0 ? newest.length : end) / 2);
   }
 }

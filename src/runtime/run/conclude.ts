@@ -24,7 +24,7 @@ import type { InboxReader } from "./inbox-reader.ts";
 export type Output = Json | Continuation | Ended | void;
 
 /** How a run ended, as its tree sees it. */
-export type RunEnd = NonNullable<ReplyOf<"end">> & Pick<EndReport, "error">;
+type RunEnd = NonNullable<ReplyOf<"end">> & Pick<EndReport, "error">;
 
 /** Says how the run ended. Null if it goes on elsewhere. @throws what the engine should execute again. */
 export async function conclude(

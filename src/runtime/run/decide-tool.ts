@@ -4,7 +4,7 @@ import type { ToolHost } from "./tool-host.ts";
 import { messageOf } from "./tool-outcome.ts";
 
 /** What may be done about a call. */
-export type Decision = { readonly value: Json } | { readonly refusal: string };
+type Decision = { readonly value: Json } | { readonly refusal: string };
 
 /** Decoded, valid, and allowed: the value that was checked is the value that runs. */
 export async function decide(host: ToolHost, tool: Tool, input: Json): Promise<Decision> {

@@ -12,7 +12,7 @@ import type { ToolHost } from "./tool-host.ts";
 import { failure } from "./tool-outcome.ts";
 
 /** A tool call inside a step. */
-export interface InnerCall {
+interface InnerCall {
   readonly io: StepIo;
   readonly tool: Tool;
   readonly input: Json;

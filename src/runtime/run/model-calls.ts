@@ -53,7 +53,7 @@ export type Stop =
   | { readonly kind: "later"; readonly at: number; readonly retries: number };
 
 /** Whose model calls these are. */
-export interface CallsOwner {
+interface CallsOwner {
   /** Beside a tool nothing is made twice: the calls have their own places in the ledger, and wait inside the step. */
   readonly of: "model" | "tool";
   /** Retries made before this execution. Default 0. */

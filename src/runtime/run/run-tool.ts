@@ -17,7 +17,7 @@ import type { ToolHost } from "./tool-host.ts";
 import { failure, messageOf, statusOf, success } from "./tool-outcome.ts";
 
 /** How a run tool was called. */
-export interface RunToolCall {
+interface RunToolCall {
   readonly input: Json;
   /** What its steps depend on. */
   readonly subject: string;

@@ -53,12 +53,13 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
         used: maxAgents,
         reason: effect.reason,
       });
-      return end(work, effect.run, {
+      await end(work, effect.run, {
         status: "failed",
         stopReason: "budget.agents",
         output: null,
         error: error.toJSON(),
       });
+      return;
     }
     case "warn": {
       const { dimension, limit, used } = effect;

@@ -15,7 +15,8 @@ import { Ledger, type Decided, type Doubt, type LedgerEffect, type LedgerState, 
 import type { InboxItem, RunRecord, TreeRecord } from "./records.ts";
 import { inboxOf } from "./inbox.ts";
 
-const eventsPerPage = 64;
+/** Few: those of the page that is not full are read and written with every call. */
+const eventsPerPage = 16;
 
 /** The key of the page that holds event `seq`, once the page is full. */
 export const eventPage = (seq: number): string => `events/${Math.floor((seq - 1) / eventsPerPage)}`;
@@ -37,6 +38,8 @@ export interface Occasion {
 export class TreeWork {
   readonly object: ObjectContext;
   #tree: TreeRecord;
+  /** Null: of a tree that is not stored yet. */
+  readonly #storedTree: TreeRecord | null;
   #slots: Slots;
   readonly #storedSlots: Slots;
   readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
@@ -44,16 +47,17 @@ export class TreeWork {
   #effects: LedgerEffect[] = [];
   readonly #events: NumberedEvent[] = [];
 
-  private constructor(object: ObjectContext, tree: TreeRecord, slots: Slots) {
+  private constructor(object: ObjectContext, tree: TreeRecord, stored: TreeRecord | null, slots: Slots) {
     this.object = object;
     this.#tree = tree;
+    this.#storedTree = stored;
     this.#slots = slots;
     this.#storedSlots = slots;
   }
 
   /** Work on a tree that does not exist yet. */
   static fresh(object: ObjectContext, tree: TreeRecord): TreeWork {
-    return new TreeWork(object, tree, {});
+    return new TreeWork(object, tree, null, {});
   }
 
   /**
@@ -69,7 +73,8 @@ export class TreeWork {
     ]);
     if (tree === null) return null;
     const record = Json.as<TreeRecord>(tree);
-    return new TreeWork(object, { ...record, clock: Math.max(record.clock, at) }, Json.as(slots ?? {}));
+    const now = at > record.clock ? { ...record, clock: at } : record;
+    return new TreeWork(object, now, record, Json.as(slots ?? {}));
   }
 
   get tree(): TreeRecord {
@@ -238,7 +243,8 @@ export class TreeWork {
 
   /** Writes what has changed. */
   commit(): void {
-    this.object.set("tree", Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() }));
+    if (this.#tree !== this.#storedTree || this.#events.length > 0)
+      this.object.set("tree", Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() }));
     if (this.#slots !== this.#storedSlots) this.object.set("slots", Json.of(this.#slots));
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
