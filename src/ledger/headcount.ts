@@ -37,7 +37,7 @@ export function allot(draft: Draft, at: number): void {
 }
 
 /** Gives a run in line a slot. Its victim, if there is one that has not yielded yet, need not any more. */
-export function grant(draft: Draft, run: RunId, at: number): void {
+function grant(draft: Draft, run: RunId, at: number): void {
   const slot = draft.slots.need(run);
   withdraw(draft, run);
   if (slot.phase === "pending") {

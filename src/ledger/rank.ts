@@ -4,7 +4,7 @@ import type { Slot } from "./state.ts";
 const high = Priority.all.indexOf("high");
 
 /** How far forward a run stands in line: one level more for each interval it has stood there, never above high. */
-export function effectiveLevel(slot: Slot, ageingMs: number, at: number): number {
+function effectiveLevel(slot: Slot, ageingMs: number, at: number): number {
   const base = Priority.all.indexOf(slot.priority);
   const aged = base + Math.floor(Math.max(0, at - slot.since) / ageingMs);
   return Math.max(base, Math.min(high, aged));

@@ -5,6 +5,8 @@ import { z } from "zod";
 const input = 20;
 const usage = (given, output) => ({ inputTokens: { total: given }, outputTokens: { total: output } });
 
+const call = (name) => [{ type: "tool-call", toolCallId: "1", toolName: name, input: "{}" }];
+
 /** @returns the tokens that all models together really used. */
 export async function overspend({ limit, helperCalls, tokensPerCall }) {
   let spent = 0;
@@ -25,7 +27,6 @@ export async function overspend({ limit, helperCalls, tokensPerCall }) {
       };
     },
   });
-  const call = (name) => [{ type: "tool-call", toolCallId: "1", toolName: name, input: "{}" }];
   const note = tool({ description: "note", inputSchema: z.object({}), execute: () => "noted" });
   const helper = new ToolLoopAgent({
     model: model((turn) =>

@@ -3,6 +3,11 @@ import { z } from "zod";
 
 const input = 20;
 
+const call = (name, given) => ({
+  role: "assistant",
+  content: [{ type: "tool-call", callId: "1", name, input: given }],
+});
+
 /** @returns the tokens that all models together really used. */
 export async function overspend({ limit, helperCalls, tokensPerCall }) {
   let spent = 0;
@@ -15,10 +20,6 @@ export async function overspend({ limit, helperCalls, tokensPerCall }) {
       spent += input + output;
       return { message: answer.message, usage: { input, output }, finishReason: answer.reason };
     },
-  });
-  const call = (name, input) => ({
-    role: "assistant",
-    content: [{ type: "tool-call", callId: "1", name, input }],
   });
   const note = tool({
     name: "note",

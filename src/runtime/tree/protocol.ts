@@ -134,7 +134,7 @@ export interface SendArgument {
 }
 
 /** Every method and query of a tree. */
-export interface TreeProtocol {
+interface TreeProtocol {
   readonly open: { readonly argument: OpenArgument; readonly reply: { readonly existing: boolean } };
   readonly enter: {
     readonly argument: { readonly run: RunId; readonly continuation: number; readonly at: number };
