@@ -1,4 +1,3 @@
-/* oxlint-disable no-await-in-loop -- agents and cases do one thing after the other */
 import assert from "node:assert/strict";
 import { Json, type ChildHandle } from "#kernel";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
