@@ -1,4 +1,6 @@
 import { describe } from "vitest";
 import { suiteOnRestate } from "./suite-on-restate.ts";
 
-describe("restate engine, as it is", () => suiteOnRestate({ fuzz: false, slowness: 1 }));
+describe("restate engine, as it is", () => {
+  suiteOnRestate({ fuzz: false, slowness: 1 });
+});
