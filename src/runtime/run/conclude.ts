@@ -42,7 +42,7 @@ export async function conclude(
   const isCrash = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
   if (isCrash && (await crashed(primitives, "crash")).again) throw ending.error;
   const poison = isCrash ? inbox.inHand?.id : undefined;
-  const unread = unreadOf(driver, inbox).flatMap((item) => (item.kind === "message" ? [item.envelope] : []));
+  const unread = unreadOf(driver, inbox).filter((item) => "envelope" in item);
   const end = { ...endReport(ending, cancelled), ...(poison && { poison }), unread };
   const totals = await driver.finish("end", { end });
   const { status, stopReason, error } = end;

@@ -3,7 +3,14 @@ import { Ledger, type LedgerEffect } from "#ledger";
 import { returnBlock } from "../tenant-object.ts";
 import { deadLetter, start, wakeNew } from "./hire.ts";
 import { inboxOf } from "./inbox.ts";
-import { closedKey, endedKey, type CancelRecord, type EndReport, type RunRecord } from "./records.ts";
+import {
+  closedKey,
+  endedKey,
+  type CancelRecord,
+  type EndReport,
+  type InboxItem,
+  type RunRecord,
+} from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Does what the ledger's decisions ask for, until nothing is left to do. */
@@ -181,23 +188,36 @@ function emitEnd(work: TreeWork, id: RunId, run: RunRecord, result: RunResult): 
   );
 }
 
-/** Messages that the run has not read: those it has taken, then those that came while it was ending. */
-async function unreadOf(work: TreeWork, id: RunId, taken: readonly Envelope[]): Promise<readonly Envelope[]> {
+/** What the run has not read: what it has taken, then what came while it was ending. */
+async function unreadOf(
+  work: TreeWork,
+  id: RunId,
+  taken: readonly InboxItem[],
+): Promise<readonly InboxItem[]> {
   const run = await work.live(id);
-  const envelopes = [...taken];
+  const items = [...taken];
   let inbox = run.inbox;
   while (inbox.items.length > 0) {
     const page = await inboxOf(work.object, id, inbox).take();
-    for (const item of page.items) if (item.kind === "message") envelopes.push(item.envelope);
+    items.push(...page.items);
     inbox = page.inbox;
   }
-  return run.startedAt === null ? envelopes : envelopes.filter((envelope) => envelope.id !== run.boot);
+  return items;
 }
 
-/** Unread messages wake a new run of the same agent, or are dead letters. */
-async function passOn(work: TreeWork, id: RunId, run: RunRecord, unread: readonly Envelope[]): Promise<void> {
-  if (unread.length === 0) return;
+const wordsOf = (items: readonly InboxItem[], ...kinds: readonly InboxItem["kind"][]): readonly Envelope[] =>
+  items.flatMap((item) => ("envelope" in item && kinds.includes(item.kind) ? [item.envelope] : []));
+
+/**
+ * Unread messages wake a new run of the same agent, or are dead letters. Words for the work that has just ended are
+ * dead letters in any case. What the run was started with was its own, read or not.
+ */
+async function passOn(work: TreeWork, id: RunId, run: RunRecord, items: readonly InboxItem[]): Promise<void> {
   const { agentId, version, budget, tools, supervision } = run;
+  deadLetter(work, { run: id, agent: agentId }, wordsOf(items, "steer", "followUp"), "run-ended");
+  const messages = wordsOf(items, "message");
+  const unread = run.startedAt === null ? messages : messages.filter((message) => message.id !== run.boot);
+  if (unread.length === 0) return;
   const { priority, retention } = supervision;
   const why = whyUnreadable(work, run);
   const woken =

@@ -198,5 +198,5 @@ export interface EndReport {
   /** The message in hand when the run gave up. */
   readonly poison?: MessageId | undefined;
   /** Messages that it has taken and not read, in their order. Default none. */
-  readonly unread?: readonly Envelope[] | undefined;
+  readonly unread?: readonly InboxItem[] | undefined;
 }

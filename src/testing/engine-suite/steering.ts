@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
 
 /** Section 6.8: words from outside, for the work in hand and for after it. */
 export const steeringCases: readonly EngineCase[] = [
@@ -77,6 +78,23 @@ export const steeringCases: readonly EngineCase[] = [
           new Set(["left", "then rest", "right"]),
         );
         assert.deepEqual([crashed.size, Array.isArray(output) && output.length], [1, 3]);
+      });
+    },
+  },
+  {
+    name: "6.8 words that a run never looked at are dead letters when it ends, not silently gone",
+    async run(harness) {
+      const agent = agentOf("agent", (ctx) => ctx.waitFor("end"));
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        await root.steer("left");
+        await root.followUp("then rest");
+        await root.signal("end");
+        const letters = only(await historyOf(root), "message.dead-lettered");
+        assert.deepEqual(
+          letters.map(({ reason }) => reason),
+          ["run-ended", "run-ended"],
+        );
       });
     },
   },
