@@ -10,11 +10,9 @@ export const cancelTreeCases: readonly EngineCase[] = [
   {
     name: "4.5 a tree of 13 with every call in flight ends within a second of its cancel, with a receipt for each",
     async run(harness) {
+      const took = await cancelThirteen(harness);
       const limit = 1_000 * (harness.slowness ?? 1);
-      // The machine may be busy with something else: one of three has to show it.
-      const took: number[] = [];
-      while (took.length < 3 && Math.min(...took) >= limit) took.push(await cancelThirteen(harness));
-      assert.ok(Math.min(...took) < limit, `took ${took.join(", ")} ms`);
+      assert.ok(took < limit, `took ${took} of ${limit} ms`);
     },
   },
 ];
