@@ -138,5 +138,5 @@ export {
   SpawnBudget,
   Supervision,
 } from "./supervision.ts";
-export type { ToolResult } from "./tool-result.ts";
+export { ToolResult } from "./tool-result.ts";
 export type { EffectCall, EffectTool, Risk, RunTool, Tool, ToolBase } from "./tool.ts";

@@ -11,8 +11,8 @@ import {
   type Tool,
   type ToolCallBlock,
   type ToolDescription,
-  type ToolResult,
   type ToolResultBlock,
+  ToolResult,
 } from "#kernel";
 import type { LoopDecision, LoopDetection } from "../guardrails/loop-detection.ts";
 import { describe } from "../tools/tool.ts";
@@ -89,7 +89,7 @@ async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Pro
   if (halt && halt.kind === "halt") return halted(state, calls, halt.reason);
   const results = await Promise.all(calls.map((call, index) => callOne(ctx, call, decisions[index])));
   const content = calls.map((call, index): ToolResultBlock => {
-    const result = results[index] ?? failure("no result");
+    const result = results[index] ?? ToolResult.failure("no result");
     const readOnly = state.tools.find(({ name }) => name === call.name)?.risk === "safe";
     const after = loops.after(call.name, call.input, result, { readOnly });
     return resultBlock(call, result, after);
@@ -104,9 +104,10 @@ async function callOne(
   decision: LoopDecision | undefined,
 ): Promise<ToolResult> {
   if (call.malformedInput !== undefined) {
-    return failure(`not called: the arguments are not JSON: ${call.malformedInput}`);
+    return ToolResult.failure(`not called: the arguments are not JSON: ${call.malformedInput}`);
   }
-  if (decision?.kind === "block") return failure(`not called: ${decision.reason}; try something else`);
+  if (decision?.kind === "block")
+    return ToolResult.failure(`not called: ${decision.reason}; try something else`);
   return ctx.tool(call.name, call.input, { callId: call.callId });
 }
 
@@ -115,7 +116,7 @@ function halted({ ctx, messages }: TurnState, calls: readonly ToolCallBlock[], r
   // The transcript never ends on a call without its result.
   messages.push({
     role: "tool",
-    content: calls.map((call) => resultBlock(call, failure(`not called: ${reason}`))),
+    content: calls.map((call) => resultBlock(call, ToolResult.failure(`not called: ${reason}`))),
   });
   const error = { code: "guardrail", message: reason };
   return { kind: "ended", status: "failed", stopReason: "guardrail", output: null, error };
@@ -133,8 +134,6 @@ function bounded(block: ContentBlock): ContentBlock {
   const left = block.text.length - longestResult;
   return ContentBlock.text(`${block.text.slice(0, longestResult)}\n[${left} more characters left out]`);
 }
-
-const failure = (message: string): ToolResult => ({ content: [ContentBlock.text(message)], isError: true });
 
 const callsOf = (message: ChatMessage): readonly ToolCallBlock[] =>
   message.content.filter((block): block is ToolCallBlock => block.type === "tool-call");

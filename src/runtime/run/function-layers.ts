@@ -4,12 +4,11 @@ import {
   type Json,
   type StepIo,
   type Tool,
-  type ToolResult,
+  ToolResult,
 } from "#kernel";
 import { throughLayers } from "#agents";
 import type { ModelCalls } from "./model-calls.ts";
 import type { ToolHost } from "./tool-host.ts";
-import { failure } from "./tool-outcome.ts";
 
 /** A tool call inside a step. */
 interface InnerCall {
@@ -43,10 +42,10 @@ export async function throughFunctionLayers(
       context.result = await core();
     });
   } catch (error) {
-    if (error instanceof MiddlewareTermination) return failure(error.message);
+    if (error instanceof MiddlewareTermination) return ToolResult.failure(error.message);
     throw error;
   }
-  return context.result ?? failure("middleware ended without a result");
+  return context.result ?? ToolResult.failure("middleware ended without a result");
 }
 
 function modelOf({ model }: ToolHost, given: ToolHost["model"]): NonNullable<ToolHost["model"]> {

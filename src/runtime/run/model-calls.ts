@@ -2,7 +2,6 @@ import {
   AttemptId,
   BudgetExhaustedError,
   encodeError,
-  Json,
   ModelError,
   ReeveError,
   StepId,
@@ -19,8 +18,9 @@ import {
 import type { Gate } from "#ledger";
 import { estimateTokens, inputBound } from "#models";
 import { seededRandom } from "../random.ts";
-import type { ReplyOf, Wish } from "../tree/protocol.ts";
+import type { Wish } from "../tree/protocol.ts";
 import type { ModelHost } from "./model-host.ts";
+import { passGate } from "./pass-gate.ts";
 import { longestWaitInStepMs, stoppedBy, type StepPlace } from "./step.ts";
 import { within } from "./within.ts";
 
@@ -160,28 +160,18 @@ export class ModelCalls {
 
   /** Asks the gate. What it refuses ends the step. */
   async #pass(attempt: AttemptId, asked: Asked): Promise<Extract<Gate, { kind: "granted" }>> {
-    const { primitives, driver } = this.#host;
-    const { launch, epoch } = primitives;
-    const begin = {
-      run: launch.runId,
+    const { gate, reported } = await passGate(this.#host, this.#io, {
       step: asked.step,
       attempt,
-      epoch,
       ask: askOf(this.#host, asked),
       rerun: false,
-      subject: asked.model.id,
-      reports: driver.outbox.unsent,
       previous: this.charges.map(({ attempt: made, usage, again }) => ({
-        step: this.#place.id,
         attempt: made,
         usage,
         again: again !== undefined,
       })),
-      at: primitives.now(),
-    };
-    const { gate, reported } = Json.as<ReplyOf<"begin">>(
-      await this.#io.call(launch.tree, "begin", Json.of(begin)),
-    );
+      subject: asked.model.id,
+    });
     this.reported = reported;
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.

@@ -39,7 +39,7 @@ export async function llm(
       call(host, place, io, { model, messages, options, used }),
     );
     host.driver.outbox.acknowledge(record.reported);
-    settleCharges(host, place, record);
+    settleCharges(host, record);
     switch (record.kind) {
       case "answered":
         remember(host, model, messages, options, record.response);
@@ -72,14 +72,13 @@ function remember(
 /** Reports every attempt of a record: the bill first, then what the stream should know. */
 export function settleCharges(
   { driver }: ModelHost,
-  { id }: StepPlace,
   record: StepRecord & { readonly kind: string; readonly charges: readonly Charge[] },
 ): void {
   const { outbox } = driver;
   const { charges, t } = record;
   for (const { attempt, model, usage, ms, error, retry, again } of charges) {
     const follows = again !== undefined || (record.kind === "interrupted" && error !== undefined);
-    outbox.settle({ step: id, attempt, usage, ...(follows && { again: true }) });
+    outbox.settle({ attempt, usage, ...(follows && { again: true }) });
     const payload = { model, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
     outbox.event("model.end", t, attempt, payload);
     if (retry > 0) outbox.event("retry.end", t, attempt, { retry, success: !error });

@@ -6,7 +6,7 @@ import {
   type RunContext,
   type RunTool,
   type StepIo,
-  type ToolResult,
+  ToolResult,
 } from "#kernel";
 import { decide } from "./decide-tool.ts";
 import { throughFunctionLayers } from "./function-layers.ts";
@@ -14,7 +14,7 @@ import { ModelCalls, type Charge } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
 import { journaled, placeStep, type StepPlace } from "./step.ts";
 import type { ToolHost } from "./tool-host.ts";
-import { failure, messageOf, statusOf, success } from "./tool-outcome.ts";
+import { messageOf, statusOf } from "./tool-outcome.ts";
 
 /** How a run tool was called. */
 interface RunToolCall {
@@ -33,7 +33,7 @@ export async function runTool(
 ): Promise<ToolResult> {
   const place = placeStep(host, "decide", subject);
   const decided = await journaled(host, place, () => decide(host, tool, input));
-  if ("refusal" in decided) return failure(decided.refusal);
+  if ("refusal" in decided) return ToolResult.failure(decided.refusal);
   const { driver, observer } = host;
   const callId = given ?? place.id;
   const began = driver.time;
@@ -46,10 +46,10 @@ export async function runTool(
 
 async function made(ctx: RunContext, tool: RunTool, input: Json): Promise<ToolResult> {
   try {
-    return success(await tool.run(ctx, input));
+    return ToolResult.of(await tool.run(ctx, input));
   } catch (error) {
     if (endsRun(error)) throw error;
-    return failure(messageOf(error));
+    return ToolResult.failure(messageOf(error));
   }
 }
 
@@ -65,7 +65,7 @@ async function closed(host: ToolHost, tool: RunTool, input: Json, result: ToolRe
   const place = placeStep(host, "close", `${tool.name}/${JSON.stringify(result)}`);
   const record = await journaled(host, place, (io) => close(host, place, io, { tool, input, result }));
   host.driver.outbox.acknowledge(record.reported);
-  settleCharges(host, place, record);
+  settleCharges(host, record);
   return record.result;
 }
 
@@ -84,7 +84,7 @@ async function close(
 ): Promise<Closing> {
   const calls = new ModelCalls(host, place, io, { of: "tool" });
   const patched = await throughFunctionLayers(host, { io, tool, input, calls }, async () => result).catch(
-    (error: unknown) => failure(messageOf(error)),
+    (error: unknown) => ToolResult.failure(messageOf(error)),
   );
   return { kind: "closed", result: patched, charges: calls.charges, reported: calls.reported };
 }

@@ -1,21 +1,10 @@
-import { ContentBlock, type Json, type ToolResult } from "#kernel";
-
-/** What a tool returned, as the model is shown it. */
-export const success = (value: Json | undefined): ToolResult => ({
-  content: [ContentBlock.text(typeof value === "string" ? value : JSON.stringify(value ?? null))],
-  isError: false,
-  value: value ?? null,
-});
-
-/** What went wrong, as the model is shown it. */
-export const failure = (message: string): ToolResult => ({
-  content: [ContentBlock.text(message)],
-  isError: true,
-});
+import { ToolResult } from "#kernel";
 
 /** Nobody knows whether it happened. */
 export const unknown = (tool: string): ToolResult =>
-  failure(`the outcome of ${tool} is unknown: it may or may not have happened; do not assume either`);
+  ToolResult.failure(
+    `the outcome of ${tool} is unknown: it may or may not have happened; do not assume either`,
+  );
 
 /** For the stream. */
 export const statusOf = ({ isError }: ToolResult): "ok" | "error" => (isError ? "error" : "ok");

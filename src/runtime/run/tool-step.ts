@@ -2,24 +2,25 @@ import {
   ApprovalId,
   AttemptId,
   CancellationError,
-  Json,
   PreemptedError,
+  type Json,
   ToolRefusedError,
   type EffectTool,
   type RunContext,
   type StepIo,
   type ToolOptions,
-  type ToolResult,
+  ToolResult,
 } from "#kernel";
 import type { ReplyOf } from "../tree/protocol.ts";
 import { decide } from "./decide-tool.ts";
 import { throughFunctionLayers } from "./function-layers.ts";
 import { ModelCalls, refused, type Charge } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
+import { passGate } from "./pass-gate.ts";
 import { runTool } from "./run-tool.ts";
 import { journaled, placeStep, stoppedBy, type StepPlace } from "./step.ts";
 import type { ToolHost } from "./tool-host.ts";
-import { failure, messageOf, statusOf, success, unknown } from "./tool-outcome.ts";
+import { messageOf, statusOf, unknown } from "./tool-outcome.ts";
 import { within } from "./within.ts";
 
 const defaultTimeoutS = 600;
@@ -40,9 +41,9 @@ export async function callTool(
   { callId }: ToolOptions,
 ): Promise<ToolResult> {
   const tool = host.tools.find((candidate) => candidate.name === name);
-  if (!tool) return failure(`there is no tool ${name}`);
+  if (!tool) return ToolResult.failure(`there is no tool ${name}`);
   const isListed = host.whitelist === null || host.whitelist.includes(name);
-  if (!isListed) return failure(`tool ${name} is not among the tools this run may call`);
+  if (!isListed) return ToolResult.failure(`tool ${name} is not among the tools this run may call`);
   const subject = `${name}/${JSON.stringify(input)}`;
   if ("run" in tool) return runTool(host, ctx, tool, { input, subject, callId });
   return effectTool(host, placeStep(host, "tool", subject), { tool, input, callId });
@@ -63,9 +64,9 @@ async function effectTool(host: ToolHost, place: StepPlace, wanted: Wanted): Pro
     const isRerun = rerun;
     const record = await journaled(host, place, (io) => attempt(host, place, io, wanted, isRerun));
     outbox.acknowledge(record.reported);
-    settleCharges(host, place, record);
-    if (record.kind === "refused") return failure(record.refusal);
-    if (record.kind === "done") return told(host, place, wanted, record);
+    settleCharges(host, record);
+    if (record.kind === "refused") return ToolResult.failure(record.refusal);
+    if (record.kind === "done") return told(host, wanted, record);
     if (record.kind === "cancelled") return host.driver.stopped(record.reason);
     if (record.kind === "unknown") return unknown(tool.name);
     if (record.kind === "ask") {
@@ -86,7 +87,6 @@ async function effectTool(host: ToolHost, place: StepPlace, wanted: Wanted): Pro
 /** Tells the tree that a call is over; of one that passed no gate, also that it began. */
 function told(
   { driver }: ToolHost,
-  { id }: StepPlace,
   { tool, callId: given }: Wanted,
   record: Extract<Call, { kind: "done" }> & { readonly t: number },
 ): ToolResult {
@@ -94,7 +94,7 @@ function told(
   const { result, attempt: made, ms: durationMs, t } = record;
   const named = { tool: tool.name, callId: given ?? made };
   if (tool.idempotent) outbox.event("tool.start", t - durationMs, made, named);
-  else outbox.settle({ step: id, attempt: made, usage: null });
+  else outbox.settle({ attempt: made, usage: null });
   outbox.event("tool.end", t, made, { ...named, status: statusOf(result), durationMs });
   return result;
 }
@@ -112,7 +112,9 @@ async function attempt(
   const { charges } = calls;
   const decided = await decide(host, tool, wanted.input);
   if ("refusal" in decided) return { kind: "refused", ...decided, charges, reported: 0 };
-  const { gate, reported } = tool.idempotent ? open : await passGate(host, place, io, wanted, rerun);
+  const { gate, reported } = tool.idempotent
+    ? open
+    : await passGate(host, io, beginning(place, io, wanted, rerun));
   if (gate.kind === "refused") return { ...refused(gate), charges, reported };
   if (gate.kind === "earlier-attempt-open") {
     return { kind: tool.onUnknown === "ask" ? "ask" : "unknown", charges, reported };
@@ -143,7 +145,9 @@ async function watched(
   const named = { tool: tool.name, callId: callId ?? made };
   const began = primitives.now();
   observer.seen("tool.start", named, made);
-  const result = await run().catch((error: unknown) => stoppedBy(signal) ?? failure(messageOf(error)));
+  const result = await run().catch(
+    (error: unknown) => stoppedBy(signal) ?? ToolResult.failure(messageOf(error)),
+  );
   const ms = primitives.now() - began;
   const status = result instanceof Error ? "unknown" : statusOf(result);
   observer.seen("tool.end", { ...named, status, durationMs: ms }, made);
@@ -166,6 +170,24 @@ const open: Pick<ReplyOf<"begin">, "reported"> & { readonly gate: { readonly kin
   reported: 0,
 };
 
+/** What a tool call says at the gate: it reserves nothing, it is there to be noticed. */
+function beginning(
+  { id: step }: StepPlace,
+  io: StepIo,
+  { tool, callId }: Wanted,
+  rerun: boolean,
+): Parameters<typeof passGate>[2] {
+  return {
+    step,
+    attempt: AttemptId.of(io.attempt),
+    ask: null,
+    rerun,
+    previous: [],
+    subject: tool.name,
+    callId,
+  };
+}
+
 async function execute(
   { clock }: ToolHost,
   place: StepPlace,
@@ -178,29 +200,5 @@ async function execute(
   const value = await within(clock, { ms: timeoutS * 1000, signal: io.signal, late }, (signal) =>
     tool.execute(input, { signal, idempotencyKey: place.id }),
   );
-  return success(value);
-}
-
-async function passGate(
-  { primitives, driver }: ToolHost,
-  place: StepPlace,
-  io: StepIo,
-  { tool, callId }: Wanted,
-  rerun: boolean,
-): Promise<ReplyOf<"begin">> {
-  const { launch, epoch } = primitives;
-  const begin = {
-    run: launch.runId,
-    step: place.id,
-    attempt: io.attempt,
-    epoch,
-    ask: null,
-    rerun,
-    subject: tool.name,
-    callId,
-    reports: driver.outbox.unsent,
-    previous: [],
-    at: primitives.now(),
-  };
-  return Json.as(await io.call(launch.tree, "begin", Json.of(begin)));
+  return ToolResult.of(value);
 }

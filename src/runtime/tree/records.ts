@@ -17,7 +17,6 @@ import type {
   RunId,
   RunResult,
   SessionId,
-  StepId,
   Supervision,
   TenantId,
   TopicId,
@@ -182,7 +181,6 @@ export type Report = {
 
 /** What became of an attempt, as its journaled result says. */
 export interface Settlement {
-  readonly step: StepId;
   readonly attempt: AttemptId;
   readonly usage: Usage | null;
   /** Another attempt of the same call follows. */
