@@ -8,25 +8,25 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   waitUntil: (at, signal) =>
     new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
+      if (signal?.aborted) return reject(signal.reason);
+      if (at <= Date.now()) return resolve();
       const stop = (): void => {
-        clearTimeout(timer);
+        disarm();
         reject(signal?.reason);
       };
-      const look = (): void => {
-        const left = at - Date.now();
-        if (left > 0) {
-          timer = setTimeout(look, Math.min(left, longestMs));
-          return;
-        }
+      const disarm = systemClock.callAt(at, () => {
         signal?.removeEventListener("abort", stop);
         resolve();
-      };
-      if (signal?.aborted) {
-        stop();
-        return;
-      }
+      });
       signal?.addEventListener("abort", stop, { once: true });
-      look();
     }),
+  callAt: (at, act) => {
+    const look = (): void => {
+      const left = at - Date.now();
+      if (left > 0) timer = setTimeout(look, Math.min(left, longestMs));
+      else act();
+    };
+    let timer = setTimeout(look, Math.min(Math.max(at - Date.now(), 0), longestMs));
+    return () => clearTimeout(timer);
+  },
 };

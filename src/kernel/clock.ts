@@ -3,4 +3,6 @@ export interface Clock {
   now(): number;
   /** Resolves once `now() >= at`; rejects with the signal's reason when aborted. */
   waitUntil(at: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back once `now() >= at`, unless the returned function was called before. Never at once. */
+  callAt(at: number, act: () => void): () => void;
 }

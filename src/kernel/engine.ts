@@ -8,27 +8,33 @@ export interface ObjectAddress {
   readonly key: string;
 }
 
-/** What a method of an object can do. Everything happens, or nothing, exactly once for each call. */
+/**
+ * What a method of an object can do. Everything happens, or nothing, exactly once for each call. An engine that has to
+ * fetch what is asked for throws out of the method and calls it anew once it is there: so a method changes nothing but
+ * through this, and catches nothing that this throws.
+ */
 export interface ObjectContext {
   readonly key: string;
-  /** Null where there is none. Loads that key alone. */
-  get(name: string): Promise<Json>;
+  /** Null where there is none. Loads that name alone. */
+  get(name: string): Json;
+  /** These will be asked for: an engine that is far fetches them in one round trip. */
+  expect(names: readonly string[]): void;
   set(name: string, value: Json): void;
   clear(name: string): void;
   /** Calls another object later; waits for nothing. */
   send(to: ObjectAddress, method: string, argument: Json, options?: { readonly delayMs?: number }): void;
   /** Calls an object further down (tree, then tenant) and waits for it. Never its own key. */
-  call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+  call(to: ObjectAddress, method: string, argument: Json): Json;
   /** Starts an execution of a run. Returns the engine's name for it. */
-  launch(run: RunLaunch): Promise<string>;
+  launch(run: RunLaunch): string;
   /** Resolves the named wake-up of an execution. One that nobody waits for yet is kept. */
   wake(execution: string, name: string): void;
   /** Fires the cancellation of an execution. */
   cancel(execution: string): void;
 }
 
-/** One method. Takes under 50 ms, runs no user code, no model, no tool; a thrown error is the caller's. */
-export type ObjectMethod = (object: ObjectContext, argument: Json) => Promise<Json>;
+/** One method: plain code, done at once. Runs no user code, no model, no tool; a thrown error is the caller's. */
+export type ObjectMethod = (object: ObjectContext, argument: Json) => Json;
 
 /** A kind of object. */
 export interface ObjectDefinition {
@@ -39,12 +45,14 @@ export interface ObjectDefinition {
   readonly queries: Readonly<Record<string, ObjectMethod>>;
 }
 
-/** What an execution of a run is started with. No content: that waits in the tree. */
+/** What an execution of a run is started with. */
 export interface RunLaunch {
   readonly tree: ObjectAddress;
   readonly runId: RunId;
   /** 0 for the first execution, then one more for each continuation. */
   readonly continuation: number;
+  /** What the tree tells it. */
+  readonly entrance: Json;
 }
 
 /** What an operation came to. */

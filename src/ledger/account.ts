@@ -29,6 +29,7 @@ export interface Account {
 
 /** One call that has begun and is not settled. A tool's reserves nothing: it is here to be noticed. */
 export interface Attempt {
+  readonly id: AttemptId;
   readonly step: StepId;
   readonly kind: "model" | "tool";
   readonly ceiling: Amounts;
@@ -45,11 +46,19 @@ export interface RunAccount extends Account {
   readonly maxTurns: number | null;
   /** The run's own model calls, begun ones included. */
   readonly turns: number;
-  readonly attempts: Readonly<Record<AttemptId, Attempt>>;
-  /** Begun attempts of each step that is not settled yet. */
-  readonly begun: Readonly<Record<StepId, number>>;
+  /** Few, so lists: they change with every call, and a list is copied at once. */
+  readonly attempts: readonly Attempt[];
+  /** The steps that are not settled yet. */
+  readonly steps: readonly OpenStep[];
+}
+
+/** How often a step was tried. */
+export interface OpenStep {
+  readonly step: StepId;
+  /** Attempts that have begun. */
+  readonly begun: number;
   /** Those of them that nobody settled: the third one holds the run, and a resumed run starts again from 0. */
-  readonly lost: Readonly<Record<StepId, number>>;
+  readonly lost: number;
 }
 
 /** A call that stays booked at its ceiling until somebody finds out what it cost. */
@@ -86,9 +95,8 @@ export const Account = {
     ...Account.of(budget),
     maxTurns: budget.maxTurns ?? null,
     turns: 0,
-    attempts: {},
-    begun: {},
-    lost: {},
+    attempts: [],
+    steps: [],
   }),
   /** Everything that counts against the limits. */
   spend: ({ settled, reserved, inDoubt }: Account): Amounts =>

@@ -1,5 +1,5 @@
-import { keysOf, type AttemptId } from "#kernel";
-import { Account, type Attempt } from "./account.ts";
+import type { AttemptId, StepId } from "#kernel";
+import { Account, type Attempt, type OpenStep } from "./account.ts";
 import { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
 import type { Ask, Begin, Decided, Gate } from "./command.ts";
@@ -9,7 +9,6 @@ import { path } from "./lineage.ts";
 import { lose } from "./lose.ts";
 import { reservation } from "./reserve.ts";
 import type { LedgerState } from "./state.ts";
-import { copyOf, without } from "./table.ts";
 
 const mostLost = 3;
 
@@ -37,11 +36,12 @@ function enter(draft: Draft, command: Begin): Gate {
   const { run, step, attempt, ask, at } = command;
   draft.slots.patch(run, { phase: "running", waitsOn: null });
   const { attempts } = draft.accounts.need(run);
-  if (attempts[attempt]) return granted(draft, command, attempts[attempt]);
-  const id = keysOf(attempts).find((other) => attempts[other]?.step === step);
-  if (id) {
-    const isTool = attempts[id]?.kind === "tool";
-    if (isTool && !command.rerun) return { kind: "earlier-attempt-open", attempt: id };
+  const same = attempts.find(({ id }) => id === attempt);
+  if (same) return granted(draft, command, same);
+  const earlier = attempts.find((other) => other.step === step);
+  if (earlier) {
+    const { id, kind } = earlier;
+    if (kind === "tool" && !command.rerun) return { kind: "earlier-attempt-open", attempt: id };
     if (loseAgain(draft, command, id) >= mostLost) {
       forgive(draft, command);
       hold(draft, run, at);
@@ -56,11 +56,12 @@ function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
   const fit = reservation(draft, command, ask);
   if (fit.kind !== "fits") return fit;
   const { ceiling, outputTokens } = fit;
-  const { turns, begun } = draft.accounts.need(run);
+  const { turns, steps } = draft.accounts.need(run);
   // A lost call that is asked again is the same call.
-  if (begun[step] === undefined) draft.accounts.patch(run, { turns: turns + 1 });
+  if (!steps.some((open) => open.step === step)) draft.accounts.patch(run, { turns: turns + 1 });
   book(draft, path(draft.slots.rows, run), Account.reserve(ceiling));
   return openAttempt(draft, command, {
+    id: command.attempt,
     step,
     kind: "model",
     ceiling,
@@ -71,39 +72,47 @@ function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
   });
 }
 
-function tool({ step, at }: Begin): Attempt {
+function tool({ step, attempt: id, at }: Begin): Attempt {
   const nothing = { ceiling: Amounts.none, price: null, outputTokens: 0, shrunk: false };
-  return { step, kind: "tool", ...nothing, openedAt: at };
+  return { id, step, kind: "tool", ...nothing, openedAt: at };
 }
 
 function openAttempt(draft: Draft, command: Begin, opened: Attempt): Gate {
-  const { run, step, attempt } = command;
-  const { attempts, begun } = draft.accounts.need(run);
-  const opening = copyOf(attempts);
-  opening[attempt] = opened;
-  const counting = copyOf(begun);
-  counting[step] = (begun[step] ?? 0) + 1;
-  draft.accounts.patch(run, { attempts: opening, begun: counting });
+  const { run, step } = command;
+  const { attempts, steps } = draft.accounts.need(run);
+  const counted = count(steps, step, ({ begun }) => ({ begun: begun + 1 }));
+  draft.accounts.patch(run, { attempts: [...attempts, opened], steps: counted });
   return granted(draft, command, opened);
 }
 
 /** Closes a lost attempt and says how many of its step were lost so far. */
 function loseAgain(draft: Draft, { run, step }: Begin, attempt: AttemptId): number {
   lose(draft, run, attempt);
-  const { lost } = draft.accounts.need(run);
-  const count = (lost[step] ?? 0) + 1;
-  draft.accounts.patch(run, { lost: { ...lost, [step]: count } });
-  return count;
+  const steps = count(draft.accounts.need(run).steps, step, ({ lost }) => ({ lost: lost + 1 }));
+  draft.accounts.patch(run, { steps });
+  return steps.find((open) => open.step === step)?.lost ?? 0;
 }
 
 /** Whoever resumes the run wants the step tried again. */
 function forgive(draft: Draft, { run, step }: Begin): void {
-  const { lost } = draft.accounts.need(run);
-  draft.accounts.patch(run, { lost: without(lost, step) });
+  const steps = count(draft.accounts.need(run).steps, step, () => ({ lost: 0 }));
+  draft.accounts.patch(run, { steps });
+}
+
+/** Changes the figures of one step, which is open from now on. */
+function count(
+  steps: readonly OpenStep[],
+  step: StepId,
+  change: (open: OpenStep) => Partial<OpenStep>,
+): readonly OpenStep[] {
+  const index = steps.findIndex((open) => open.step === step);
+  const open = steps[index] ?? { step, begun: 0, lost: 0 };
+  const changed = { ...open, ...change(open) };
+  return index === -1 ? [...steps, changed] : steps.with(index, changed);
 }
 
 function granted(draft: Draft, { run }: Begin, { step, ceiling, outputTokens, shrunk }: Attempt): Gate {
-  const attempts = draft.accounts.need(run).begun[step] ?? 1;
+  const attempts = draft.accounts.need(run).steps.find((open) => open.step === step)?.begun ?? 1;
   return { kind: "granted", outputTokens, ceiling, shrunk, attempts };
 }
 

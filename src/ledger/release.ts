@@ -18,7 +18,7 @@ export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
   if (!slot) return draft.decided(nothing);
-  for (const [attempt] of entries(draft.accounts.need(run).attempts)) lose(draft, run, attempt);
+  for (const { id } of draft.accounts.need(run).attempts) lose(draft, run, id);
   const { usage, settled, inDoubt } = draft.accounts.need(run);
   withdraw(draft, run);
   for (const [child, { parent }] of entries(draft.slots.rows)) {

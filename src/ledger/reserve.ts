@@ -74,7 +74,7 @@ function accountCaps(draft: Draft, { run, step }: Begin, { landing }: Ask): read
   const caps = upwards.flatMap((owner) =>
     capsOf(draft.accounts.need(owner), { whole: landing && owner === run }),
   );
-  const isFirstAttempt = own.begun[step] === undefined;
+  const isFirstAttempt = !own.steps.some((open) => open.step === step);
   return [
     ...caps,
     ...capsOf(tree.account, { whole: landing && run === tree.root }),

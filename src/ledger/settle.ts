@@ -1,4 +1,4 @@
-import { keysOf, type Price, type RunId, type StepId, Usage } from "#kernel";
+import { type Price, type RunId, type StepId, Usage } from "#kernel";
 import { Account, type Attempt, type Doubt, type Real } from "./account.ts";
 import { book } from "./book.ts";
 import type { Booked, Decided, Reconcile, Settle } from "./command.ts";
@@ -6,7 +6,6 @@ import { Draft } from "./draft.ts";
 import { path } from "./lineage.ts";
 import { lose } from "./lose.ts";
 import type { LedgerState } from "./state.ts";
-import { without } from "./table.ts";
 
 /**
  * Books what a call really used; figures that cannot be true leave it in doubt. An attempt that is in doubt already
@@ -15,7 +14,7 @@ import { without } from "./table.ts";
 export function settle(state: LedgerState, command: Settle): Decided<Booked | null> {
   const draft = new Draft(state);
   const { run, attempt, usage } = command;
-  const open = draft.accounts.get(run)?.attempts[attempt];
+  const open = draft.accounts.get(run)?.attempts.find(({ id }) => id === attempt);
   const doubt = draft.doubts.get(attempt);
   if (open) {
     const booked = close(draft, command, open);
@@ -42,13 +41,13 @@ function isCredible(usage: Usage | null, { ceiling }: Attempt | Doubt): usage is
   return usage !== null && Usage.isSane(usage) && Usage.tokens(usage) <= 10 * ceiling.tokens + 10_000;
 }
 
-function close(draft: Draft, { run, attempt, usage }: Settle, open: Attempt): Booked | null {
+function close(draft: Draft, { run, usage }: Settle, open: Attempt): Booked | null {
   if (open.kind === "tool" || !isCredible(usage, open)) {
-    lose(draft, run, attempt);
+    lose(draft, run, open.id);
     return open.kind === "tool" ? null : { ...open.ceiling, inDoubt: true };
   }
   const { attempts } = draft.accounts.need(run);
-  draft.accounts.patch(run, { attempts: without(attempts, attempt) });
+  draft.accounts.patch(run, { attempts: attempts.filter((other) => other !== open) });
   const real = realOf(usage, open.price);
   book(draft, path(draft.slots.rows, run), Account.settle(open.ceiling, real));
   return { ...real.amounts, inDoubt: false };
@@ -65,12 +64,11 @@ function clear(draft: Draft, { attempt, usage }: Reconcile, { ceiling, price, pa
 
 /** The step has its result: whatever else was tried for it, nobody will hear of. */
 function closeStep(draft: Draft, run: RunId, step: StepId): void {
-  const { attempts } = draft.accounts.need(run);
-  for (const attempt of keysOf(attempts)) {
-    if (attempts[attempt]?.step === step) lose(draft, run, attempt);
+  for (const open of draft.accounts.need(run).attempts) {
+    if (open.step === step) lose(draft, run, open.id);
   }
-  const { begun, lost } = draft.accounts.need(run);
-  draft.accounts.patch(run, { begun: without(begun, step), lost: without(lost, step) });
+  const { steps } = draft.accounts.need(run);
+  draft.accounts.patch(run, { steps: steps.filter((other) => other.step !== step) });
 }
 
 /** Without a price a call costs nothing. */

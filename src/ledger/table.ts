@@ -10,23 +10,11 @@ export function entries<Key extends string, Row>(
 }
 
 /** A copy to write to. By hand: spreading a record whose keys are ids takes three times as long. */
-export function copyOf<Key extends string, Row>(record: Readonly<Record<Key, Row>>): Record<Key, Row> {
+function copyOf<Key extends string, Row>(record: Readonly<Record<Key, Row>>): Record<Key, Row> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- filled in the next line
   const copy = {} as Record<Key, Row>;
   for (const key in record) copy[key] = record[key];
   return copy;
-}
-
-/** The record without one entry; the same where there is none. */
-export function without<Key extends string, Row>(
-  record: Readonly<Record<Key, Row>>,
-  left: Key,
-): Readonly<Record<Key, Row>> {
-  if (!Object.hasOwn(record, left)) return record;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- filled in the next line
-  const rest = {} as Record<Key, Row>;
-  for (const key in record) if (key !== left) rest[key] = record[key];
-  return rest;
 }
 
 /** A record that is copied at the first change, once. Rows that do not change keep their identity. */

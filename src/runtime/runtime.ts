@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import {
   AgentId,
   ExecutionBudget,
@@ -80,11 +80,15 @@ export class Runtime {
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
   readonly #deltas = new DeltaHub();
+  readonly #terms: OpenArgument["agents"];
+  readonly #prices: OpenArgument["prices"];
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
+    this.#terms = termsOf(this.#agents);
+    this.#prices = pricesOf(options.agents);
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
       clock: this.#clock,
@@ -147,7 +151,7 @@ export class Runtime {
     const { deadlineS } = options;
     return {
       treeId,
-      inputHash: createHash("sha256").update(`${agent.id}\n${input}`).digest("hex"),
+      inputHash: hash("sha256", `${agent.id}\n${input}`),
       agentId: agent.id,
       version: agent.version ?? "1",
       boot: {
@@ -170,29 +174,13 @@ export class Runtime {
       block,
       priority: options.priority ?? agent.priority ?? "normal",
       retention: options.retention ?? agent.retention ?? "permanent",
-      prices: this.#prices(),
-      agents: this.#terms(),
+      prices: this.#prices,
+      agents: this.#terms,
       ageingMs: (this.#options.ageingS ?? 60) * 1000,
       yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,
       maxRestarts: this.#options.maxRestarts ?? 3,
       at,
     };
-  }
-
-  /** On which terms a message wakes an agent that nobody has hired. */
-  #terms(): OpenArgument["agents"] {
-    const terms = [...this.#agents].map(([type, agent]) => {
-      const { version = "1", priority = "normal", budget = null, retention = "run" } = agent;
-      return [type, { version, priority, budget, retention, tools: null }] as const;
-    });
-    return Object.fromEntries(terms);
-  }
-
-  /** Prices as they are now: a tree keeps them however they change. */
-  #prices(): Readonly<Record<string, Price>> {
-    const prices: Record<string, Price> = {};
-    for (const { model } of this.#agents.values()) if (model?.price) prices[model.id] = model.price;
-    return prices;
   }
 
   async #limitTenant({ key }: ObjectAddress, tenant: string | undefined): Promise<Block | null> {
@@ -209,4 +197,20 @@ export class Runtime {
 /** A tree lies inside its tenant; `-` is the partition of those who have none. */
 function addressOf(tree: TreeId, tenant = "-"): ObjectAddress {
   return { type: "tree", key: `${tenant}/${tree}` };
+}
+
+/** On which terms a message wakes an agent that nobody has hired. */
+function termsOf(agents: ReadonlyMap<string, Agent>): OpenArgument["agents"] {
+  const terms = [...agents].map(([type, agent]) => {
+    const { version = "1", priority = "normal", budget = null, retention = "run" } = agent;
+    return [type, { version, priority, budget, retention, tools: null }] as const;
+  });
+  return Object.fromEntries(terms);
+}
+
+/** Prices as they are now: a tree keeps them however they change. */
+function pricesOf(agents: readonly Agent[]): OpenArgument["prices"] {
+  const prices: Record<string, Price> = {};
+  for (const { model } of agents) if (model?.price) prices[model.id] = model.price;
+  return prices;
 }

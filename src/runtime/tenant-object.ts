@@ -17,8 +17,8 @@ interface DrawArgument {
 }
 
 /** Lends to a tree what its tenant has left. */
-async function draw(object: ObjectContext, argument: Json): Promise<Json> {
-  const state = Json.as<TenantState | null>(await object.get("tenant"));
+function draw(object: ObjectContext, argument: Json): Json {
+  const state = Json.as<TenantState | null>(object.get("tenant"));
   if (!state) return Json.of({ tokens: 0, cost: 0 });
   const decided = TenantLedger.draw(state, Json.as<DrawArgument>(argument));
   object.set("tenant", Json.of(decided.state));
@@ -26,16 +26,16 @@ async function draw(object: ObjectContext, argument: Json): Promise<Json> {
 }
 
 /** Sets a tenant's limits; what was lent and spent stays. */
-async function limit(object: ObjectContext, argument: Json): Promise<Json> {
+function limit(object: ObjectContext, argument: Json): Json {
   const limits = Json.as<{ readonly maxTokens: number | null; readonly maxCost: Micros | null }>(argument);
-  const state = Json.as<TenantState | null>(await object.get("tenant"));
+  const state = Json.as<TenantState | null>(object.get("tenant"));
   object.set("tenant", Json.of(TenantLedger.limit(state, limits)));
   return null;
 }
 
 /** Takes back what a tree that is over did not use. */
-async function giveBack(object: ObjectContext, argument: Json): Promise<Json> {
-  const state = Json.as<TenantState | null>(await object.get("tenant"));
+function giveBack(object: ObjectContext, argument: Json): Json {
+  const state = Json.as<TenantState | null>(object.get("tenant"));
   if (!state) return null;
   object.set("tenant", Json.of(TenantLedger.giveBack(state, Json.as(argument)).state));
   return null;
@@ -51,20 +51,20 @@ export const tenantObject: ObjectDefinition = {
 const tenantOf = ({ tree }: TreeWork): ObjectAddress => ({ type: "tenant", key: tree.scope.tenantId ?? "-" });
 
 /** Borrows from the tenant what a call of this tree needs. */
-export async function drawBlock(
+export function drawBlock(
   work: TreeWork,
   need: { readonly tokens: number; readonly cost: Micros },
-): Promise<{ readonly tokens: number; readonly cost: Micros }> {
+): { readonly tokens: number; readonly cost: Micros } {
   const argument = { tree: work.tree.treeId, tokens: need.tokens, cost: need.cost, at: work.now };
-  return Json.as(await work.object.call(tenantOf(work), "draw", Json.of(argument)));
+  return Json.as(work.object.call(tenantOf(work), "draw", Json.of(argument)));
 }
 
 /** The tree is over: what it has borrowed and not used goes back, and the tenant learns what it has spent. */
-export async function returnBlock(work: TreeWork): Promise<void> {
+export function returnBlock(work: TreeWork): void {
   if (!work.tree.ledger.block) return;
-  const unused = await work.decide(work.root, Ledger.giveBack);
+  const unused = work.decide(work.root, Ledger.giveBack);
   const spent = Ledger.spend(work.tree.ledger.account);
   const told = { spentTokens: spent.tokens, spentCost: spent.cost };
   const argument = { tree: work.tree.treeId, ...unused, ...told, at: work.now };
-  await work.object.call(tenantOf(work), "giveBack", Json.of(argument));
+  work.object.call(tenantOf(work), "giveBack", Json.of(argument));
 }

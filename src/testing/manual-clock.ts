@@ -35,6 +35,11 @@ export function manualClock(start: number = Date.UTC(2026, 0, 1)): ManualClock {
           if (waiters.delete(waiter)) reject(signal.reason);
         });
       }),
+    callAt: (at, act) => {
+      const waiter = { at, resolve: act };
+      waiters.add(waiter);
+      return () => void waiters.delete(waiter);
+    },
     async advance(ms) {
       const target = now + ms;
       for (;;) {

@@ -88,9 +88,9 @@ test("5.3 a tool that has begun before and is open is noticed", () => {
   const again = { step: step(1), attempt: attempt("2"), ask: null };
   expect(tree.begin("root", again)).toEqual({ kind: "earlier-attempt-open", attempt: attempt("1") });
   expect(tree.begin("root", { ...again, rerun: true })).toMatchObject({ kind: "granted", attempts: 2 });
-  expect(Object.keys(tree.account("root").attempts)).toEqual(["2"]);
+  expect(tree.account("root").attempts.map(({ id }) => id)).toEqual(["2"]);
   expect(tree.settle("root", "2", null)).toBeNull();
-  expect(tree.account("root")).toMatchObject({ attempts: {}, begun: {}, turns: 0 });
+  expect(tree.account("root")).toMatchObject({ attempts: [], steps: [], turns: 0 });
   expect(tree.state.doubts).toEqual({});
 });
 
@@ -103,7 +103,7 @@ test("the journal's attempt is settled, every other of its step is in doubt", ()
     settled: { tokens: 4, cost: 4 },
     reserved: { tokens: 0, cost: 0 },
     inDoubt: { tokens: 20, cost: 30 },
-    begun: {},
+    steps: [],
   });
   expect(Object.keys(tree.state.doubts)).toEqual(["2"]);
 });

@@ -107,13 +107,13 @@ test("3.5 each attempt is reserved at its ceiling, then settled at what it used"
     attempts: 1,
   });
   expect(tree.settle("root", "1", { input: 7, output: 3 })).toEqual({ tokens: 10, cost: 13, inDoubt: false });
-  const { reserved, settled, usage, attempts, begun } = tree.account("root");
+  const { reserved, settled, usage, attempts, steps } = tree.account("root");
   expect({ reserved, settled }).toEqual({
     reserved: { tokens: 0, cost: 0 },
     settled: { tokens: 10, cost: 13 },
   });
   expect(usage).toMatchObject({ input: 7, output: 3 });
-  expect({ attempts, begun }).toEqual({ attempts: {}, begun: {} });
+  expect({ attempts, steps }).toEqual({ attempts: [], steps: [] });
 });
 
 test("3.5 settling twice, or a stranger's attempt, books nothing", () => {

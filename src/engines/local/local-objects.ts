@@ -7,6 +7,7 @@ import {
   type RunLaunch,
 } from "#kernel";
 import { copy } from "./copy.ts";
+import type { Hop } from "./hop.ts";
 
 /** What objects can do to runs and to time. */
 export interface ObjectWorld {
@@ -17,7 +18,14 @@ export interface ObjectWorld {
   /** Calls back after so many milliseconds. */
   later(delayMs: number, callback: () => void): void;
   /** Lets others go first, as the way over a wire would. */
-  readonly hop: () => Promise<void>;
+  readonly hop: Hop;
+}
+
+/** What is asked of an object. */
+export interface ObjectCall {
+  readonly to: ObjectAddress;
+  readonly method: string;
+  readonly argument: Json;
 }
 
 /** Somebody who wants to know of a change: of one name, or of any. */
@@ -27,16 +35,15 @@ interface Watcher {
 }
 
 interface StoredObject {
+  readonly address: ObjectAddress;
   readonly state: Map<string, Json>;
-  /** Resolves when every call so far has ended. */
-  tail: Promise<unknown>;
   readonly watchers: Set<Watcher>;
 }
 
-/** Single-writer state in one process. Calls on one key run one after the other; what a call wrote before it threw is undone. */
+/** Single-writer state in one process. A call runs from its beginning to its end; what it wrote before it threw is undone. */
 export class LocalObjects {
   readonly #definitions = new Map<string, ObjectDefinition>();
-  readonly #objects = new Map<string, StoredObject>();
+  readonly #objects = new Map<string, Map<string, StoredObject>>();
   readonly #world: ObjectWorld;
 
   constructor(world: ObjectWorld) {
@@ -48,24 +55,38 @@ export class LocalObjects {
   }
 
   /** Nothing is answered at once, as over a wire: code that relies on it shows here. */
-  async call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
+  call(
+    { to, method, argument }: ObjectCall,
+    answer: (reply: Json) => void,
+    fail: (error: unknown) => void,
+  ): void {
+    const given = copy(argument);
+    this.#world.hop(() => {
+      let reply: Json;
+      try {
+        reply = this.#execute(to, method, given);
+      } catch (error) {
+        return fail(error);
+      }
+      answer(reply);
+    });
+  }
+
+  /** One object calls another: inside its own call, so nothing comes between. */
+  callFromObject(to: ObjectAddress, method: string, argument: Json): Json {
+    return this.#execute(to, method, copy(argument));
+  }
+
+  #execute(to: ObjectAddress, method: string, argument: Json): Json {
     const definition = this.#definitions.get(to.type);
-    const stored = this.#of(to);
     const query = definition?.queries[method];
     const run = query ?? definition?.methods[method];
     if (!run) throw new NotFoundError({ what: "method", id: `${to.type}.${method}` });
-    const given = copy(argument);
-    await this.#world.hop();
-    const execute = async (): Promise<Json> => {
-      const work = new LocalWork(to, stored.state, this, this.#world);
-      const reply = await run(work, given);
-      if (!query) tell(stored.watchers, work.commit());
-      return copy(reply);
-    };
-    if (query) return execute();
-    const result = stored.tail.then(execute);
-    stored.tail = result.catch(() => undefined);
-    return result;
+    const stored = this.#of(to);
+    const work = new LocalWork(stored, this, this.#world);
+    const reply = run(work, argument);
+    if (!query) work.commit();
+    return copy(reply);
   }
 
   /** Resolves at the next change, of that name where one is given. */
@@ -82,39 +103,38 @@ export class LocalObjects {
     });
   }
 
-  #of({ type, key }: ObjectAddress): StoredObject {
-    const id = `${type}/${key}`;
-    const known = this.#objects.get(id);
-    if (known) return known;
-    const fresh = {
-      state: new Map<string, Json>(),
-      tail: Promise.resolve(),
-      watchers: new Set<Watcher>(),
-    };
-    this.#objects.set(id, fresh);
-    return fresh;
+  #of(address: ObjectAddress): StoredObject {
+    let kind = this.#objects.get(address.type);
+    if (!kind) this.#objects.set(address.type, (kind = new Map()));
+    let stored = kind.get(address.key);
+    if (!stored) kind.set(address.key, (stored = { address, state: new Map(), watchers: new Set() }));
+    return stored;
   }
 }
 
 /** One call: its writes and its messages count when it has returned. */
 class LocalWork implements ObjectContext {
   readonly key: string;
-  readonly #state: Map<string, Json>;
+  readonly #stored: StoredObject;
   readonly #objects: LocalObjects;
   readonly #world: ObjectWorld;
   readonly #written = new Map<string, Json>();
   readonly #afterwards: (() => void)[] = [];
 
-  constructor({ key }: ObjectAddress, state: Map<string, Json>, objects: LocalObjects, world: ObjectWorld) {
-    this.key = key;
-    this.#state = state;
+  constructor(stored: StoredObject, objects: LocalObjects, world: ObjectWorld) {
+    this.key = stored.address.key;
+    this.#stored = stored;
     this.#objects = objects;
     this.#world = world;
   }
 
-  get(name: string): Promise<Json> {
+  get(name: string): Json {
     const written = this.#written.get(name);
-    return Promise.resolve(written === undefined ? (this.#state.get(name) ?? null) : written);
+    return written === undefined ? (this.#stored.state.get(name) ?? null) : written;
+  }
+
+  expect(): void {
+    // Everything is at hand.
   }
 
   set(name: string, value: Json): void {
@@ -131,15 +151,15 @@ class LocalWork implements ObjectContext {
     argument: Json,
     { delayMs = 0 }: { readonly delayMs?: number } = {},
   ): void {
-    const call = (): void => void this.#objects.call(to, method, argument).catch(() => undefined);
+    const call = (): void => this.#objects.call({ to, method, argument }, ignore, ignore);
     this.#afterwards.push(delayMs > 0 ? () => this.#world.later(delayMs, call) : call);
   }
 
-  call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
-    return this.#objects.call(to, method, argument);
+  call(to: ObjectAddress, method: string, argument: Json): Json {
+    return this.#objects.callFromObject(to, method, argument);
   }
 
-  async launch(run: RunLaunch): Promise<string> {
+  launch(run: RunLaunch): string {
     const { execution, begin } = this.#world.launch(run);
     this.#afterwards.push(begin);
     return execution;
@@ -153,21 +173,19 @@ class LocalWork implements ObjectContext {
     this.#afterwards.push(() => this.#world.cancel(execution));
   }
 
-  /** Returns what was written. */
-  commit(): ReadonlyMap<string, Json> {
+  commit(): void {
+    const { state, watchers } = this.#stored;
     for (const [name, value] of this.#written) {
-      if (value === null) this.#state.delete(name);
-      else this.#state.set(name, value);
+      if (value === null) state.delete(name);
+      else state.set(name, value);
     }
     for (const act of this.#afterwards) act();
-    return this.#written;
+    for (const watcher of watchers) {
+      if (watcher.name !== undefined && !this.#written.has(watcher.name)) continue;
+      watchers.delete(watcher);
+      watcher.resolve();
+    }
   }
 }
 
-function tell(watchers: Set<Watcher>, written: ReadonlyMap<string, Json>): void {
-  for (const watcher of watchers) {
-    if (watcher.name !== undefined && !written.has(watcher.name)) continue;
-    watchers.delete(watcher);
-    watcher.resolve();
-  }
-}
+const ignore = (): void => undefined;

@@ -1,9 +1,9 @@
 import {
+  CancellationError,
   encodeError,
   Json,
   ReplayDivergenceError,
   type Clock,
-  type ObjectAddress,
   type Operation,
   type Outcome,
   type Primitives,
@@ -11,26 +11,29 @@ import {
   type StepIo,
 } from "#kernel";
 import { copy } from "./copy.ts";
+import type { Hop } from "./hop.ts";
+import type { LocalObjects, ObjectCall } from "./local-objects.ts";
 
 /** What a run needs of its engine. */
 export interface RunHost {
   readonly clock: Clock;
-  call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+  readonly objects: LocalObjects;
   uuid(): string;
   /** Lets others go first. */
-  readonly hop: () => Promise<void>;
+  readonly hop: Hop;
 }
+
+/** Begins an operation, and tells when it is over. */
+type Begin = (entry: Entry, finish: (outcome: Outcome) => void) => void;
 
 /** One operation in the journal. It outlives the executions that ask for it. */
 class Entry {
-  readonly place: number;
   readonly label: string;
   outcome: Outcome | null = null;
   #controller: AbortController | null = null;
   #stopped: Error | null = null;
 
-  constructor(place: number, label: string) {
-    this.place = place;
+  constructor(label: string) {
     this.label = label;
   }
 
@@ -86,8 +89,8 @@ export class LocalRun {
   readonly #finished: number[] = [];
   /** Told when something has finished. */
   #onNews: (() => void) | null = null;
-  readonly #wakes = new Map<string, PromiseWithResolvers<void>>();
-  readonly #cancelled = Promise.withResolvers<void>();
+  /** Wake-ups by name: who waits, or that it has come. */
+  readonly #wakes = new Map<string, (() => void) | "come">();
   #isClosed = false;
   /** Of the pause before a crashed execution is made again. */
   #pause: AbortController | null = null;
@@ -106,11 +109,13 @@ export class LocalRun {
   }
 
   wake(name: string): void {
-    this.#wakeUp(name).resolve();
+    const waiter = this.#wakes.get(name);
+    this.#wakes.set(name, "come");
+    if (typeof waiter === "function") waiter();
   }
 
   cancel(): void {
-    this.#cancelled.resolve();
+    this.wake(cancellation);
   }
 
   /** Drops the run where it stands. */
@@ -144,17 +149,18 @@ export class LocalRun {
     );
   }
 
-  #wakeUp(name: string): PromiseWithResolvers<void> {
-    const known = this.#wakes.get(name) ?? Promise.withResolvers<void>();
-    this.#wakes.set(name, known);
-    return known;
+  #awaitWake(name: string): Begin {
+    return (_, finish) => {
+      const wake = (): void => finish(nothing);
+      if (this.#wakes.get(name) === "come") wake();
+      else this.#wakes.set(name, wake);
+    };
   }
 
   #primitives(execution: number): Primitives {
-    const { clock } = this.#host;
+    const { clock, objects, hop } = this.#host;
     const progress: Progress = { execution, operations: [], picked: 0, diverged: null };
-    const ask = (label: string, run: (entry: Entry) => Promise<Json>): Operation =>
-      this.#ask(progress, label, run);
+    const ask = (label: string, begin: Begin): Operation => this.#ask(progress, label, begin);
     const isLive = (): boolean => progress.picked >= this.#picks.length;
     return {
       launch: this.#launch,
@@ -164,26 +170,47 @@ export class LocalRun {
         return isLive();
       },
       now: () => clock.now(),
-      direct: (to, method, argument) => this.#host.call(to, method, argument),
+      direct: (to, method, argument) => this.#call({ to, method, argument }),
       // What a closure returns is its own; what a call returns has been copied on its way.
-      step: (name, run) => ask(`step ${name}`, async (entry) => copy(await run(this.#io(entry)))),
-      call: (to, method, argument) => ask(`call ${method}`, () => this.#host.call(to, method, argument)),
-      wake: (name) => ask(`wake ${name}`, () => this.#wakeUp(name).promise.then(() => null)),
-      sleepUntil: (at) => ask("sleep", ({ signal }) => clock.waitUntil(at, signal).then(() => null)),
-      cancelled: () => ask("cancelled", () => this.#cancelled.promise.then(() => null)),
+      step: (name, run) =>
+        ask(`step ${name}`, (entry, finish) => {
+          // A run that was cancelled before it came this far does nothing more.
+          if (this.#wakes.get(cancellation) === "come") return finish(failure(stopped));
+          run(this.#io(entry)).then(
+            (value) => finish({ ok: true, value: copy(value) }),
+            (error: unknown) => finish(failure(error)),
+          );
+        }),
+      call: (to, method, argument) =>
+        ask(`call ${method}`, (_, finish) =>
+          objects.call(
+            { to, method, argument },
+            (value) => finish({ ok: true, value }),
+            (error) => finish(failure(error)),
+          ),
+        ),
+      wake: (name) => ask(`wake ${name}`, this.#awaitWake(name)),
+      sleepUntil: (at) =>
+        ask("sleep", ({ signal }, finish) => {
+          clock.waitUntil(at, signal).then(
+            () => finish(nothing),
+            (error: unknown) => finish(failure(error)),
+          );
+        }),
+      cancelled: () => ask("cancelled", this.#awaitWake(cancellation)),
       pick: (open) => this.#pick(open, progress),
-      drain: this.#host.hop,
+      drain: () => new Promise(hop),
     };
   }
 
-  #ask(progress: Progress, label: string, run: (entry: Entry) => Promise<Json>): Operation {
+  #ask(progress: Progress, label: string, begin: Begin): Operation {
     // Code of an execution that was thrown away may still be woken by a promise of its own: nothing comes of it.
-    if (progress.execution !== this.#executions) return new LocalOperation(new Entry(-1, label));
+    if (progress.execution !== this.#executions) return new LocalOperation(new Entry(label));
     const place = progress.operations.length;
     const known = this.#journal[place];
     if (known && known.label !== label)
       progress.diverged ??= new ReplayDivergenceError({ step: `${known.label}, now ${label}` });
-    const operation = new LocalOperation(known ?? this.#begin(place, label, run));
+    const operation = new LocalOperation(known ?? this.#begin(place, label, begin));
     progress.operations.push(operation);
     return operation;
   }
@@ -194,23 +221,23 @@ export class LocalRun {
         return entry.signal;
       },
       attempt: this.#host.uuid(),
-      call: (to, method, argument) => this.#host.call(to, method, argument),
+      call: (to, method, argument) => this.#call({ to, method, argument }),
     };
   }
 
+  #call(call: ObjectCall): Promise<Json> {
+    return new Promise((resolve, reject) => this.#host.objects.call(call, resolve, reject));
+  }
+
   /** Begins something new. */
-  #begin(place: number, label: string, run: (entry: Entry) => Promise<Json>): Entry {
-    const entry = new Entry(place, label);
+  #begin(place: number, label: string, begin: Begin): Entry {
+    const entry = new Entry(label);
     this.#journal[place] = entry;
-    const finish = (outcome: Outcome): void => {
+    begin(entry, (outcome) => {
       entry.outcome = outcome;
       this.#finished.push(place);
       this.#onNews?.();
-    };
-    run(entry).then(
-      (value) => finish({ ok: true, value }),
-      (error: unknown) => finish({ ok: false, error: Json.as(copy(encodeError(error))) }),
-    );
+    });
     return entry;
   }
 
@@ -246,6 +273,12 @@ export class LocalRun {
 }
 
 const closed = new Error("the engine was closed");
+const stopped = new CancellationError({ reason: "cancelled" });
+const nothing: Outcome = { ok: true, value: null };
+/** No wake-up of a run is called this: theirs name a place in the inbox. */
+const cancellation = "cancel";
+
+const failure = (error: unknown): Outcome => ({ ok: false, error: Json.as(copy(encodeError(error))) });
 
 /** What an execution that was thrown away waits for. */
 const abandoned = (): Promise<never> => new Promise(() => undefined);

@@ -28,12 +28,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     later: (delayMs, callback) => void later(delayMs, callback),
     hop,
   });
-  const host: RunHost = {
-    clock,
-    call: (to, method, argument) => objects.call(to, method, argument),
-    uuid: () => randomUUID(),
-    hop,
-  };
+  const host: RunHost = { clock, objects, uuid: () => randomUUID(), hop };
 
   async function later(delayMs: number, callback: () => void): Promise<void> {
     const isDue = await clock.waitUntil(clock.now() + delayMs, closed.signal).then(
@@ -55,7 +50,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
       const started = new LocalRun(run, host, { fuzz, program: execute });
       runs.set(execution, started);
       // Not inside the call that launches it.
-      void hop().then(() => started.start());
+      hop(() => started.start());
     };
     return { execution, begin };
   }
@@ -67,7 +62,8 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
       objects.define(given.objects);
     },
     serve: async () => undefined,
-    call: (to, method, argument) => objects.call(to, method, argument),
+    call: (to, method, argument) =>
+      new Promise((resolve, reject) => objects.call({ to, method, argument }, resolve, reject)),
     changed: (object, signal, name) => objects.changed(object, signal, name),
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));

@@ -27,17 +27,17 @@ export function objectHost(
   const methods = Object.entries(definition.methods).map(([name, method]) => [
     name,
     handlers.object.exclusive({}, async (restate: RestateObjectContext, argument: Json) => {
-      const call = ObjectCall.ofMethod(restate, names);
-      const result = await answer(call, method, argument);
-      written({ type: definition.type, key: restate.key }, call.changed);
+      const { result, changed } = await answer(ObjectCall.ofMethod(restate, names), method, argument);
+      written({ type: definition.type, key: restate.key }, changed);
       return result;
     }),
   ]);
   const queries = Object.entries(definition.queries).map(([name, query]) => [
     name,
-    handlers.object.shared({}, (restate: RestateSharedContext, argument: Json) =>
-      answer(ObjectCall.ofQuery(restate, names), query, argument),
-    ),
+    handlers.object.shared({}, async (restate: RestateSharedContext, argument: Json) => {
+      const { result } = await answer(ObjectCall.ofQuery(restate, names), query, argument);
+      return result;
+    }),
   ]);
   return object({
     name: names.object(definition.type),
@@ -50,11 +50,13 @@ export function objectHost(
   });
 }
 
-async function answer(call: ObjectCall, method: ObjectMethod, argument: Json): Promise<Json> {
+async function answer(
+  call: ObjectCall,
+  method: ObjectMethod,
+  argument: Json,
+): ReturnType<ObjectCall["execute"]> {
   try {
-    const result = await method(call, argument);
-    call.flush();
-    return result;
+    return await call.execute(method, argument);
   } catch (error) {
     throw BusinessError.toTerminal(error);
   }

@@ -313,10 +313,10 @@ export class Driver {
   }
 
   /** Begins something, now or when there is room and the run has its slot. */
-  async #start(issue: () => Operation): Promise<Json> {
+  #start(issue: () => Operation): Promise<Json> {
     // Code that outlives its run, on a promise of its own, gets nowhere.
     if (this.#isOver) return new Promise(ignore);
-    if (this.#token.cancelled) throw this.#cancellation();
+    if (this.#token.cancelled) return Promise.reject(this.#cancellation());
     const promise = this.#effects.add(issue);
     if (this.#intake.standing === "running") this.#effects.begin();
     return promise;

@@ -2,7 +2,6 @@ import {
   AgentId,
   IncompatibleVersionError,
   Json,
-  NotFoundError,
   ReplayDivergenceError,
   type Agent,
   type AgentRunContext,
@@ -43,10 +42,9 @@ export interface ExecutionOptions {
   readonly deltas: DeltaHub;
 }
 
-/** One execution of a run: enters its tree, drives the agent's code, and says how it ended. */
+/** One execution of a run: drives the agent's code, and says how it ended. */
 export async function execute(primitives: Primitives, options: ExecutionOptions): Promise<void> {
-  const entrance = await enter(primitives);
-  if (!entrance) return;
+  const entrance = Json.as<Entrance>(primitives.launch.entrance);
   const agent = options.agentOf(AgentId.type(entrance.agentId));
   const present = agent.version ?? "1";
   if (present !== entrance.version) return refuse(primitives, entrance, present);
@@ -103,14 +101,6 @@ async function runThrough(agent: Agent, { context: ctx, inbox, helpers }: Assemb
   const result = context.result ?? null;
   if (!isMark<Ended>(output, "ended") || output.status !== "failed") await answer(result);
   return isMark<Ended>(output, "ended") ? { ...output, output: result } : result;
-}
-
-async function enter(primitives: Primitives): Promise<Entrance | null> {
-  const { tree, runId: run, continuation } = primitives.launch;
-  const operation = primitives.call(tree, "enter", { run, continuation, at: 0 });
-  await primitives.pick([operation]);
-  if (!operation.outcome?.ok) throw new NotFoundError({ what: "tree", id: tree.key });
-  return Json.as(operation.outcome.value);
 }
 
 interface Assembled {

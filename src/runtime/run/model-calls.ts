@@ -129,8 +129,13 @@ export class ModelCalls {
     const onDelta = this.#host.onDelta(attempt);
     const made = { attempt, model: model.id, retry: asked.retry };
     try {
-      const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late: tooLate }, (inner) =>
-        model.generate(request, { signal: inner, onDelta }),
+      const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late: tooLate }, (limited) =>
+        model.generate(request, {
+          get signal() {
+            return limited.signal;
+          },
+          onDelta,
+        }),
       );
       this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began });
       return gate.shrunk ? { ...response, shrunk: true } : response;

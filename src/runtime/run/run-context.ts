@@ -203,10 +203,11 @@ export class JournaledContext implements RunContext {
   }
 
   #go<T>(act: () => Promise<T>): Promise<T> {
-    const going = async (): Promise<T> => {
+    try {
       this.#enter();
-      return act();
-    };
-    return quiet(going());
+      return quiet(act());
+    } catch (error) {
+      return quiet(Promise.reject(error));
+    }
   }
 }

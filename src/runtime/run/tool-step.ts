@@ -197,8 +197,13 @@ async function execute(
   const timeoutS = tool.timeoutS ?? defaultTimeoutS;
   const late = (): Error =>
     new ToolRefusedError({ tool: tool.name, reason: `no result after ${timeoutS} s` });
-  const value = await within(clock, { ms: timeoutS * 1000, signal: io.signal, late }, (signal) =>
-    tool.execute(input, { signal, idempotencyKey: place.id }),
+  const value = await within(clock, { ms: timeoutS * 1000, signal: io.signal, late }, (limited) =>
+    tool.execute(input, {
+      get signal() {
+        return limited.signal;
+      },
+      idempotencyKey: place.id,
+    }),
   );
   return ToolResult.of(value);
 }

@@ -4,25 +4,25 @@ import type { AsksRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Questions that are still waited for: both sides live. */
-async function asksOf(work: TreeWork): Promise<AsksRecord> {
-  const asks = Json.as<AsksRecord>((await work.object.get("asks")) ?? {});
+function asksOf(work: TreeWork): AsksRecord {
+  const asks = Json.as<AsksRecord>(work.object.get("asks") ?? {});
   const open = Object.entries(asks).filter(([, { from, to }]) => work.slot(from) && work.slot(to));
   return Object.fromEntries(open);
 }
 
 /** From now on a run waits for the reply of another. */
-export async function noteAsk(work: TreeWork, id: MessageId, from: RunId, to: RunId): Promise<void> {
-  work.object.set("asks", Json.of({ ...(await asksOf(work)), [id]: { from, to } }));
+export function noteAsk(work: TreeWork, id: MessageId, from: RunId, to: RunId): void {
+  work.object.set("asks", Json.of({ ...asksOf(work), [id]: { from, to } }));
 }
 
-async function forgetAsk(work: TreeWork, id: MessageId): Promise<void> {
-  const { [id]: asked, ...asks } = await asksOf(work);
+function forgetAsk(work: TreeWork, id: MessageId): void {
+  const { [id]: asked, ...asks } = asksOf(work);
   if (asked) work.object.set("asks", Json.of(asks));
 }
 
 /** The runs that would wait on each other if `from` asked `to`; null if none would. */
-export async function cycleOf(work: TreeWork, from: RunId, to: RunId): Promise<readonly RunId[] | null> {
-  const edges = Object.values(await asksOf(work));
+export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[] | null {
+  const edges = Object.values(asksOf(work));
   const walk = (at: RunId, path: readonly RunId[]): readonly RunId[] | null => {
     if (at === from) return [...path, at];
     if (path.includes(at)) return null;
@@ -36,15 +36,15 @@ export async function cycleOf(work: TreeWork, from: RunId, to: RunId): Promise<r
 }
 
 /** Brings an answer to the run that asked, if it still lives. */
-export async function reply(work: TreeWork, argument: ArgumentOf<"reply">): Promise<null> {
+export function reply(work: TreeWork, argument: ArgumentOf<"reply">): null {
   const { ask, to, text, data } = argument;
-  await forgetAsk(work, ask);
-  await work.push(to, { kind: "reply", ask, text, data });
+  forgetAsk(work, ask);
+  work.push(to, { kind: "reply", ask, text, data });
   return null;
 }
 
 /** Nobody waits for the reply any more. */
-export async function unask(work: TreeWork, { ask }: ArgumentOf<"unask">): Promise<null> {
-  await forgetAsk(work, ask);
+export function unask(work: TreeWork, { ask }: ArgumentOf<"unask">): null {
+  forgetAsk(work, ask);
   return null;
 }

@@ -9,24 +9,16 @@ import {
 } from "#kernel";
 import { Ledger, type Booked, type Decided, type Gate, type LedgerState, type Slot } from "#ledger";
 import { drawBlock } from "../tenant-object.ts";
-import { inboxOf } from "./inbox.ts";
+import { launch, takeNews } from "./entrance.ts";
 import { newRun, start } from "./hire.ts";
 import { cancel, end, perform, resumed, stopReasonOf } from "./life.ts";
-import type {
-  ArgumentOf,
-  BeginArgument,
-  Entrance,
-  FromRun,
-  News,
-  OpenArgument,
-  ReplyOf,
-} from "./protocol.ts";
+import type { ArgumentOf, BeginArgument, FromRun, News, OpenArgument, ReplyOf } from "./protocol.ts";
 import type { EndReport, Report, Settlement } from "./records.ts";
 import { TreeWork, type Occasion } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
-export async function open(object: ObjectContext, argument: OpenArgument): Promise<ReplyOf<"open">> {
-  const existing = await TreeWork.on(object, argument);
+export function open(object: ObjectContext, argument: OpenArgument): ReplyOf<"open"> {
+  const existing = TreeWork.on(object, argument);
   if (existing) {
     if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
     return { existing: true };
@@ -65,81 +57,58 @@ export async function open(object: ObjectContext, argument: OpenArgument): Promi
   // The tree's turns are the root's.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
   object.set("agents", Json.of(argument.agents));
-  await start(work, root);
+  start(work, root);
   work.commit();
   return { existing: false };
 }
 
-/** The first act of every execution: what the run is, and what waits for it. */
-export async function enter(work: TreeWork, argument: ArgumentOf<"enter">): Promise<Entrance | null> {
-  const run = await work.run(argument.run);
-  const slot = work.slot(argument.run);
-  if (!run || !slot || run.continuation !== argument.continuation) return null;
-  const { scope, traceId, prices } = work.tree;
-  const { agentId, version, supervision, state, tools, reported } = run;
-  const news = await takeNews(work, argument.run);
-  return {
-    agentId,
-    version,
-    supervision,
-    scope,
-    traceId,
-    deadline: slot.deadline,
-    state,
-    prices,
-    tools,
-    reported,
-    news,
-  };
-}
-
 /** Books what a run tells of its past. Told again after a replay, it changes nothing. */
-export async function book(work: TreeWork, id: RunId, reports: readonly Report[]): Promise<void> {
-  const run = await work.run(id);
+export function book(work: TreeWork, id: RunId, reports: readonly Report[]): void {
+  const run = work.run(id);
   const last = reports.at(-1);
   if (!run || !last || last.number <= run.reported) return;
   for (const { number, settle, event } of reports) {
     if (number <= run.reported) continue;
-    if (settle) await bookSettlement(work, id, settle);
+    if (settle) bookSettlement(work, id, settle);
     if (event) {
       const { type, at, attempt, payload } = event;
       work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
     }
   }
-  work.put(id, { ...(await work.live(id)), reported: last.number });
+  work.put(id, { ...work.live(id), reported: last.number });
 }
 
-async function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): Promise<void> {
+function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): void {
   const { attempt, usage, again } = settlement;
   const settle = (state: LedgerState): Decided<Booked | null> =>
     Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
   // An attempt that was given up for lost and is journaled after all waits among the doubts.
-  const booked = (await work.decide(id, settle)) ?? (usage && (await work.decideDoubt(attempt, settle)));
+  const booked = work.decide(id, settle) ?? (usage && work.decideDoubt(attempt, settle));
   if (!booked) return;
   work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
-  const run = await work.run(id);
+  const run = work.run(id);
   if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.cost });
 }
 
 /** The gate of every call that costs or acts. */
-export async function begin(work: TreeWork, argument: BeginArgument): Promise<ReplyOf<"begin">> {
+export function begin(work: TreeWork, argument: BeginArgument): ReplyOf<"begin"> {
   const { run } = argument;
-  await book(work, run, argument.reports);
-  for (const made of argument.previous) await bookSettlement(work, run, made);
-  let gate = await ask(work, argument, false);
+  book(work, run, argument.reports);
+  for (const made of argument.previous) bookSettlement(work, run, made);
+  let gate = ask(work, argument, false);
   if (gate.kind === "needs-block") {
-    const lent = await drawBlock(work, gate);
-    await work.decide(run, (state) => Ledger.lend(state, lent));
-    gate = await ask(work, argument, true);
+    const lent = drawBlock(work, gate);
+    work.decide(run, (state) => Ledger.lend(state, lent));
+    gate = ask(work, argument, true);
   }
   announce(work, argument, gate);
-  await perform(work);
-  return { gate, reported: (await work.run(run))?.reported ?? 0 };
+  perform(work);
+  return { gate, reported: work.run(run)?.reported ?? 0 };
 }
 
-async function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Promise<Gate> {
+function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Gate {
   const { run, step, attempt, epoch, rerun, ask: wish } = argument;
-  const limit = wish?.inputTokens === null ? await anyLimit(work, run) : null;
+  const limit = wish?.inputTokens === null ? anyLimit(work, run) : null;
   if (limit) return { kind: "denied", ...limit, reason: "unbounded" };
   const bounded = wish && { ...wish, inputTokens: wish.inputTokens ?? 0 };
   const command = { run, step, attempt, epoch, ask: bounded, rerun, blockIsFinal, at: work.now };
@@ -147,12 +116,12 @@ async function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolea
 }
 
 /** A limit that a call of unknown size could break; null where nothing limits the run. */
-async function anyLimit(
+function anyLimit(
   work: TreeWork,
   run: RunId,
-): Promise<{ readonly dimension: "tokens" | "cost"; readonly limit: number; readonly used: number } | null> {
+): { readonly dimension: "tokens" | "cost"; readonly limit: number; readonly used: number } | null {
   const path = work.slot(run) ? Ledger.path(work.slots, run) : [];
-  const runs = await Promise.all(path.map((id) => work.run(id)));
+  const runs = path.map((id) => work.run(id));
   for (const account of [work.tree.ledger.account, ...runs.map((known) => known?.account)]) {
     if (!account) continue;
     const { tokens, cost } = Ledger.spend(account);
@@ -178,63 +147,43 @@ function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
 }
 
 /** A run wants to wait: it does, unless something has come meanwhile. */
-export async function rest(work: TreeWork, argument: ArgumentOf<"rest">): Promise<News> {
-  await book(work, argument.run, argument.reports);
-  const news = await takeNews(work, argument.run);
+export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
+  book(work, argument.run, argument.reports);
+  const news = takeNews(work, argument.run);
   if (news.items.length === 0 && news.standing === "running") {
-    await work.decide(argument.run, (state) =>
+    work.decide(argument.run, (state) =>
       Ledger.wait(state, { run: argument.run, on: argument.on, at: work.now }),
     );
-    await perform(work);
+    perform(work);
   }
   return news;
 }
 
 /** A run goes on, if it still has its slot. */
-export async function take(work: TreeWork, argument: FromRun): Promise<News> {
+export function take(work: TreeWork, argument: FromRun): News {
   const { run } = argument;
-  await book(work, run, argument.reports);
+  book(work, run, argument.reports);
   const wasParked = work.slot(run)?.phase === "parked";
-  const { phase } = await work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
-  if (wasParked && phase === "running") await resumed(work, run);
-  await perform(work);
+  const { phase } = work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
+  if (wasParked && phase === "running") resumed(work, run);
+  perform(work);
   return takeNews(work, run);
 }
 
 /** A run that was told to yield has nothing in flight any more. */
-export async function yieldSlot(work: TreeWork, argument: FromRun): Promise<News> {
-  await book(work, argument.run, argument.reports);
-  await work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
-  await perform(work);
+export function yieldSlot(work: TreeWork, argument: FromRun): News {
+  book(work, argument.run, argument.reports);
+  work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
+  perform(work);
   return takeNews(work, argument.run);
 }
 
-async function takeNews(work: TreeWork, id: RunId): Promise<News> {
-  const run = await work.run(id);
-  const slot = work.slot(id);
-  if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };
-  const { items, inbox } = await inboxOf(work.object, id, run.inbox).take();
-  work.put(id, { ...run, inbox });
-  return {
-    items,
-    cursor: inbox.taken,
-    more: inbox.items.length > 0,
-    standing: standingOf(slot),
-    at: work.now,
-  };
-}
-
-function standingOf({ phase, held }: Slot): News["standing"] {
-  if (phase === "yielding" || phase === "parked") return phase;
-  return held ? "parked" : "running";
-}
-
 /** The run is over. */
-export async function endRun(work: TreeWork, argument: ArgumentOf<"end">): Promise<ReplyOf<"end">> {
-  await book(work, argument.run, argument.reports);
+export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"end"> {
+  book(work, argument.run, argument.reports);
   const slot = work.slot(argument.run);
   if (!slot) return null;
-  const result = await end(work, argument.run, verdict(argument.end, slot, work.now));
+  const result = end(work, argument.run, verdict(argument.end, slot, work.now));
   if (!result) return null;
   const { status, stopReason, usage, spend } = result;
   return { status, stopReason, usage, spend };
@@ -254,23 +203,20 @@ function whyStopped({ cancelled, deadline }: Slot, now: number): string | null {
 }
 
 /** The run goes on in a fresh execution; what it has not read goes with it. */
-export async function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): Promise<null> {
-  await book(work, argument.run, argument.reports);
-  const run = await work.live(argument.run);
-  const continuation = run.continuation + 1;
-  const tree = { type: "tree", key: work.object.key };
-  const execution = await work.object.launch({ tree, runId: argument.run, continuation });
+export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): null {
+  book(work, argument.run, argument.reports);
+  const run = work.live(argument.run);
   const items = [...argument.unread, ...run.inbox.items];
   const inbox = { ...run.inbox, items, woken: false };
+  const continuation = run.continuation + 1;
   // A replayed run numbers its reports from 1 again: a fresh journal is a fresh count.
-  work.put(argument.run, { ...run, execution, continuation, state: argument.state, inbox, reported: 0 });
-  if (work.slot(argument.run)?.cancelled) work.object.cancel(execution);
+  launch(work, argument.run, { ...run, continuation, state: argument.state, inbox, reported: 0 });
   return null;
 }
 
 /** Counts a crash, and says whether the run is started again. */
-export async function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): Promise<ReplyOf<"crashed">> {
-  const run = await work.run(argument.run);
+export function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyOf<"crashed"> {
+  const run = work.run(argument.run);
   const slot = work.slot(argument.run);
   if (!run || !slot) return { again: false, cancelled: "ended" };
   const cancelled = whyStopped(slot, work.now);
@@ -282,26 +228,23 @@ export async function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): 
 }
 
 /** A run had its time to yield: its call is aborted. */
-export async function yieldOverdue(work: TreeWork, { run }: ArgumentOf<"yieldOverdue">): Promise<null> {
-  if (work.slot(run)?.phase === "yielding") await work.push(run, { kind: "abortCall" });
+export function yieldOverdue(work: TreeWork, { run }: ArgumentOf<"yieldOverdue">): null {
+  if (work.slot(run)?.phase === "yielding") work.push(run, { kind: "abortCall" });
   return null;
 }
 
 /** Stops a run and everything below it. */
-export async function cancelRun(
-  work: TreeWork,
-  { run, reason }: ArgumentOf<"cancel">,
-): Promise<number | null> {
+export function cancelRun(work: TreeWork, { run, reason }: ArgumentOf<"cancel">): number | null {
   return work.slot(run) ? cancel(work, run, reason) : null;
 }
 
 /** Wraps a method into work on an existing tree, committed when it returns. */
 export const onTree =
-  <Argument extends Occasion, Reply>(method: (work: TreeWork, argument: Argument) => Promise<Reply>) =>
-  async (object: ObjectContext, argument: Argument): Promise<Json> => {
-    const work = await TreeWork.on(object, argument);
+  <Argument extends Occasion>(method: (work: TreeWork, argument: Argument) => unknown) =>
+  (object: ObjectContext, argument: Argument): Json => {
+    const work = TreeWork.on(object, argument);
     if (!work) throw new NotFoundError({ what: "tree", id: object.key });
-    const reply = await method(work, argument);
+    const reply = method(work, argument);
     work.commit();
     return Json.of(reply);
   };

@@ -10,6 +10,7 @@ import {
   type Priority,
 } from "#kernel";
 import { Ledger, type Admission } from "#ledger";
+import { launch } from "./entrance.ts";
 import { emptyInbox } from "./inbox.ts";
 import type { InboxItem, RunRecord, Terms } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
@@ -32,20 +33,17 @@ export interface Hiring {
  * Asks the ledger for a slot and, unless it is denied, keeps the new run. It starts when it has its slot. What else
  * the ledger asks for is left to the caller.
  */
-export async function hire(
-  work: TreeWork,
-  hiring: Hiring,
-): Promise<{ readonly run: RunId; readonly admission: Admission }> {
+export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; readonly admission: Admission } {
   const id = RunId.of(work.tree.treeId, work.tree.nextRun);
   const { parent, agentId, priority, budget, onFull, detached } = hiring;
-  const admission = await work.decide(parent, (state) =>
+  const admission = work.decide(parent, (state) =>
     Ledger.admit(state, { run: id, parent, priority, budget, onFull, detached, at: work.now }),
   );
   if (admission.kind === "denied") {
     work.emit(parent, "spawn.denied", { childAgent: agentId, reason: admission.reason });
     return { run: id, admission };
   }
-  const boss = await work.live(parent);
+  const boss = work.live(parent);
   work.change({ nextRun: work.tree.nextRun + 1 });
   const supervision = Supervision.child(boss.supervision, {
     runId: id,
@@ -58,7 +56,7 @@ export async function hire(
   work.put(id, newRun(work, supervision, hiring.version, { boot: hiring.boot, tools: hiring.tools, budget }));
   if (admission.kind === "granted") {
     work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
-    await start(work, id);
+    start(work, id);
   } else {
     work.emit(parent, "spawn.queued", { child: id, childAgent: agentId, victim: admission.victim });
   }
@@ -100,11 +98,9 @@ export function newRun(
 }
 
 /** Starts a run that has its slot. */
-export async function start(work: TreeWork, id: RunId): Promise<void> {
-  const run = await work.live(id);
-  const tree = { type: "tree", key: work.object.key };
-  const execution = await work.object.launch({ tree, runId: id, continuation: 0 });
-  work.put(id, { ...run, execution, startedAt: work.now });
+export function start(work: TreeWork, id: RunId): void {
+  const run = work.live(id);
+  launch(work, id, { ...run, startedAt: work.now });
   work.emit(id, "run.start", {
     priority: run.supervision.priority,
     parentRunId: run.supervision.parentRunId,
@@ -112,14 +108,14 @@ export async function start(work: TreeWork, id: RunId): Promise<void> {
 }
 
 /** Hires a new run of an agent for messages that found none; or says why it cannot. The root is its boss. */
-export async function wakeNew(
+export function wakeNew(
   work: TreeWork,
   agentId: AgentId,
   terms: Terms,
   boot: readonly Envelope[],
-): Promise<{ readonly run: RunId } | { readonly reason: string }> {
+): { readonly run: RunId } | { readonly reason: string } {
   const place = { parent: work.root, agentId, onFull: "wait", detached: true, boot } as const;
-  const { run, admission } = await hire(work, { ...terms, ...place });
+  const { run, admission } = hire(work, { ...terms, ...place });
   return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }
 

@@ -7,7 +7,14 @@ const itemsPerPage = 32;
 const charactersPerPage = 32_768;
 
 /** The inbox of a run that has just been hired. */
-export const emptyInbox: InboxRecord = { taken: 0, woken: false, items: [], first: 0, last: -1 };
+export const emptyInbox: InboxRecord = {
+  taken: 0,
+  woken: false,
+  items: [],
+  characters: 0,
+  first: 0,
+  last: -1,
+};
 
 /** An inbox that may be longer than its record: reads and writes its pages. */
 export function inboxOf(
@@ -15,35 +22,39 @@ export function inboxOf(
   run: RunId,
   inbox: InboxRecord,
 ): {
-  push(item: InboxItem): Promise<InboxRecord>;
-  take(): Promise<{ readonly items: readonly InboxItem[]; readonly inbox: InboxRecord }>;
+  push(item: InboxItem): InboxRecord;
+  take(): { readonly items: readonly InboxItem[]; readonly inbox: InboxRecord };
 } {
   const key = (page: number): string => `inbox/${run}/${page}`;
-  const read = async (page: number): Promise<readonly InboxItem[]> =>
-    Json.as((await object.get(key(page))) ?? []);
+  const read = (page: number): readonly InboxItem[] => Json.as(object.get(key(page)) ?? []);
 
   return {
-    async push(item) {
+    push(item) {
       const hasPages = inbox.first <= inbox.last;
-      if (!hasPages && hasRoom(inbox.items)) return { ...inbox, items: [...inbox.items, item] };
-      const newest = hasPages ? await read(inbox.last) : [];
-      const page = hasPages && hasRoom(newest) ? inbox.last : inbox.last + 1;
+      const { items, characters } = inbox;
+      if (!hasPages && hasRoom(items, characters))
+        return { ...inbox, items: [...items, item], characters: characters + lengthOf(item) };
+      const newest = hasPages ? read(inbox.last) : [];
+      const page = hasPages && hasRoom(newest, lengthOf(newest)) ? inbox.last : inbox.last + 1;
       object.set(key(page), Json.of(page === inbox.last ? [...newest, item] : [item]));
       return { ...inbox, last: page };
     },
 
-    async take() {
+    take() {
       const { items } = inbox;
       const hasPages = inbox.first <= inbox.last;
-      const next = hasPages ? await read(inbox.first) : [];
+      if (items.length === 0 && !hasPages && !inbox.woken) return { items, inbox };
+      const next = hasPages ? read(inbox.first) : [];
       if (hasPages) object.clear(key(inbox.first));
-      const rest = { ...inbox, items: next, first: hasPages ? inbox.first + 1 : inbox.first };
+      const first = hasPages ? inbox.first + 1 : inbox.first;
+      const rest = { ...inbox, items: next, characters: hasPages ? lengthOf(next) : 0, first };
       return { items, inbox: { ...rest, taken: inbox.taken + items.length, woken: next.length > 0 } };
     },
   };
 }
 
-function hasRoom(items: readonly InboxItem[]): boolean {
-  if (items.length === 0) return true;
-  return items.length < itemsPerPage && JSON.stringify(items).length < charactersPerPage;
+function hasRoom(items: readonly InboxItem[], characters: number): boolean {
+  return items.length === 0 || (items.length < itemsPerPage && characters < charactersPerPage);
 }
+
+const lengthOf = (value: unknown): number => JSON.stringify(value).length;

@@ -14,17 +14,17 @@ import {
 import type { TreeWork } from "./tree-work.ts";
 
 /** Does what the ledger's decisions ask for, until nothing is left to do. */
-export async function perform(work: TreeWork): Promise<void> {
+export function perform(work: TreeWork): void {
   for (let effects = work.takeEffects(); effects.length > 0; effects = work.takeEffects()) {
     // In order, each before the next: they are consequences of each other.
-    for (const effect of effects) await performOne(work, effect);
+    for (const effect of effects) performOne(work, effect);
   }
 }
 
-async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
+function performOne(work: TreeWork, effect: LedgerEffect): void {
   switch (effect.kind) {
     case "launch": {
-      const run = await work.live(effect.run);
+      const run = work.live(effect.run);
       const parent = work.slot(effect.run)?.parent;
       const { agentId: childAgent, supervision } = run;
       if (parent)
@@ -36,20 +36,20 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
       return start(work, effect.run);
     }
     case "resume":
-      await resumed(work, effect.run);
+      resumed(work, effect.run);
       return work.push(effect.run, { kind: "resume" });
     case "spare":
       if (effect.run === work.root) work.emit(effect.run, "run.resumed", { cause: "released" });
       return work.push(effect.run, { kind: "resume" });
     case "tell": {
       if (effect.run === work.root) work.emit(effect.run, "run.paused", { cause: effect.cause });
-      await work.push(effect.run, { kind: "pause" });
+      work.push(effect.run, { kind: "pause" });
       const self = { type: "tree", key: work.object.key };
       const argument = { run: effect.run, at: work.now + work.tree.yieldTimeoutMs };
       return work.object.send(self, "yieldOverdue", argument, { delayMs: work.tree.yieldTimeoutMs });
     }
     case "parked":
-      await work.run(effect.run);
+      work.run(effect.run);
       work.emit(effect.run, "run.paused", { cause: effect.cause });
       return tellOthers(work, effect.run, "childPaused");
     case "drop": {
@@ -60,7 +60,7 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
         used: maxAgents,
         reason: effect.reason,
       });
-      await end(work, effect.run, {
+      end(work, effect.run, {
         status: "failed",
         stopReason: "budget.agents",
         output: null,
@@ -70,34 +70,35 @@ async function performOne(work: TreeWork, effect: LedgerEffect): Promise<void> {
     }
     case "warn": {
       const { dimension, limit, used } = effect;
-      await work.run(effect.run ?? work.root);
+      work.run(effect.run ?? work.root);
       return work.emit(effect.run ?? work.root, "budget.warning", { dimension, limit, used });
     }
   }
 }
 
 /** A parked run has a slot again. */
-export async function resumed(work: TreeWork, run: RunId): Promise<void> {
-  await work.run(run);
+export function resumed(work: TreeWork, run: RunId): void {
+  work.run(run);
   work.emit(run, "run.resumed", { cause: "slot" });
-  await tellOthers(work, run, "childResumed");
+  tellOthers(work, run, "childResumed");
 }
 
 /** Its boss, and whoever else waits for it, may not want to wait through a pause. */
-async function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResumed"): Promise<void> {
-  const run = await work.run(id);
+function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResumed"): void {
+  const run = work.run(id);
   const parent = work.slot(id)?.parent;
   for (const listener of new Set([...(parent ? [parent] : []), ...(run?.watchers ?? [])])) {
-    await work.push(listener, { kind, run: id });
+    work.push(listener, { kind, run: id });
   }
 }
 
 /** Marks a run and everything below it, and tells them. Returns the cancel's number; null if nobody was left. */
-export async function cancel(work: TreeWork, id: RunId, reason: string): Promise<number | null> {
-  const marked = await work.decide(id, (state) => Ledger.cancel(state, { run: id, reason, at: work.now }));
-  if (marked.length === 0) return (await work.run(id))?.cancel ?? null;
+export function cancel(work: TreeWork, id: RunId, reason: string): number | null {
+  const marked = work.decide(id, (state) => Ledger.cancel(state, { run: id, reason, at: work.now }));
+  if (marked.length === 0) return work.run(id)?.cancel ?? null;
   const number = work.seq + 1;
-  const runs = await Promise.all(marked.map(async (run) => [run, await work.live(run)] as const));
+  work.load(marked);
+  const runs = marked.map((run) => [run, work.live(run)] as const);
   const open = runs.map(([run]) => [run, { endedAt: null, spentAfter: 0 }] as const);
   const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(open) };
   work.object.set(`cancel/${number}`, Json.of(record));
@@ -106,18 +107,18 @@ export async function cancel(work: TreeWork, id: RunId, reason: string): Promise
     work.put(run, { ...known, cancel: number });
   }
   for (const [run, { execution }] of runs) {
-    await stop(work, run, execution, reason);
+    stop(work, run, execution, reason);
   }
-  await perform(work);
+  perform(work);
   return number;
 }
 
-async function stop(work: TreeWork, run: RunId, execution: string | null, reason: string): Promise<void> {
+function stop(work: TreeWork, run: RunId, execution: string | null, reason: string): void {
   if (execution === null) {
-    await end(work, run, { status: "cancelled", stopReason: stopReasonOf(reason), output: null });
+    end(work, run, { status: "cancelled", stopReason: stopReasonOf(reason), output: null });
     return;
   }
-  await work.push(run, { kind: "cancel", reason });
+  work.push(run, { kind: "cancel", reason });
   work.object.cancel(execution);
 }
 
@@ -127,8 +128,8 @@ export function stopReasonOf(reason: string): "deadline" | "parent-ended" | "can
 }
 
 /** A run is over: its slot is free, its helpers are cancelled or adopted, whoever waits for it is told. */
-export async function end(work: TreeWork, id: RunId, report: EndReport): Promise<RunResult | null> {
-  const run = await work.run(id);
+export function end(work: TreeWork, id: RunId, report: EndReport): RunResult | null {
+  const run = work.run(id);
   const slot = work.slot(id);
   if (!run || !slot) return null;
   const isRoot = id === work.root;
@@ -136,11 +137,11 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
   for (const child of children) {
     const isAdopted = work.slot(child)?.detached === true && !isRoot && slot.cancelled === null;
     const parent = isAdopted ? work.root : slot.parent;
-    await work.decide(child, (state) => Ledger.adopt(state, { run: child, parent }));
-    if (!isAdopted) await cancel(work, child, "parent-ended");
+    work.decide(child, (state) => Ledger.adopt(state, { run: child, parent }));
+    if (!isAdopted) cancel(work, child, "parent-ended");
   }
-  const unread = await unreadOf(work, id, report.unread ?? []);
-  const summary = await work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
+  const unread = unreadOf(work, id, report.unread ?? []);
+  const summary = work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
   const result: RunResult = {
     treeId: work.tree.treeId,
     runId: id,
@@ -152,7 +153,7 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
     inDoubt: summary.inDoubt.cost,
     error: report.error,
   };
-  await fillReceipt(work, id, run);
+  fillReceipt(work, id, run);
   if (report.poison) {
     const fields = {
       messageId: report.poison,
@@ -169,11 +170,11 @@ export async function end(work: TreeWork, id: RunId, report: EndReport): Promise
     ...run.watchers,
   ]);
   for (const listener of listeners) {
-    await work.push(listener, { kind: "ended", run: id, result });
+    work.push(listener, { kind: "ended", run: id, result });
   }
-  await perform(work);
-  await passOn(work, id, run, unread);
-  await closeIfOver(work, id);
+  perform(work);
+  passOn(work, id, run, unread);
+  closeIfOver(work, id);
   return result;
 }
 
@@ -189,16 +190,12 @@ function emitEnd(work: TreeWork, id: RunId, run: RunRecord, result: RunResult): 
 }
 
 /** What the run has not read: what it has taken, then what came while it was ending. */
-async function unreadOf(
-  work: TreeWork,
-  id: RunId,
-  taken: readonly InboxItem[],
-): Promise<readonly InboxItem[]> {
-  const run = await work.live(id);
+function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): readonly InboxItem[] {
+  const run = work.live(id);
   const items = [...taken];
   let inbox = run.inbox;
   while (inbox.items.length > 0) {
-    const page = await inboxOf(work.object, id, inbox).take();
+    const page = inboxOf(work.object, id, inbox).take();
     items.push(...page.items);
     inbox = page.inbox;
   }
@@ -212,7 +209,7 @@ const wordsOf = (items: readonly InboxItem[], ...kinds: readonly InboxItem["kind
  * Unread messages wake a new run of the same agent, or are dead letters. Words for the work that has just ended are
  * dead letters in any case. What the run was started with was its own, read or not.
  */
-async function passOn(work: TreeWork, id: RunId, run: RunRecord, items: readonly InboxItem[]): Promise<void> {
+function passOn(work: TreeWork, id: RunId, run: RunRecord, items: readonly InboxItem[]): void {
   const { agentId, version, budget, tools, supervision } = run;
   deadLetter(work, { run: id, agent: agentId }, wordsOf(items, "steer", "followUp"), "run-ended");
   const messages = wordsOf(items, "message");
@@ -220,10 +217,9 @@ async function passOn(work: TreeWork, id: RunId, run: RunRecord, items: readonly
   if (unread.length === 0) return;
   const { priority, retention } = supervision;
   const why = whyUnreadable(work, run);
-  const woken =
-    why ?? (await wakeNew(work, agentId, { version, priority, budget, retention, tools }, unread));
+  const woken = why ?? wakeNew(work, agentId, { version, priority, budget, retention, tools }, unread);
   if ("reason" in woken) deadLetter(work, { run: id, agent: agentId }, unread, woken.reason);
-  await perform(work);
+  perform(work);
 }
 
 function whyUnreadable(
@@ -235,27 +231,27 @@ function whyUnreadable(
   return startedAt === null ? { reason: "never-started" } : null;
 }
 
-async function fillReceipt(work: TreeWork, id: RunId, run: RunRecord): Promise<void> {
+function fillReceipt(work: TreeWork, id: RunId, run: RunRecord): void {
   if (run.cancel === null) return;
   const key = `cancel/${run.cancel}`;
-  const record = Json.as<CancelRecord | null>(await work.object.get(key));
+  const record = Json.as<CancelRecord | null>(work.object.get(key));
   const entry = record?.runs[id];
   if (!record || !entry) return;
   // Calls that nobody has heard of stay booked at their ceilings.
-  const lost = Object.values(run.account.attempts).reduce((sum, { ceiling }) => sum + ceiling.cost, 0);
+  const lost = run.account.attempts.reduce((sum, { ceiling }) => sum + ceiling.cost, 0);
   const filled = { endedAt: work.now, spentAfter: run.spentAfter + lost };
   work.object.set(key, Json.of({ ...record, runs: { ...record.runs, [id]: filled } }));
 }
 
-async function closeIfOver(work: TreeWork, ended: RunId): Promise<void> {
+function closeIfOver(work: TreeWork, ended: RunId): void {
   const left = keysOf(work.slots);
   if (ended === work.root) {
     for (const run of left) {
-      await cancel(work, run, "parent-ended");
+      cancel(work, run, "parent-ended");
     }
   }
   if (Object.keys(work.slots).length > 0 || work.tree.status === "closed") return;
-  await returnBlock(work);
+  returnBlock(work);
   work.change({ status: "closed" });
   work.object.set(closedKey, true);
 }

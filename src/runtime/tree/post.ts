@@ -20,10 +20,10 @@ import { endedKey, type AgentsRecord, type EndedRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Hires a helper for a run. */
-export async function hireFor(work: TreeWork, argument: HireArgument): Promise<ReplyOf<"hire">> {
+export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire"> {
   const { run: parent, agentId, text, messageId, asks } = argument;
-  await book(work, parent, argument.reports);
-  const boss = await work.live(parent);
+  book(work, parent, argument.reports);
+  const boss = work.live(parent);
   const reason = work.slot(parent)?.cancelled ?? null;
   if (reason !== null) return { error: new CancellationError({ reason }).toJSON() };
   const envelope: Envelope = {
@@ -34,25 +34,25 @@ export async function hireFor(work: TreeWork, argument: HireArgument): Promise<R
     askedBy: parent,
     at: work.now,
   };
-  const { run, admission } = await hire(work, { ...argument, parent, boot: text === null ? [] : [envelope] });
-  await perform(work);
+  const { run, admission } = hire(work, { ...argument, parent, boot: text === null ? [] : [envelope] });
+  perform(work);
   if (admission.kind === "denied") return { error: denialOf(admission) };
   if (text !== null) work.object.set(seenKey(agentId, messageId), run);
-  if (asks) await noteAsk(work, messageId, parent, run);
+  if (asks) noteAsk(work, messageId, parent, run);
   return { run };
 }
 
 /** Brings a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */
-export async function send(work: TreeWork, argument: SendArgument): Promise<ReplyOf<"send">> {
+export function send(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
   const { messageId: id, from, text, data, askedBy } = argument;
-  const target = await resolve(work, argument.to);
+  const target = resolve(work, argument.to);
   const seen = seenKey(target.agentId, id);
-  const before = Json.as<RunId | null>(await work.object.get(seen));
+  const before = Json.as<RunId | null>(work.object.get(seen));
   const whom = before ?? target.run;
-  const cycle = askedBy && whom ? await cycleOf(work, askedBy, whom) : null;
+  const cycle = askedBy && whom ? cycleOf(work, askedBy, whom) : null;
   if (cycle) return { error: new WaitCycleError({ cycle }).toJSON() };
   const envelope: Envelope = { id, from, text, data, askedBy, at: work.now };
-  const delivered = before ? { run: before } : await deliver(work, target, envelope);
+  const delivered = before ? { run: before } : deliver(work, target, envelope);
   if ("reason" in delivered) {
     deadLetter(work, { run: work.root, agent: target.agentId }, [envelope], delivered.reason);
     return { deadLetter: delivered.reason };
@@ -66,8 +66,8 @@ export async function send(work: TreeWork, argument: SendArgument): Promise<Repl
     }
   }
   if (askedBy && work.slot(to)) {
-    await noteAsk(work, id, askedBy, to);
-    await watchFor(work, askedBy, to);
+    noteAsk(work, id, askedBy, to);
+    watchFor(work, askedBy, to);
   }
   return { to };
 }
@@ -82,78 +82,79 @@ interface Target {
 }
 
 /** @throws NotFoundError for a run that never was. */
-async function resolve(work: TreeWork, to: RunId | AgentId): Promise<Target> {
+function resolve(work: TreeWork, to: RunId | AgentId): Target {
   if (!RunId.is(to)) return oldest(work, AgentId.parse(to));
-  const live = await work.run(to);
+  const live = work.run(to);
   if (live) return { agentId: live.agentId, run: to };
-  const ended = Json.as<EndedRecord | null>(await work.object.get(endedKey(to)));
+  const ended = Json.as<EndedRecord | null>(work.object.get(endedKey(to)));
   if (!ended) throw new NotFoundError({ what: "run", id: to });
   return oldest(work, ended.agentId);
 }
 
-async function oldest(work: TreeWork, agentId: AgentId): Promise<Target> {
+function oldest(work: TreeWork, agentId: AgentId): Target {
   const order = (id: RunId): number => work.slot(id)?.order ?? 0;
   const ids = keysOf(work.slots).filter((id) => work.slot(id)?.cancelled === null);
-  const runs = await Promise.all(ids.map(async (id) => ({ id, agentId: (await work.run(id))?.agentId })));
+  work.load(ids);
+  const runs = ids.map((id) => ({ id, agentId: work.run(id)?.agentId }));
   const found = runs.filter((run) => run.agentId === agentId).toSorted((a, b) => order(a.id) - order(b.id));
   return { agentId, run: found[0]?.id ?? null };
 }
 
-async function deliver(
+function deliver(
   work: TreeWork,
   { agentId, run }: Target,
   envelope: Envelope,
-): Promise<{ readonly run: RunId } | { readonly reason: string }> {
+): { readonly run: RunId } | { readonly reason: string } {
   if (run) {
-    await work.push(run, { kind: "message", envelope });
+    work.push(run, { kind: "message", envelope });
     return { run };
   }
   if (!work.slot(work.root)) return { reason: "tree-ended" };
-  const agents = Json.as<AgentsRecord>(await work.object.get("agents"));
+  const agents = Json.as<AgentsRecord>(work.object.get("agents"));
   const terms = agents[AgentId.type(agentId)];
   if (!terms) return { reason: "no-such-agent" };
-  const woken = await wakeNew(work, agentId, terms, [envelope]);
-  await perform(work);
+  const woken = wakeNew(work, agentId, terms, [envelope]);
+  perform(work);
   return woken;
 }
 
 /** The result of another run, now or as news. */
-export async function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): Promise<RunResult | null> {
-  const ended = Json.as<EndedRecord | null>(await work.object.get(endedKey(target)));
+export function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): RunResult | null {
+  const ended = Json.as<EndedRecord | null>(work.object.get(endedKey(target)));
   if (ended) return ended.result;
-  if (!(await work.run(target))) throw new RunEndedError({ run: target });
-  await watchFor(work, run, target);
+  if (!work.run(target)) throw new RunEndedError({ run: target });
+  watchFor(work, run, target);
   return null;
 }
 
-async function watchFor(work: TreeWork, watcher: RunId, target: RunId): Promise<void> {
-  const run = await work.live(target);
+function watchFor(work: TreeWork, watcher: RunId, target: RunId): void {
+  const run = work.live(target);
   const slot = work.slot(target);
-  if (slot?.held || slot?.phase === "parked") await work.push(watcher, { kind: "childPaused", run: target });
+  if (slot?.held || slot?.phase === "parked") work.push(watcher, { kind: "childPaused", run: target });
   if (run.supervision.parentRunId === watcher || run.watchers.includes(watcher)) return;
   work.put(target, { ...run, watchers: [...run.watchers, watcher] });
 }
 
 /** A signal from outside. One id counts once. */
-export async function signal(work: TreeWork, argument: ArgumentOf<"signal">): Promise<null> {
+export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
   const { run, name, data, messageId } = argument;
-  if (await isNews(work, run, messageId)) await work.push(run, { kind: "signal", name, data });
+  if (isNews(work, run, messageId)) work.push(run, { kind: "signal", name, data });
   return null;
 }
 
 /** Words from outside, for the work in hand or for after it. */
-export async function nudge(work: TreeWork, argument: ArgumentOf<"nudge">): Promise<null> {
+export function nudge(work: TreeWork, argument: ArgumentOf<"nudge">): null {
   const { run, kind, text, messageId } = argument;
   const envelope: Envelope = { id: messageId, from: { kind: "outside", name: "user" }, text, at: work.now };
-  if (await isNews(work, run, messageId)) await work.push(run, { kind, envelope });
+  if (isNews(work, run, messageId)) work.push(run, { kind, envelope });
   return null;
 }
 
 /** @throws RunEndedError unless the run lives. False if the id was seen before. */
-async function isNews(work: TreeWork, run: RunId, id: string): Promise<boolean> {
-  await work.live(run);
+function isNews(work: TreeWork, run: RunId, id: string): boolean {
+  work.live(run);
   const key = `seen/${run}/${id}`;
-  if ((await work.object.get(key)) !== null) return false;
+  if (work.object.get(key) !== null) return false;
   work.object.set(key, true);
   return true;
 }

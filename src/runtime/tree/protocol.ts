@@ -50,7 +50,7 @@ export interface OpenArgument {
   readonly at: number;
 }
 
-/** What a run learns when an execution of it begins. */
+/** What an execution of a run is launched with. */
 export interface Entrance {
   readonly agentId: AgentId;
   readonly version: string;
@@ -61,7 +61,6 @@ export interface Entrance {
   readonly state: Json;
   readonly prices: Readonly<Record<string, Price>>;
   readonly tools: readonly string[] | null;
-  readonly reported: number;
   readonly news: News;
 }
 
@@ -136,11 +135,6 @@ export interface SendArgument {
 /** Every method and query of a tree. */
 interface TreeProtocol {
   readonly open: { readonly argument: OpenArgument; readonly reply: { readonly existing: boolean } };
-  readonly enter: {
-    readonly argument: { readonly run: RunId; readonly continuation: number; readonly at: number };
-    /** Null: the run is over, or goes on in another execution. */
-    readonly reply: Entrance | null;
-  };
   readonly begin: {
     readonly argument: BeginArgument;
     readonly reply: { readonly gate: Gate; readonly reported: number };

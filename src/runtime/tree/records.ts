@@ -82,6 +82,8 @@ export interface InboxRecord {
   /** Is the wake-up of that cursor resolved? One is enough, however many items follow. */
   readonly woken: boolean;
   readonly items: readonly InboxItem[];
+  /** About how long those are. */
+  readonly characters: number;
   /** Items that did not fit lie in pages `first` to `last`, both included; none while `first > last`. */
   readonly first: number;
   readonly last: number;

@@ -5,12 +5,12 @@ import type { TopicsRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Tells a topic: the tree's stream, and everybody who follows. */
-export async function emit(work: TreeWork, argument: ArgumentOf<"emit">): Promise<null> {
+export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
   const { run, topic, data, messageId } = argument;
-  await book(work, run, argument.reports);
-  const { agentId } = await work.live(run);
+  book(work, run, argument.reports);
+  const { agentId } = work.live(run);
   work.emit(run, "progress.emitted", { topic, data }, { place: `progress/${messageId}` });
-  const followers = (await topicsOf(work.object))[topic] ?? [];
+  const followers = topicsOf(work.object)[topic] ?? [];
   const envelope: Envelope = {
     id: messageId,
     from: { kind: "run", runId: run, agentId },
@@ -20,19 +20,19 @@ export async function emit(work: TreeWork, argument: ArgumentOf<"emit">): Promis
     at: work.now,
   };
   for (const follower of followers) {
-    await work.push(follower.run, { kind: "topic", subscription: follower.subscription, envelope });
+    work.push(follower.run, { kind: "topic", subscription: follower.subscription, envelope });
   }
   return null;
 }
 
-async function topicsOf(object: ObjectContext): Promise<TopicsRecord> {
-  return Json.as((await object.get("topics")) ?? {});
+function topicsOf(object: ObjectContext): TopicsRecord {
+  return Json.as(object.get("topics") ?? {});
 }
 
 /** Begins or ends following a topic. */
-export async function follow(work: TreeWork, argument: ArgumentOf<"follow">): Promise<null> {
+export function follow(work: TreeWork, argument: ArgumentOf<"follow">): null {
   const { run, topic, subscription, on } = argument;
-  const topics = await topicsOf(work.object);
+  const topics = topicsOf(work.object);
   const others = (topics[topic] ?? []).filter(
     (follower) => follower.subscription !== subscription && work.slot(follower.run),
   );

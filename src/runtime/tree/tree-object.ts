@@ -8,13 +8,12 @@ import * as topics from "./topics.ts";
 
 /** Decodes what our own callers encoded. */
 const typed =
-  <Argument>(method: (object: ObjectContext, argument: Argument) => Promise<unknown>): ObjectMethod =>
-  async (object, argument) =>
-    Json.of(await method(object, Json.as<Argument>(argument)));
+  <Argument>(method: (object: ObjectContext, argument: Argument) => unknown): ObjectMethod =>
+  (object, argument) =>
+    Json.of(method(object, Json.as<Argument>(argument)));
 
 const methods = {
   open: typed(gate.open),
-  enter: typed(gate.onTree(gate.enter)),
   begin: typed(gate.onTree(gate.begin)),
   rest: typed(gate.onTree(gate.rest)),
   take: typed(gate.onTree(gate.take)),

@@ -64,17 +64,13 @@ export class TreeWork {
    * Work on a tree at the time a caller tells; null if there is none. The records of the run that is spoken of, and
    * of the root, are asked for in the same breath: to an engine that is far, one round trip instead of three.
    */
-  static async on(object: ObjectContext, { at, run }: Occasion): Promise<TreeWork | null> {
-    const ahead = run === undefined ? [] : [run, RunId.root(RunId.tree(run))];
-    const [tree, slots] = await Promise.all([
-      object.get("tree"),
-      object.get("slots"),
-      ...ahead.map((id) => object.get(runKey(id))),
-    ]);
-    if (tree === null) return null;
-    const record = Json.as<TreeRecord>(tree);
+  static on(object: ObjectContext, { at, run }: Occasion): TreeWork | null {
+    const ahead = run === undefined ? [] : [runKey(run), runKey(RunId.root(RunId.tree(run)))];
+    object.expect(["tree", "slots", ...ahead]);
+    const record = Json.as<TreeRecord | null>(object.get("tree"));
+    if (record === null) return null;
     const now = at > record.clock ? { ...record, clock: at } : record;
-    return new TreeWork(object, now, record, Json.as(slots ?? {}));
+    return new TreeWork(object, now, record, Json.as(object.get("slots") ?? {}));
   }
 
   get tree(): TreeRecord {
@@ -112,19 +108,17 @@ export class TreeWork {
   }
 
   /** A live run's record; null if it has ended or never was. */
-  async run(id: RunId): Promise<RunRecord | null> {
+  run(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     if (known) return known.now;
-    const stored = this.#slots[id] ? Json.as<RunRecord | null>(await this.object.get(runKey(id))) : null;
-    // Another load of the same record may have ended first, and its copy may have changed since.
-    const entry = this.#runs.get(id) ?? { stored, now: stored };
-    this.#runs.set(id, entry);
-    return entry.now;
+    const stored = this.#slots[id] ? Json.as<RunRecord | null>(this.object.get(runKey(id))) : null;
+    this.#runs.set(id, { stored, now: stored });
+    return stored;
   }
 
   /** @throws RunEndedError unless the run lives. */
-  async live(id: RunId): Promise<RunRecord> {
-    const run = await this.run(id);
+  live(id: RunId): RunRecord {
+    const run = this.run(id);
     if (!run) throw new RunEndedError({ run: id });
     return run;
   }
@@ -142,26 +136,32 @@ export class TreeWork {
   }
 
   /** Lets the ledger decide on a run, with the accounts of its path at hand. What it wants done is kept. */
-  async decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Promise<Decision> {
+  decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Decision {
     const path = this.#slots[run] ? Ledger.path(this.#slots, run) : [];
-    const missing = path.filter((id) => !this.#runs.has(id));
-    if (missing.length > 0) await Promise.all(missing.map((id) => this.run(id)));
+    this.load(path);
     return this.#apply(path, {}, decision);
   }
 
   /** The same, for a question about an attempt in doubt; null if there is no such doubt. */
-  async decideDoubt<Decision>(
+  decideDoubt<Decision>(
     attempt: AttemptId,
     decision: (state: LedgerState) => Decided<Decision>,
-  ): Promise<Decision | null> {
+  ): Decision | null {
     const known = this.#doubts.get(attempt);
-    const doubt = known ?? Json.as<Doubt | null>(await this.object.get(`doubt/${attempt}`));
+    const doubt = known ?? Json.as<Doubt | null>(this.object.get(`doubt/${attempt}`));
     if (!doubt || known === null) return null;
     // Where it was booked, and where its run stands now: a helper may have been adopted since.
     const now = this.#slots[doubt.run] ? Ledger.path(this.#slots, doubt.run) : [];
     const path = [...new Set([...doubt.path.filter((id) => this.#slots[id]), ...now])];
-    await Promise.all(path.map((id) => this.run(id)));
+    this.load(path);
     return this.#apply(path, { [attempt]: doubt }, decision);
+  }
+
+  /** Loads the records of several runs at once. */
+  load(runs: readonly RunId[]): void {
+    if (runs.every((id) => this.#runs.has(id))) return;
+    this.object.expect(runs.map(runKey));
+    for (const id of runs) this.run(id);
   }
 
   #apply<Decision>(
@@ -232,10 +232,10 @@ export class TreeWork {
   }
 
   /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
-  async push(id: RunId, item: InboxItem): Promise<void> {
-    const run = await this.run(id);
+  push(id: RunId, item: InboxItem): void {
+    const run = this.run(id);
     if (!run) return;
-    const inbox = await inboxOf(this.object, id, run.inbox).push(item);
+    const inbox = inboxOf(this.object, id, run.inbox).push(item);
     const wakes = !inbox.woken && run.execution !== null;
     if (wakes && run.execution !== null) this.object.wake(run.execution, `inbox/${inbox.taken}`);
     this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });

@@ -18,64 +18,62 @@ const type = "counter";
 const counter: ObjectDefinition = {
   type,
   methods: {
-    add: async (object, amount) => {
-      const total = Number(await object.get("total")) + Number(amount);
+    add: (object, amount) => {
+      const total = Number(object.get("total")) + Number(amount);
       object.set("total", total);
       return total;
     },
-    addAndThrow: async (object, amount) => {
-      object.set("total", Number(await object.get("total")) + Number(amount));
+    addAndThrow: (object, amount) => {
+      object.set("total", Number(object.get("total")) + Number(amount));
       object.send({ type, key: `${object.key}-other` }, "add", 1);
       throw new IdConflictError({ id: object.key });
     },
-    breakDown: async () => {
+    breakDown: () => {
       throw new RangeError("out of bounds");
     },
-    rewrite: async (object) => {
-      const before = await object.get("total");
+    rewrite: (object) => {
+      const before = object.get("total");
       object.set("total", 7);
-      const written = await object.get("total");
+      const written = object.get("total");
       object.clear("total");
-      return [before, written, await object.get("total")];
+      return [before, written, object.get("total")];
     },
-    say: async (object, word) => {
-      object.set("words", [...Json.as<Json[]>((await object.get("words")) ?? []), word]);
+    say: (object, word) => {
+      object.set("words", [...Json.as<Json[]>(object.get("words") ?? []), word]);
       return null;
     },
-    /** Reads and calls side by side, the way users of promises do. */
+    /** Reads, writes and calls in turn: each call is a place where it is left and tried again. */
     addEverywhere: (object, keys) =>
-      Promise.all(
-        Json.as<string[]>(keys).map(async (key) => {
-          const own = Number(await object.get(key)) + 1;
-          object.set(key, own);
-          return object.call({ type, key }, "add", own);
-        }),
-      ),
-    addElsewhereLater: async (object, key) => {
+      Json.as<string[]>(keys).map((key) => {
+        const own = Number(object.get(key)) + 1;
+        object.set(key, own);
+        return object.call({ type, key }, "add", own);
+      }),
+    addElsewhereLater: (object, key) => {
       object.send({ type, key: Json.as<string>(key) }, "add", 1, { delayMs: 30 });
       return null;
     },
     throwElsewhere: (object, key) => object.call({ type, key: Json.as<string>(key) }, "addAndThrow", 1),
-    launch: async (object) => {
+    launch: (object) => {
       const runId = RunId.root(TreeId.of(object.key));
-      return object.launch({ tree: { type, key: object.key }, runId, continuation: 0 });
+      return object.launch({ tree: { type, key: object.key }, runId, continuation: 0, entrance: null });
     },
-    wake: async (object, argument) => {
+    wake: (object, argument) => {
       const { execution, name } = Json.as<{ execution: string; name: string }>(argument);
       object.wake(execution, name);
       return null;
     },
-    cancel: async (object, execution) => {
+    cancel: (object, execution) => {
       object.cancel(Json.as<string>(execution));
       return null;
     },
-    /** A method that no method should be: one that does not end. */
-    hang: () => new Promise(() => {}),
+    /** A method that does not end: it waits for itself. */
+    hang: (object) => object.call({ type, key: object.key }, "hang", null),
   },
   queries: {
     total: (object) => object.get("total"),
-    words: async (object) => (await object.get("words")) ?? [],
-    write: async (object) => {
+    words: (object) => object.get("words") ?? [],
+    write: (object) => {
       object.set("total", 1);
       return null;
     },

@@ -1,0 +1,52 @@
+import { Json, type RunId } from "#kernel";
+import type { Slot } from "#ledger";
+import { inboxOf } from "./inbox.ts";
+import type { Entrance, News } from "./protocol.ts";
+import type { RunRecord } from "./records.ts";
+import type { TreeWork } from "./tree-work.ts";
+
+/** Sends an execution of a run off, with what the run is and what waits for it. */
+export function launch(work: TreeWork, id: RunId, run: RunRecord): void {
+  const { scope, traceId, prices } = work.tree;
+  const { agentId, version, supervision, state, tools, continuation } = run;
+  work.put(id, run);
+  const news = takeNews(work, id);
+  const deadline = work.slot(id)?.deadline ?? null;
+  const entrance: Entrance = {
+    agentId,
+    version,
+    supervision,
+    scope,
+    traceId,
+    deadline,
+    state,
+    prices,
+    tools,
+    news,
+  };
+  const tree = { type: "tree", key: work.object.key };
+  const execution = work.object.launch({ tree, runId: id, continuation, entrance: Json.of(entrance) });
+  work.put(id, { ...work.live(id), execution });
+  if (work.slot(id)?.cancelled) work.object.cancel(execution);
+}
+
+/** Hands a run what has come for it, and says how it stands. */
+export function takeNews(work: TreeWork, id: RunId): News {
+  const run = work.run(id);
+  const slot = work.slot(id);
+  if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };
+  const { items, inbox } = inboxOf(work.object, id, run.inbox).take();
+  if (inbox !== run.inbox) work.put(id, { ...run, inbox });
+  return {
+    items,
+    cursor: inbox.taken,
+    more: inbox.items.length > 0,
+    standing: standingOf(slot),
+    at: work.now,
+  };
+}
+
+function standingOf({ phase, held }: Slot): News["standing"] {
+  if (phase === "yielding" || phase === "parked") return phase;
+  return held ? "parked" : "running";
+}
