@@ -14,7 +14,7 @@ const most = 1.3;
 await using server = await restateServer();
 await using engine = restate({ ...server, namespace: "bench" });
 // Runs do nothing: the tree is told about them from here.
-engine.define({ objects: [treeObject], run: async () => {} });
+engine.define({ build: "bench", objects: [treeObject], run: async () => {} });
 await engine.serve({ port: 0 });
 
 /** A tree, as its runs see it. */

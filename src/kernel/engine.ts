@@ -110,6 +110,8 @@ export interface Primitives {
 
 /** What an engine executes. */
 export interface EngineProgram {
+  /** The same for programs that can take over each other's runs. */
+  readonly build: string;
   readonly objects: readonly ObjectDefinition[];
   /** One execution of a run. Throwing asks the engine to execute it again from its journal. */
   readonly run: (primitives: Primitives) => Promise<void>;
@@ -122,6 +124,8 @@ export interface Engine {
   define(program: EngineProgram): void;
   /** Makes this process a worker. Engines that only live in their process need no call. */
   serve(options: { readonly port: number }): Promise<void>;
+  /** Takes no more work here, lets the steps that run end, and returns. Nothing to do for an engine of one process. */
+  drain(options?: { readonly graceMs?: number }): Promise<void>;
   /** Calls an object from outside. @throws the method's own error, decoded. */
   call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
   /**

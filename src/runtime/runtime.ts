@@ -97,6 +97,7 @@ export class Runtime {
       deltas: this.#deltas,
     };
     options.engine.define({
+      build: this.#build(),
       objects: [treeObject, tenantObject],
       run: (primitives) => execute(primitives, execution),
     });
@@ -105,6 +106,14 @@ export class Runtime {
   /** Makes this process a worker of its engine. */
   async serve(options: { readonly port: number }): Promise<void> {
     await this.#options.engine.serve(options);
+  }
+
+  /**
+   * Makes this process take no more work: what waits goes elsewhere at once, a step that runs may end first. Resolves
+   * when nothing runs here, at the latest after `graceMs` (default 25 seconds): then it is time to end the process.
+   */
+  async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
+    await this.#options.engine.drain(options);
   }
 
   /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one. */
@@ -132,6 +141,12 @@ export class Runtime {
     const { engine } = this.#options;
     const host = { engine, deltas: this.#deltas, now: () => this.#clock.now(), uuid: () => randomUUID() };
     return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
+  }
+
+  /** Agents of the same names and versions can take over each other's runs. */
+  #build(): string {
+    const agents = [...this.#agents].map(([type, { version = "1" }]) => `${type}@${version}`);
+    return hash("sha256", agents.toSorted().join("\n"));
   }
 
   #agentOf(type: string): Agent {

@@ -62,6 +62,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
       objects.define(given.objects);
     },
     serve: async () => undefined,
+    drain: async () => undefined,
     call: (to, method, argument) =>
       new Promise((resolve, reject) => objects.call({ to, method, argument }, resolve, reject)),
     changed: (object, signal, name) => objects.changed(object, signal, name),

@@ -1,36 +1,104 @@
 import { attempts } from "./attempts.ts";
+import { StartupError } from "./startup-error.ts";
 
-const registration = { firstMs: 50, lastMs: 1_000, totalMs: 30_000 };
+/** A worker's address on the server and what it was registered with. */
+interface Deployment {
+  readonly id: string;
+  readonly uri: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
 
-/** The two things we ask of Restate's admin. */
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What we ask of Restate's admin. */
 export class Admin {
   readonly #url: string;
+  readonly #patienceMs: number;
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(options: { readonly url: string; readonly patienceMs: number }) {
+    this.#url = options.url;
+    this.#patienceMs = options.patienceMs;
   }
 
-  /** Makes the endpoint at this address known, or known anew. Waits for a server that does not answer yet. */
-  async register(uri: string): Promise<void> {
-    let problem = "";
-    for await (const _ of attempts(registration)) {
-      const answer = await fetch(`${this.#url}/deployments`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ uri, force: true }),
-      }).catch((error: unknown) => String(error));
-      if (typeof answer === "string") problem = answer;
-      else {
-        problem = `${answer.status} ${await answer.text()}`;
-        if (answer.ok) return;
-      }
+  /**
+   * Makes the endpoint at this address known. One that is known already stays as it is, so that a worker which comes
+   * back takes no runs from a newer one. @throws StartupError
+   */
+  async register(uri: string, program: string): Promise<void> {
+    const given = { uri, force: false, metadata: { [programKey]: program } };
+    let answer: Answer | null = null;
+    for await (const _ of attempts({ firstMs: 50, lastMs: 1_000, totalMs: this.#patienceMs })) {
+      answer = await this.#request("POST", "/deployments", given).catch(() => null);
+      if (answer !== null && answer.status < 500) break;
     }
-    throw new Error(`could not register ${uri} with ${this.#url}: ${problem}`);
+    if (answer === null)
+      throw new StartupError("admin-unreachable", `${this.#url} stopped answering: start it again`);
+    if (answer.status >= 300) throw refusal(uri, answer);
+    const known = await this.#read<Deployment>(`/deployments/${idOf(answer)}`);
+    const registered = known.metadata?.[programKey];
+    if (registered !== program) throw clash(uri);
   }
 
   /** Stops the retries of an execution until an operator resumes it. */
   async pause(execution: string): Promise<void> {
-    const answer = await fetch(`${this.#url}/invocations/${execution}/pause`, { method: "PATCH" });
-    await answer.text();
+    await this.#request("PATCH", `/invocations/${execution}/pause`);
   }
+
+  async #read<T>(path: string): Promise<T> {
+    const { status, body } = await this.#request("GET", path);
+    if (status !== 200) throw new Error(`Restate's admin answered ${status} to ${path}: ${body}`);
+    return JSON.parse(body) as T;
+  }
+
+  async #request(method: string, path: string, body?: object): Promise<Answer> {
+    const answer = await fetch(`${this.#url}${path}`, {
+      method,
+      headers: { "content-type": "application/json", accept: "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, body: await answer.text() };
+  }
+}
+
+/** Under which a deployment's metadata names the program behind it. */
+const programKey = "reeve.program";
+
+function idOf({ body }: Answer): string {
+  return (JSON.parse(body) as Deployment).id;
+}
+
+function refusal(uri: string, { status, body }: Answer): StartupError {
+  const reason = messageOf(body);
+  if (body.includes("401 Unauthorized"))
+    return new StartupError(
+      "identity-refused",
+      `the server does not sign its requests with one of \`identityKeys\`: put the public key there that it logs when it starts`,
+    );
+  if (body.includes("META0003"))
+    return new StartupError(
+      "worker-unreachable",
+      `the server cannot reach this worker at ${uri} (${reason}): run both in one network, or set \`host\` to an address of this machine that the server can reach`,
+    );
+  return new StartupError(
+    "registration-refused",
+    `the server refused to register ${uri} (${status} ${reason}): use another \`namespace\` if another program has these names`,
+  );
+}
+
+function messageOf(body: string): string {
+  try {
+    return String((JSON.parse(body) as { readonly message?: unknown } | null)?.message);
+  } catch {
+    return body;
+  }
+}
+
+function clash(uri: string): StartupError {
+  return new StartupError(
+    "build-clash",
+    `${uri} is registered with other code: give each program its own \`build\`, or leave \`build\` out`,
+  );
 }

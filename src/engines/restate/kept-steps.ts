@@ -20,6 +20,13 @@ export class KeptSteps {
     this.#keptMs = options.keptMs;
   }
 
+  /** How many closures are kept. */
+  get size(): number {
+    let size = 0;
+    for (const steps of this.#executions.values()) size += steps.size;
+    return size;
+  }
+
   /** What one attempt of an execution runs its closures through. */
   attempt(execution: string): StepHolder {
     const steps = this.#executions.get(execution) ?? new Map<string, KeptStep>();
@@ -42,6 +49,7 @@ export class StepHolder {
   readonly #steps: Map<string, KeptStep>;
   readonly #keptMs: number;
   readonly #changed: () => void;
+  #whenIdle: readonly (() => void)[] = [];
 
   constructor(steps: Map<string, KeptStep>, keptMs: number, changed: () => void) {
     this.#steps = steps;
@@ -68,6 +76,17 @@ export class StepHolder {
   acknowledge(key: string): void {
     this.#steps.delete(key);
     this.#changed();
+    if (this.#held().length > 0) return;
+    for (const resolve of this.#whenIdle) resolve();
+    this.#whenIdle = [];
+  }
+
+  /** Resolves when this attempt runs no closure and the results of all are journaled. */
+  async idle(): Promise<void> {
+    if (this.#held().length === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#whenIdle = [...this.#whenIdle, resolve];
+    await promise;
   }
 
   /** The attempt is over but the execution is not: it may come back here, or go elsewhere. */

@@ -1,64 +1,75 @@
 import type { Engine, EngineProgram, Json, ObjectAddress } from "#kernel";
 import { Admin } from "./admin.ts";
+import { type Build, buildOf, pathOf } from "./build.ts";
 import { ChangePoll } from "./change-poll.ts";
+import { checkServer } from "./check-server.ts";
+import { type Gauges, Latency } from "./gauges.ts";
 import { type HandlerSettings, retryPolicy } from "./handler-settings.ts";
 import { Ingress } from "./ingress.ts";
 import { KeptSteps } from "./kept-steps.ts";
+import { type Log, logToStderr, sdkLog } from "./log-record.ts";
 import { objectHost } from "./object-host.ts";
+import { OpenExecutions } from "./open-executions.ts";
+import { Probes } from "./probes.ts";
+import { Readiness } from "./readiness.ts";
 import { ReplayFuzz } from "./replay-fuzz.ts";
 import { runHost } from "./run-host.ts";
+import type { RestateOptions } from "./restate-options.ts";
+import type { Gate } from "./run-primitives.ts";
 import { ServiceNames } from "./service-names.ts";
 import { Worker } from "./worker.ts";
 
-/** Which Restate, and how to behave there. */
-export interface RestateOptions {
-  /** Where objects are called: `http://127.0.0.1:8080`. It has no authentication: never expose it. */
-  readonly ingress: string;
-  /** Where workers register: `http://127.0.0.1:9070`. It has no authentication: never expose it. */
-  readonly admin: string;
-  /** Keeps programs apart that share a server; those of one name are one program. Default `reeve`. */
-  readonly namespace?: string;
-  /** A run that waits this long leaves the worker's memory. 0 makes every wait a replay. Default 1 minute. */
-  readonly inactivityTimeoutMs?: number;
-  /** A step that takes longer is aborted and executed again: keep it above the longest. Default 24 hours. */
-  readonly abortTimeoutMs?: number;
-  /** How long a call waits for a server that does not answer. Default 30 seconds. */
-  readonly patienceMs?: number;
-  /** How long the closures of a lost execution go on, for it to come back to them. Default 1 minute. */
-  readonly keptMs?: number;
-  /** Lets several workers of one program share one port of this machine (not on macOS). Default false. */
-  readonly sharePort?: boolean;
-  /** Throw every execution away after each operation and replay it, to find code that cannot be. Default false. */
-  readonly fuzz?: boolean;
-  /** Told about failures that Restate will retry. Default: standard error. */
-  readonly log?: (line: string) => void;
+/** Executes runs on a Restate server, and can be asked how that goes. */
+export interface RestateEngine extends Engine {
+  /** Since `serve`. */
+  gauges(): Gauges;
+  /** Where the probes are served; null without `probePort`, or before `serve`. */
+  readonly probes: string | null;
 }
 
 /** Executes runs on a Restate server: they survive every process involved. */
-export function restate(options: RestateOptions): Engine {
-  return new RestateEngine(options);
+export function restate(options: RestateOptions): RestateEngine {
+  return new RestateWorker(options);
 }
 
-class RestateEngine implements Engine {
+const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
+const defaultGraceMs = 25_000;
+
+class RestateWorker implements RestateEngine {
   readonly name = "restate";
   readonly #options: RestateOptions;
   readonly #names: ServiceNames;
   readonly #ingress: Ingress;
   readonly #kept: KeptSteps;
+  readonly #executions = new OpenExecutions();
+  readonly #gate = new Latency();
+  readonly #readiness: Readiness;
+  readonly #admin: Admin;
+  readonly #log: Log;
   readonly #poll = new ChangePoll();
   #program: EngineProgram | null = null;
   #methods: ReadonlySet<string> = new Set();
   #worker: Worker | null = null;
+  #probes: Probes | null = null;
+  #servingSince: number | null = null;
 
   constructor(options: RestateOptions) {
+    const { ingress, admin, patienceMs = 30_000, host = "127.0.0.1", identityKeys = [] } = options;
+    if (!loopback.has(host) && identityKeys.length === 0)
+      throw new TypeError(
+        `host ${host}: whoever reaches a worker can run its tools, so \`identityKeys\` must say who may`,
+      );
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
-    this.#ingress = new Ingress({
-      url: options.ingress,
-      names: this.#names,
-      patienceMs: options.patienceMs ?? 30_000,
-    });
+    this.#ingress = new Ingress({ url: ingress, names: this.#names, patienceMs });
+    this.#admin = new Admin({ url: admin, patienceMs });
+    this.#readiness = new Readiness(ingress);
     this.#kept = new KeptSteps({ keptMs: options.keptMs ?? 60_000 });
+    this.#log = options.log ?? logToStderr;
+  }
+
+  get probes(): string | null {
+    return this.#probes?.url ?? null;
   }
 
   define(program: EngineProgram): void {
@@ -72,39 +83,50 @@ class RestateEngine implements Engine {
     );
   }
 
+  /** @throws StartupError */
   async serve({ port }: { readonly port: number }): Promise<void> {
     if (this.#program === null) throw new TypeError("define the program before serving it");
-    if (this.#worker !== null) throw new TypeError("this engine serves already");
-    const names = this.#names;
-    const admin = new Admin(this.#options.admin);
-    const settings: HandlerSettings = {
-      retryPolicy,
-      inactivityTimeout: this.#options.inactivityTimeoutMs ?? 60_000,
-      abortTimeout: this.#options.abortTimeoutMs ?? 24 * 60 * 60_000,
+    if (this.#servingSince !== null) throw new TypeError("this engine serves already");
+    this.#servingSince = performance.now();
+    const { host = "127.0.0.1", probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
+    const settings = settingsOf(this.#options);
+    const { namespace = "reeve", build: named } = this.#options;
+    const build = buildOf(this.#program, { namespace, settings, build: named });
+    const worker = this.#offer(this.#program, settings, build);
+    this.#worker = worker;
+    try {
+      if (probePort !== undefined)
+        this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
+      const uri = await worker.listen({ host, port, reusePort: this.#options.sharePort ?? false });
+      await checkServer({ admin, ingress, patienceMs });
+      await this.#admin.register(uri, build.program);
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+    if (this.#options.drainOnSigtermMs !== undefined) process.once("SIGTERM", this.#onSigterm);
+    this.#readiness.isRegistered = true;
+  }
+
+  gauges(): Gauges {
+    const since = this.#servingSince;
+    return {
+      openExecutions: this.#executions.open,
+      startedExecutions: this.#executions.started,
+      endedExecutions: this.#executions.ended,
+      keptSteps: this.#kept.size,
+      gate: this.#gate.read(),
+      uptimeS: since === null ? 0 : (performance.now() - since) / 1000,
     };
-    this.#worker = await Worker.start({
-      services: [
-        runHost(this.#program, {
-          settings,
-          names,
-          admin,
-          ingress: this.#ingress,
-          kept: this.#kept,
-          fuzz: this.#options.fuzz ? new ReplayFuzz() : null,
-        }),
-        ...this.#program.objects.map((definition) =>
-          objectHost(definition, {
-            settings,
-            names,
-            written: (object, parts) => this.#poll.written(object, parts),
-          }),
-        ),
-      ],
-      admin,
-      port,
-      sharePort: this.#options.sharePort ?? false,
-      log: this.#options.log ?? ((line) => void process.stderr.write(`${line}\n`)),
-    });
+  }
+
+  async drain({ graceMs = defaultGraceMs }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#readiness.isDraining = true;
+    this.#executions.leave();
+    await this.#worker?.drain(graceMs);
+    const { open } = this.#executions;
+    if (open > 0)
+      this.#log({ level: "warn", message: `the drain was too short, executions left behind: ${open}` });
   }
 
   async call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
@@ -117,9 +139,63 @@ class RestateEngine implements Engine {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    process.off("SIGTERM", this.#onSigterm);
     this.#poll.close();
-    await this.#worker?.close();
+    await this.#close();
     this.#kept.close();
     this.#ingress.close();
   }
+
+  readonly #onSigterm = (): void => void this.#endProcess();
+
+  async #endProcess(): Promise<void> {
+    this.#log({ level: "info", message: "SIGTERM: draining" });
+    await this.drain({ graceMs: this.#options.drainOnSigtermMs ?? defaultGraceMs });
+    await this[Symbol.asyncDispose]();
+    process.exit();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#worker?.close(), this.#probes?.close()]);
+    this.#worker = null;
+    this.#probes = null;
+    this.#servingSince = null;
+  }
+
+  #subject() {
+    return { gauges: () => this.gauges(), obstacle: () => this.#readiness.obstacle() };
+  }
+
+  #offer(program: EngineProgram, settings: HandlerSettings, build: Build): Worker {
+    const names = this.#names;
+    const executions = this.#executions;
+    const ingress: Gate = { call: (...call) => this.#gate.of(() => this.#ingress.call(...call)) };
+    const fuzz = this.#options.fuzz ? new ReplayFuzz() : null;
+    const written: ChangePoll["written"] = (object, parts) => this.#poll.written(object, parts);
+    return new Worker({
+      services: [
+        runHost(program, {
+          settings,
+          names,
+          admin: this.#admin,
+          ingress,
+          kept: this.#kept,
+          executions,
+          fuzz,
+        }),
+        ...program.objects.map((definition) => objectHost(definition, { settings, names, written })),
+      ],
+      logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),
+      identityKeys: this.#options.identityKeys ?? [],
+      path: pathOf(build),
+    });
+  }
+}
+
+function settingsOf({ inactivityTimeoutMs, abortTimeoutMs }: RestateOptions): HandlerSettings {
+  return {
+    retryPolicy,
+    inactivityTimeout: inactivityTimeoutMs ?? 60_000,
+    abortTimeout: abortTimeoutMs ?? 24 * 60 * 60_000,
+  };
 }

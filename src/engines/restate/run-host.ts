@@ -11,10 +11,10 @@ import { type EngineProgram, type Json, ReeveError, type RunLaunch } from "#kern
 import type { Admin } from "./admin.ts";
 import { retry } from "./business-error.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
-import type { Ingress } from "./ingress.ts";
 import type { KeptSteps } from "./kept-steps.ts";
+import type { OpenExecutions } from "./open-executions.ts";
 import type { ReplayFuzz } from "./replay-fuzz.ts";
-import { RunPrimitives } from "./run-primitives.ts";
+import { type Gate, RunPrimitives } from "./run-primitives.ts";
 import { type ServiceNames, runHandler } from "./service-names.ts";
 
 const journalMismatch = 570;
@@ -24,15 +24,16 @@ export interface RunHostOptions {
   readonly settings: HandlerSettings;
   readonly names: ServiceNames;
   readonly admin: Admin;
-  readonly ingress: Ingress;
+  readonly ingress: Gate;
   readonly kept: KeptSteps;
+  readonly executions: OpenExecutions;
   readonly fuzz: ReplayFuzz | null;
 }
 
 /** Hosts the executions of runs as a Restate service. Whatever `program.run` throws is retried from the journal. */
 export function runHost(
   program: EngineProgram,
-  { settings, names, admin, ingress, kept, fuzz }: RunHostOptions,
+  { settings, names, admin, ingress, kept, executions, fuzz }: RunHostOptions,
 ): ServiceDefinition<string, unknown> {
   // Never none: what a journal holds must not depend on a setting.
   const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
@@ -42,15 +43,19 @@ export function runHost(
     const lost = (): void => held.lost();
     attemptCompletedSignal.addEventListener("abort", lost, { once: true });
     const { promise: thrownAway, reject } = Promise.withResolvers<never>();
+    const throwAway = (): void => reject(new RetryableError("to be replayed", { retryAfter: 1 }));
+    const leave = (): void => void held.idle().then(throwAway);
+    executions.begin(id, { launch, leave }, attemptCompletedSignal);
     const goesOn = (pick: number): boolean => {
-      if (!fuzz?.isNew(id, pick)) return true;
-      reject(new RetryableError("to be replayed", { retryAfter: 1 }));
+      if (!fuzz?.isNew(id, pick)) return !executions.isLeaving;
+      throwAway();
       return false;
     };
     const primitives = new RunPrimitives({ launch, restate, names, ingress, held, heartbeatMs, goesOn });
     await Promise.race([program.run(primitives).catch(retry), thrownAway]);
     attemptCompletedSignal.removeEventListener("abort", lost);
     held.ended();
+    executions.end();
     fuzz?.ended(id);
     return null;
   };

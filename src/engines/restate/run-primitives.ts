@@ -8,6 +8,9 @@ import { jsonSerde } from "./json-serde.ts";
 import type { StepHolder } from "./kept-steps.ts";
 import type { ServiceNames } from "./service-names.ts";
 
+/** Calls objects past the journal. */
+export type Gate = Pick<Ingress, "call">;
+
 interface Settled {
   readonly operation: RestateOperation;
   readonly outcome: Outcome;
@@ -50,7 +53,7 @@ export class RunPrimitives implements Primitives {
   readonly canPause = true;
   readonly #restate: internal.ContextInternal;
   readonly #names: ServiceNames;
-  readonly #ingress: Ingress;
+  readonly #ingress: Gate;
   readonly #held: StepHolder;
   readonly #heartbeatMs: number;
   readonly #goesOn: (pick: number) => boolean;
@@ -62,11 +65,11 @@ export class RunPrimitives implements Primitives {
     readonly launch: RunLaunch;
     readonly restate: Context;
     readonly names: ServiceNames;
-    readonly ingress: Ingress;
+    readonly ingress: Gate;
     readonly held: StepHolder;
     /** Shorter than the inactivity timeout. */
     readonly heartbeatMs: number;
-    /** Asked after each pick whether to go on; if not, the pick never ends. */
+    /** Asked after each pick whether to go on; if not, the steps that run are journaled and the pick never ends. */
     readonly goesOn: (pick: number) => boolean;
   }) {
     this.launch = fields.launch;
@@ -148,7 +151,18 @@ export class RunPrimitives implements Primitives {
     operation.settle(outcome);
     if (operation === this.#heartbeat) return this.pick(open);
     this.#picks += 1;
-    return this.#goesOn(this.#picks) ? operation : new Promise(() => {});
+    if (this.#goesOn(this.#picks)) return operation;
+    await this.#journal(operations);
+    return new Promise(() => {});
+  }
+
+  /** Waits for the steps that run. Asks nothing new of Restate: a replay would not. */
+  async #journal(operations: readonly RestateOperation[]): Promise<void> {
+    const steps = operations.filter(({ isStep, outcome }) => isStep && outcome === null);
+    if (steps.length === 0) return;
+    const { operation, outcome } = await RestatePromise.race(steps.map(({ settled }) => settled));
+    operation.settle(outcome);
+    return this.#journal(steps);
   }
 
   async drain(): Promise<void> {

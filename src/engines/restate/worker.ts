@@ -1,84 +1,117 @@
-import { once } from "node:events";
-import { type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
 import {
-  type EndpointOptions,
-  type LogMetadata,
-  RetryableError,
-  TerminalError,
-  createEndpointHandler,
-} from "@restatedev/restate-sdk";
-import type { Admin } from "./admin.ts";
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  createServer,
+} from "node:http2";
+import { type Server, createServer as createListener } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type EndpointOptions, createEndpointHandler } from "@restatedev/restate-sdk";
+import { listenOn } from "./listen-on.ts";
 
-const host = "127.0.0.1";
+type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** The HTTP/2 endpoint through which Restate executes what this process offers. On loopback only. */
+/** The HTTP/2 endpoint through which Restate executes what this process offers. */
 export class Worker {
-  readonly #server: Http2Server;
-  readonly #sessions = new Set<ServerHttp2Session>();
-  #closing = false;
+  /** Apart from the server, which says goodbye on every connection when it stops to listen. */
+  readonly #listener: Server;
+  /** Restate's connections, each with the number of its open streams. */
+  readonly #sessions = new Map<ServerHttp2Session, number>();
+  readonly #path: string;
+  #isDraining = false;
+  #isClosing = false;
 
-  private constructor(server: Http2Server) {
-    this.#server = server;
-    server.on("session", (session) => {
-      this.#sessions.add(session);
-      session.once("close", () => this.#sessions.delete(session));
-      session.on("error", () => session.destroy());
+  constructor(options: {
+    readonly services: EndpointOptions["services"];
+    readonly logger: NonNullable<EndpointOptions["logger"]>;
+    readonly identityKeys: readonly string[];
+    /** What it answers to; anything else is another build's. */
+    readonly path: string;
+  }) {
+    this.#path = options.path;
+    const handler: Handler = createEndpointHandler({
+      services: options.services,
+      logger: (...line) => (this.#isClosing ? undefined : options.logger(...line)),
+      identityKeys: [...options.identityKeys],
     });
+    const server: Http2Server = createServer((request, response) => this.#answer(handler, request, response));
+    server.on("session", (session) => this.#watch(session));
+    this.#listener = createListener((socket) => server.emit("connection", socket));
   }
 
-  /** Listens, then registers itself with the server's admin. */
-  static async start(options: {
-    readonly services: EndpointOptions["services"];
-    readonly admin: Admin;
+  /** Returns the address for the server to call. @throws StartupError */
+  async listen(options: {
+    readonly host: string;
     readonly port: number;
-    readonly sharePort: boolean;
-    readonly log: (line: string) => void;
-  }): Promise<Worker> {
-    const log = (line: string): void => (worker.#closing ? undefined : options.log(line));
-    const handler = createEndpointHandler({ services: options.services, logger: transport(log) });
-    const worker = new Worker(createServer(handler));
-    try {
-      const port = await worker.#listen(options.port, options.sharePort);
-      await options.admin.register(`http://${host}:${port}`);
-      return worker;
-    } catch (error) {
-      await worker.close();
-      throw error;
-    }
+    readonly reusePort: boolean;
+  }): Promise<string> {
+    const port = await listenOn(this.#listener, { ...options, option: "port" });
+    return `http://${options.host}:${port}${this.#path}`;
+  }
+
+  /**
+   * Takes nothing new: Restate gives it to another worker, or waits for one. Resolves once everything that runs here
+   * has ended, at the latest after so long.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true;
+    if (this.#listener.listening) this.#listener.close();
+    for (const session of this.#sessions.keys()) this.#windDown(session);
+    const timer = new AbortController();
+    await Promise.race([this.#emptied(), delay(graceMs, undefined, timer).catch(() => {})]);
+    timer.abort();
   }
 
   /** Ends at once: what runs here is lost and goes on elsewhere, or when a worker comes back. */
   async close(): Promise<void> {
-    this.#closing = true;
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, "close");
-    this.#server.close();
-    for (const session of this.#sessions) session.destroy();
-    await closed;
+    this.#isClosing = true;
+    if (this.#listener.listening) this.#listener.close();
+    for (const session of this.#sessions.keys()) session.destroy();
+    await this.#emptied();
   }
 
-  async #listen(port: number, sharePort: boolean): Promise<number> {
-    this.#server.listen({ host, port, reusePort: sharePort });
-    await once(this.#server, "listening");
-    const address = this.#server.address();
-    return typeof address === "object" && address !== null ? address.port : port;
+  #watch(session: ServerHttp2Session): void {
+    const count = (change: number): void => {
+      this.#sessions.set(session, (this.#sessions.get(session) ?? 0) + change);
+    };
+    count(0);
+    session.once("close", () => this.#sessions.delete(session));
+    session.on("error", () => session.destroy());
+    session.on("stream", (stream) => {
+      count(1);
+      stream.once("close", () => {
+        if (!this.#sessions.has(session)) return;
+        count(-1);
+        if (this.#isDraining) this.#windDown(session);
+      });
+    });
+    if (this.#isDraining) this.#windDown(session);
   }
-}
 
-/** Keeps what an operator must know: failures that Restate will retry. Not business errors, not routine. */
-function transport(log: (line: string) => void) {
-  return (meta: LogMetadata, message?: unknown, ...details: readonly unknown[]): void => {
-    const level: string = meta.level;
-    const source: string = meta.source;
-    const urgent = level === "error" || (level === "warn" && source === "JOURNAL");
-    if (!urgent || details.some(isExpected)) return;
-    // An execution that was left behind may still ask for things: it is never answered.
-    if (String(message).startsWith("DANGER!")) return;
-    const reasons = details.map((detail) => (detail instanceof Error ? detail.stack : String(detail)));
-    log([`restate ${meta.context?.invocationTarget ?? ""}:`, String(message).trim(), ...reasons].join(" "));
-  };
-}
+  /**
+   * Makes Restate open its next stream elsewhere, by leaving no room for it here. It would also obey a goodbye
+   * (GOAWAY), but then drops the connection at its next stream, with all that still runs on it.
+   */
+  #windDown(session: ServerHttp2Session): void {
+    if (session.destroyed) return;
+    if (this.#sessions.get(session) === 0) session.close();
+    else session.settings({ maxConcurrentStreams: 0 });
+  }
 
-function isExpected(detail: unknown): boolean {
-  return detail instanceof TerminalError || detail instanceof RetryableError;
+  /** Resolves when Restate has no connection to us. */
+  async #emptied(): Promise<void> {
+    const closings = [...this.#sessions.keys()].map(
+      (session) => new Promise<void>((resolve) => session.once("close", resolve)),
+    );
+    await Promise.all(closings);
+    if (this.#sessions.size > 0) return this.#emptied();
+  }
+
+  /** What is another build's waits until that is here again: Restate tries again. */
+  #answer(handler: Handler, request: Http2ServerRequest, response: Http2ServerResponse): void {
+    if (request.url.startsWith(`${this.#path}/`)) return handler(request, response);
+    response.writeHead(404);
+    response.end();
+  }
 }

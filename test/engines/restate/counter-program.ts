@@ -82,7 +82,7 @@ const counter: ObjectDefinition = {
 
 /** The counters, and whatever body the test gives to runs. */
 export function counterProgram(run: EngineProgram["run"]): EngineProgram {
-  return { objects: [counter], run };
+  return { build: "counters", objects: [counter], run };
 }
 
 const bodies = new Map<string, (primitives: Primitives) => Promise<void>>();

@@ -1,0 +1,59 @@
+import type { RunLaunch } from "#kernel";
+
+interface OpenExecution {
+  readonly launch: RunLaunch;
+  /** Gives the execution back to Restate once what runs here for it is journaled. */
+  readonly leave: () => void;
+}
+
+/** The executions in this process's memory, by Restate's name for them. */
+export class OpenExecutions {
+  readonly #open = new Map<string, OpenExecution>();
+  #started = 0;
+  #ended = 0;
+  #isLeaving = false;
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  get started(): number {
+    return this.#started;
+  }
+
+  get ended(): number {
+    return this.#ended;
+  }
+
+  /** Do all executions leave this process? */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  launchOf(invocation: string): RunLaunch | null {
+    return this.#open.get(invocation)?.launch ?? null;
+  }
+
+  /** Open until the attempt is over, whatever became of it. */
+  begin(invocation: string, execution: OpenExecution, attemptCompleted: AbortSignal): void {
+    this.#started += 1;
+    this.#open.set(invocation, execution);
+    const close = (): void => {
+      // A later attempt of the same execution may have begun.
+      if (this.#open.get(invocation) === execution) this.#open.delete(invocation);
+    };
+    attemptCompleted.addEventListener("abort", close, { once: true });
+    if (this.#isLeaving) execution.leave();
+  }
+
+  /** An execution has reached its end. */
+  end(): void {
+    this.#ended += 1;
+  }
+
+  /** Nobody starts another step here. */
+  leave(): void {
+    this.#isLeaving = true;
+    for (const execution of this.#open.values()) execution.leave();
+  }
+}

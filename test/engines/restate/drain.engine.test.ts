@@ -1,0 +1,138 @@
+import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
+import { restate, restateServer, type LogRecord, type RestateServer } from "reeve/engines/restate";
+import { providerDouble, type DoubleRequest, type ProviderDouble } from "reeve/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { launch, program, settle } from "./counter-program.ts";
+import {
+  eventually,
+  figure,
+  freePort,
+  killWorkers,
+  startWorker,
+  type WorkerProcess,
+} from "./worker-process.ts";
+
+let server: RestateServer;
+let double: ProviderDouble;
+/** What the double was asked, by model. Those that are held answer when they are let go. */
+let requests: string[];
+let held: Record<string, PromiseWithResolvers<void>>;
+const asked = (model: string): number => requests.filter((name) => name === model).length;
+
+async function script({ model }: DoubleRequest): Promise<{ text: string }> {
+  requests.push(model);
+  await held[model]?.promise;
+  return { text: `${model} answers` };
+}
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 60_000);
+
+beforeEach(async () => {
+  requests = [];
+  held = { stuck: Promise.withResolvers(), "stuck-too": Promise.withResolvers() };
+  double = await providerDouble({ script });
+});
+
+afterEach(async () => {
+  for (const model of Object.values(held)) model.resolve();
+  await killWorkers();
+  await double.close();
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("a worker that is told to end in a model step keeps its answer; the run goes on elsewhere", async () => {
+  const [busy, other, run] = await startOnOneOfTwo("inside", () => asked("stuck") === 1);
+  busy.process.kill("SIGTERM");
+  await eventually(async () => (await fetch(`${busy.probes}/ready`)).status === 503);
+  expect(await (await fetch(`${busy.probes}/ready`)).json()).toEqual({ ready: false, reason: "draining" });
+  const meanwhile = await start("between");
+  await eventually(async () => (await meanwhile.status()) === "waiting");
+  held["stuck"]?.resolve();
+  expect(await busy.exit).toBe(0);
+  expect(await run.result()).toMatchObject({
+    status: "completed",
+    output: ["quick answers", "stuck answers", "quick answers"],
+    inDoubt: 0,
+  });
+  expect([asked("quick"), asked("stuck")]).toEqual([3, 1]);
+  expect(await figure(other, "executions_ended_total")).toBe(1);
+}, 60_000);
+
+// Told when the steps have begun, but not all have passed the gate, which is then another worker's.
+test("of steps side by side all are kept, and none is begun after the first ends", async () => {
+  const [busy, other, run] = await startOnOneOfTwo("beside", (kept) => kept === 2);
+  busy.process.kill("SIGTERM");
+  await eventually(async () => (await fetch(`${busy.probes}/ready`)).status === 503);
+  held["stuck"]?.resolve();
+  await eventually(async () => (await figure(busy, "kept_steps")) === 1);
+  held["stuck-too"]?.resolve();
+  expect(await busy.exit).toBe(0);
+  expect(await run.result()).toMatchObject({
+    output: [
+      ["stuck answers", "quick answers"],
+      ["stuck-too answers", "quick answers"],
+    ],
+    inDoubt: 0,
+  });
+  expect([asked("quick"), asked("stuck"), asked("stuck-too")]).toEqual([2, 1, 1]);
+  expect(await figure(other, "executions_ended_total")).toBe(1);
+}, 60_000);
+
+test("a run that waits leaves at once, and waits on elsewhere", async () => {
+  const [busy, other, run] = await startOnOneOfTwo("between", () => asked("quick") === 1);
+  await eventually(async () => (await run.status()) === "waiting");
+  busy.process.kill("SIGTERM");
+  expect(await busy.exit).toBe(0);
+  await eventually(async () => (await figure(other, "executions_open")) === 1);
+  await run.signal("go");
+  expect(await run.result()).toMatchObject({ output: ["quick answers", "quick answers"] });
+  expect(asked("quick")).toBe(2);
+}, 60_000);
+
+test("a drain ends when its time is up, and says what it left behind", async () => {
+  const records: LogRecord[] = [];
+  const engine = restate({ ...server, namespace: "short", log: (record) => records.push(record) });
+  engine.define(program);
+  await engine.serve({ port: 0 });
+  const begun = Promise.withResolvers<void>();
+  await launch(engine, (primitives) =>
+    settle(
+      primitives,
+      primitives.step("endless", () => {
+        begun.resolve();
+        return new Promise(() => {});
+      }),
+    ),
+  );
+  await begun.promise;
+  await engine.drain({ graceMs: 50 });
+  await engine[Symbol.asyncDispose]();
+  expect(records).toEqual([{ level: "warn", message: "the drain was too short, executions left behind: 1" }]);
+});
+
+/** Starts two workers and a run, and waits until it is time. The worker that has the run comes first. */
+async function startOnOneOfTwo(
+  name: string,
+  isTime: (keptSteps: number) => boolean,
+): Promise<readonly [WorkerProcess, WorkerProcess, RunHandle]> {
+  const given = [server.ingress, server.admin, String(await freePort()), double.baseURL];
+  const [first, second] = await Promise.all([
+    startWorker("agents-worker.ts", given),
+    startWorker("agents-worker.ts", given),
+  ]);
+  const run = await start(name);
+  await eventually(async () => {
+    const kept = await Promise.all([figure(first, "kept_steps"), figure(second, "kept_steps")]);
+    return isTime(Math.max(...kept));
+  });
+  return (await figure(first, "executions_open")) === 1 ? [first, second, run] : [second, first, run];
+}
+
+/** Only starts trees here: the agents' code is the workers'. */
+function start(name: string): Promise<RunHandle> {
+  const agent: Agent = { id: AgentId.of(name), run: async () => null };
+  return createRuntime({ agents: [agent], engine: restate(server) }).start(agent, "go");
+}

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+/** A worker in a process of its own. */
+export interface WorkerProcess {
+  readonly process: ChildProcess;
+  /** Where its probes are: what it printed when it was ready. */
+  readonly probes: string;
+  /** The exit code, or the signal that ended it. */
+  readonly exit: Promise<number | string>;
+}
+
+const alive = new Set<ChildProcess>();
+
+/** Starts a fixture and waits until it says that it serves. */
+export async function startWorker(fixture: string, given: readonly string[]): Promise<WorkerProcess> {
+  const script = join(import.meta.dirname, "fixtures", fixture);
+  const worker = spawn(process.execPath, ["--conditions=reeve-source", script, ...given], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  alive.add(worker);
+  const exit = once(worker, "exit").then(([code, signal]): number | string => {
+    alive.delete(worker);
+    return typeof code === "number" ? code : String(signal);
+  });
+  const said = await Promise.race([
+    once(worker.stdout, "data"),
+    exit.then((code) => Promise.reject(new Error(`the worker ended with ${code}`))),
+  ]);
+  return { process: worker, probes: String(said[0]).trim(), exit };
+}
+
+/** Ends every worker that is still there, without asking. */
+export async function killWorkers(): Promise<void> {
+  const ended = [...alive].map((worker) => once(worker, "exit"));
+  for (const worker of alive) worker.kill("SIGKILL");
+  await Promise.all(ended);
+}
+
+/** One of the worker's own figures. */
+export async function figure({ probes }: WorkerProcess, name: string): Promise<number> {
+  const text = await (await fetch(`${probes}/metrics`)).text();
+  return Number(new RegExp(`^reeve_${name} (.*)$`, "m").exec(text)?.[1]);
+}
+
+/** Looks again and again until it is so. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 20_000;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error("it did not come to that");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A port of loopback that nobody has. */
+export async function freePort(): Promise<number> {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  const address = holder.address();
+  await once(holder.close(), "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
