@@ -1,10 +1,12 @@
 import { attempts } from "./attempts.ts";
+import { pathOf } from "./build.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** A worker's address on the server and what it was registered with. */
 interface Deployment {
   readonly id: string;
   readonly uri: string;
+  readonly created_at: string;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -42,9 +44,43 @@ export class Admin {
     if (registered !== program) throw clash(uri);
   }
 
-  /** Stops the retries of an execution until an operator resumes it. */
+  /** Stops an execution, once the step that runs has ended, until it is resumed. */
   async pause(execution: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${execution}/pause`);
+  }
+
+  /** Lets an execution go on with another deployment, or `latest`. False if it has not stopped yet, or has ended. */
+  async resume(execution: string, deployment: string): Promise<boolean> {
+    const path = `/invocations/${execution}/resume?deployment=${encodeURIComponent(deployment)}`;
+    return (await this.#request("PATCH", path)).status < 300;
+  }
+
+  /** Where this build has been registered, the newest first. */
+  async deploymentsOf(build: string): Promise<readonly string[]> {
+    const { deployments } = await this.#read<{ readonly deployments: readonly Deployment[] }>("/deployments");
+    return deployments
+      .filter(({ uri }) => uri.endsWith(pathOf(build)))
+      .toSorted((one, other) => other.created_at.localeCompare(one.created_at))
+      .map(({ id }) => id);
+  }
+
+  /** What these deployments have begun of a namespace and not ended, perhaps only what last failed like this. */
+  async pinned(
+    deployments: readonly string[],
+    { namespace, failure }: { readonly namespace: string; readonly failure?: string | undefined },
+  ): Promise<readonly string[]> {
+    if (deployments.length === 0) return [];
+    const conditions = [
+      "status <> 'completed'",
+      `starts_with(target_service_name, ${quoted(`${namespace}.`)})`,
+      `pinned_deployment_id IN (${deployments.map(quoted).join(", ")})`,
+      ...(failure === undefined ? [] : [`strpos(last_failure, ${quoted(failure)}) > 0`]),
+    ];
+    const query = `SELECT id FROM sys_invocation WHERE ${conditions.join(" AND ")}`;
+    const { status, body } = await this.#request("POST", "/query", { query });
+    if (status !== 200) throw new Error(`Restate's admin answered ${status} to a query: ${body}`);
+    const { rows } = JSON.parse(body) as { readonly rows: readonly { readonly id: string }[] };
+    return rows.map(({ id }) => id);
   }
 
   async #read<T>(path: string): Promise<T> {
@@ -65,6 +101,10 @@ export class Admin {
 
 /** Under which a deployment's metadata names the program behind it. */
 const programKey = "reeve.program";
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
 
 function idOf({ body }: Answer): string {
   return (JSON.parse(body) as Deployment).id;

@@ -32,6 +32,6 @@ export function buildOf(
 }
 
 /** Where a build is served, below the worker's address. */
-export function pathOf({ name }: Build): string {
-  return `/v/${name}`;
+export function pathOf(build: string): string {
+  return `/v/${build}`;
 }

@@ -1,5 +1,6 @@
 export type { GateLatency, Gauges } from "./gauges.ts";
 export type { Log, LogRecord, LoggedError } from "./log-record.ts";
+export type { MoveOptions, Moved } from "./move-runs.ts";
 export type { RestateOptions } from "./restate-options.ts";
 export { type RestateEngine, restate } from "./restate.ts";
 export { type RestateServer, type RestateServerOptions, restateServer } from "./restate-server.ts";

@@ -8,6 +8,7 @@ import { type HandlerSettings, retryPolicy } from "./handler-settings.ts";
 import { Ingress } from "./ingress.ts";
 import { KeptSteps } from "./kept-steps.ts";
 import { type Log, logToStderr, sdkLog } from "./log-record.ts";
+import { type MoveOptions, type Moved, moveRuns } from "./move-runs.ts";
 import { objectHost } from "./object-host.ts";
 import { OpenExecutions } from "./open-executions.ts";
 import { Probes } from "./probes.ts";
@@ -23,6 +24,11 @@ import { Worker } from "./worker.ts";
 export interface RestateEngine extends Engine {
   /** Since `serve`. */
   gauges(): Gauges;
+  /**
+   * Moves what another build has begun, when its workers are gone or should go. Needs no `serve`. Where the versions
+   * of an agent differ, its runs are refused there and wait, until they are moved to a build of theirs.
+   */
+  moveRuns(options: MoveOptions): Promise<Moved>;
   /** Where the probes are served; null without `probePort`, or before `serve`. */
   readonly probes: string | null;
 }
@@ -129,6 +135,10 @@ class RestateWorker implements RestateEngine {
       this.#log({ level: "warn", message: `the drain was too short, executions left behind: ${open}` });
   }
 
+  moveRuns(options: MoveOptions): Promise<Moved> {
+    return moveRuns(this.#admin, this.#options.namespace ?? "reeve", options);
+  }
+
   async call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
     if (this.#methods.has(`${to.type}/${method}`)) this.#poll.reset(to);
     return this.#ingress.call(to, method, argument);
@@ -186,8 +196,9 @@ class RestateWorker implements RestateEngine {
         ...program.objects.map((definition) => objectHost(definition, { settings, names, written })),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),
+      log: this.#log,
       identityKeys: this.#options.identityKeys ?? [],
-      path: pathOf(build),
+      path: pathOf(build.name),
     });
   }
 }

@@ -9,8 +9,11 @@ import { type Server, createServer as createListener } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type EndpointOptions, createEndpointHandler } from "@restatedev/restate-sdk";
 import { listenOn } from "./listen-on.ts";
+import type { Log } from "./log-record.ts";
 
 type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+const mostAbsent = 100;
 
 /** The HTTP/2 endpoint through which Restate executes what this process offers. */
 export class Worker {
@@ -19,17 +22,22 @@ export class Worker {
   /** Restate's connections, each with the number of its open streams. */
   readonly #sessions = new Map<ServerHttp2Session, number>();
   readonly #path: string;
+  readonly #log: Log;
+  /** The builds that Restate looked for here, each told once. */
+  readonly #absent = new Set<string>();
   #isDraining = false;
   #isClosing = false;
 
   constructor(options: {
     readonly services: EndpointOptions["services"];
     readonly logger: NonNullable<EndpointOptions["logger"]>;
+    readonly log: Log;
     readonly identityKeys: readonly string[];
     /** What it answers to; anything else is another build's. */
     readonly path: string;
   }) {
     this.#path = options.path;
+    this.#log = options.log;
     const handler: Handler = createEndpointHandler({
       services: options.services,
       logger: (...line) => (this.#isClosing ? undefined : options.logger(...line)),
@@ -113,5 +121,9 @@ export class Worker {
     if (request.url.startsWith(`${this.#path}/`)) return handler(request, response);
     response.writeHead(404);
     response.end();
+    const build = /^\/v\/([\w.-]+)\//.exec(request.url)?.[1];
+    if (build === undefined || this.#absent.has(build) || this.#absent.size === mostAbsent) return;
+    this.#absent.add(build);
+    this.#log({ level: "warn", message: `runs of build ${build} wait: serve it here again, or move them` });
   }
 }

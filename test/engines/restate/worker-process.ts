@@ -8,6 +8,8 @@ export interface WorkerProcess {
   readonly process: ChildProcess;
   /** Where its probes are: what it printed when it was ready. */
   readonly probes: string;
+  /** All it has printed, as it grows. */
+  readonly said: () => string;
   /** The exit code, or the signal that ended it. */
   readonly exit: Promise<number | string>;
 }
@@ -25,11 +27,13 @@ export async function startWorker(fixture: string, given: readonly string[]): Pr
     alive.delete(worker);
     return typeof code === "number" ? code : String(signal);
   });
-  const said = await Promise.race([
+  let said = "";
+  worker.stdout.on("data", (chunk) => (said += String(chunk)));
+  await Promise.race([
     once(worker.stdout, "data"),
     exit.then((code) => Promise.reject(new Error(`the worker ended with ${code}`))),
   ]);
-  return { process: worker, probes: String(said[0]).trim(), exit };
+  return { process: worker, probes: said.trim(), said: () => said, exit };
 }
 
 /** Ends every worker that is still there, without asking. */

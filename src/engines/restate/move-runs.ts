@@ -1,0 +1,54 @@
+import type { Admin } from "./admin.ts";
+import { attempts } from "./attempts.ts";
+
+/** Which runs to move, and where to. */
+export interface MoveOptions {
+  /** The build they are with. */
+  readonly from: string;
+  /** The build they go on with. Default: the one that new runs start with. */
+  readonly to?: string;
+  /** Only those that `from` refuses, because it has another version of their agent. Default: all. */
+  readonly only?: "refused";
+  /** How long to wait for steps that run: each ends before its run moves. Default 1 minute. */
+  readonly waitMs?: number;
+}
+
+/** What became of it. */
+export interface Moved {
+  readonly moved: number;
+  /** Those whose step did not end in time. They stop when it does: move again then. */
+  readonly left: number;
+}
+
+const atOnce = 16;
+
+/** Moves what was begun with one build to another: runs, and calls to objects that were cut off. No step is repeated. */
+export async function moveRuns(admin: Admin, namespace: string, options: MoveOptions): Promise<Moved> {
+  const { from, to, only, waitMs = 60_000 } = options;
+  if (from === to) throw new TypeError(`from build ${from} to itself`);
+  const target = to === undefined ? "latest" : (await admin.deploymentsOf(to))[0];
+  if (target === undefined) throw new TypeError(`no build ${to} is registered`);
+  const find = async (): Promise<readonly string[]> =>
+    admin.pinned(await admin.deploymentsOf(from), { namespace, failure: only && refusal });
+  let moved = 0;
+  let left = await find();
+  for await (const _ of attempts({ firstMs: 50, lastMs: 1_000, totalMs: waitMs })) {
+    if (left.length === 0) break;
+    for (let index = 0; index < left.length; index += atOnce) {
+      const some = left.slice(index, index + atOnce);
+      const done = await Promise.all(some.map((invocation) => move(admin, invocation, target)));
+      moved += done.filter(Boolean).length;
+    }
+    left = await find();
+  }
+  return { moved, left: left.length };
+}
+
+/** What a refused run last failed with says this, as IncompatibleVersionError does. */
+const refusal = "here; the run began with";
+
+/** False if it runs now, or has ended. A pause lets its step end first. */
+async function move(admin: Admin, invocation: string, deployment: string): Promise<boolean> {
+  await admin.pause(invocation);
+  return admin.resume(invocation, deployment);
+}

@@ -1,0 +1,179 @@
+import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
+import { restate, restateServer, type RestateEngine, type RestateServer } from "reeve/engines/restate";
+import { providerDouble, type ProviderDouble } from "reeve/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { eventually, freePort, killWorkers, startWorker, type WorkerProcess } from "./worker-process.ts";
+
+let server: RestateServer;
+let double: ProviderDouble;
+let engine: RestateEngine;
+let asked: number;
+/** Two builds of one program, each with its port; fresh names for each test. */
+let old: Build;
+let young: Build;
+let tests = 0;
+
+interface Build {
+  readonly name: string;
+  readonly port: number;
+}
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 60_000);
+
+beforeEach(async () => {
+  asked = 0;
+  tests += 1;
+  double = await providerDouble({ script: () => ({ text: `answer ${(asked += 1)}` }) });
+  engine = restate(server);
+  old = { name: `old-${tests}`, port: await freePort() };
+  young = { name: `young-${tests}`, port: await freePort() };
+});
+
+afterEach(async () => {
+  await killWorkers();
+  await engine[Symbol.asyncDispose]();
+  await double.close();
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("a run finishes on the build it began on, while new ones start on the new one", async () => {
+  await work(old, "1");
+  const before = await startWaiting("clerk");
+  await work(young, "1");
+  const after = await startWaiting("clerk");
+  await Promise.all([before.signal("go"), after.signal("go")]);
+  expect((await before.result()).output).toEqual(["answer 1", expect.any(String), old.name]);
+  expect((await after.result()).output).toEqual(["answer 2", expect.any(String), young.name]);
+}, 60_000);
+
+test("a worker that comes back takes no new runs from a newer build", async () => {
+  const first = await work(old, "1");
+  await work(young, "1");
+  await kill(first);
+  await work(old, "1");
+  const run = await startWaiting("clerk");
+  await run.signal("go");
+  expect((await run.result()).output).toEqual(["answer 1", "answer 2", young.name]);
+}, 60_000);
+
+test("a run waits for its build while another has its port", async () => {
+  const first = await work(old, "1");
+  const run = await startWaiting("clerk");
+  await kill(first);
+  const other = await work({ ...young, port: old.port }, "2");
+  await run.signal("go");
+  await eventually(() => other.said().includes(`runs of build ${old.name} wait`));
+  const own = await startWaiting("clerk", "2");
+  await own.signal("go");
+  expect((await own.result()).output).toEqual(["answer 2", "answer 3", young.name]);
+  await kill(other);
+  await work(old, "1");
+  // Objects are called where the newest build is: it must be somewhere.
+  await work(young, "2");
+  expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 4", old.name], inDoubt: 0 });
+}, 60_000);
+
+test("a run whose build is gone waits, and moves to a compatible one without repeating a step", async () => {
+  const gone = await work(old, "1");
+  const run = await startWaiting("clerk");
+  await kill(gone);
+  await work(young, "1");
+  await run.signal("go");
+  expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
+  expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 2", young.name], inDoubt: 0 });
+  expect(asked).toBe(2);
+}, 60_000);
+
+test("runs move away from a worker that still serves, each when its step has ended", async () => {
+  const answers = Promise.withResolvers<void>();
+  await double.close();
+  double = await providerDouble({
+    script: async () => {
+      asked += 1;
+      await answers.promise;
+      return { text: `answer ${asked}` };
+    },
+  });
+  await work(old, "1");
+  const run = await start("clerk");
+  await eventually(() => asked === 1);
+  await work(young, "1");
+  const early = await engine.moveRuns({ from: old.name, waitMs: 100 });
+  expect(early).toEqual({ moved: 0, left: 1 });
+  answers.resolve();
+  expect(await engine.moveRuns({ from: old.name })).toEqual({ moved: 1, left: 0 });
+  await run.signal("go");
+  expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 2", young.name], inDoubt: 0 });
+  expect(asked).toBe(2);
+}, 60_000);
+
+test("an incompatible build refuses a run that is moved there; it waits, and finishes with its own", async () => {
+  const gone = await work(old, "1");
+  const run = await startWaiting("clerk");
+  await kill(gone);
+  const other = await work(young, "2");
+  const own = await startWaiting("clerk", "2");
+  expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
+  await run.signal("go");
+  await refused(other);
+  expect(await run.status()).toBe("waiting");
+  await work(old, "1");
+  expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({
+    moved: 1,
+    left: 0,
+  });
+  expect((await run.result()).output).toEqual(["answer 1", "answer 3", old.name]);
+  await own.signal("go");
+  expect((await own.result()).output).toEqual(["answer 2", "answer 4", young.name]);
+}, 60_000);
+
+test("a run that goes on in a fresh execution goes on with the newest build", async () => {
+  await work(old, "1");
+  const run = await startWaiting("cycler");
+  await work(young, "1");
+  await run.signal("go");
+  expect((await run.result()).output).toEqual([old.name, young.name]);
+  expect(asked).toBe(2);
+}, 60_000);
+
+test("if the newest build is incompatible, it waits there until it is moved back", async () => {
+  await work(old, "1");
+  const run = await startWaiting("cycler");
+  const other = await work(young, "2");
+  await run.signal("go");
+  await refused(other);
+  await engine.moveRuns({ from: young.name, to: old.name, only: "refused" });
+  expect((await run.result()).output).toEqual([old.name, old.name]);
+  expect(asked).toBe(2);
+}, 60_000);
+
+function work(build: Build, version: string): Promise<WorkerProcess> {
+  const { ingress, admin } = server;
+  const given = [ingress, admin, String(build.port), double.baseURL, build.name, version];
+  return startWorker("versions-worker.ts", given);
+}
+
+async function kill({ process: worker, exit }: WorkerProcess): Promise<void> {
+  worker.kill("SIGKILL");
+  await exit;
+}
+
+async function refused({ said }: WorkerProcess): Promise<void> {
+  const line = /^incompatible-version: agent \w+ is at version 2 here; the run began with 1$/m;
+  await eventually(() => line.test(said()));
+}
+
+/** Only starts trees here: the agents' code is the workers'. */
+function start(name: string, version = "1"): Promise<RunHandle> {
+  const agent: Agent = { id: AgentId.of(name), version, run: async () => null };
+  return createRuntime({ agents: [agent], engine: restate(server) }).start(agent, "go");
+}
+
+async function startWaiting(name: string, version = "1"): Promise<RunHandle> {
+  const run = await start(name, version);
+  await eventually(async () => (await run.status()) === "waiting");
+  return run;
+}
