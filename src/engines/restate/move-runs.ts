@@ -1,5 +1,7 @@
 import type { Admin } from "./admin.ts";
 import { attempts } from "./attempts.ts";
+import { deploymentsOf } from "./registration.ts";
+import type { ServiceNames } from "./service-names.ts";
 
 /** Which runs to move, and where to. */
 export interface MoveOptions {
@@ -23,13 +25,14 @@ export interface Moved {
 const atOnce = 16;
 
 /** Moves what was begun with one build to another: runs, and calls to objects that were cut off. No step is repeated. */
-export async function moveRuns(admin: Admin, namespace: string, options: MoveOptions): Promise<Moved> {
+export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveOptions): Promise<Moved> {
   const { from, to, only, waitMs = 60_000 } = options;
   if (from === to) throw new TypeError(`from build ${from} to itself`);
-  const target = to === undefined ? "latest" : (await admin.deploymentsOf(to))[0];
+  const target = to === undefined ? "latest" : (await deploymentsOf(admin, names.run, to))[0]?.id;
   if (target === undefined) throw new TypeError(`no build ${to} is registered`);
-  const find = async (): Promise<readonly string[]> =>
-    admin.pinned(await admin.deploymentsOf(from), { namespace, failure: only && refusal });
+  const sources = (await deploymentsOf(admin, names.run, from)).map(({ id }) => id);
+  const find = (): Promise<readonly string[]> =>
+    admin.pinned(sources, { prefix: names.prefix, failure: only && refusal });
   let moved = 0;
   let left = await find();
   for await (const _ of attempts({ firstMs: 50, lastMs: 1_000, totalMs: waitMs })) {

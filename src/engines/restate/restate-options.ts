@@ -34,7 +34,10 @@ export interface RestateOptions {
   readonly identityKeys?: readonly string[];
   /** Where `/health`, `/ready` and `/metrics` are served over HTTP/1.1. 0 is a free port. Default: nowhere. */
   readonly probePort?: number;
-  /** On SIGTERM, drain for at most so long and end the process. Default: SIGTERM is not handled here. */
+  /**
+   * On SIGTERM, drain for at most so long and end the process: exit code 0, or 1 if executions were left behind.
+   * Default: SIGTERM is not handled here.
+   */
   readonly drainOnSigtermMs?: number;
   /** Takes what operators should know. Default: one JSON line each on standard error. */
   readonly log?: Log;

@@ -1,4 +1,4 @@
-import type { Engine, EngineProgram, Json, ObjectAddress } from "#kernel";
+import type { EngineProgram, Json, ObjectAddress } from "#kernel";
 import { Admin } from "./admin.ts";
 import { type Build, buildOf, pathOf } from "./build.ts";
 import { ChangePoll } from "./change-poll.ts";
@@ -13,25 +13,14 @@ import { objectHost } from "./object-host.ts";
 import { OpenExecutions } from "./open-executions.ts";
 import { Probes } from "./probes.ts";
 import { Readiness } from "./readiness.ts";
+import { promote, register } from "./registration.ts";
 import { ReplayFuzz } from "./replay-fuzz.ts";
 import { runHost } from "./run-host.ts";
+import type { RestateEngine } from "./restate-engine.ts";
 import type { RestateOptions } from "./restate-options.ts";
 import type { Gate } from "./run-primitives.ts";
 import { ServiceNames } from "./service-names.ts";
 import { Worker } from "./worker.ts";
-
-/** Executes runs on a Restate server, and can be asked how that goes. */
-export interface RestateEngine extends Engine {
-  /** Since `serve`. */
-  gauges(): Gauges;
-  /**
-   * Moves what another build has begun, when its workers are gone or should go. Needs no `serve`. Where the versions
-   * of an agent differ, its runs are refused there and wait, until they are moved to a build of theirs.
-   */
-  moveRuns(options: MoveOptions): Promise<Moved>;
-  /** Where the probes are served; null without `probePort`, or before `serve`. */
-  readonly probes: string | null;
-}
 
 /** Executes runs on a Restate server: they survive every process involved. */
 export function restate(options: RestateOptions): RestateEngine {
@@ -68,7 +57,7 @@ class RestateWorker implements RestateEngine {
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
     this.#ingress = new Ingress({ url: ingress, names: this.#names, patienceMs });
-    this.#admin = new Admin({ url: admin, patienceMs });
+    this.#admin = new Admin(admin);
     this.#readiness = new Readiness(ingress);
     this.#kept = new KeptSteps({ keptMs: options.keptMs ?? 60_000 });
     this.#log = options.log ?? logToStderr;
@@ -96,16 +85,23 @@ class RestateWorker implements RestateEngine {
     this.#servingSince = performance.now();
     const { host = "127.0.0.1", probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
     const settings = settingsOf(this.#options);
-    const { namespace = "reeve", build: named } = this.#options;
+    const { namespace = "reeve", build: named, sharePort = false } = this.#options;
     const build = buildOf(this.#program, { namespace, settings, build: named });
     const worker = this.#offer(this.#program, settings, build);
     this.#worker = worker;
     try {
       if (probePort !== undefined)
         this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
-      const uri = await worker.listen({ host, port, reusePort: this.#options.sharePort ?? false });
+      const uri = await worker.listen({ host, port, reusePort: sharePort });
       await checkServer({ admin, ingress, patienceMs });
-      await this.#admin.register(uri, build.program);
+      await register(this.#admin, {
+        uri,
+        program: build.program,
+        service: this.#names.run,
+        sharesPort: sharePort,
+        patienceMs,
+        log: this.#log,
+      });
     } catch (error) {
       await this.#close();
       throw error;
@@ -127,16 +123,15 @@ class RestateWorker implements RestateEngine {
   }
 
   async drain({ graceMs = defaultGraceMs }: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#readiness.isDraining = true;
-    this.#executions.leave();
-    await this.#worker?.drain(graceMs);
-    const { open } = this.#executions;
-    if (open > 0)
-      this.#log({ level: "warn", message: `the drain was too short, executions left behind: ${open}` });
+    await this.#drain(graceMs);
   }
 
   moveRuns(options: MoveOptions): Promise<Moved> {
-    return moveRuns(this.#admin, this.#options.namespace ?? "reeve", options);
+    return moveRuns(this.#admin, this.#names, options);
+  }
+
+  promote(build: string): Promise<void> {
+    return promote(this.#admin, this.#names.run, build);
   }
 
   async call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
@@ -160,9 +155,20 @@ class RestateWorker implements RestateEngine {
 
   async #endProcess(): Promise<void> {
     this.#log({ level: "info", message: "SIGTERM: draining" });
-    await this.drain({ graceMs: this.#options.drainOnSigtermMs ?? defaultGraceMs });
+    const left = await this.#drain(this.#options.drainOnSigtermMs ?? defaultGraceMs);
     await this[Symbol.asyncDispose]();
-    process.exit();
+    process.exit(left === 0 ? 0 : 1);
+  }
+
+  /** How many executions were left behind. */
+  async #drain(graceMs: number): Promise<number> {
+    this.#readiness.isDraining = true;
+    this.#executions.leave();
+    await this.#worker?.drain(graceMs);
+    const left = this.#executions.open;
+    const message = `the drain was too short, executions left behind: ${left}`;
+    if (left > 0) this.#log({ level: "warn", message });
+    return left;
   }
 
   async #close(): Promise<void> {

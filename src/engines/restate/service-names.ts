@@ -9,6 +9,11 @@ export class ServiceNames {
     this.#namespace = namespace;
   }
 
+  /** What all of them begin with. */
+  get prefix(): string {
+    return `${this.#namespace}.`;
+  }
+
   /** The service that executes runs. */
   get run(): string {
     return `${this.#namespace}.run`;

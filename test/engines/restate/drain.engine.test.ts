@@ -50,6 +50,7 @@ test("a worker that is told to end in a model step keeps its answer; the run goe
   expect(await (await fetch(`${busy.probes}/ready`)).json()).toEqual({ ready: false, reason: "draining" });
   const meanwhile = await start("between");
   await eventually(async () => (await meanwhile.status()) === "waiting");
+  expect(await figure(busy, "executions_started_total")).toBe(1);
   held["stuck"]?.resolve();
   expect(await busy.exit).toBe(0);
   expect(await run.result()).toMatchObject({

@@ -54,9 +54,27 @@ test("a worker that comes back takes no new runs from a newer build", async () =
   await work(young, "1");
   await kill(first);
   await work(old, "1");
-  const run = await startWaiting("clerk");
-  await run.signal("go");
-  expect((await run.result()).output).toEqual(["answer 1", "answer 2", young.name]);
+  expect(await endOfNewRun()).toBe(young.name);
+}, 60_000);
+
+test("an older build that takes the port of a newer one takes its place", async () => {
+  await kill(await work(old, "1"));
+  const bad = await work({ ...young, port: old.port }, "2");
+  expect(await endOfNewRun("2")).toBe(young.name);
+  await kill(bad);
+  await work(old, "1");
+  expect(await endOfNewRun()).toBe(old.name);
+}, 60_000);
+
+test("an older build on a port of its own is told, and takes new runs when it is promoted", async () => {
+  await kill(await work(old, "1"));
+  const bad = await work(young, "2");
+  const back = await work(old, "1");
+  expect(back.said()).toContain(`new runs start at http://127.0.0.1:${young.port}/v/${young.name}, not here`);
+  await kill(bad);
+  await expect(engine.promote(young.name)).rejects.toThrow("serve it first");
+  await engine.promote(old.name);
+  expect(await endOfNewRun()).toBe(old.name);
 }, 60_000);
 
 test("a run waits for its build while another has its port", async () => {
@@ -71,8 +89,6 @@ test("a run waits for its build while another has its port", async () => {
   expect((await own.result()).output).toEqual(["answer 2", "answer 3", young.name]);
   await kill(other);
   await work(old, "1");
-  // Objects are called where the newest build is: it must be somewhere.
-  await work(young, "2");
   expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 4", old.name], inDoubt: 0 });
 }, 60_000);
 
@@ -176,4 +192,12 @@ async function startWaiting(name: string, version = "1"): Promise<RunHandle> {
   const run = await start(name, version);
   await eventually(async () => (await run.status()) === "waiting");
   return run;
+}
+
+/** The build on which a run ends that is started now. */
+async function endOfNewRun(version = "1"): Promise<unknown> {
+  const run = await startWaiting("clerk", version);
+  await run.signal("go");
+  const { output } = await run.result();
+  return Array.isArray(output) ? output.at(-1) : output;
 }

@@ -16,7 +16,7 @@ export interface WorkerProcess {
 
 const alive = new Set<ChildProcess>();
 
-/** Starts a fixture and waits until it says that it serves. */
+/** Starts a fixture and waits until it serves: it prints where its probes are. */
 export async function startWorker(fixture: string, given: readonly string[]): Promise<WorkerProcess> {
   const script = join(import.meta.dirname, "fixtures", fixture);
   const worker = spawn(process.execPath, ["--conditions=reeve-source", script, ...given], {
@@ -29,11 +29,13 @@ export async function startWorker(fixture: string, given: readonly string[]): Pr
   });
   let said = "";
   worker.stdout.on("data", (chunk) => (said += String(chunk)));
+  const probes = (): string | undefined => /^http:\S+$/m.exec(said)?.[0];
+  const served = eventually(() => probes() !== undefined);
   await Promise.race([
-    once(worker.stdout, "data"),
+    served,
     exit.then((code) => Promise.reject(new Error(`the worker ended with ${code}`))),
   ]);
-  return { process: worker, probes: said.trim(), said: () => said, exit };
+  return { process: worker, probes: probes() ?? "", said: () => said, exit };
 }
 
 /** Ends every worker that is still there, without asking. */
