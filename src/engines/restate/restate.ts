@@ -102,6 +102,7 @@ class RestateWorker implements RestateEngine {
         patienceMs,
         log: this.#log,
       });
+      this.#log({ level: "info", message: `serving ${uri}` });
     } catch (error) {
       await this.#close();
       throw error;

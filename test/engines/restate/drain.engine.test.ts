@@ -95,7 +95,12 @@ test("a run that waits leaves at once, and waits on elsewhere", async () => {
 
 test("a drain ends when its time is up, and says what it left behind", async () => {
   const records: LogRecord[] = [];
-  const engine = restate({ ...server, namespace: "short", log: (record) => records.push(record) });
+  const engine = restate({
+    ...server,
+    namespace: "short",
+    build: "one",
+    log: (record) => records.push(record),
+  });
   engine.define(program);
   await engine.serve({ port: 0 });
   const begun = Promise.withResolvers<void>();
@@ -111,7 +116,10 @@ test("a drain ends when its time is up, and says what it left behind", async () 
   await begun.promise;
   await engine.drain({ graceMs: 50 });
   await engine[Symbol.asyncDispose]();
-  expect(records).toEqual([{ level: "warn", message: "the drain was too short, executions left behind: 1" }]);
+  expect(records).toEqual([
+    { level: "info", message: expect.stringMatching(/^serving http:.*\/v\/one$/) },
+    { level: "warn", message: "the drain was too short, executions left behind: 1" },
+  ]);
 });
 
 /** Starts two workers and a run, and waits until it is time. The worker that has the run comes first. */

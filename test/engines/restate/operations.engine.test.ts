@@ -18,7 +18,7 @@ import { eventually, freePort } from "./worker-process.ts";
 
 let server: RestateServer;
 let engine: RestateEngine;
-let records: LogRecord[];
+let records: LogRecord[] = [];
 
 beforeAll(async () => {
   server = await restateServer();
@@ -149,12 +149,12 @@ test("only a server that signs with one of the identity keys can call a worker",
 }, 60_000);
 
 async function serve(options: Partial<RestateOptions> = {}, port = 0): Promise<void> {
-  records = [];
   const { ingress, admin } = server;
   const log = (record: LogRecord): void => void records.push(record);
   engine = restate({ ingress, admin, probePort: 0, log, ...options });
   engine.define(program);
   await engine.serve({ port });
+  records = [];
 }
 
 /** A run with one step, which says that it has begun and waits to be let go; then the run says `end`. */
