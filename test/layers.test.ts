@@ -8,11 +8,13 @@ const allowed: Record<string, readonly string[]> = {
   models: ["#kernel", "@ai-sdk/provider", "@pydantic/genai-prices", "tokenx"], // the AI SDK: types only
   agents: ["#kernel", "#ledger", "#models", "@standard-schema/spec"],
   runtime: ["#kernel", "#ledger", "#models", "#agents", "node:async_hooks", "node:crypto"],
+  sealing: ["#kernel", "node:crypto", "node:fs/promises", "node:path"],
   "engines/local": ["#kernel", "#ledger", "#runtime", "node:crypto", "node:process"],
   "engines/restate": [
     "#kernel",
     "#ledger",
     "#runtime",
+    "#sealing",
     "@restatedev/restate-sdk",
     "node:child_process",
     "node:crypto",

@@ -205,19 +205,11 @@ export class IncompatibleVersionError extends ReeveError {
   readonly wanted: string;
   readonly present: string;
 
-  constructor({
-    agent,
-    wanted,
-    present,
-  }: {
-    readonly agent: string;
-    readonly wanted: string;
-    readonly present: string;
-  }) {
-    super(`agent ${agent} is at version ${present} here; the run began with ${wanted}`);
-    this.agent = agent;
-    this.wanted = wanted;
-    this.present = present;
+  constructor(fields: { readonly agent: string; readonly wanted: string; readonly present: string }) {
+    super(`agent ${fields.agent} is at version ${fields.present} here; the run began with ${fields.wanted}`);
+    this.agent = fields.agent;
+    this.wanted = fields.wanted;
+    this.present = fields.present;
   }
 }
 
@@ -231,6 +223,45 @@ export class ToolRefusedError extends ReeveError {
     super(`tool ${tool} refused: ${reason}`);
     this.tool = tool;
     this.reason = reason;
+  }
+}
+
+/** The key of this partition was destroyed: what it sealed can never be read again. */
+export class KeyDestroyedError extends ReeveError {
+  readonly code = "key-destroyed";
+  readonly partition: string;
+
+  constructor({ partition }: { readonly partition: string }) {
+    super(`the key of ${partition} was destroyed: its content cannot be read`);
+    this.partition = partition;
+  }
+}
+
+/** These bytes are not what a key of this partition has sealed. Never read as anything else. */
+export class SealBrokenError extends ReeveError {
+  readonly code = "seal-broken";
+  readonly partition: string;
+  readonly reason: "unknown-key" | "not-authentic" | "not-sealed";
+
+  constructor(fields: { readonly partition: string; readonly reason: SealBrokenError["reason"] }) {
+    super(`cannot open what is kept for ${fields.partition}: ${fields.reason}`);
+    this.partition = fields.partition;
+    this.reason = fields.reason;
+  }
+}
+
+/** More than can be kept or passed on. Never retried. */
+export class TooLargeError extends ReeveError {
+  readonly code = "too-large";
+  readonly what: string;
+  readonly bytes: number;
+  readonly limit: number;
+
+  constructor(fields: { readonly what: string; readonly bytes: number; readonly limit: number }) {
+    super(`${fields.what} has ${fields.bytes} bytes: at most ${fields.limit} are possible`);
+    this.what = fields.what;
+    this.bytes = fields.bytes;
+    this.limit = fields.limit;
   }
 }
 
@@ -328,6 +359,9 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "ask-failed": AskFailedError,
   "incompatible-version": IncompatibleVersionError,
   "tool-refused": ToolRefusedError,
+  "key-destroyed": KeyDestroyedError,
+  "seal-broken": SealBrokenError,
+  "too-large": TooLargeError,
   retryable: RetryableError,
   model: ModelError,
   foreign: ForeignError,

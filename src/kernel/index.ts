@@ -26,6 +26,7 @@ export {
   ForeignError,
   IdConflictError,
   IncompatibleVersionError,
+  KeyDestroyedError,
   MiddlewareTermination,
   ModelError,
   type ModelErrorKind,
@@ -36,7 +37,9 @@ export {
   ReplayDivergenceError,
   RetryableError,
   RunEndedError,
+  SealBrokenError,
   SessionBusyError,
+  TooLargeError,
   ToolRefusedError,
   UnjournaledAwaitError,
   WaitCycleError,
@@ -62,6 +65,7 @@ export {
   UserId,
 } from "./ids.ts";
 export { Json, type JsonObject, isJsonObject, keysOf } from "./json.ts";
+export type { KeyRing, Keys, SealingKey } from "./keys.ts";
 export {
   ChatMessage,
   ContentBlock,

@@ -17,6 +17,9 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.AskFailedError({ outcome: "timedOut", run: "t~1" }),
   new kernel.IncompatibleVersionError({ agent: "clerk", wanted: "1", present: "2" }),
   new kernel.ToolRefusedError({ tool: "mail", reason: "no" }),
+  new kernel.KeyDestroyedError({ partition: "acme/books" }),
+  new kernel.SealBrokenError({ partition: "acme/books", reason: "unknown-key" }),
+  new kernel.TooLargeError({ what: "a result", bytes: 11, limit: 10 }),
   new kernel.RetryableError({ message: "busy", retryAfterMs: 50 }),
   new kernel.ModelError({
     kind: "rate-limit",

@@ -43,7 +43,12 @@ export class Admin {
     await this.#request("PATCH", `/invocations/${execution}/pause`);
   }
 
-  /** Lets an execution go on with another deployment, or `latest`. False if it has not stopped yet, or has ended. */
+  /** Ends an execution that can never go on. */
+  async kill(execution: string): Promise<void> {
+    await this.#request("PATCH", `/invocations/${execution}/kill`);
+  }
+
+  /** Lets an execution go on with another deployment. False if it has not stopped yet, or has ended. */
   async resume(execution: string, deployment: string): Promise<boolean> {
     const path = `/invocations/${execution}/resume?deployment=${encodeURIComponent(deployment)}`;
     return (await this.#request("PATCH", path)).status < 300;
@@ -58,7 +63,8 @@ export class Admin {
     const conditions = [
       "status <> 'completed'",
       `starts_with(target_service_name, ${quoted(prefix)})`,
-      `pinned_deployment_id IN (${deployments.map(quoted).join(", ")})`,
+      // One that has done nothing yet is pinned to none: what counts is who tried it last.
+      `COALESCE(pinned_deployment_id, last_attempt_deployment_id) IN (${deployments.map(quoted).join(", ")})`,
       ...(failure === undefined ? [] : [`strpos(last_failure, ${quoted(failure)}) > 0`]),
     ];
     const query = `SELECT id FROM sys_invocation WHERE ${conditions.join(" AND ")}`;

@@ -1,40 +1,70 @@
-import { RestateError, TerminalError } from "@restatedev/restate-sdk";
+import { TerminalError } from "@restatedev/restate-sdk";
 import {
   type ErrorData,
   ForeignError,
-  type ReeveError,
+  KeyDestroyedError,
+  Json,
+  ReeveError,
+  SealBrokenError,
   decodeError,
   encodeError,
   isJsonObject,
 } from "#kernel";
+import type { Seal } from "#sealing";
+import { opened, sealed } from "./sealed-serde.ts";
 
 const businessStatus = 422;
+const mark = "sealed:";
+const withoutContent: ReadonlySet<string> = new Set([
+  "incompatible-version",
+  "replay-divergence",
+  "key-destroyed",
+  "seal-broken",
+  "too-large",
+]);
 
 /**
- * How an error of ours travels through Restate: a failure that is never retried, with the error as JSON in its
+ * How an error of ours travels through Restate: a failure that is never retried, with the error, sealed, in its
  * message, because the message is the only field that both callers and the ingress are shown.
  */
 export const BusinessError = {
-  toTerminal: (error: unknown): TerminalError =>
-    new TerminalError(JSON.stringify(encodeError(error)), { errorCode: businessStatus }),
+  toTerminal: (error: unknown, seal: Seal): TerminalError =>
+    terminal(mark + Buffer.from(sealed(seal, Json.of(encodeError(error)))).toString("base64")),
+
+  /** Of a call that cannot be read: such an error is not sealed, and tells no content. */
+  ofSealing: (error: unknown): TerminalError | null =>
+    error instanceof SealBrokenError || error instanceof KeyDestroyedError
+      ? terminal(JSON.stringify(error))
+      : null,
 
   /** What the message of a failure says. One that is not ours (killed, no such handler) is a foreign error. */
-  data: (message: string): ErrorData =>
-    ours(message) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
+  data: (message: string, seal: Seal): ErrorData =>
+    ours(message, seal) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
 
   /** The error that was thrown at the other end, or null if the failure is not ours. */
-  decode: (message: string): ReeveError | null => {
-    const data = ours(message);
+  decode: (message: string, seal: Seal): ReeveError | null => {
+    const data = ours(message, seal);
     return data && decodeError(data);
   },
 } as const;
 
-/** Throws what Restate simply retries: its own errors would mean something to it. */
+/**
+ * Throws what Restate simply retries: its own errors would mean something to it, and the text of others, which it
+ * keeps, may be content. That stays in the worker, as the cause.
+ */
 export function retry(error: unknown): never {
-  throw error instanceof RestateError ? new Error(error.message, { cause: error }) : error;
+  if (ReeveError.is(error) && withoutContent.has(error.code)) throw error;
+  const name = error instanceof Error ? error.name : typeof error;
+  throw new Error(`${name}: its text is in the log of the worker`, { cause: error });
 }
 
-function ours(message: string): ErrorData | null {
+function terminal(message: string): TerminalError {
+  return new TerminalError(message, { errorCode: businessStatus });
+}
+
+function ours(message: string, seal: Seal): ErrorData | null {
+  if (message.startsWith(mark))
+    return Json.as(opened(seal, Buffer.from(message.slice(mark.length), "base64")));
   if (!message.startsWith("{")) return null;
   try {
     const data: unknown = JSON.parse(message);

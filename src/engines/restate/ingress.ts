@@ -1,13 +1,17 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
-import { Json, type ObjectAddress, RetryableError } from "#kernel";
+import { type Json, type ObjectAddress, RetryableError } from "#kernel";
+import type { Seal, Seals } from "#sealing";
 import { attempts } from "./attempts.ts";
 import { BusinessError } from "./business-error.ts";
+import { opened, sealed, tooLarge } from "./sealed-serde.ts";
 import type { ServiceNames } from "./service-names.ts";
 
 interface Answer {
   readonly status: number;
-  readonly body: string;
+  readonly body: Buffer;
 }
+
+const nothing = new Uint8Array();
 
 /** Answers that say nothing about the call: a partition moves, the server starts. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -21,30 +25,46 @@ export class Ingress {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #url: URL;
   readonly #names: ServiceNames;
+  readonly #seals: Seals;
   readonly #patienceMs: number;
   #isClosed = false;
 
-  constructor(options: { readonly url: string; readonly names: ServiceNames; readonly patienceMs: number }) {
+  constructor(options: {
+    readonly url: string;
+    readonly names: ServiceNames;
+    readonly seals: Seals;
+    readonly patienceMs: number;
+  }) {
     this.#url = new URL(options.url);
     if (this.#url.protocol !== "http:") throw new TypeError(`not an http address: ${options.url}`);
     this.#names = options.names;
+    this.#seals = options.seals;
     this.#patienceMs = options.patienceMs;
   }
 
   /**
-   * @throws the method's own error; the signal's reason; a RetryableError once nobody has answered for too long. A
-   * call that was accepted has no limit but the signal: it waits for a worker.
+   * @throws the method's own error; a TooLargeError; the signal's reason; a RetryableError once nobody has answered
+   * for too long. A call that was accepted has no limit but the signal: it waits for a worker.
    */
   async call(to: ObjectAddress, method: string, argument: Json, signal?: AbortSignal): Promise<Json> {
-    const path = `/${this.#names.object(to.type)}/${encodeURIComponent(to.key)}/${method}`;
-    const body = JSON.stringify(argument);
-    const patience = { firstMs: 20, lastMs: 1_000, totalMs: this.#patienceMs, signal };
-    for await (const _ of attempts(patience)) {
-      if (this.#isClosed) throw new Error("the engine is closed");
-      const answer = await this.#post(path, body, signal);
-      if (answer !== null && !passing.has(answer.status)) return decode(answer, path);
-    }
-    throw new RetryableError({ message: `the Restate ingress ${this.#url.origin} does not answer` });
+    const seal = await this.#seals.of(to.key);
+    const body = sealed(seal, argument);
+    const refused = tooLarge(body);
+    if (refused) throw refused;
+    const path = pathOf(this.#names.object(to.type), to.key, method);
+    return decode(await this.#answer(path, body, signal), seal, path);
+  }
+
+  /** Keeps bytes under a key of their own. */
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const path = pathOf(this.#names.blob, key, "put");
+    expectOk(await this.#answer(path, bytes), path);
+  }
+
+  /** None where there are none. */
+  async get(key: string): Promise<Uint8Array> {
+    const path = pathOf(this.#names.blob, key, "get");
+    return expectOk(await this.#answer(path, nothing), path);
   }
 
   close(): void {
@@ -52,8 +72,18 @@ export class Ingress {
     this.#agent.destroy();
   }
 
+  async #answer(path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> {
+    const patience = { firstMs: 20, lastMs: 1_000, totalMs: this.#patienceMs, signal };
+    for await (const _ of attempts(patience)) {
+      if (this.#isClosed) throw new Error("the engine is closed");
+      const answer = await this.#post(path, body, signal);
+      if (answer !== null && !passing.has(answer.status)) return answer;
+    }
+    throw new RetryableError({ message: `the Restate ingress ${this.#url.origin} does not answer` });
+  }
+
   /** Null where the connection failed. */
-  async #post(path: string, body: string, signal: AbortSignal | undefined): Promise<Answer | null> {
+  async #post(path: string, body: Uint8Array, signal: AbortSignal | undefined): Promise<Answer | null> {
     signal?.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<Answer | null>();
     const sent = this.#open(path, body, signal);
@@ -65,30 +95,42 @@ export class Ingress {
     return answer;
   }
 
-  #open(path: string, body: string, signal: AbortSignal | undefined): ClientRequest {
+  #open(path: string, body: Uint8Array, signal: AbortSignal | undefined): ClientRequest {
     return request({
       host: this.#url.hostname,
       port: this.#url.port,
       path,
       method: "POST",
       agent: this.#agent,
-      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+      headers: { "content-type": "application/octet-stream", "content-length": body.length },
       ...(signal && { signal }),
     });
   }
 }
 
 async function read(response: IncomingMessage): Promise<Answer> {
-  response.setEncoding("utf8");
-  let body = "";
-  for await (const chunk of response) body += String(chunk);
-  return { status: response.statusCode ?? 0, body };
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
 }
 
-function decode({ status, body }: Answer, path: string): Json {
-  if (status >= 200 && status < 300) return body === "" ? null : Json.of(JSON.parse(body));
-  const error = BusinessError.decode(messageOf(body));
-  throw error ?? new Error(`Restate answered ${status} to ${path}: ${body}`);
+function pathOf(service: string, key: string, method: string): string {
+  return `/${service}/${encodeURIComponent(key)}/${method}`;
+}
+
+function decode(answer: Answer, seal: Seal, path: string): Json {
+  const error = isOk(answer) ? null : BusinessError.decode(messageOf(answer.body.toString()), seal);
+  if (error) throw error;
+  return opened(seal, expectOk(answer, path));
+}
+
+function expectOk(answer: Answer, path: string): Buffer {
+  if (isOk(answer)) return answer.body;
+  throw new Error(`Restate answered ${answer.status} to ${path}: ${answer.body.toString()}`);
+}
+
+function isOk({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
 }
 
 function messageOf(body: string): string {

@@ -1,8 +1,10 @@
-import type { Json } from "#kernel";
+import type { StepResult } from "./step-results.ts";
 
 interface KeptStep {
   readonly controller: AbortController;
-  readonly result: Promise<Json>;
+  readonly result: Promise<StepResult>;
+  /** Once it is there. */
+  known: StepResult | null;
   /** The attempt that counts on this closure now. */
   holder: StepHolder;
 }
@@ -61,8 +63,8 @@ export class StepHolder {
   async run(
     key: string,
     signal: AbortSignal,
-    closure: (signal: AbortSignal) => Promise<Json>,
-  ): Promise<Json> {
+    closure: (signal: AbortSignal) => Promise<StepResult>,
+  ): Promise<StepResult> {
     const controller = this.#steps.get(key)?.controller ?? new AbortController();
     const abort = (): void => controller.abort(signal.reason);
     if (signal.aborted) abort();
@@ -70,6 +72,11 @@ export class StepHolder {
     const step = this.#steps.get(key) ?? this.#begin(key, controller, closure);
     step.holder = this;
     return step.result;
+  }
+
+  /** What a closure has come to here, until it is acknowledged. */
+  known(key: string): StepResult | null {
+    return this.#steps.get(key)?.known ?? null;
   }
 
   /** The result of this step is journaled. */
@@ -105,15 +112,18 @@ export class StepHolder {
   #begin(
     key: string,
     controller: AbortController,
-    closure: (signal: AbortSignal) => Promise<Json>,
+    closure: (signal: AbortSignal) => Promise<StepResult>,
   ): KeptStep {
-    const step: KeptStep = { controller, result: closure(controller.signal), holder: this };
+    const step: KeptStep = { controller, result: closure(controller.signal), known: null, holder: this };
     this.#steps.set(key, step);
     this.#changed();
     // A closure that threw has no result: the next attempt runs it anew.
-    step.result.catch(() => {
-      if (this.#steps.get(key) === step) this.acknowledge(key);
-    });
+    step.result.then(
+      (result) => (step.known = result),
+      () => {
+        if (this.#steps.get(key) === step) this.acknowledge(key);
+      },
+    );
     return step;
   }
 

@@ -11,15 +11,16 @@ export interface ListenOptions {
   readonly option: "port" | "probePort";
 }
 
-/** Returns the port. @throws StartupError */
+/** Returns where that is, as a URL. @throws StartupError */
 export async function listenOn(
   server: Server,
   { host, port, reusePort = false, option }: ListenOptions,
-): Promise<number> {
+): Promise<string> {
   server.listen({ host, port, reusePort });
   await once(server, "listening").catch((error: unknown) => {
     throw StartupError.cannotListen({ host, port, option }, error);
   });
   const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : port;
+  const bound = typeof address === "object" && address !== null ? address.port : port;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
 }

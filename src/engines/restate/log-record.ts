@@ -44,9 +44,14 @@ const speakable: ReadonlySet<string> = new Set([
   "unjournaled-await",
   "nested-step",
   "not-found",
+  "seal-broken",
+  "key-destroyed",
+  "too-large",
 ]);
 
-function loggedError(error: unknown): LoggedError {
+/** What Restate is shown of an error that may carry content is a wrapper: the error itself is its cause. */
+function loggedError(given: unknown): LoggedError {
+  const error: unknown = given instanceof Error && given.cause instanceof Error ? given.cause : given;
   if (!(error instanceof Error)) return { name: typeof error, stack: [] };
   const code = "code" in error ? error.code : undefined;
   const isSpeakable = ReeveError.is(error) && speakable.has(error.code);

@@ -27,10 +27,13 @@ const atOnce = 16;
 /** Moves what was begun with one build to another: runs, and calls to objects that were cut off. No step is repeated. */
 export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveOptions): Promise<Moved> {
   const { from, to, only, waitMs = 60_000 } = options;
-  if (from === to) throw new TypeError(`from build ${from} to itself`);
-  const target = to === undefined ? "latest" : (await deploymentsOf(admin, names.run, to))[0]?.id;
-  if (target === undefined) throw new TypeError(`no build ${to} is registered`);
   const sources = (await deploymentsOf(admin, names.run, from)).map(({ id }) => id);
+  const target =
+    to === undefined
+      ? await admin.newest(names.run)
+      : (await deploymentsOf(admin, names.run, to)).map(({ id }) => id)[0];
+  if (target === undefined) throw new TypeError(`no build ${to} is registered`);
+  if (sources.includes(target)) throw new TypeError(`there is nowhere to move: ${from} is that build`);
   const find = (): Promise<readonly string[]> =>
     admin.pinned(sources, { prefix: names.prefix, failure: only && refusal });
   let moved = 0;

@@ -2,7 +2,9 @@ import {
   type ObjectContext as RestateObjectContext,
   type ObjectSharedContext as RestateSharedContext,
   InvocationIdParser,
+  type Serde,
   TerminalError,
+  serde as plain,
 } from "@restatedev/restate-sdk";
 import {
   Json,
@@ -12,9 +14,11 @@ import {
   type RunLaunch,
   decodeError,
 } from "#kernel";
+import type { Seal } from "#sealing";
 import { BusinessError } from "./business-error.ts";
-import { jsonSerde } from "./json-serde.ts";
-import { type ServiceNames, runHandler } from "./service-names.ts";
+import type { CallSeals } from "./call-seals.ts";
+import { sealedSerde } from "./sealed-serde.ts";
+import { type ServiceNames, partitionHeader, runHandler } from "./service-names.ts";
 
 /** Thrown out of a method that needs something which has to be fetched first. */
 class Fetch {
@@ -28,6 +32,12 @@ class Fetch {
 /** What a method has asked another service for, and what came of it: the same in every try. */
 type Asked = { readonly value: Json } | { readonly error: unknown };
 
+interface Effect {
+  /** Whose seal it needs. */
+  readonly partition: string;
+  readonly apply: (writer: RestateObjectContext, seal: Seal) => void;
+}
+
 /**
  * One call of a method or query. The method is plain synchronous code; where it asks for something that is not here
  * yet it is left, and tried again from its beginning once that has been fetched. Only the try that returns counts.
@@ -36,7 +46,9 @@ export class ObjectCall {
   readonly #restate: RestateSharedContext;
   /** Null in a query, which may not change anything. */
   readonly #writer: RestateObjectContext | null;
-  readonly #names: ServiceNames;
+  readonly names: ServiceNames;
+  readonly #seals: CallSeals;
+  readonly #serde: Serde<Json>;
   readonly #state = new Map<string, Json>();
   readonly #asked: Asked[] = [];
 
@@ -44,43 +56,50 @@ export class ObjectCall {
     restate: RestateSharedContext,
     writer: RestateObjectContext | null,
     names: ServiceNames,
+    seals: CallSeals,
   ) {
     this.#restate = restate;
     this.#writer = writer;
-    this.#names = names;
+    this.names = names;
+    this.#seals = seals;
+    this.#serde = sealedSerde(seals.own);
   }
 
-  static ofMethod(restate: RestateObjectContext, names: ServiceNames): ObjectCall {
-    return new ObjectCall(restate, restate, names);
+  static ofMethod(restate: RestateObjectContext, names: ServiceNames, seals: CallSeals): ObjectCall {
+    return new ObjectCall(restate, restate, names, seals);
   }
 
-  static ofQuery(restate: RestateSharedContext, names: ServiceNames): ObjectCall {
-    return new ObjectCall(restate, null, names);
+  static ofQuery(restate: RestateSharedContext, names: ServiceNames, seals: CallSeals): ObjectCall {
+    return new ObjectCall(restate, null, names, seals);
   }
 
-  /** Returns what the method returns, and the names it has set or cleared. @throws what the method throws. */
+  /** Returns what the method returns, and the names it has set or cleared. @throws TerminalError what the method throws. */
   async execute(
     method: ObjectMethod,
     argument: Json,
   ): Promise<{ readonly result: Json; readonly changed: ReadonlySet<string> }> {
     for (;;) {
       const work = new Try(this, this.#writer !== null);
-      try {
-        const result = method(work, argument);
-        return { result, changed: this.#write(work) };
-      } catch (error) {
-        if (!(error instanceof Fetch)) throw error;
-        await error.run();
+      const tried = this.#try(method, work, argument);
+      if (!(tried instanceof Fetch)) {
+        await this.#write(work);
+        return { result: tried.result, changed: new Set(work.written.keys()) };
       }
+      await tried.run();
+    }
+  }
+
+  #try(method: ObjectMethod, work: Try, argument: Json): { readonly result: Json } | Fetch {
+    try {
+      return { result: method(work, argument) };
+    } catch (error) {
+      if (error instanceof Fetch) return error;
+      throw BusinessError.toTerminal(error, this.#seals.own);
     }
   }
 
   get key(): string {
     return this.#restate.key;
-  }
-
-  get names(): ServiceNames {
-    return this.#names;
   }
 
   /** A part of the state. @throws Fetch */
@@ -95,22 +114,27 @@ export class ObjectCall {
     if (missing.length === 0) return;
     throw new Fetch(async () => {
       // Asked for together, and awaited in that order: so every try is replayed alike.
-      const reads = missing.map((name) => this.#restate.get<Json>(name, jsonSerde));
+      const reads = missing.map((name) => this.#restate.get<Json>(name, this.#serde));
       for (const [index, read] of reads.entries()) this.#state.set(missing[index] ?? "", await read);
     });
   }
 
   /** The answer to the `place`-th thing this call asks of others. @throws Fetch */
-  ask(place: number, request: (restate: RestateSharedContext) => Promise<Json>): Json {
+  ask(
+    place: number,
+    partition: string,
+    request: (restate: RestateSharedContext, serde: Serde<Json>) => Promise<Json>,
+  ): Json {
     const asked = this.#asked[place];
     if (!asked)
       throw new Fetch(async () => {
-        this.#asked[place] = await request(this.#restate).then(
+        const seal = await this.#seals.of(partition);
+        this.#asked[place] = await request(this.#restate, sealedSerde(seal)).then(
           (value) => ({ value }),
           // What is not terminal is Restate's to retry.
           (error: unknown) => {
             if (!(error instanceof TerminalError)) throw error;
-            return { error: decodeError(BusinessError.data(error.message)) };
+            return { error: decodeError(BusinessError.data(error.message, seal)) };
           },
         );
       });
@@ -119,15 +143,16 @@ export class ObjectCall {
   }
 
   /** Hands what a try has changed to Restate, which would keep what was set before a throw. */
-  #write({ written, effects }: Try): ReadonlySet<string> {
+  async #write({ written, effects }: Try): Promise<void> {
     const writer = this.#writer;
-    if (writer === null) return new Set();
+    if (writer === null) return;
+    const seals: Seal[] = [];
+    for (const { partition } of effects) seals.push(await this.#seals.of(partition));
     for (const [name, value] of written) {
       if (value === null) writer.clear(name);
-      else writer.set(name, value, jsonSerde);
+      else writer.set(name, value, this.#serde);
     }
-    for (const effect of effects) effect(writer);
-    return new Set(written.keys());
+    for (const [index, { apply }] of effects.entries()) apply(writer, seals[index] ?? this.#seals.own);
   }
 }
 
@@ -135,7 +160,7 @@ export class ObjectCall {
 class Try implements ObjectContext {
   readonly key: string;
   readonly written = new Map<string, Json>();
-  readonly effects: ((writer: RestateObjectContext) => void)[] = [];
+  readonly effects: Effect[] = [];
   readonly #call: ObjectCall;
   readonly #mayWrite: boolean;
   #asks = 0;
@@ -165,55 +190,60 @@ class Try implements ObjectContext {
   }
 
   send(to: ObjectAddress, method: string, argument: Json, options: { readonly delayMs?: number } = {}): void {
-    this.#effect((writer) =>
+    this.#effect(to.key, (writer, seal) =>
       writer.genericSend({
         service: this.#call.names.object(to.type),
         key: to.key,
         method,
         parameter: argument,
-        inputSerde: jsonSerde,
+        inputSerde: sealedSerde(seal),
         delay: Math.max(0, Math.ceil(options.delayMs ?? 0)),
       }),
     );
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Json {
-    return this.#call.ask(this.#asks++, async (restate) =>
+    return this.#call.ask(this.#asks++, to.key, async (restate, serde) =>
       restate.genericCall<Json, Json>({
         service: this.#call.names.object(to.type),
         key: to.key,
         method,
         parameter: argument,
-        inputSerde: jsonSerde,
-        outputSerde: jsonSerde,
+        inputSerde: serde,
+        outputSerde: serde,
       }),
     );
   }
 
   launch(run: RunLaunch): string {
     this.#change();
-    const name = this.#call.ask(this.#asks++, async (restate) => {
-      const service = this.#call.names.run;
-      const parameter = Json.of(run);
-      const sent = restate.genericSend({ service, method: runHandler, parameter, inputSerde: jsonSerde });
-      return sent.invocationId;
+    if (run.tree.key !== this.key) throw new TypeError("a tree launches its own runs only");
+    const name = this.#call.ask(this.#asks++, this.key, async (restate, inputSerde) => {
+      const { invocationId } = restate.genericSend({
+        service: this.#call.names.run,
+        method: runHandler,
+        parameter: Json.of(run),
+        inputSerde,
+        headers: { [partitionHeader]: this.key },
+      });
+      return invocationId;
     });
     return Json.as(name);
   }
 
   wake(execution: string, name: string): void {
     const id = InvocationIdParser.fromString(execution);
-    this.#effect((writer) => writer.invocation(id).signal<Json>(name, jsonSerde).resolve());
+    this.#effect(this.key, (writer) => writer.invocation(id).signal(name, plain.empty).resolve());
   }
 
   cancel(execution: string): void {
     const id = InvocationIdParser.fromString(execution);
-    this.#effect((writer) => writer.invocation(id).cancel());
+    this.#effect(this.key, (writer) => writer.invocation(id).cancel());
   }
 
-  #effect(effect: (writer: RestateObjectContext) => void): void {
+  #effect(partition: string, apply: Effect["apply"]): void {
     this.#change();
-    this.effects.push(effect);
+    this.effects.push({ partition, apply });
   }
 
   #change(): void {

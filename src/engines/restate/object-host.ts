@@ -4,39 +4,48 @@ import {
   type VirtualObjectDefinition,
   handlers,
   object,
+  serde,
 } from "@restatedev/restate-sdk";
-import type { Json, ObjectAddress, ObjectDefinition, ObjectMethod } from "#kernel";
+import type { Json, ObjectAddress, ObjectDefinition } from "#kernel";
+import type { Seals } from "#sealing";
 import { BusinessError } from "./business-error.ts";
+import { CallSeals } from "./call-seals.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
 import { ObjectCall } from "./object-call.ts";
+import { opened, sealed } from "./sealed-serde.ts";
 import type { ServiceNames } from "./service-names.ts";
 
 /** What objects are hosted with. */
 export interface ObjectHostOptions {
   readonly settings: HandlerSettings;
   readonly names: ServiceNames;
+  readonly seals: Seals;
   /** Told which parts of its state an object has changed here. */
   readonly written: (object: ObjectAddress, names: ReadonlySet<string>) => void;
 }
 
+const bytes = { input: serde.binary, output: serde.binary };
+
 /** Hosts one kind of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
 export function objectHost(
   definition: ObjectDefinition,
-  { settings, names, written }: ObjectHostOptions,
+  { settings, names, seals, written }: ObjectHostOptions,
 ): VirtualObjectDefinition<string, unknown> {
   const methods = Object.entries(definition.methods).map(([name, method]) => [
     name,
-    handlers.object.exclusive({}, async (restate: RestateObjectContext, argument: Json) => {
-      const { result, changed } = await answer(ObjectCall.ofMethod(restate, names), method, argument);
+    handlers.object.exclusive(bytes, async (restate: RestateObjectContext, input: Uint8Array) => {
+      const { argument, using } = await read(restate, input, seals);
+      const { result, changed } = await ObjectCall.ofMethod(restate, names, using).execute(method, argument);
       written({ type: definition.type, key: restate.key }, changed);
-      return result;
+      return sealed(using.own, result);
     }),
   ]);
   const queries = Object.entries(definition.queries).map(([name, query]) => [
     name,
-    handlers.object.shared({}, async (restate: RestateSharedContext, argument: Json) => {
-      const { result } = await answer(ObjectCall.ofQuery(restate, names), query, argument);
-      return result;
+    handlers.object.shared(bytes, async (restate: RestateSharedContext, input: Uint8Array) => {
+      const { argument, using } = await read(restate, input, seals);
+      const { result } = await ObjectCall.ofQuery(restate, names, using).execute(query, argument);
+      return sealed(using.own, result);
     }),
   ]);
   return object({
@@ -50,14 +59,18 @@ export function objectHost(
   });
 }
 
-async function answer(
-  call: ObjectCall,
-  method: ObjectMethod,
-  argument: Json,
-): ReturnType<ObjectCall["execute"]> {
+/** Opens what the method was called with. What cannot be opened is refused: it would stand in everybody's way. */
+async function read(
+  restate: RestateSharedContext,
+  input: Uint8Array,
+  all: Seals,
+): Promise<{ readonly argument: Json; readonly using: CallSeals }> {
+  const partition = restate.key;
   try {
-    return await call.execute(method, argument);
+    const seal = await all.of(partition);
+    const using = new CallSeals({ partition, seal, all, id: restate.request().id, input });
+    return { argument: opened(seal, input), using };
   } catch (error) {
-    throw BusinessError.toTerminal(error);
+    throw BusinessError.ofSealing(error) ?? error;
   }
 }

@@ -28,8 +28,7 @@ export class Probes {
     { host, port }: { readonly host: string; readonly port: number },
   ): Promise<Probes> {
     const server = createServer((request, response) => void answer(subject, request.url ?? "", response));
-    const bound = await listenOn(server, { host, port, option: "probePort" });
-    return new Probes(server, `http://${host}:${bound}`);
+    return new Probes(server, await listenOn(server, { host, port, option: "probePort" }));
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Keys } from "#kernel";
 import type { Log } from "./log-record.ts";
 
 /** Which Restate, and how to behave there. */
@@ -6,6 +7,11 @@ export interface RestateOptions {
   readonly ingress: string;
   /** Where workers register: `http://127.0.0.1:9070`. It has no authentication: never expose it. */
   readonly admin: string;
+  /**
+   * Who gives the keys that seal everything Restate gets. Workers and clients of one program need the same. Default:
+   * `REEVE_KEY`, 32 bytes in base64; where it is not set the file `.reeve/key`, but not in production.
+   */
+  readonly keys?: Keys;
   /** Keeps programs apart that share a server; those of one name are one program. Default `reeve`. */
   readonly namespace?: string;
   /** A run that waits this long leaves the worker's memory. 0 makes every wait a replay. Default 1 minute. */

@@ -1,5 +1,7 @@
 import type { EngineProgram, Json, ObjectAddress } from "#kernel";
+import { Seals, defaultKeys } from "#sealing";
 import { Admin } from "./admin.ts";
+import { blobHost } from "./blob-host.ts";
 import { type Build, buildOf, pathOf } from "./build.ts";
 import { ChangePoll } from "./change-poll.ts";
 import { checkServer } from "./check-server.ts";
@@ -34,6 +36,7 @@ class RestateWorker implements RestateEngine {
   readonly name = "restate";
   readonly #options: RestateOptions;
   readonly #names: ServiceNames;
+  readonly #seals: Seals;
   readonly #ingress: Ingress;
   readonly #kept: KeptSteps;
   readonly #executions = new OpenExecutions();
@@ -56,7 +59,8 @@ class RestateWorker implements RestateEngine {
       );
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
-    this.#ingress = new Ingress({ url: ingress, names: this.#names, patienceMs });
+    this.#seals = new Seals(options.keys ?? defaultKeys());
+    this.#ingress = new Ingress({ url: ingress, names: this.#names, seals: this.#seals, patienceMs });
     this.#admin = new Admin(admin);
     this.#readiness = new Readiness(ingress);
     this.#kept = new KeptSteps({ keptMs: options.keptMs ?? 60_000 });
@@ -68,7 +72,7 @@ class RestateWorker implements RestateEngine {
   }
 
   define(program: EngineProgram): void {
-    const taken = program.objects.find(({ type }) => this.#names.object(type) === this.#names.run);
+    const taken = program.objects.find(({ type }) => this.#names.isTaken(type));
     if (taken) throw new TypeError(`${taken.type} is not a name for objects here`);
     this.#program = program;
     this.#methods = new Set(
@@ -82,13 +86,13 @@ class RestateWorker implements RestateEngine {
   async serve({ port }: { readonly port: number }): Promise<void> {
     if (this.#program === null) throw new TypeError("define the program before serving it");
     if (this.#servingSince !== null) throw new TypeError("this engine serves already");
-    this.#servingSince = performance.now();
     const { host = "127.0.0.1", probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
     const settings = settingsOf(this.#options);
     const { namespace = "reeve", build: named, sharePort = false } = this.#options;
     const build = buildOf(this.#program, { namespace, settings, build: named });
     const worker = this.#offer(this.#program, settings, build);
     this.#worker = worker;
+    this.#servingSince = performance.now();
     try {
       if (probePort !== undefined)
         this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
@@ -185,6 +189,7 @@ class RestateWorker implements RestateEngine {
 
   #offer(program: EngineProgram, settings: HandlerSettings, build: Build): Worker {
     const names = this.#names;
+    const seals = this.#seals;
     const executions = this.#executions;
     const ingress: Gate = { call: (...call) => this.#gate.of(() => this.#ingress.call(...call)) };
     const fuzz = this.#options.fuzz ? new ReplayFuzz() : null;
@@ -194,13 +199,16 @@ class RestateWorker implements RestateEngine {
         runHost(program, {
           settings,
           names,
+          seals,
           admin: this.#admin,
           ingress,
+          blobs: this.#ingress,
           kept: this.#kept,
           executions,
           fuzz,
         }),
-        ...program.objects.map((definition) => objectHost(definition, { settings, names, written })),
+        blobHost(settings, names),
+        ...program.objects.map((definition) => objectHost(definition, { settings, names, seals, written })),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),
       log: this.#log,

@@ -1,49 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as drained } from "node:timers/promises";
-import { type Context, RestatePromise, type TerminalError, type internal } from "@restatedev/restate-sdk";
-import type { Json, ObjectAddress, Operation, Outcome, Primitives, RunLaunch, StepIo } from "#kernel";
+import { type Context, RestatePromise, type internal, serde as plain } from "@restatedev/restate-sdk";
+import {
+  type Json,
+  KeyDestroyedError,
+  type ObjectAddress,
+  type Operation,
+  type Primitives,
+  type RunLaunch,
+  type StepIo,
+} from "#kernel";
+import type { Seal } from "#sealing";
 import { BusinessError, retry } from "./business-error.ts";
+import type { CallSeals } from "./call-seals.ts";
 import type { Ingress } from "./ingress.ts";
-import { jsonSerde } from "./json-serde.ts";
 import type { StepHolder } from "./kept-steps.ts";
+import { RestateOperation } from "./restate-operation.ts";
+import { opened, sealed, tooLarge } from "./sealed-serde.ts";
 import type { ServiceNames } from "./service-names.ts";
+import type { StepResult, StepResults } from "./step-results.ts";
 
 /** Calls objects past the journal. */
 export type Gate = Pick<Ingress, "call">;
 
-interface Settled {
-  readonly operation: RestateOperation;
-  readonly outcome: Outcome;
-}
-
-/** An engine promise, kept where only {@link RunPrimitives.pick} awaits it. */
-class RestateOperation implements Operation {
-  outcome: Outcome | null = null;
-  readonly settled: RestatePromise<Settled>;
-  readonly #controller: AbortController | null;
-  readonly #acknowledge: () => void;
-
-  constructor(
-    engine: RestatePromise<Json | void>,
-    step: { readonly controller: AbortController; readonly acknowledge: () => void } | null = null,
-  ) {
-    this.settled = engine.map((value, failure) => ({ operation: this, outcome: outcomeOf(value, failure) }));
-    this.#controller = step?.controller ?? null;
-    this.#acknowledge = step?.acknowledge ?? (() => {});
-  }
-
-  get isStep(): boolean {
-    return this.#controller !== null;
-  }
-
-  abort(reason: Error): void {
-    if (this.outcome === null) this.#controller?.abort(reason);
-  }
-
-  settle(outcome: Outcome): void {
-    this.outcome = outcome;
-    this.#acknowledge();
-  }
+/** What a run seals with. */
+export interface RunSealing {
+  /** What is handed over once. */
+  readonly steps: Seal;
+  /** What every replay hands over again. */
+  readonly calls: CallSeals;
 }
 
 /** What one attempt to execute a run has: {@link Primitives} over a Restate invocation. */
@@ -53,10 +38,15 @@ export class RunPrimitives implements Primitives {
   readonly canPause = true;
   readonly #restate: internal.ContextInternal;
   readonly #names: ServiceNames;
+  readonly #sealing: RunSealing;
   readonly #ingress: Gate;
   readonly #held: StepHolder;
   readonly #heartbeatMs: number;
+  readonly #results: StepResults;
   readonly #goesOn: (pick: number) => boolean;
+  readonly #giveUp: (reason: unknown) => Promise<never>;
+  /** Calls that wait for a key until the next pick: when they are made must not depend on how fast it comes. */
+  readonly #later: (() => Promise<unknown>)[] = [];
   #heartbeat: RestateOperation | null = null;
   #steps = 0;
   #picks = 0;
@@ -65,20 +55,27 @@ export class RunPrimitives implements Primitives {
     readonly launch: RunLaunch;
     readonly restate: Context;
     readonly names: ServiceNames;
+    readonly sealing: RunSealing;
     readonly ingress: Gate;
     readonly held: StepHolder;
+    readonly results: StepResults;
     /** Shorter than the inactivity timeout. */
     readonly heartbeatMs: number;
     /** Asked after each pick whether to go on; if not, the steps that run are journaled and the pick never ends. */
     readonly goesOn: (pick: number) => boolean;
+    /** Ends the attempt, without any code above noticing. */
+    readonly giveUp: (reason: unknown) => Promise<never>;
   }) {
     this.launch = fields.launch;
     this.#restate = fields.restate as internal.ContextInternal;
     this.#names = fields.names;
+    this.#sealing = fields.sealing;
     this.#ingress = fields.ingress;
     this.#held = fields.held;
     this.#heartbeatMs = fields.heartbeatMs;
+    this.#results = fields.results;
     this.#goesOn = fields.goesOn;
+    this.#giveUp = fields.giveUp;
   }
 
   get isLive(): boolean {
@@ -96,47 +93,62 @@ export class RunPrimitives implements Primitives {
   step(name: string, run: (io: StepIo) => Promise<Json>): Operation {
     const controller = new AbortController();
     const step = `${this.#steps++}:${name}`;
-    const closure = (signal: AbortSignal): Promise<Json> =>
-      run({
-        signal,
-        attempt: randomUUID(),
-        call: (to, method, argument) => this.#ingress.call(to, method, argument, signal),
-      });
-    const engine = this.#restate.run(
-      name,
-      () => this.#held.run(step, controller.signal, closure).catch(retry),
-      { serde: jsonSerde },
-    );
-    return new RestateOperation(engine, {
-      controller,
-      acknowledge: () => this.#held.acknowledge(step),
-    });
+    const { steps } = this.#sealing;
+    const closure = async (signal: AbortSignal): Promise<StepResult> => {
+      const attempt = randomUUID();
+      const call: StepIo["call"] = (to, method, argument) => this.#ingress.call(to, method, argument, signal);
+      return this.#results.keep(await run({ signal, attempt, call }));
+    };
+    const action = async (): Promise<Uint8Array> => {
+      const result = await this.#held.run(step, controller.signal, closure).catch(retry);
+      if ("refused" in result) throw BusinessError.toTerminal(result.refused, steps);
+      return result.journaled;
+    };
+    const operation = new RestateOperation({ controller, acknowledge: () => this.#held.acknowledge(step) });
+    const engine = this.#restate.run(name, action, { serde: plain.binary });
+    return operation.begin(engine, steps, (bytes) => this.#results.read(bytes, this.#held.known(step)));
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Operation {
-    return new RestateOperation(
-      this.#restate.genericCall<Json, Json>({
+    const operation = new RestateOperation();
+    const { calls } = this.#sealing;
+    const make = (seal: Seal): Operation => {
+      const read = (bytes: Uint8Array): Json => opened(seal, bytes);
+      const parameter = sealed(seal, argument);
+      const problem = tooLarge(parameter);
+      if (problem) return operation.refuse(problem);
+      const engine = this.#restate.genericCall({
         service: this.#names.object(to.type),
         key: to.key,
         method,
-        parameter: argument,
-        inputSerde: jsonSerde,
-        outputSerde: jsonSerde,
-      }),
+        parameter,
+        inputSerde: plain.binary,
+        outputSerde: plain.binary,
+      });
+      return operation.begin(engine, seal, read);
+    };
+    if (calls.isOwn(to.key)) return make(calls.own);
+    this.#later.push(() =>
+      calls
+        .of(to.key)
+        .then(make, (error: unknown) =>
+          error instanceof KeyDestroyedError ? operation.refuse(error) : this.#giveUp(error),
+        ),
     );
+    return operation;
   }
 
   wake(name: string): Operation {
-    return new RestateOperation(this.#restate.signal<Json>(name, jsonSerde));
+    return this.#begin(this.#restate.signal(name, plain.empty));
   }
 
   /** The journal keeps the moment of the first execution: a replay computes another delay, which is ignored. */
   sleepUntil(at: number): Operation {
-    return new RestateOperation(this.#restate.sleep(Math.max(0, Math.ceil(at - Date.now()))));
+    return this.#begin(this.#restate.sleep(Math.max(0, Math.ceil(at - Date.now()))));
   }
 
   cancelled(): Operation {
-    return new RestateOperation(this.#restate.cancellation());
+    return this.#begin(this.#restate.cancellation());
   }
 
   /**
@@ -145,10 +157,11 @@ export class RunPrimitives implements Primitives {
    */
   async pick(open: readonly Operation[]): Promise<Operation> {
     if (open.length === 0) throw new TypeError("nothing to pick from");
+    for (const call of this.#later.splice(0)) await call();
     const operations = open.map(own);
     if (operations.some(({ isStep }) => isStep)) operations.push(this.#beat());
-    const { operation, outcome } = await RestatePromise.race(operations.map(({ settled }) => settled));
-    operation.settle(outcome);
+    const { operation, outcome } = await RestatePromise.race(operations.map(({ arrival }) => arrival));
+    operation.settle(await outcome().catch(this.#giveUp));
     if (operation === this.#heartbeat) return this.pick(open);
     this.#picks += 1;
     if (this.#goesOn(this.#picks)) return operation;
@@ -160,13 +173,18 @@ export class RunPrimitives implements Primitives {
   async #journal(operations: readonly RestateOperation[]): Promise<void> {
     const steps = operations.filter(({ isStep, outcome }) => isStep && outcome === null);
     if (steps.length === 0) return;
-    const { operation, outcome } = await RestatePromise.race(steps.map(({ settled }) => settled));
-    operation.settle(outcome);
+    const { operation, outcome } = await RestatePromise.race(steps.map(({ arrival }) => arrival));
+    operation.settle(await outcome().catch(this.#giveUp));
     return this.#journal(steps);
   }
 
   async drain(): Promise<void> {
     await drained();
+  }
+
+  /** Something without content. */
+  #begin(engine: RestatePromise<void>): RestateOperation {
+    return new RestateOperation().begin(engine, this.#sealing.steps, () => null);
   }
 
   /**
@@ -175,7 +193,7 @@ export class RunPrimitives implements Primitives {
    */
   #beat(): RestateOperation {
     if (this.#heartbeat === null || this.#heartbeat.outcome !== null)
-      this.#heartbeat = new RestateOperation(this.#restate.sleep(this.#heartbeatMs));
+      this.#heartbeat = this.#begin(this.#restate.sleep(this.#heartbeatMs));
     return this.#heartbeat;
   }
 }
@@ -183,12 +201,6 @@ export class RunPrimitives implements Primitives {
 function own(operation: Operation): RestateOperation {
   if (operation instanceof RestateOperation) return operation;
   throw new TypeError("an operation of another engine");
-}
-
-function outcomeOf(value: Json | void, failure: TerminalError | undefined): Outcome {
-  return failure === undefined
-    ? { ok: true, value: value ?? null }
-    : { ok: false, error: BusinessError.data(failure.message) };
 }
 
 let lastStart = 0;

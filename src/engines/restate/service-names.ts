@@ -1,6 +1,9 @@
 /** The handler that executes runs. */
 export const runHandler = "run";
 
+/** Tells, beside a sealed launch, whose key opens it. */
+export const partitionHeader = "reeve-partition";
+
 /** What the services of one program are called on the server. */
 export class ServiceNames {
   readonly #namespace: string;
@@ -17,6 +20,16 @@ export class ServiceNames {
   /** The service that executes runs. */
   get run(): string {
     return `${this.#namespace}.run`;
+  }
+
+  /** Where parts of large results lie. */
+  get blob(): string {
+    return `${this.#namespace}.blob`;
+  }
+
+  /** Whether an object of that type would be called like a service of ours. */
+  isTaken(type: string): boolean {
+    return [this.run, this.blob].includes(this.object(type));
   }
 
   /** The virtual object that hosts one kind of object. */

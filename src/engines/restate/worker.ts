@@ -54,8 +54,7 @@ export class Worker {
     readonly port: number;
     readonly reusePort: boolean;
   }): Promise<string> {
-    const port = await listenOn(this.#listener, { ...options, option: "port" });
-    return `http://${options.host}:${port}${this.#path}`;
+    return (await listenOn(this.#listener, { ...options, option: "port" })) + this.#path;
   }
 
   /**

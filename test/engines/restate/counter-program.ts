@@ -28,6 +28,9 @@ const counter: ObjectDefinition = {
       object.send({ type, key: `${object.key}-other` }, "add", 1);
       throw new IdConflictError({ id: object.key });
     },
+    refuse: (_, why) => {
+      throw new RangeError(Json.as<string>(why));
+    },
     breakDown: () => {
       throw new RangeError("out of bounds");
     },

@@ -98,6 +98,7 @@ test("a run whose build is gone waits, and moves to a compatible one without rep
   await kill(gone);
   await work(young, "1");
   await run.signal("go");
+  await expect(engine.moveRuns({ from: young.name })).rejects.toThrow("nowhere to move");
   expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
   expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 2", young.name], inDoubt: 0 });
   expect(asked).toBe(2);

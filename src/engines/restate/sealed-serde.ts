@@ -1,0 +1,36 @@
+import type { Serde } from "@restatedev/restate-sdk";
+import { Json, TooLargeError } from "#kernel";
+import type { Seal } from "#sealing";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** The most that Restate passes on: its own limit is 32 MiB for a message, beyond which it would try for ever. */
+const largestCall = 30_000_000;
+
+/** A value as the bytes that Restate gets to see. Nothing and `null` are the same. */
+export function sealed(seal: Seal, value: Json | undefined): Uint8Array {
+  return seal.seal(encoder.encode(JSON.stringify(value ?? null)));
+}
+
+/** @throws SealBrokenError */
+export function opened(seal: Seal, bytes: Uint8Array): Json {
+  return Json.of(JSON.parse(decoder.decode(seal.open(bytes))));
+}
+
+/** Why these bytes cannot be the argument of a call, or null. */
+export function tooLarge(bytes: Uint8Array): TooLargeError | null {
+  const isFine = bytes.length <= largestCall;
+  return isFine
+    ? null
+    : new TooLargeError({ what: "the argument of a call", bytes: bytes.length, limit: largestCall });
+}
+
+/** Everything that Restate keeps for us passes here. */
+export function sealedSerde(seal: Seal): Serde<Json> {
+  return {
+    contentType: "application/octet-stream",
+    serialize: (value) => sealed(seal, value),
+    deserialize: (bytes) => opened(seal, bytes),
+  };
+}

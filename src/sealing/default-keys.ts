@@ -1,0 +1,19 @@
+import { join } from "node:path";
+import type { Keys } from "#kernel";
+import { environmentKeys } from "./environment-keys.ts";
+import { keyFile } from "./key-file.ts";
+
+/**
+ * `REEVE_KEY` where it is set, else the file `.reeve/key` in the working directory.
+ *
+ * @throws TypeError in production without `REEVE_KEY`: a key beside the code would seal nothing.
+ */
+export function defaultKeys(environment: Readonly<Record<string, string | undefined>> = process.env): Keys {
+  if (environment["REEVE_KEY"] !== undefined) return environmentKeys(environment);
+  if (environment["NODE_ENV"] === "production")
+    throw new TypeError(
+      "REEVE_KEY is not set. It seals everything that is kept: 32 bytes in base64, the same for every worker and client. " +
+        "Make one with `openssl rand -base64 32` and keep it where you keep secrets.",
+    );
+  return keyFile({ path: join(process.cwd(), ".reeve", "key") });
+}

@@ -1,0 +1,28 @@
+import { createHash, hkdfSync } from "node:crypto";
+import type { KeyRing, SealingKey } from "#kernel";
+
+const idBytes = 6;
+
+/** A secret from which the keys of all partitions follow. */
+export type MasterKey = Uint8Array;
+
+/** Reads 32 bytes in base64. @throws TypeError that names the place, never the text. */
+export function masterKey(text: string, place: string): MasterKey {
+  const bytes = Buffer.from(text.trim(), "base64");
+  if (bytes.length !== 32)
+    throw new TypeError(
+      `${place} is not a key: 32 bytes in base64, as \`openssl rand -base64 32\` prints them`,
+    );
+  return bytes;
+}
+
+/** The keys of one partition, in the order of the master keys. */
+export function derive(partition: string, [newest, ...older]: readonly [MasterKey, ...MasterKey[]]): KeyRing {
+  return [keyFrom(newest, partition), ...older.map((master) => keyFrom(master, partition))];
+}
+
+function keyFrom(master: MasterKey, partition: string): SealingKey {
+  const id = createHash("sha256").update("reeve key id\n").update(master).digest().subarray(0, idBytes);
+  const secret = hkdfSync("sha256", master, "", `reeve seal 1\n${partition}`, 32);
+  return { id: id.toString("base64url"), secret: new Uint8Array(secret) };
+}

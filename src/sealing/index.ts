@@ -1,0 +1,5 @@
+export { defaultKeys } from "./default-keys.ts";
+export { environmentKeys } from "./environment-keys.ts";
+export { keyFile } from "./key-file.ts";
+export { Seal } from "./seal.ts";
+export { Seals } from "./seals.ts";

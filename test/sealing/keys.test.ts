@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Seal, defaultKeys, environmentKeys, keyFile } from "#sealing";
+
+const fresh = (): string => randomBytes(32).toString("base64");
+const value = Buffer.from("a secret");
+const sealOf = async (environment: Record<string, string>): Promise<Seal> =>
+  Seal.of("a/books", await environmentKeys(environment).of("a/books"));
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "reeve-keys-"));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+test("each partition has a key of its own, and always the same", async () => {
+  const keys = environmentKeys({ REEVE_KEY: fresh() });
+  const [books] = await keys.of("a/books");
+  const [again] = await keys.of("a/books");
+  const [cars] = await keys.of("a/cars");
+  expect(again).toEqual(books);
+  expect(cars.secret).not.toEqual(books.secret);
+  expect(books.secret).toHaveLength(32);
+});
+
+test("a key of the environment is replaced without losing what the old one sealed", async () => {
+  const [first, second, third] = [fresh(), fresh(), fresh()];
+  const sealed = (await sealOf({ REEVE_KEY: first })).seal(value);
+  const after = await sealOf({ REEVE_KEY: third, REEVE_KEY_PREVIOUS: `${second}, ${first}` });
+  expect(Buffer.from(after.open(sealed))).toEqual(value);
+  expect(Buffer.from((await sealOf({ REEVE_KEY: third })).open(after.seal(value)))).toEqual(value);
+  const without = await sealOf({ REEVE_KEY: third });
+  expect(() => without.open(sealed)).toThrow("unknown-key");
+});
+
+test("what is not a key is refused, without repeating it", () => {
+  expect(() => environmentKeys({})).toThrow("REEVE_KEY is not a key");
+  expect(() => environmentKeys({ REEVE_KEY: "hunter2" })).toThrow(/^(?!.*hunter2).*REEVE_KEY is not a key/);
+  expect(() => environmentKeys({ REEVE_KEY: fresh(), REEVE_KEY_PREVIOUS: "x" })).toThrow(
+    "REEVE_KEY_PREVIOUS",
+  );
+});
+
+test("a key file is made once, for its owner only, and kept out of git", async () => {
+  const path = join(folder, "fresh", "key");
+  const rings = await Promise.all(Array.from({ length: 8 }, () => keyFile({ path }).of("a/books")));
+  expect(new Set(rings.map(([{ id }]) => id)).size).toBe(1);
+  const { mode } = await stat(path);
+  expect(mode & 0o777).toBe(0o600);
+  expect(await readFile(join(folder, "fresh", ".gitignore"), "utf8")).toBe("*\n");
+});
+
+test("a key file leaves the folder of others alone", async () => {
+  await keyFile({ path: join(folder, "key") }).of("a/books");
+  await expect(stat(join(folder, ".gitignore"))).rejects.toThrow("ENOENT");
+});
+
+test("a new key at the top of the file seals, and those below still open", async () => {
+  const path = join(folder, "rotated");
+  const before = Seal.of("a/books", await keyFile({ path }).of("a/books"));
+  const sealed = before.seal(value);
+  await writeFile(path, `${fresh()}\n${await readFile(path, "utf8")}`);
+  const after = Seal.of("a/books", await keyFile({ path }).of("a/books"));
+  expect(Buffer.from(after.open(sealed))).toEqual(value);
+  expect(() => before.open(after.seal(value))).toThrow("unknown-key");
+});
+
+test("a file that holds no key is refused, and read anew once it does", async () => {
+  const path = join(folder, "broken");
+  await writeFile(path, "nothing\n");
+  const keys = keyFile({ path });
+  await expect(keys.of("a/books")).rejects.toThrow(`${path} is not a key`);
+  await writeFile(path, fresh());
+  await expect(keys.of("a/books")).resolves.toHaveLength(1);
+});
+
+test("production without a key is refused with what to do", () => {
+  expect(() => defaultKeys({ NODE_ENV: "production" })).toThrow("openssl rand -base64 32");
+  expect(() => defaultKeys({ NODE_ENV: "production", REEVE_KEY: fresh() })).not.toThrow();
+});

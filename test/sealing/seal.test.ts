@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { KeyDestroyedError, type KeyRing, type Keys, SealBrokenError } from "#kernel";
+import { Seal, Seals } from "#sealing";
+
+const key = (id: string): KeyRing[number] => ({ id, secret: randomBytes(32) });
+const old = key("old");
+const young = key("young");
+const text = (seal: Seal, sealed: Uint8Array): string => Buffer.from(seal.open(sealed)).toString();
+const nonceOf = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(5, 17)).toString("hex");
+const bytes = (value: string): Buffer => Buffer.from(value);
+
+test("what was sealed opens, is not readable and never looks the same twice", () => {
+  const seal = Seal.of("acme/books", [old]);
+  const sealed = seal.seal(bytes("a secret"));
+  expect(text(seal, sealed)).toBe("a secret");
+  expect(Buffer.from(sealed).includes("secret")).toBe(false);
+  expect(seal.seal(bytes("a secret"))).not.toEqual(sealed);
+  expect(text(seal, seal.seal(bytes("")))).toBe("");
+});
+
+test("a value of one partition is refused in another, also under the same key", () => {
+  const sealed = Seal.of("acme/books", [old]).seal(bytes("a secret"));
+  const opening = (): unknown => Seal.of("acme/cars", [old]).open(sealed);
+  expect(opening).toThrow(new SealBrokenError({ partition: "acme/cars", reason: "not-authentic" }));
+});
+
+test("each changed bit is noticed", () => {
+  const seal = Seal.of("acme/books", [old]);
+  const sealed = seal.seal(bytes("a secret"));
+  for (const index of sealed.keys()) {
+    const changed = Buffer.from(sealed);
+    changed[index] = (changed[index] ?? 0) ^ 1;
+    expect(() => seal.open(changed)).toThrow(SealBrokenError);
+  }
+  for (const length of sealed.keys())
+    expect(() => seal.open(sealed.subarray(0, length))).toThrow(SealBrokenError);
+});
+
+test("another key says so, and which partition it is about", () => {
+  const sealed = Seal.of("acme/books", [old]).seal(bytes("a secret"));
+  const other = Seal.of("acme/books", [young]);
+  expect(() => other.open(sealed)).toThrow("cannot open what is kept for acme/books: unknown-key");
+  const sameName = Seal.of("acme/books", [key("old")]);
+  expect(() => sameName.open(sealed)).toThrow("cannot open what is kept for acme/books: not-authentic");
+  expect(() => other.open(bytes('{"plain":true}'))).toThrow("not-sealed");
+});
+
+test("the newest key seals and every key opens", () => {
+  const before = Seal.of("acme/books", [old]);
+  const after = Seal.of("acme/books", [young, old]);
+  expect(text(after, before.seal(bytes("before")))).toBe("before");
+  const sealed = after.seal(bytes("after"));
+  expect(() => before.open(sealed)).toThrow("unknown-key");
+  expect(text(Seal.of("acme/books", [young]), sealed)).toBe("after");
+});
+
+test("a repeatable seal gives the same bytes at the same place, also after a new key came", () => {
+  const begun = Seal.of("acme/books", [old]).seal(bytes("begun"));
+  const first = Seal.of("acme/books", [old]).repeatable("here", begun);
+  const replayed = Seal.of("acme/books", [young, old]).repeatable("here", begun);
+  const sealed = first.seal(bytes("a secret"));
+  expect(replayed.seal(bytes("a secret"))).toEqual(sealed);
+  expect(text(replayed, sealed)).toBe("a secret");
+});
+
+test("a repeatable seal gives other bytes elsewhere, and never the nonce of another value", () => {
+  const seal = Seal.of("acme/books", [old]);
+  const begun = seal.seal(bytes("begun"));
+  const here = seal.repeatable("here", begun);
+  const nonces = [
+    here.seal(bytes("one")),
+    here.seal(bytes("two")),
+    seal.repeatable("there", begun).seal(bytes("one")),
+    Seal.of("acme/books", [young]).repeatable("here", begun).seal(bytes("one")),
+  ].map(nonceOf);
+  expect(new Set(nonces).size).toBe(nonces.length);
+});
+
+test("keys are asked for once, few are kept, and a destroyed one is not read from memory", async () => {
+  const asked: string[] = [];
+  const destroyed = new Set<string>();
+  const keys: Keys = {
+    of: async (partition) => {
+      asked.push(partition);
+      if (destroyed.has(partition)) throw new KeyDestroyedError({ partition });
+      return [old];
+    },
+  };
+  const seals = new Seals(keys, { maxKept: 2 });
+  const sealed = (await seals.of("a")).seal(bytes("a secret"));
+  expect(text(await seals.of("a"), sealed)).toBe("a secret");
+  await seals.of("b");
+  await seals.of("a");
+  await seals.of("c");
+  expect(asked).toEqual(["a", "b", "c"]);
+  await seals.of("a");
+  await seals.of("b");
+  expect(asked).toEqual(["a", "b", "c", "b"]);
+  destroyed.add("b");
+  await expect(new Seals(keys, { keptMs: 0 }).of("b")).rejects.toThrow(KeyDestroyedError);
+  destroyed.clear();
+  expect(text(await new Seals(keys).of("a"), sealed)).toBe("a secret");
+});
+
+test("a key that could not be had is asked for again", async () => {
+  let isDown = true;
+  const keys: Keys = { of: async () => (isDown ? Promise.reject(new Error("no network")) : [old]) };
+  const seals = new Seals(keys);
+  await expect(seals.of("a")).rejects.toThrow("no network");
+  isDown = false;
+  await expect(seals.of("a")).resolves.toBeInstanceOf(Seal);
+});
