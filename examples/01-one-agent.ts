@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, createRuntime } from "reeve";
 import { answers, providerDouble } from "reeve/testing";
+import { engine } from "./engine.ts";
 
 await using double = await providerDouble({ script: answers([{ text: "The mill was built in 1287." }]) });
 const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "none" });
@@ -13,7 +14,8 @@ const historian = agent({
   instructions: "Answer in one sentence.",
 });
 
-await using runtime = createRuntime({ agents: [historian] });
+await using runtime = createRuntime({ agents: [historian], engine });
+await runtime.serve({ port: 0 }); // a durable engine needs a worker; the local one does not
 const run = await runtime.start(historian, "When was the mill built?", { budget: { maxCostUsd: 0.1 } });
 const result = await run.result();
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { agent, createRuntime, tool } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
+import { engine } from "./engine.ts";
 
 const archive = new Map([["mill", "built in 1287"]]);
 const sent: string[] = [];
@@ -30,7 +31,8 @@ const model = scriptedModel([
 ]);
 const clerk = agent({ name: "clerk", model, tools: [look, mail] });
 
-await using runtime = createRuntime({ agents: [clerk] });
+await using runtime = createRuntime({ agents: [clerk], engine });
+await runtime.serve({ port: 0 });
 const result = await (await runtime.start(clerk, "Find out about the mill and write to Ada")).result();
 
 console.log(result.output);

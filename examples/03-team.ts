@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
+import { engine } from "./engine.ts";
 
 const digger = agent({
   name: "digger",
@@ -19,7 +20,8 @@ const boss = agent({
   team: [{ agent: digger, priority: "high", askTimeoutS: 60 }],
 });
 
-await using runtime = createRuntime({ agents: [boss, digger] });
+await using runtime = createRuntime({ agents: [boss, digger], engine });
+await runtime.serve({ port: 0 });
 const run = await runtime.start(boss, "Tell me about the mill", { spawn: { maxAgents: 5 } });
 
 const hired: string[] = [];

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
+import { engine } from "./engine.ts";
 
 const price = { input: 3_000_000, output: 15_000_000 }; // micro-dollars for a million tokens: 3 and 15 dollars
 const usage = { input: 100, output: 400 };
@@ -27,7 +28,8 @@ const boss = agent({
   },
 });
 
-await using runtime = createRuntime({ agents: [boss, helper] });
+await using runtime = createRuntime({ agents: [boss, helper], engine });
+await runtime.serve({ port: 0 });
 const cap = 0.05; // dollars, for the boss and everybody it hires
 const run = await runtime.start(boss, "Write a book", { budget: { maxCostUsd: cap } });
 const warnings: string[] = [];

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { AgentId, ChatMessage, createRuntime, type Agent } from "reeve";
 import { heldModel } from "reeve/testing";
+import { engine } from "./engine.ts";
 
 const model = heldModel(); // its calls stay in flight until we answer them
 const worker = (name: string, calls: number): Agent => ({
@@ -25,7 +26,8 @@ const boss: Agent = {
   },
 };
 
-await using runtime = createRuntime({ agents: [boss, routine, urgent] });
+await using runtime = createRuntime({ agents: [boss, routine, urgent], engine });
+await runtime.serve({ port: 0 });
 const run = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
 const story: string[] = [];
 for await (const event of run.events()) {

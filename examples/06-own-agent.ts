@@ -1,6 +1,7 @@
 // An agent of your own: plain async code. Every ctx call is a step that is never done twice.
 import assert from "node:assert/strict";
 import { AgentId, createRuntime, type Agent } from "reeve";
+import { engine } from "./engine.ts";
 
 const rates = new Map([["EUR", 1.07]]);
 
@@ -31,7 +32,8 @@ const clerk: Agent = {
   },
 };
 
-await using runtime = createRuntime({ agents: [clerk, digger] });
+await using runtime = createRuntime({ agents: [clerk, digger], engine });
+await runtime.serve({ port: 0 });
 const run = await runtime.start(clerk, "flour", { deadlineS: 60 });
 const { status, output } = await run.result();
 

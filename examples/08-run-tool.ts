@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { agent, createRuntime, tool } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
+import { engine } from "./engine.ts";
 
 const expert = agent({
   name: "expert",
@@ -29,7 +30,8 @@ const survey = tool({
 const model = scriptedModel([call("survey", { topic: "a second mill" }), say("Two of three are for it.")]);
 const mayor = agent({ name: "mayor", model, tools: [survey] });
 
-await using runtime = createRuntime({ agents: [mayor, expert] });
+await using runtime = createRuntime({ agents: [mayor, expert], engine });
+await runtime.serve({ port: 0 });
 const result = await (await runtime.start(mayor, "Should we build a second mill?")).result();
 
 console.log(result.output);

@@ -1,0 +1,17 @@
+import { globSync } from "node:fs";
+import { type RestateServer, restateServer } from "reeve/engines/restate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runExample } from "./run-example.ts";
+
+let server: RestateServer;
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 60_000);
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test.each(globSync("examples/[0-9]*.ts").toSorted())("%s holds on a Restate server", async (file) => {
+  const env = { REEVE_ENGINE: "restate", REEVE_INGRESS: server.ingress, REEVE_ADMIN: server.admin };
+  expect(await runExample(file, env)).toBe("");
+});

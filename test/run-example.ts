@@ -1,0 +1,11 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+/** Runs an example as a reader would. Rejects where one of its assertions does not hold; returns what it complained of. */
+export async function runExample(file: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { stderr } = await promisify(execFile)(process.execPath, ["--conditions=reeve-source", file], {
+    env: { ...process.env, ...env },
+    timeout: 30_000,
+  });
+  return stderr;
+}
