@@ -1,0 +1,59 @@
+// A worker is killed in the middle of a run, and another one goes on. What was finished is not asked, or paid, again.
+import assert from "node:assert/strict";
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createOpenAI } from "@ai-sdk/openai";
+import { AgentId, ChatMessage, createRuntime, languageModel, type Agent } from "reeve";
+import { restate, restateServer } from "reeve/engines/restate";
+import { DoubleMessage, providerDouble } from "reeve/testing";
+
+const author = (baseURL: string): Agent => ({
+  id: AgentId.of("author"),
+  model: languageModel(createOpenAI({ baseURL, apiKey: "none" }).chat("gpt-4o")),
+  run: async (ctx) => {
+    const book: string[] = [];
+    for (const title of ["the mill", "the miller", "the flood", "the new mill"])
+      book.push(ChatMessage.text((await ctx.llm([ChatMessage.user(title)])).message)); // a step each
+    return book;
+  },
+});
+
+const [, , ingress, admin, baseURL] = process.argv;
+if (ingress && admin && baseURL) {
+  // The worker: it runs agents, and can die at any moment.
+  const runtime = createRuntime({ agents: [author(baseURL)], engine: restate({ ingress, admin }) });
+  await runtime.serve({ port: 9080 });
+  process.send?.("ready");
+  process.once("disconnect", () => process.exit());
+} else {
+  await using server = await restateServer();
+  const asked: string[] = [];
+  const third = Promise.withResolvers<void>();
+  await using double = await providerDouble({
+    script: ({ messages }) => {
+      const title = messages.map(DoubleMessage.text).join();
+      if (asked.push(title) === 3) third.resolve();
+      return { text: `All about ${title}.` };
+    },
+    latency: () => (asked.length === 3 ? 60_000 : 0), // billed, and not yet answered when the worker dies
+  });
+  const startWorker = async (): Promise<ChildProcess> => {
+    const worker = fork(import.meta.filename, [server.ingress, server.admin, double.baseURL]);
+    await once(worker, "message");
+    return worker;
+  };
+  const first = await startWorker();
+  const agent = author(double.baseURL);
+  await using runtime = createRuntime({ agents: [agent], engine: restate(server) }); // starts runs, is no worker
+  const run = await runtime.start(agent, "Write a book");
+  await third.promise;
+  first.kill("SIGKILL");
+  const second = await startWorker();
+  const { status, output, inDoubt } = await run.result();
+  second.kill("SIGKILL");
+  console.log(status, output, asked);
+  assert.equal(status, "completed");
+  assert.deepEqual(asked, ["the mill", "the miller", "the flood", "the flood", "the new mill"]);
+  assert.equal(double.bill.total().billed, 5); // the lost call was paid, the finished ones once
+  assert.ok(inDoubt > 0); // and the ledger knows
+}
