@@ -49,6 +49,11 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
+/** The smallest value that so many per cent of all do not exceed. */
+export function atPercent(values: readonly number[], percent: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil((values.length * percent) / 100) - 1] ?? NaN;
+}
+
 /** The median of each figure. */
 export function medianLoad(loads: readonly Load[]): Load {
   return {

@@ -1,0 +1,25 @@
+import { type RestateServer, restateServer } from "reeve/engines/restate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cancelTree } from "./scenarios/cancel-tree.ts";
+import { failover } from "./scenarios/failover.ts";
+
+let server: RestateServer;
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 60_000);
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("a run whose worker is killed goes on in another within a second", async () => {
+  const took = await failover(server, 5);
+  const median = took.toSorted((a, b) => a - b)[2];
+  expect(median).toBeLessThanOrEqual(1_000);
+}, 60_000);
+
+test("a cancelled tree of 13 on two workers has ended within a second, with a receipt for each", async () => {
+  const { receipt, tookMs, heldBy } = await cancelTree(server);
+  expect(heldBy).toEqual([4, 9]);
+  expect(new Set(receipt.runs.map(({ runId }) => runId)).size).toBe(13);
+  expect(tookMs).toBeLessThanOrEqual(1_000);
+}, 60_000);

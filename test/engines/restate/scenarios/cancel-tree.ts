@@ -1,0 +1,41 @@
+import { type CancelReceipt, createRuntime } from "reeve";
+import { type RestateServer, restate } from "reeve/engines/restate";
+import { staffOf } from "../fixtures/staff.ts";
+import { Office } from "./office.ts";
+import { WorkerProcess, freePort } from "./worker-process.ts";
+
+/** What became of the cancelled tree. */
+export interface CancelledTree {
+  readonly receipt: CancelReceipt;
+  /** From the cancel until the last run had ended, in milliseconds. */
+  readonly tookMs: number;
+  /** How many of its runs each worker held. */
+  readonly heldBy: readonly number[];
+}
+
+/**
+ * Cancels a tree of 1 + 3 + 9 whose runs are all inside a step. A second worker comes, at an address of its own,
+ * before the nine are hired: what starts later starts there.
+ */
+export async function cancelTree(server: RestateServer): Promise<CancelledTree> {
+  await using office = await Office.open();
+  const { boss, manager, clerk } = staffOf();
+  await using runtime = createRuntime({ agents: [boss, manager, clerk], engine: restate(server) });
+  const worker = async (): Promise<WorkerProcess> =>
+    WorkerProcess.start(server, { port: await freePort(), office: office.url });
+  await using first = await worker();
+  const run = await runtime.start(boss, "go");
+  const managers = await office.count("manager", 3);
+  await using second = await worker();
+  for (const { answer } of managers) answer("hire");
+  const working = [
+    ...(await office.count("boss at work", 1)),
+    ...(await office.count("manager at work", 3)),
+    ...(await office.count("clerk", 9)),
+  ];
+  const began = performance.now();
+  const receipt = await run.cancel("enough");
+  const tookMs = performance.now() - began;
+  const heldBy = [first, second].map((worker) => working.filter(({ pid }) => pid === worker.pid).length);
+  return { receipt, tookMs, heldBy };
+}

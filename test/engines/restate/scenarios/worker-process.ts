@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { RestateServer } from "reeve/engines/restate";
+
+const script = join(import.meta.dirname, "../fixtures/staff-worker.ts");
+
+/** What a worker has in memory once all that can be collected is. */
+export interface Memory {
+  /** Executions that something still holds on to. */
+  readonly executions: number;
+  readonly heapBytes: number;
+}
+
+/** How a worker is started. */
+export interface WorkerOptions {
+  /** Where it serves. */
+  readonly port: number;
+  /** Where its agents tell what they do. Default: nowhere. */
+  readonly office?: string;
+  readonly inactivityTimeoutMs?: number;
+  /** Default: the server's. */
+  readonly ingress?: string;
+}
+
+/** A worker in a process of its own, to be looked into and to be killed. */
+export class WorkerProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  /** Returns once it serves. */
+  static async start(
+    server: Pick<RestateServer, "ingress" | "admin">,
+    options: WorkerOptions,
+  ): Promise<WorkerProcess> {
+    const { ingress, admin } = server;
+    const given = JSON.stringify({ ingress, admin, ...options });
+    const execArgv = ["--conditions=reeve-source", "--expose-gc"];
+    const worker = new WorkerProcess(fork(script, [given], { execArgv }));
+    await worker.#message();
+    return worker;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
+  async memory(): Promise<Memory> {
+    this.#child.send("memory");
+    return (await this.#message()) as Memory;
+  }
+
+  /** Ends it without asking. Returns when it has. */
+  async kill(): Promise<void> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+
+  async #message(): Promise<unknown> {
+    const gone = new AbortController();
+    const fail = (): void => gone.abort(new Error("the worker ended"));
+    this.#child.once("exit", fail);
+    try {
+      const [message] = (await once(this.#child, "message", { signal: gone.signal })) as [unknown];
+      return message;
+    } finally {
+      this.#child.off("exit", fail);
+    }
+  }
+}
+
+/** A port of this machine that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  const address = holder.address();
+  await once(holder.close(), "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
