@@ -1,39 +1,84 @@
-import type { RestateServer } from "reeve/engines/restate";
-import { createRuntime } from "reeve";
-import { restate } from "reeve/engines/restate";
+import { type Runtime, createRuntime } from "reeve";
+import { type RestateServer, restate } from "reeve/engines/restate";
 import { staffOf } from "../fixtures/staff.ts";
 import { Office } from "./office.ts";
 import { WorkerProcess, freePort } from "./worker-process.ts";
 
+const { stepper } = staffOf();
+
+/** How many runs, one after the other, and how often each loses its worker. */
+export interface FailoverOptions {
+  readonly runs: number;
+  readonly killsOfEach: number;
+}
+
 /**
- * Kills the worker that holds a run, again and again, while another stands by on the same port. Returns how many
- * milliseconds after each kill the run's step was in hand there.
+ * Kills the worker that holds a run, inside a step, while another stands by on the same port. Returns for each kill
+ * after how many milliseconds the step was in hand there.
  */
-export async function failover(server: RestateServer, kills: number): Promise<readonly number[]> {
-  await using office = await Office.open();
-  const options = { port: await freePort(), office: office.url };
-  const { stepper } = staffOf();
+export async function failover(
+  server: RestateServer,
+  { runs, killsOfEach }: FailoverOptions,
+): Promise<readonly number[]> {
+  const port = await freePort();
   await using runtime = createRuntime({ agents: [stepper], engine: restate(server) });
-  const workers = await Promise.all([1, 2].map(() => WorkerProcess.start(server, options)));
-  try {
-    const run = await runtime.start(stepper, "go");
-    const took: number[] = [];
-    for (let step = 1; step <= kills; step++) {
-      const holder = await office.word(({ who }) => who === `step ${step}`);
-      const victim = workers.findIndex(({ pid }) => pid === holder.pid);
-      const began = performance.now();
-      await workers[victim]?.kill();
-      const next = await office.word(({ who, pid }) => who === `step ${step}` && pid !== holder.pid);
-      took.push(next.at - began);
-      workers[victim] = await WorkerProcess.start(server, options);
-      next.answer("go on");
-    }
-    (await office.word(({ who }) => who === `step ${kills + 1}`)).answer("stop");
-    const { status, output } = await run.result();
-    if (status !== "completed" || output !== kills + 1)
-      throw new Error(`${status} after ${String(output)} steps`);
-    return took;
-  } finally {
-    await Promise.all(workers.map((worker) => worker.kill()));
+  const took: number[] = [];
+  await using pair = await Pair.start(server, port);
+  for (let run = 0; run < runs; run++) took.push(...(await killsOfOne(runtime, pair, killsOfEach)));
+  return took;
+}
+
+/** Kills one run's worker so many times, then lets it end. */
+async function killsOfOne(runtime: Runtime, pair: Pair, kills: number): Promise<readonly number[]> {
+  const { office } = pair;
+  office.words.length = 0;
+  const run = await runtime.start(stepper, "go");
+  const took: number[] = [];
+  for (let step = 1; step <= kills; step++) {
+    const holder = await office.word(({ who }) => who === `step ${step}`);
+    const began = performance.now();
+    await pair.kill(holder.pid);
+    const next = await office.word(({ who, pid }) => who === `step ${step}` && pid !== holder.pid);
+    took.push(next.at - began);
+    await pair.replace();
+    next.answer("go on");
+  }
+  (await office.word(({ who }) => who === `step ${kills + 1}`)).answer("stop");
+  const { status, output } = await run.result();
+  if (status !== "completed" || output !== kills + 1)
+    throw new Error(`${status} after ${String(output)} steps`);
+  return took;
+}
+
+/** Two workers on one port. */
+class Pair implements AsyncDisposable {
+  readonly office: Office;
+  readonly #start: () => Promise<WorkerProcess>;
+  #workers: readonly WorkerProcess[] = [];
+
+  private constructor(office: Office, start: () => Promise<WorkerProcess>) {
+    this.office = office;
+    this.#start = start;
+  }
+
+  static async start(server: RestateServer, port: number): Promise<Pair> {
+    const office = await Office.open();
+    const pair = new Pair(office, () => WorkerProcess.start(server, { port, office: office.url }));
+    pair.#workers = await Promise.all([pair.#start(), pair.#start()]);
+    return pair;
+  }
+
+  async kill(pid: number): Promise<void> {
+    await this.#workers.find((worker) => worker.pid === pid)?.kill();
+    this.#workers = this.#workers.filter((worker) => worker.pid !== pid);
+  }
+
+  async replace(): Promise<void> {
+    this.#workers = [...this.#workers, await this.#start()];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.kill()));
+    await this.office[Symbol.asyncDispose]();
   }
 }
