@@ -21,12 +21,12 @@ export async function cancelTree(server: RestateServer): Promise<CancelledTree> 
   await using office = await Office.open();
   const { boss, manager, clerk } = staffOf();
   await using runtime = createRuntime({ agents: [boss, manager, clerk], engine: restate(server) });
-  const worker = async (): Promise<WorkerProcess> =>
+  const startWorker = async (): Promise<WorkerProcess> =>
     WorkerProcess.start(server, { port: await freePort(), office: office.url });
-  await using first = await worker();
+  await using first = await startWorker();
   const run = await runtime.start(boss, "go");
   const managers = await office.count("manager", 3);
-  await using second = await worker();
+  await using second = await startWorker();
   for (const { answer } of managers) answer("hire");
   const working = [
     ...(await office.count("boss at work", 1)),

@@ -46,7 +46,7 @@ async function killsOfOne(runtime: Runtime, pair: Pair, kills: number): Promise<
   (await office.word(({ who }) => who === `step ${kills + 1}`)).answer("stop");
   const { status, output } = await run.result();
   if (status !== "completed" || output !== kills + 1)
-    throw new Error(`${status} after ${String(output)} steps`);
+    throw new Error(`${status} after ${JSON.stringify(output)} steps`);
   return took;
 }
 

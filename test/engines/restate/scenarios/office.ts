@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Json } from "reeve";
 
 /** What a step of an agent tells from its worker, and waits for the word to go on. */
 export interface Word {
@@ -31,7 +31,8 @@ export class Office implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
   }
 
   /** The first word that fits, now or when it comes. */
@@ -63,7 +64,7 @@ export class Office implements AsyncDisposable {
     response.on("error", () => undefined);
     let body = "";
     for await (const chunk of request) body += String(chunk);
-    const { who, pid } = JSON.parse(body) as Pick<Word, "who" | "pid">;
+    const { who, pid } = Json.as<Pick<Word, "who" | "pid">>(JSON.parse(body));
     this.words.push({ who, pid, at, answer: (text) => void response.end(text) });
     this.#news.resolve();
     this.#news = Promise.withResolvers();

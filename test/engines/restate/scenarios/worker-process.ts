@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { Json } from "reeve";
 import type { RestateServer } from "reeve/engines/restate";
 
 const script = join(import.meta.dirname, "../fixtures/staff-worker.ts");
@@ -51,7 +52,7 @@ export class WorkerProcess implements AsyncDisposable {
 
   async memory(): Promise<Memory> {
     this.#child.send("memory");
-    return (await this.#message()) as Memory;
+    return Json.as(await this.#message());
   }
 
   /** Ends it without asking. Returns when it has. */
@@ -67,13 +68,13 @@ export class WorkerProcess implements AsyncDisposable {
     return this.kill();
   }
 
-  async #message(): Promise<unknown> {
+  async #message(): Promise<Json> {
     const gone = new AbortController();
     const fail = (): void => gone.abort(new Error("the worker ended"));
     this.#child.once("exit", fail);
     try {
-      const [message] = (await once(this.#child, "message", { signal: gone.signal })) as [unknown];
-      return message;
+      const [message] = await once(this.#child, "message", { signal: gone.signal });
+      return Json.of(message);
     } finally {
       this.#child.off("exit", fail);
     }
