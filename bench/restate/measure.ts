@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 const msPerTick = 10;
 
 /** Processor time that a process has used so far, in milliseconds. Linux only. */
-function cpuMs(pid: number | "self"): number {
+export function cpuMs(pid: number | "self"): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * msPerTick;

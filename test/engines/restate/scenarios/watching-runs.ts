@@ -1,0 +1,20 @@
+import type { Engine, Primitives } from "#kernel";
+
+/** The same engine; `onRun` is told when it begins to execute a run, anew or again. */
+export function watchingRuns(engine: Engine, onRun: (primitives: Primitives) => void): Engine {
+  return {
+    name: engine.name,
+    define: (program) =>
+      engine.define({
+        ...program,
+        run: (primitives) => {
+          onRun(primitives);
+          return program.run(primitives);
+        },
+      }),
+    serve: (options) => engine.serve(options),
+    call: (to, method, argument) => engine.call(to, method, argument),
+    changed: (object, signal, name) => engine.changed(object, signal, name),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
+}

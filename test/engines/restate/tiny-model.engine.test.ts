@@ -1,0 +1,30 @@
+import { agent, createRuntime, languageModel, type NumberedEvent } from "reeve";
+import { restate, restateServer } from "reeve/engines/restate";
+import { expect, test } from "vitest";
+import { tinyModel } from "../../tiny-model.ts";
+
+test("a genuine model hires a helper, and the ledger holds every token that it read and wrote", async () => {
+  await using tiny = await tinyModel();
+  await using server = await restateServer();
+  const model = languageModel(tiny.model, {
+    price: { input: 1_000_000, output: 2_000_000 },
+    maxOutputTokens: 100,
+  });
+  const reviewer = agent({ name: "reviewer", model });
+  const boss = agent({ name: "boss", model, team: [reviewer] });
+  await using runtime = createRuntime({ agents: [boss, reviewer], engine: restate(server) });
+  await runtime.serve({ port: 0 });
+
+  const run = await runtime.start(boss, "ask the reviewer to check plans", { budget: { maxCostUsd: 0.01 } });
+  const events: NumberedEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  const { status, output, usage, spend, inDoubt } = await run.result();
+
+  expect([status, output]).toEqual(["completed", "plan"]);
+  expect(events.flatMap((event) => (event.type === "spawn.admitted" ? [event.childAgent] : []))).toEqual([
+    "reviewer",
+  ]);
+  const { usedInputTokens: input, usedOutputTokens: written } = tiny.meter();
+  expect(usage).toMatchObject({ input, output: written });
+  expect([spend, inDoubt]).toEqual([input + 2 * written, 0]);
+}, 60_000);
