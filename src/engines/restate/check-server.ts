@@ -7,7 +7,7 @@ const supported = { major: 1, minor: 7 };
 /** Asks the server's two doors whether they are what they should be. Waits for one that does not answer yet. @throws StartupError */
 export async function checkServer(server: {
   readonly admin: string;
-  readonly ingress: string;
+  readonly ingress: readonly string[];
   readonly patienceMs: number;
 }): Promise<void> {
   const { admin, ingress, patienceMs } = server;
@@ -23,6 +23,12 @@ export async function checkServer(server: {
     isRight: (body) => typeof body.version === "string",
   });
   checkVersion(String(version));
+  // One node that answers is enough: another may be the one that is down.
+  const nodes = ingress.map((node) => checkIngress(node, patienceMs));
+  await Promise.any(nodes).catch(() => nodes[0]);
+}
+
+async function checkIngress(ingress: string, patienceMs: number): Promise<void> {
   await ask<{ services?: unknown }>(`${ingress}/restate/health`, patienceMs, {
     silent: [
       "ingress-unreachable",

@@ -23,20 +23,21 @@ const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
  */
 export class Ingress {
   readonly #agent = new Agent({ keepAlive: true });
-  readonly #url: URL;
+  readonly #urls: readonly URL[];
   readonly #names: ServiceNames;
   readonly #seals: Seals;
   readonly #patienceMs: number;
+  /** Counts the nodes that did not answer: the next call is made to the one behind the last of them. */
+  #silences = 0;
   #isClosed = false;
 
   constructor(options: {
-    readonly url: string;
+    readonly urls: readonly string[];
     readonly names: ServiceNames;
     readonly seals: Seals;
     readonly patienceMs: number;
   }) {
-    this.#url = new URL(options.url);
-    if (this.#url.protocol !== "http:") throw new TypeError(`not an http address: ${options.url}`);
+    this.#urls = options.urls.map(httpUrl);
     this.#names = options.names;
     this.#seals = options.seals;
     this.#patienceMs = options.patienceMs;
@@ -76,17 +77,27 @@ export class Ingress {
     const patience = { firstMs: 20, lastMs: 1_000, totalMs: this.#patienceMs, signal };
     for await (const _ of attempts(patience)) {
       if (this.#isClosed) throw new Error("the engine is closed");
-      const answer = await this.#post(path, body, signal);
+      const silences = this.#silences;
+      const answer = await this.#post(this.#node(), path, body, signal);
       if (answer !== null && !passing.has(answer.status)) return answer;
+      // Not for each of the calls that were made at the same time.
+      if (this.#silences === silences) this.#silences += 1;
     }
-    throw new RetryableError({ message: `the Restate ingress ${this.#url.origin} does not answer` });
+    const addresses = this.#urls.map(({ origin }) => origin).join(", ");
+    throw new RetryableError({ message: `the Restate ingress ${addresses} does not answer` });
+  }
+
+  #node(): URL {
+    const url = this.#urls[this.#silences % this.#urls.length];
+    if (!url) throw new TypeError("no address of a Restate ingress");
+    return url;
   }
 
   /** Null where the connection failed. */
-  async #post(path: string, body: Uint8Array, signal: AbortSignal | undefined): Promise<Answer | null> {
+  async #post(url: URL, path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer | null> {
     signal?.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<Answer | null>();
-    const sent = this.#open(path, body, signal);
+    const sent = this.#open(url, path, body, signal);
     sent.once("response", (response) => void read(response).then(resolve, () => resolve(null)));
     sent.once("error", () => resolve(null));
     sent.end(body);
@@ -95,10 +106,10 @@ export class Ingress {
     return answer;
   }
 
-  #open(path: string, body: Uint8Array, signal: AbortSignal | undefined): ClientRequest {
+  #open(url: URL, path: string, body: Uint8Array, signal?: AbortSignal): ClientRequest {
     return request({
-      host: this.#url.hostname,
-      port: this.#url.port,
+      host: url.hostname,
+      port: url.port,
       path,
       method: "POST",
       agent: this.#agent,
@@ -106,6 +117,12 @@ export class Ingress {
       ...(signal && { signal }),
     });
   }
+}
+
+function httpUrl(address: string): URL {
+  const url = new URL(address);
+  if (url.protocol !== "http:") throw new TypeError(`not an http address: ${address}`);
+  return url;
 }
 
 async function read(response: IncomingMessage): Promise<Answer> {

@@ -6,10 +6,11 @@ const freshMs = 1_000;
 export class Readiness {
   isRegistered = false;
   isDraining = false;
-  readonly #ingress: string;
+  readonly #ingress: readonly string[];
   #asked: { readonly at: number; readonly isReachable: Promise<boolean> } | null = null;
 
-  constructor(ingress: string) {
+  /** The address of each node: one that answers is enough. */
+  constructor(ingress: readonly string[]) {
     this.#ingress = ingress;
   }
 
@@ -17,15 +18,20 @@ export class Readiness {
   async obstacle(): Promise<string | null> {
     if (this.isDraining) return "draining";
     if (!this.isRegistered) return "not registered yet";
-    return (await this.#isReachable()) ? null : `the ingress ${this.#ingress} does not answer`;
+    return (await this.#isReachable()) ? null : `the ingress ${this.#ingress.join(", ")} does not answer`;
   }
 
   #isReachable(): Promise<boolean> {
     const now = performance.now();
     if (this.#asked === null || now - this.#asked.at > freshMs)
-      this.#asked = { at: now, isReachable: isHealthy(`${this.#ingress}/restate/health`) };
+      this.#asked = { at: now, isReachable: isAnyHealthy(this.#ingress) };
     return this.#asked.isReachable;
   }
+}
+
+async function isAnyHealthy(nodes: readonly string[]): Promise<boolean> {
+  const healthy = await Promise.all(nodes.map((node) => isHealthy(`${node}/restate/health`)));
+  return healthy.includes(true);
 }
 
 async function isHealthy(url: string): Promise<boolean> {

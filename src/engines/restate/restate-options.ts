@@ -3,8 +3,11 @@ import type { Log } from "./log-record.ts";
 
 /** Which Restate, and how to behave there. */
 export interface RestateOptions {
-  /** Where objects are called: `http://127.0.0.1:8080`. It has no authentication: never expose it. */
-  readonly ingress: string;
+  /**
+   * Where objects are called: `http://127.0.0.1:8080`. It has no authentication: never expose it. Of a cluster, give
+   * the address of each node: a call that one does not answer is made to the next.
+   */
+  readonly ingress: string | readonly string[];
   /** Where workers register: `http://127.0.0.1:9070`. It has no authentication: never expose it. */
   readonly admin: string;
   /**

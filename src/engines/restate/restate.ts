@@ -59,10 +59,11 @@ class RestateWorker implements RestateEngine {
       );
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
+    const nodes = [ingress].flat();
     this.#seals = new Seals(options.keys ?? defaultKeys());
-    this.#ingress = new Ingress({ url: ingress, names: this.#names, seals: this.#seals, patienceMs });
+    this.#ingress = new Ingress({ urls: nodes, names: this.#names, seals: this.#seals, patienceMs });
     this.#admin = new Admin(admin);
-    this.#readiness = new Readiness(ingress);
+    this.#readiness = new Readiness(nodes);
     this.#kept = new KeptSteps({ keptMs: options.keptMs ?? 60_000 });
     this.#log = options.log ?? logToStderr;
   }
@@ -97,7 +98,7 @@ class RestateWorker implements RestateEngine {
       if (probePort !== undefined)
         this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
       const uri = await worker.listen({ host, port, reusePort: sharePort });
-      await checkServer({ admin, ingress, patienceMs });
+      await checkServer({ admin, ingress: [ingress].flat(), patienceMs });
       await register(this.#admin, {
         uri,
         program: build.program,

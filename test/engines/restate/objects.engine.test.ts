@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ForeignError, IdConflictError, type Engine } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { fresh, program, until } from "./counter-program.ts";
+import { freePort } from "./scenarios/worker-process.ts";
 
 let server: RestateServer;
 let engine: Engine;
@@ -55,6 +56,13 @@ test("reads see what the same call wrote and cleared", async () => {
   await engine.call(object, "add", 1);
   expect(await engine.call(object, "rewrite", null)).toEqual([1, 7, null]);
   expect(await engine.call(object, "total", null)).toBe(null);
+});
+
+test("of several nodes, one that does not answer is left out", async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const ingress = [nobody, server.ingress];
+  await using client = restate({ ingress, admin: server.admin, patienceMs: 5_000 });
+  expect(await client.call(fresh(), "add", 2)).toBe(2);
 });
 
 test("a query cannot write", async () => {
