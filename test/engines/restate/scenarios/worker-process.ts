@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Json } from "reeve";
-import type { RestateServer } from "reeve/engines/restate";
+import type { RestateOptions } from "reeve/engines/restate";
 
 const script = join(import.meta.dirname, "../fixtures/staff-worker.ts");
 
@@ -21,8 +21,6 @@ export interface WorkerOptions {
   /** Where its agents tell what they do. Default: nowhere. */
   readonly office?: string;
   readonly inactivityTimeoutMs?: number;
-  /** Default: the server's. */
-  readonly ingress?: string;
 }
 
 /** A worker in a process of its own, to be looked into and to be killed. */
@@ -35,10 +33,9 @@ export class WorkerProcess implements AsyncDisposable {
 
   /** Returns once it serves. */
   static async start(
-    server: Pick<RestateServer, "ingress" | "admin">,
+    { ingress, admin }: Pick<RestateOptions, "ingress" | "admin">,
     options: WorkerOptions,
   ): Promise<WorkerProcess> {
-    const { ingress, admin } = server;
     const given = JSON.stringify({ ingress, admin, ...options });
     const execArgv = ["--conditions=reeve-source", "--expose-gc"];
     const worker = new WorkerProcess(fork(script, [given], { execArgv }));
