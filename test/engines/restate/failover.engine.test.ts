@@ -21,7 +21,7 @@ test("in a cancelled tree of 13 on two workers all have stopped within a second,
   const { receipt, tookMs, heldBy } = await cancelTree(server);
   expect(heldBy).toEqual([4, 9]);
   expect(new Set(receipt.runs.map(({ runId }) => runId)).size).toBe(13);
-  expect(Math.max(...receipt.runs.map((stopped) => stopped.tookMs))).toBeLessThanOrEqual(1_000);
+  expect(Math.max(...receipt.runs.map((stopped) => stopped.tookMs))).toBeLessThan(1_000);
   // With the way to the client and back, on whatever else the machine does.
   expect(tookMs).toBeLessThanOrEqual(5_000);
 }, 60_000);
