@@ -2,7 +2,7 @@
 import { AgentId, type Agent, ChatMessage, type Model, Runtime, agent, tool } from "reeve";
 import { restate } from "reeve/engines/restate";
 import { z } from "zod";
-import { watchingRuns } from "../../test/engines/restate/scenarios/watching-runs.ts";
+import { watchingRuns } from "./watching-runs.ts";
 
 /** What the worker tells. */
 export type Told =

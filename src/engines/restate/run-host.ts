@@ -43,60 +43,12 @@ export interface RunHostOptions {
 }
 
 /** Hosts the executions of runs as a Restate service. Whatever `program.run` throws is retried from the journal. */
-export function runHost(
-  program: EngineProgram,
-  { settings, names, seals, admin, ingress, blobs, kept, executions, fuzz }: RunHostOptions,
-): ServiceDefinition<string, unknown> {
-  // Never none: what a journal holds must not depend on a setting.
-  const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
-  const execute = async (restate: Context, input: Uint8Array): Promise<void> => {
-    const { id, headers, attemptCompletedSignal } = restate.request();
-    const partition = headers.get(partitionHeader) ?? "";
-    const seal = await seals.of(partition);
-    const launch = Json.as<RunLaunch>(opened(seal, input));
-    const sealing = { steps: seal, calls: new CallSeals({ partition, seal, all: seals, id, input }) };
-    const held = kept.attempt(id);
-    const lost = (): void => held.lost();
-    attemptCompletedSignal.addEventListener("abort", lost, { once: true });
-    const { promise: thrownAway, reject } = Promise.withResolvers<never>();
-    const throwAway = (): void => reject(new RetryableError("to be replayed", { retryAfter: 1 }));
-    const leave = (): void => void held.idle().then(throwAway);
-    executions.begin(id, { launch, leave }, attemptCompletedSignal);
-    const goesOn = (pick: number): boolean => {
-      if (!fuzz?.isNew(id, pick)) return !executions.isLeaving;
-      throwAway();
-      return false;
-    };
-    const giveUp = (reason: unknown): Promise<never> => {
-      reject(reason);
-      return new Promise(() => {});
-    };
-    const results = new StepResults({ partition, seal, blobs });
-    const primitives = new RunPrimitives({
-      launch,
-      restate,
-      names,
-      sealing,
-      ingress,
-      held,
-      heartbeatMs,
-      results,
-      goesOn,
-      giveUp,
-    });
-    // An execution that has journaled nothing cannot be moved to another build, and a continuation may need to be.
-    if (launch.continuation > 0) await restate.run("continued", () => undefined);
-    await Promise.race([program.run(primitives).catch(retry), thrownAway]);
-    for (const key of results.parts)
-      restate.genericSend({ service: names.blob, key, method: "remove", parameter: nothing, delay: keptMs });
-    attemptCompletedSignal.removeEventListener("abort", lost);
-    held.ended();
-    executions.end();
-    fuzz?.ended(id);
-  };
+export function runHost(program: EngineProgram, host: RunHostOptions): ServiceDefinition<string, unknown> {
+  const { settings, names, admin } = host;
+  const run = (restate: Context, input: Uint8Array): Promise<void> => execute(program, host, restate, input);
   return service({
     name: names.run,
-    handlers: { [runHandler]: handlers.handler({ input: serde.binary, output: serde.empty }, execute) },
+    handlers: { [runHandler]: handlers.handler({ input: serde.binary, output: serde.empty }, run) },
     options: {
       ...settings,
       ingressPrivate: true,
@@ -105,6 +57,60 @@ export function runHost(
       hooks: [stopLost(admin)],
     },
   });
+}
+
+async function execute(
+  program: EngineProgram,
+  host: RunHostOptions,
+  restate: Context,
+  input: Uint8Array,
+): Promise<void> {
+  const { settings, names, seals, ingress, blobs, kept, executions, fuzz } = host;
+  // Never none: what a journal holds must not depend on a setting.
+  const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
+  const { id, headers, attemptCompletedSignal } = restate.request();
+  const partition = headers.get(partitionHeader) ?? "";
+  const seal = await seals.of(partition);
+  const launch = Json.as<RunLaunch>(opened(seal, input));
+  const sealing = { steps: seal, calls: new CallSeals({ partition, seal, all: seals, id, input }) };
+  const held = kept.attempt(id);
+  const lost = (): void => held.lost();
+  attemptCompletedSignal.addEventListener("abort", lost, { once: true });
+  const { promise: thrownAway, reject } = Promise.withResolvers<never>();
+  const throwAway = (): void => reject(new RetryableError("to be replayed", { retryAfter: 1 }));
+  const leave = (): void => void held.idle().then(throwAway);
+  executions.begin(id, { launch, leave }, attemptCompletedSignal);
+  const goesOn = (pick: number): boolean => {
+    if (!fuzz?.isNew(id, pick)) return !executions.isLeaving;
+    throwAway();
+    return false;
+  };
+  const giveUp = (reason: unknown): Promise<never> => {
+    reject(reason);
+    return new Promise(() => {});
+  };
+  const results = new StepResults({ partition, seal, blobs });
+  const primitives = new RunPrimitives({
+    launch,
+    restate,
+    names,
+    sealing,
+    ingress,
+    held,
+    heartbeatMs,
+    results,
+    goesOn,
+    giveUp,
+  });
+  // An execution that has journaled nothing cannot be moved to another build, and a continuation may need to be.
+  if (launch.continuation > 0) await restate.run("continued", () => undefined);
+  await Promise.race([program.run(primitives).catch(retry), thrownAway]);
+  for (const key of results.parts)
+    restate.genericSend({ service: names.blob, key, method: "remove", parameter: nothing, delay: keptMs });
+  attemptCompletedSignal.removeEventListener("abort", lost);
+  held.ended();
+  executions.end();
+  fuzz?.ended(id);
 }
 
 /**

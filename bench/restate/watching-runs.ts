@@ -13,6 +13,7 @@ export function watchingRuns(engine: Engine, onRun: (primitives: Primitives) => 
         },
       }),
     serve: (options) => engine.serve(options),
+    drain: (options) => engine.drain(options),
     call: (to, method, argument) => engine.call(to, method, argument),
     changed: (object, signal, name) => engine.changed(object, signal, name),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
