@@ -33,12 +33,13 @@ async function masters(path: string): Promise<readonly [MasterKey, ...MasterKey[
 /** Several processes may try at once: the file appears whole, and the first one's stays. */
 async function create(path: string): Promise<string> {
   const folder = dirname(path);
+  // Whoever makes the folder keeps it out of git, whoever's key it will be.
   const isOurs = (await mkdir(folder, { recursive: true })) !== undefined;
+  if (isOurs) await writeFile(join(folder, ".gitignore"), "*\n");
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   await writeFile(draft, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
   try {
     await link(draft, path);
-    if (isOurs) await writeFile(join(folder, ".gitignore"), "*\n", { flag: "wx" });
   } catch (error) {
     if (!isErrno(error, "EEXIST")) throw error;
   } finally {
