@@ -14,7 +14,9 @@ const most = 1.3;
 await using server = await restateServer();
 await using engine = restate({ ...server, namespace: "bench" });
 // Runs do nothing: the tree is told about them from here.
-engine.define({ build: "bench", objects: [treeObject], run: async () => {} });
+const terms = { version: "1", priority: "normal", budget: null, retention: "none", tools: null } as const;
+const agents = { boss: terms, helper: terms };
+engine.define({ build: "bench", objects: [treeObject(agents)], run: async () => {} });
 await engine.serve({ port: 0 });
 
 /** A tree, as its runs see it. */
@@ -57,9 +59,9 @@ class Tree {
   }
 
   async #hire(): Promise<RunId> {
-    const options = { asks: false, priority: "normal", budget: null, retention: "none", onFull: "deny" };
+    const options = { asks: false, priority: null, budget: null, retention: null, onFull: "deny" };
     const messageId = MessageId.of(randomUUID());
-    const whom = { agentId: AgentId.of("helper"), version: "1", text: "go", messageId };
+    const whom = { agentId: AgentId.of("helper"), text: "go", messageId };
     const reply = await this.#call("hire", { ...whom, ...options, detached: false, tools: null });
     return Json.as<{ readonly run: RunId }>(reply).run;
   }

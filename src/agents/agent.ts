@@ -6,6 +6,7 @@ import {
   type AgentMiddleware,
   type AgentPolicy,
   type ChatMiddleware,
+  type Continuation,
   type Ended,
   type Envelope,
   type ExecutionBudget,
@@ -14,7 +15,7 @@ import {
   type HistoryRetention,
   type Hooks,
   type Inbox,
-  type Json,
+  Json,
   type Model,
   type ModelRetry,
   type Permissions,
@@ -23,12 +24,12 @@ import {
   type Tool,
 } from "#kernel";
 import { languageModel, type AnyModel } from "#models";
-import { LoopDetection, type LoopLimits } from "./guardrails/loop-detection.ts";
+import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
 import { allowAll } from "./permissions/permissions.ts";
 import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 import { outputInstruction, structured } from "./turn/structured-output.ts";
-import { turn, type TurnState } from "./turn/turn.ts";
+import { proceed, turn, type TurnState } from "./turn/turn.ts";
 
 /** What an agent is made of. */
 export interface AgentOptions {
@@ -63,7 +64,11 @@ export interface AgentOptions {
   readonly retention?: HistoryRetention | undefined;
   readonly priority?: Priority | undefined;
   readonly version?: string | undefined;
+  /** Steps after which a run goes on in a fresh execution: as many are replayed after a crash. Default 2,000. */
+  readonly continueAfter?: number | undefined;
 }
+
+const defaultContinueAfter = 2_000;
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
 export type BuiltAgent = Agent &
@@ -105,25 +110,50 @@ function policyOf({ middleware = {}, hooks, permissions, retry }: AgentOptions):
   return { ...middleware, hooks, retry, permissions: permissions === "allow-all" ? allowAll : permissions };
 }
 
+/** What goes with a run into a fresh execution, in the middle of a turn. */
+interface Unfinished {
+  readonly turn: number;
+  readonly input: readonly Envelope[];
+  readonly output: Json;
+  readonly cycles: number;
+  readonly messages: ChatMessage[];
+  readonly reported: TurnState["reported"];
+  readonly noticed: Noticed;
+}
+
 /** Every message is a turn; the last answer is the run's output. */
-async function run(definition: Definition, ctx: RunContext, inbox: Inbox): Promise<Json | Ended> {
+async function run(
+  definition: Definition,
+  ctx: RunContext,
+  inbox: Inbox,
+): Promise<Json | Ended | Continuation> {
   const { options, model, tools } = definition;
+  const before = ctx.state === null ? null : Json.as<Unfinished>(ctx.state);
   const state: TurnState = {
     ctx,
     inbox,
     model,
     tools,
-    messages: systemPrompt(options),
-    loops: new LoopDetection(options.loopLimits),
+    messages: before?.messages ?? systemPrompt(options),
+    loops: new LoopDetection(options.loopLimits, before?.noticed),
     maxOutputTokens: options.maxOutputTokens,
-    cycles: 0,
+    continueAfter: options.continueAfter ?? defaultContinueAfter,
+    cycles: before?.cycles ?? 0,
+    reported: before?.reported,
   };
-  let output: Json = null;
-  for (let number = 1; ; number++) {
-    const input = await nextInput(inbox);
+  let output: Json = before?.output ?? null;
+  for (let number = before?.turn ?? 1; ; number++) {
+    const resumed = before?.turn === number ? before : null;
+    const input = resumed?.input ?? (await nextInput(inbox));
     if (input.length === 0) return output;
-    ctx.note("turn.start", { turn: number });
-    const outcome = await turn(state, input);
+    if (!resumed) ctx.note("turn.start", { turn: number });
+    const outcome = await (resumed ? proceed(state) : turn(state, input));
+    if (outcome.kind === "unfinished") {
+      const { cycles, messages, reported, loops } = state;
+      const turnSoFar = { turn: number, input, output, cycles, messages, reported };
+      const rest: Unfinished = { ...turnSoFar, noticed: loops.noticed };
+      return ctx.continueAs(Json.of(rest));
+    }
     ctx.note("turn.end", { turn: number });
     if (outcome.kind === "ended") {
       if (outcome.status === "landed") await reply(ctx, input, outcome.output);

@@ -16,3 +16,4 @@ export { systemClock } from "./system-clock.ts";
 export type { TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { describe, jsonSchemaOf, tool } from "./tools/tool.ts";
+export { fingerprint, spread } from "./fingerprint.ts";

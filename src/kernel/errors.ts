@@ -117,6 +117,19 @@ export class UnjournaledAwaitError extends ReeveError {
   }
 }
 
+/** An execution has made more steps than can be replayed in good time. */
+export class TooManyStepsError extends ReeveError {
+  readonly code = "too-many-steps";
+  readonly run: string;
+  readonly limit: number;
+
+  constructor({ run, limit }: { readonly run: string; readonly limit: number }) {
+    super(`run ${run} has made ${limit} steps in one execution: return ctx.continueAs(state) now and then`);
+    this.run = run;
+    this.limit = limit;
+  }
+}
+
 /** A `ctx` method was called inside a step. */
 export class NestedStepError extends ReeveError {
   readonly code = "nested-step";
@@ -340,43 +353,4 @@ export class ForeignError extends ReeveError {
     super(fields.message);
     this.kind = fields.kind ?? "Error";
   }
-}
-
-// The constructors check nothing: what comes back from storage is our own `toJSON`.
-const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
-  "budget-exhausted": BudgetExhaustedError,
-  cancelled: CancellationError,
-  preempted: PreemptedError,
-  "middleware-termination": MiddlewareTermination,
-  "replay-divergence": ReplayDivergenceError,
-  "unjournaled-await": UnjournaledAwaitError,
-  "nested-step": NestedStepError,
-  "id-conflict": IdConflictError,
-  "session-busy": SessionBusyError,
-  "run-ended": RunEndedError,
-  "not-found": NotFoundError,
-  "wait-cycle": WaitCycleError,
-  "ask-failed": AskFailedError,
-  "incompatible-version": IncompatibleVersionError,
-  "tool-refused": ToolRefusedError,
-  "key-destroyed": KeyDestroyedError,
-  "seal-broken": SealBrokenError,
-  "too-large": TooLargeError,
-  retryable: RetryableError,
-  model: ModelError,
-  foreign: ForeignError,
-};
-
-/** Any thrown value as plain data. */
-export function encodeError(error: unknown): ErrorData {
-  if (ReeveError.is(error)) return error.toJSON();
-  if (error instanceof Error) return { code: "foreign", kind: error.name, message: error.message };
-  return { code: "foreign", kind: typeof error, message: String(error) };
-}
-
-/** The error an {@link ErrorData} came from. An unknown code gives a {@link ForeignError}. */
-export function decodeError(data: ErrorData): ReeveError {
-  const known = classes[data.code];
-  if (known) return new known(data as never);
-  return new ForeignError({ kind: data.code, message: data.message ?? data.code });
 }

@@ -16,6 +16,7 @@ export type {
   StepIo,
 } from "./engine.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";
+export { decodeError, encodeError } from "./error-codec.ts";
 export {
   AskFailedError,
   type BudgetDimension,
@@ -41,10 +42,9 @@ export {
   SessionBusyError,
   TooLargeError,
   ToolRefusedError,
+  TooManyStepsError,
   UnjournaledAwaitError,
   WaitCycleError,
-  decodeError,
-  encodeError,
 } from "./errors.ts";
 export type { EventBase, EventPayloads, EventType, NumberedEvent, ReeveEvent } from "./event.ts";
 export type { Hireable } from "./hireable.ts";

@@ -6,6 +6,7 @@ import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model, ModelResponse, ToolDescription } from "./model.ts";
+import type { Usage } from "./money.ts";
 import type { RunMeta } from "./run-meta.ts";
 import type { EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
 import type { ExecutionBudget, HistoryRetention, Priority, Supervision } from "./supervision.ts";
@@ -73,6 +74,8 @@ export interface LlmOptions {
   readonly unbounded?: "refuse" | "allow";
   /** A final call without tools: it may draw on the landing slice. Default false. */
   readonly landing?: boolean;
+  /** What a provider told, in an execution before, of the first so many of these messages with the same tools. */
+  readonly reported?: { readonly messages: number; readonly usage: Usage } | undefined;
   readonly providerOptions?: JsonObject;
 }
 
@@ -171,6 +174,11 @@ export interface RunContext {
   continueAs(state: Json): Continuation;
   /** What the last `continueAs` passed; null on the first execution. */
   readonly state: Json;
+  /**
+   * Steps this execution has made. After a crash all of them are replayed: a run that makes thousands should now and
+   * then `continueAs`. Above 50,000 it is stopped.
+   */
+  readonly steps: number;
 }
 
 /** How a run ends otherwise than by an answer or an error: for example landed, with what it has. */

@@ -29,6 +29,7 @@ import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
 import { tenantObject } from "./tenant-object.ts";
 import type { OpenArgument } from "./tree/protocol.ts";
+import type { AgentsRecord } from "./tree/records.ts";
 import { callTree, treeObject } from "./tree/tree-object.ts";
 
 /** What a runtime is made of. */
@@ -80,14 +81,12 @@ export class Runtime {
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
   readonly #deltas = new DeltaHub();
-  readonly #terms: OpenArgument["agents"];
   readonly #prices: OpenArgument["prices"];
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
-    this.#terms = termsOf(this.#agents);
     this.#prices = pricesOf(options.agents);
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
@@ -98,7 +97,7 @@ export class Runtime {
     };
     options.engine.define({
       build: this.#build(),
-      objects: [treeObject, tenantObject],
+      objects: [treeObject(termsOf(this.#agents)), tenantObject],
       run: (primitives) => execute(primitives, execution),
     });
   }
@@ -190,7 +189,6 @@ export class Runtime {
       priority: options.priority ?? agent.priority ?? "normal",
       retention: options.retention ?? agent.retention ?? "permanent",
       prices: this.#prices,
-      agents: this.#terms,
       ageingMs: (this.#options.ageingS ?? 60) * 1000,
       yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,
       maxRestarts: this.#options.maxRestarts ?? 3,
@@ -214,8 +212,8 @@ function addressOf(tree: TreeId, tenant = "-"): ObjectAddress {
   return { type: "tree", key: `${tenant}/${tree}` };
 }
 
-/** On which terms a message wakes an agent that nobody has hired. */
-function termsOf(agents: ReadonlyMap<string, Agent>): OpenArgument["agents"] {
+/** On which terms agents are hired where nobody says otherwise. */
+function termsOf(agents: ReadonlyMap<string, Agent>): AgentsRecord {
   const terms = [...agents].map(([type, agent]) => {
     const { version = "1", priority = "normal", budget = null, retention = "run" } = agent;
     return [type, { version, priority, budget, retention, tools: null }] as const;

@@ -7,6 +7,7 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.PreemptedError(),
   new kernel.MiddlewareTermination({ reason: "blocked" }),
   new kernel.ReplayDivergenceError({ step: "model:3" }),
+  new kernel.TooManyStepsError({ run: "t~0", limit: 50_000 }),
   new kernel.UnjournaledAwaitError({ run: "t~0", lastStep: "look:1" }),
   new kernel.NestedStepError({ step: "look:1" }),
   new kernel.IdConflictError({ id: "books" }),

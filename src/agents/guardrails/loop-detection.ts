@@ -1,4 +1,5 @@
 import type { Json, ToolResult } from "#kernel";
+import { fingerprint } from "../fingerprint.ts";
 
 /** What to do about a call that goes round in circles. */
 export type LoopDecision =
@@ -25,19 +26,51 @@ export const loopLimits: LoopLimits = {
   pingPong: { warn: 3, halt: 6 },
 };
 
+/** A result that came again, and how often. */
+interface Repeated {
+  readonly result: string;
+  readonly times: number;
+}
+
+/** What was noticed so far, as plain data. */
+export interface Noticed {
+  readonly failedCalls: readonly (readonly [string, number])[];
+  readonly failedTools: readonly (readonly [string, number])[];
+  readonly results: readonly (readonly [string, Repeated])[];
+  readonly recent: readonly string[];
+}
+
+const nothing: Noticed = { failedCalls: [], failedTools: [], results: [], recent: [] };
+
 /**
  * Notices an agent that repeats itself. State of one run, fed in the order of its journal, so a replay decides alike.
  */
 export class LoopDetection {
   readonly #limits: LoopLimits;
-  readonly #failedCalls = new Map<string, number>();
-  readonly #failedTools = new Map<string, number>();
-  readonly #results = new Map<string, { result: string; times: number }>();
+  readonly #failedCalls: Map<string, number>;
+  readonly #failedTools: Map<string, number>;
+  readonly #results: Map<string, Repeated>;
   /** The newest calls, enough to see the longest ping-pong. */
-  #recent: string[] = [];
+  #recent: readonly string[];
 
-  constructor(limits: LoopLimits = loopLimits) {
+  /** Goes on from what another has noticed, where that is given. */
+  constructor(limits: LoopLimits = loopLimits, noticed: Noticed = nothing) {
     this.#limits = limits;
+    this.#failedCalls = new Map(noticed.failedCalls);
+    this.#failedTools = new Map(noticed.failedTools);
+    this.#results = new Map(noticed.results);
+    this.#recent = noticed.recent;
+  }
+
+  /** All it has noticed. */
+  get noticed(): Noticed {
+    const results = [...this.#results].map(([call, seen]) => [call, { ...seen }] as const);
+    return {
+      failedCalls: [...this.#failedCalls],
+      failedTools: [...this.#failedTools],
+      results,
+      recent: this.#recent,
+    };
   }
 
   /** May this call be made? */
@@ -90,10 +123,10 @@ export class LoopDetection {
 
   #repeats(call: string, result: ToolResult): number {
     if (result.isError) return 0;
-    const text = JSON.stringify(result.content);
+    const print = fingerprint(JSON.stringify(result.content));
     const known = this.#results.get(call);
-    const times = known?.result === text ? known.times + 1 : 1;
-    this.#results.set(call, { result: text, times });
+    const times = known?.result === print ? known.times + 1 : 1;
+    this.#results.set(call, { result: print, times });
     return times;
   }
 

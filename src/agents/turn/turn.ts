@@ -5,6 +5,7 @@ import {
   type Ended,
   type Envelope,
   type Inbox,
+  type LlmOptions,
   type Model,
   type ModelResponse,
   type RunContext,
@@ -31,17 +32,31 @@ export interface TurnState {
   readonly messages: ChatMessage[];
   readonly loops: LoopDetection;
   readonly maxOutputTokens: number | undefined;
+  /** Steps after which the run should go on in a fresh execution. */
+  readonly continueAfter: number;
   /** Model calls made so far. */
   cycles: number;
+  /** What the provider told of the last prompt: how many messages, how many tokens. */
+  reported: LlmOptions["reported"];
 }
 
-/** How a turn came out: an answer, or the way the run must end. */
-export type TurnOutcome = { readonly kind: "answer"; readonly text: string } | Ended;
+/** How a turn came out: an answer, the way the run must end, or not yet: it goes on in a fresh execution. */
+export type TurnOutcome =
+  | { readonly kind: "answer"; readonly text: string }
+  | { readonly kind: "unfinished" }
+  | Ended;
 
 /** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
 export async function turn(state: TurnState, input: readonly Envelope[]): Promise<TurnOutcome> {
   for (const { text } of input) state.messages.push(ChatMessage.user(text));
+  return proceed(state);
+}
+
+/** The rest of a turn. Between two cycles nothing is open: there it may move to a fresh execution. */
+export async function proceed(state: TurnState): Promise<TurnOutcome> {
+  const began = state.cycles;
   for (;;) {
+    if (state.ctx.steps >= state.continueAfter && state.cycles > began) return { kind: "unfinished" };
     for (const { text } of state.inbox.steering()) state.messages.push(ChatMessage.user(text));
     const step = ++state.cycles;
     state.ctx.note("cycle.start", { step });
@@ -58,6 +73,7 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
   try {
     response = await ctx.llm(messages, {
       tools: describeAll(state.tools),
+      reported: state.reported,
       ...(state.maxOutputTokens !== undefined && { maxOutputTokens: state.maxOutputTokens }),
     });
   } catch (error) {
@@ -69,6 +85,7 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
     const output = ChatMessage.text(response.message);
     return { kind: "ended", status: "landed", stopReason: "budget.tokens", output };
   }
+  if (response.usage) state.reported = { messages: messages.length, usage: response.usage };
   messages.push(response.message);
   const calls = callsOf(response.message);
   return calls.length === 0 ? answerOf(state, response.message) : callTools(state, calls);

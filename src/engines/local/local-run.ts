@@ -163,7 +163,8 @@ export class LocalRun {
     const ask = (label: string, begin: Begin): Operation => this.#ask(progress, label, begin);
     const isLive = (): boolean => progress.picked >= this.#picks.length;
     return {
-      launch: this.#launch,
+      // Each execution has its own: what one does to it, the next must not see.
+      launch: { ...this.#launch, entrance: copy(this.#launch.entrance) },
       epoch: `${String(clock.now()).padStart(15, "0")}-${String(execution).padStart(6, "0")}`,
       canPause: false,
       get isLive() {

@@ -63,8 +63,8 @@ export class Admin {
     const conditions = [
       "status <> 'completed'",
       `starts_with(target_service_name, ${quoted(prefix)})`,
-      // One that has done nothing yet is pinned to none: what counts is who tried it last.
-      `COALESCE(pinned_deployment_id, last_attempt_deployment_id) IN (${deployments.map(quoted).join(", ")})`,
+      // One that has journaled nothing is pinned to none, and goes to the newest by itself.
+      `pinned_deployment_id IN (${deployments.map(quoted).join(", ")})`,
       ...(failure === undefined ? [] : [`strpos(last_failure, ${quoted(failure)}) > 0`]),
     ];
     const query = `SELECT id FROM sys_invocation WHERE ${conditions.join(" AND ")}`;

@@ -3,6 +3,7 @@ import {
   decodeError,
   Json,
   PreemptedError,
+  TooManyStepsError,
   UnjournaledAwaitError,
   type CancellationToken,
   type Operation,
@@ -18,6 +19,9 @@ import { Waits } from "./waits.ts";
 
 /** How long an effect may take to notice that its run is cancelled. */
 const graceMs = 1_000;
+/** From here on a replay takes seconds; there it would take minutes. */
+const manySteps = 10_000;
+const mostSteps = 50_000;
 
 /** How agent code ended. */
 export type Ending<T> =
@@ -100,9 +104,18 @@ export class Driver {
     throw this.#cancellation();
   }
 
-  /** The name of the next step: its kind and its place in the run. */
+  /** How many steps were named so far. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** The name of the next step: its kind and its place in the run. @throws TooManyStepsError */
   nameStep(kind: string): { readonly name: string; readonly number: number } {
+    const run = this.#primitives.launch.runId;
+    if (this.#steps >= mostSteps) throw new TooManyStepsError({ run, limit: mostSteps });
     const number = ++this.#steps;
+    if (number === manySteps && this.#primitives.isLive)
+      process.emitWarning(`run ${run} has made ${number} steps; all are replayed after a crash`);
     this.#lastStep = `${kind}:${number}`;
     return { name: this.#lastStep, number };
   }

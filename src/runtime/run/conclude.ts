@@ -8,6 +8,7 @@ import {
   NestedStepError,
   ReeveError,
   ReplayDivergenceError,
+  TooManyStepsError,
   UnjournaledAwaitError,
   Usage,
   type Continuation,
@@ -90,6 +91,7 @@ function isVerdict(error: unknown): boolean {
     error instanceof MiddlewareTermination ||
     error instanceof ModelError ||
     error instanceof UnjournaledAwaitError ||
+    error instanceof TooManyStepsError ||
     error instanceof NestedStepError
   );
 }

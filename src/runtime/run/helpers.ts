@@ -77,13 +77,12 @@ export class Helpers {
     const messageId = MessageId.of(this.#host.uuid());
     const reply = await driver.report("hire", {
       agentId: agent.id,
-      version: agent.version ?? "1",
       text,
       messageId,
       asks: options.asks ?? false,
-      priority: options.priority ?? agent.priority ?? "normal",
-      budget: options.budget ?? agent.budget ?? null,
-      retention: options.retention ?? agent.retention ?? "run",
+      priority: options.priority ?? null,
+      budget: options.budget ?? null,
+      retention: options.retention ?? null,
       onFull: options.onFull ?? "deny",
       detached: options.detached ?? false,
       tools: options.tools ?? null,

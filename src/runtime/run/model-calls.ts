@@ -16,7 +16,7 @@ import {
   type StepIo,
 } from "#kernel";
 import type { Gate } from "#ledger";
-import { estimateTokens, inputBound } from "#models";
+import { estimateTokens, inputBound, ReportedPrompt } from "#models";
 import { seededRandom } from "../random.ts";
 import type { Wish } from "../tree/protocol.ts";
 import type { ModelHost } from "./model-host.ts";
@@ -223,7 +223,7 @@ export class ModelCalls {
 
 function askOf(host: ModelHost, { model, messages, options }: Asked): Wish {
   const outputTokens = options.maxOutputTokens ?? model.maxOutputTokens ?? defaultMaxOutput;
-  const bound = inputBound(messages, options.tools, { reported: host.reported.get(model.id) });
+  const bound = inputBound(messages, options.tools, { reported: reportedOf(host, model, messages, options) });
   const unbounded = options.unbounded === "allow" ? estimateTokens(messages, options.tools) : null;
   return {
     inputTokens: Number.isFinite(bound) ? bound : unbounded,
@@ -233,6 +233,17 @@ function askOf(host: ModelHost, { model, messages, options }: Asked): Wish {
     unpriced: options.unpriced ?? "refuse",
     landing: options.landing ?? false,
   };
+}
+
+function reportedOf(
+  host: ModelHost,
+  { id }: Model,
+  messages: readonly ChatMessage[],
+  { reported, tools = [] }: LlmOptions,
+): ReportedPrompt | undefined {
+  const known = host.reported.get(id);
+  if (known || !reported || !Usage.isSane(reported.usage)) return known;
+  return ReportedPrompt.of(messages.slice(0, reported.messages), tools, reported.usage);
 }
 
 const tooLate = (): Error =>

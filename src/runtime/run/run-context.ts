@@ -167,6 +167,10 @@ export class JournaledContext implements RunContext {
     });
   }
 
+  get steps(): number {
+    return this.#host.driver.steps;
+  }
+
   random(): number {
     refuseInStep();
     return this.#host.random();

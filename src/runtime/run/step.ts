@@ -15,8 +15,8 @@ import {
   type StepIo,
   type StepRetry,
 } from "#kernel";
+import { fingerprint } from "#agents";
 import type { Driver } from "../driver/driver.ts";
-import { fingerprint } from "../random.ts";
 import { inStep } from "./ambient.ts";
 
 /** Delays up to this are waited inside a step, longer ones durably between two. */

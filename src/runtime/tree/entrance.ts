@@ -5,10 +5,10 @@ import type { Entrance, News } from "./protocol.ts";
 import type { RunRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
-/** Sends an execution of a run off, with what the run is and what waits for it. */
-export function launch(work: TreeWork, id: RunId, run: RunRecord): void {
+/** Sends an execution of a run off, with what the run is, what waits for it, and what the one before it passed on. */
+export function launch(work: TreeWork, id: RunId, run: RunRecord, state: Json = null): void {
   const { scope, traceId, prices } = work.tree;
-  const { agentId, version, supervision, state, tools, continuation } = run;
+  const { agentId, version, supervision, tools, continuation } = run;
   work.put(id, run);
   const news = takeNews(work, id);
   const deadline = work.slot(id)?.deadline ?? null;

@@ -13,12 +13,12 @@ import { launch, takeNews } from "./entrance.ts";
 import { newRun, start } from "./hire.ts";
 import { cancel, end, perform, resumed, stopReasonOf } from "./life.ts";
 import type { ArgumentOf, BeginArgument, FromRun, News, OpenArgument, ReplyOf } from "./protocol.ts";
-import type { EndReport, Report, Settlement } from "./records.ts";
+import type { AgentsRecord, EndReport, Report, Settlement } from "./records.ts";
 import { TreeWork, type Occasion } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
-export function open(object: ObjectContext, argument: OpenArgument): ReplyOf<"open"> {
-  const existing = TreeWork.on(object, argument);
+export function open(object: ObjectContext, agents: AgentsRecord, argument: OpenArgument): ReplyOf<"open"> {
+  const existing = TreeWork.on(object, agents, argument);
   if (existing) {
     if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
     return { existing: true };
@@ -26,7 +26,7 @@ export function open(object: ObjectContext, argument: OpenArgument): ReplyOf<"op
   const root = RunId.root(argument.treeId);
   const { treeId, scope, spawn, rootBudget, priority, at } = argument;
   const ledger = Ledger.open({ ...argument, root });
-  const work = TreeWork.fresh(object, {
+  const work = TreeWork.fresh(object, agents, {
     treeId,
     status: "open",
     inputHash: argument.inputHash,
@@ -56,7 +56,6 @@ export function open(object: ObjectContext, argument: OpenArgument): ReplyOf<"op
   const record = newRun(work, supervision, argument.version, more);
   // The tree's turns are the root's.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
-  object.set("agents", Json.of(argument.agents));
   start(work, root);
   work.commit();
   return { existing: false };
@@ -210,7 +209,7 @@ export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): n
   const inbox = { ...run.inbox, items, woken: false };
   const continuation = run.continuation + 1;
   // A replayed run numbers its reports from 1 again: a fresh journal is a fresh count.
-  launch(work, argument.run, { ...run, continuation, state: argument.state, inbox, reported: 0 });
+  launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument.state);
   return null;
 }
 
@@ -238,13 +237,16 @@ export function cancelRun(work: TreeWork, { run, reason }: ArgumentOf<"cancel">)
   return work.slot(run) ? cancel(work, run, reason) : null;
 }
 
-/** Wraps a method into work on an existing tree, committed when it returns. */
-export const onTree =
-  <Argument extends Occasion>(method: (work: TreeWork, argument: Argument) => unknown) =>
-  (object: ObjectContext, argument: Argument): Json => {
-    const work = TreeWork.on(object, argument);
-    if (!work) throw new NotFoundError({ what: "tree", id: object.key });
-    const reply = method(work, argument);
-    work.commit();
-    return Json.of(reply);
-  };
+/** Lets a method work on an existing tree, and commits when it returns. @throws NotFoundError */
+export function onTree<Argument extends Occasion>(
+  object: ObjectContext,
+  agents: AgentsRecord,
+  argument: Argument,
+  method: (work: TreeWork, argument: Argument) => unknown,
+): Json {
+  const work = TreeWork.on(object, agents, argument);
+  if (!work) throw new NotFoundError({ what: "tree", id: object.key });
+  const reply = method(work, argument);
+  work.commit();
+  return Json.of(reply);
+}

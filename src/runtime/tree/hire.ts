@@ -82,7 +82,6 @@ export function newRun(
     boot: more.boot[0]?.id ?? null,
     execution: null,
     continuation: 0,
-    state: null,
     hiredAt: work.now,
     startedAt: null,
     account: Ledger.account(more.budget ?? {}),

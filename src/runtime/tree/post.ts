@@ -16,7 +16,7 @@ import { book } from "./gate.ts";
 import { deadLetter, denialOf, hire, wakeNew } from "./hire.ts";
 import { perform } from "./life.ts";
 import type { ArgumentOf, HireArgument, ReplyOf, SendArgument } from "./protocol.ts";
-import { endedKey, type AgentsRecord, type EndedRecord } from "./records.ts";
+import { endedKey, type EndedRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Hires a helper for a run. */
@@ -34,7 +34,17 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
     askedBy: parent,
     at: work.now,
   };
-  const { run, admission } = hire(work, { ...argument, parent, boot: text === null ? [] : [envelope] });
+  const terms = work.agents[AgentId.type(agentId)];
+  if (!terms) return { error: new NotFoundError({ what: "agent", id: agentId }).toJSON() };
+  const { run, admission } = hire(work, {
+    ...argument,
+    parent,
+    version: terms.version,
+    priority: argument.priority ?? terms.priority,
+    budget: argument.budget ?? terms.budget,
+    retention: argument.retention ?? terms.retention,
+    boot: text === null ? [] : [envelope],
+  });
   perform(work);
   if (admission.kind === "denied") return { error: denialOf(admission) };
   if (text !== null) work.object.set(seenKey(agentId, messageId), run);
@@ -110,8 +120,7 @@ function deliver(
     return { run };
   }
   if (!work.slot(work.root)) return { reason: "tree-ended" };
-  const agents = Json.as<AgentsRecord>(work.object.get("agents"));
-  const terms = agents[AgentId.type(agentId)];
+  const terms = work.agents[AgentId.type(agentId)];
   if (!terms) return { reason: "no-such-agent" };
   const woken = wakeNew(work, agentId, terms, [envelope]);
   perform(work);

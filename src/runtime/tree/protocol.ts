@@ -24,7 +24,7 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Block, Gate } from "#ledger";
-import type { AgentsRecord, EndReport, InboxItem, Report, Settlement, TreeScope } from "./records.ts";
+import type { EndReport, InboxItem, Report, Settlement, TreeScope } from "./records.ts";
 
 /** What opens a tree. */
 export interface OpenArgument {
@@ -42,8 +42,6 @@ export interface OpenArgument {
   readonly priority: Priority;
   readonly retention: HistoryRetention;
   readonly prices: Readonly<Record<string, Price>>;
-  /** Everybody who can be hired. */
-  readonly agents: AgentsRecord;
   readonly ageingMs: number;
   readonly yieldTimeoutMs: number;
   readonly maxRestarts: number;
@@ -107,14 +105,14 @@ export interface BeginArgument extends FromRun {
 /** Whom a run hires. */
 export interface HireArgument extends FromRun {
   readonly agentId: AgentId;
-  readonly version: string;
   readonly text: string | null;
   readonly messageId: MessageId;
   /** The hiring run waits for the reply to the boot message. */
   readonly asks: boolean;
-  readonly priority: Priority;
+  /** What the hiring run chose; null: as the agent's own terms are. */
+  readonly priority: Priority | null;
   readonly budget: ExecutionBudget | null;
-  readonly retention: HistoryRetention;
+  readonly retention: HistoryRetention | null;
   readonly onFull: "deny" | "wait";
   readonly detached: boolean;
   readonly tools: readonly string[] | null;

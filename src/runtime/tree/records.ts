@@ -100,7 +100,7 @@ export interface Terms {
   readonly tools: readonly string[] | null;
 }
 
-/** Everybody a message can wake, by type. */
+/** Everybody who can be hired, by type. */
 export type AgentsRecord = Readonly<Record<string, Terms>>;
 
 /** One live run. */
@@ -115,8 +115,6 @@ export interface RunRecord {
   /** The engine's name for the execution; null until it was started. */
   readonly execution: string | null;
   readonly continuation: number;
-  /** What the last `continueAs` passed. */
-  readonly state: Json;
   readonly hiredAt: number;
   /** Null while pending. */
   readonly startedAt: number | null;

@@ -3,8 +3,10 @@ import * as asks from "./asks.ts";
 import * as control from "./control.ts";
 import * as gate from "./gate.ts";
 import * as post from "./post.ts";
-import type { ArgumentOf, ReplyOf, TreeMethod } from "./protocol.ts";
+import type { ArgumentOf, OpenArgument, ReplyOf, TreeMethod } from "./protocol.ts";
+import type { AgentsRecord } from "./records.ts";
 import * as topics from "./topics.ts";
+import type { Occasion, TreeWork } from "./tree-work.ts";
 
 /** Decodes what our own callers encoded. */
 const typed =
@@ -12,43 +14,51 @@ const typed =
   (object, argument) =>
     Json.of(method(object, Json.as<Argument>(argument)));
 
-const methods = {
-  open: typed(gate.open),
-  begin: typed(gate.onTree(gate.begin)),
-  rest: typed(gate.onTree(gate.rest)),
-  take: typed(gate.onTree(gate.take)),
-  yield: typed(gate.onTree(gate.yieldSlot)),
-  hire: typed(gate.onTree(post.hireFor)),
-  send: typed(gate.onTree(post.send)),
-  reply: typed(gate.onTree(asks.reply)),
-  unask: typed(gate.onTree(asks.unask)),
-  watch: typed(gate.onTree(post.watch)),
-  emit: typed(gate.onTree(topics.emit)),
-  follow: typed(gate.onTree(topics.follow)),
-  signal: typed(gate.onTree(post.signal)),
-  nudge: typed(gate.onTree(post.nudge)),
-  cancel: typed(gate.onTree(gate.cancelRun)),
-  pause: typed(gate.onTree(control.pause)),
-  resume: typed(gate.onTree(control.resume)),
-  reprioritize: typed(gate.onTree(control.reprioritize)),
-  topUp: typed(gate.onTree(control.topUp)),
-  reconcile: typed(gate.onTree(control.reconcile)),
-  crashed: typed(gate.onTree(gate.crashed)),
-  continue: typed(gate.onTree(gate.continueRun)),
-  end: typed(gate.onTree(gate.endRun)),
-  yieldOverdue: typed(gate.onTree(gate.yieldOverdue)),
-} satisfies Partial<Record<TreeMethod, ObjectMethod>>;
-
 const queries = {
   status: typed(control.status),
   result: typed(control.result),
   events: typed(control.events),
   receipt: typed(control.receipt),
   ledger: typed(control.ledger),
-} satisfies Record<Exclude<TreeMethod, keyof typeof methods>, ObjectMethod>;
+} satisfies Partial<Record<TreeMethod, ObjectMethod>>;
 
-/** The heart of a tree: money, headcount, inboxes and the order of events, behind one writer. */
-export const treeObject: ObjectDefinition = { type: "tree", methods, queries };
+/**
+ * The heart of a tree: money, headcount, inboxes and the order of events, behind one writer. `agents` is everybody who can
+ * be hired where it executes, and on which terms: as they are now, so that no journal depends on them.
+ */
+export function treeObject(agents: AgentsRecord): ObjectDefinition {
+  const on =
+    <Argument extends Occasion>(method: (work: TreeWork, argument: Argument) => unknown): ObjectMethod =>
+    (object, argument) =>
+      gate.onTree(object, agents, Json.as<Argument>(argument), method);
+  const methods = {
+    open: typed((object, argument: OpenArgument) => gate.open(object, agents, argument)),
+    begin: on(gate.begin),
+    rest: on(gate.rest),
+    take: on(gate.take),
+    yield: on(gate.yieldSlot),
+    hire: on(post.hireFor),
+    send: on(post.send),
+    reply: on(asks.reply),
+    unask: on(asks.unask),
+    watch: on(post.watch),
+    emit: on(topics.emit),
+    follow: on(topics.follow),
+    signal: on(post.signal),
+    nudge: on(post.nudge),
+    cancel: on(gate.cancelRun),
+    pause: on(control.pause),
+    resume: on(control.resume),
+    reprioritize: on(control.reprioritize),
+    topUp: on(control.topUp),
+    reconcile: on(control.reconcile),
+    crashed: on(gate.crashed),
+    continue: on(gate.continueRun),
+    end: on(gate.endRun),
+    yieldOverdue: on(gate.yieldOverdue),
+  } satisfies Record<Exclude<TreeMethod, keyof typeof queries>, ObjectMethod>;
+  return { type: "tree", methods, queries };
+}
 
 /** Calls a tree with types. */
 export async function callTree<Method extends TreeMethod>(

@@ -12,7 +12,7 @@ import {
   type ObjectContext,
 } from "#kernel";
 import { Ledger, type Decided, type Doubt, type LedgerEffect, type LedgerState, type Slot } from "#ledger";
-import type { InboxItem, RunRecord, TreeRecord } from "./records.ts";
+import type { AgentsRecord, InboxItem, RunRecord, TreeRecord } from "./records.ts";
 import { inboxOf } from "./inbox.ts";
 
 /** Few: those of the page that is not full are read and written with every call. */
@@ -37,6 +37,8 @@ export interface Occasion {
  */
 export class TreeWork {
   readonly object: ObjectContext;
+  /** Everybody who can be hired here. */
+  readonly agents: AgentsRecord;
   #tree: TreeRecord;
   /** Null: of a tree that is not stored yet. */
   readonly #storedTree: TreeRecord | null;
@@ -47,30 +49,37 @@ export class TreeWork {
   #effects: LedgerEffect[] = [];
   readonly #events: NumberedEvent[] = [];
 
-  private constructor(object: ObjectContext, tree: TreeRecord, stored: TreeRecord | null, slots: Slots) {
+  private constructor(
+    object: ObjectContext,
+    agents: AgentsRecord,
+    tree: TreeRecord,
+    stored: { readonly tree: TreeRecord; readonly slots: Slots } | null,
+  ) {
     this.object = object;
+    this.agents = agents;
     this.#tree = tree;
-    this.#storedTree = stored;
-    this.#slots = slots;
-    this.#storedSlots = slots;
+    this.#storedTree = stored?.tree ?? null;
+    this.#slots = stored?.slots ?? {};
+    this.#storedSlots = this.#slots;
   }
 
   /** Work on a tree that does not exist yet. */
-  static fresh(object: ObjectContext, tree: TreeRecord): TreeWork {
-    return new TreeWork(object, tree, null, {});
+  static fresh(object: ObjectContext, agents: AgentsRecord, tree: TreeRecord): TreeWork {
+    return new TreeWork(object, agents, tree, null);
   }
 
   /**
    * Work on a tree at the time a caller tells; null if there is none. The records of the run that is spoken of, and
    * of the root, are asked for in the same breath: to an engine that is far, one round trip instead of three.
    */
-  static on(object: ObjectContext, { at, run }: Occasion): TreeWork | null {
+  static on(object: ObjectContext, agents: AgentsRecord, { at, run }: Occasion): TreeWork | null {
     const ahead = run === undefined ? [] : [runKey(run), runKey(RunId.root(RunId.tree(run)))];
     object.expect(["tree", "slots", ...ahead]);
     const record = Json.as<TreeRecord | null>(object.get("tree"));
     if (record === null) return null;
     const now = at > record.clock ? { ...record, clock: at } : record;
-    return new TreeWork(object, now, record, Json.as(object.get("slots") ?? {}));
+    const slots = Json.as<Slots>(object.get("slots") ?? {});
+    return new TreeWork(object, agents, now, { tree: record, slots });
   }
 
   get tree(): TreeRecord {

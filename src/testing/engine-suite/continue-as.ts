@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { agent } from "#agents";
 import { Json, type ChildHandle } from "#kernel";
+import { call, say, scriptedModel } from "../scripted-model.ts";
+import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, told } from "./history.ts";
 
@@ -129,6 +132,40 @@ export const continueCases: readonly EngineCase[] = [
         await new Promise((resolve) => setTimeout(resolve, 20));
         assert.equal(lives, after);
       });
+    },
+  },
+  {
+    name: "5.1 a long turn of an agent goes on in fresh executions, and nobody notices",
+    async run(harness) {
+      const looked: Json[] = [];
+      const look = effect("look", async (input) => {
+        looked.push(input);
+        return `saw ${JSON.stringify(input)}`;
+      });
+      const cycles = 7;
+      const looks = Array.from({ length: cycles - 2 }, (_, index) => call("look", { index: index + 1 }));
+      const model = scriptedModel([call("look", { index: 0 }), ...looks, say("all seen")]);
+      const looker = agent({ name: "looker", model, tools: [look], continueAfter: 3 });
+      await onRuntime(harness, { agents: [looker] }, async (runtime) => {
+        const run = await runtime.start(looker, "look around", { budget: { maxTokens: 50_000 } });
+        const { status, output, usage } = await run.result();
+        assert.deepEqual([status, output, usage.output], ["completed", "all seen", cycles * 5]);
+        const events = await historyOf(run);
+        assert.deepEqual(
+          only(events, "cycle.start").map(({ step }) => step),
+          Array.from({ length: cycles }, (_, index) => index + 1),
+        );
+        assert.deepEqual([only(events, "turn.start").length, only(events, "turn.end").length], [1, 1]);
+      });
+      assert.deepEqual(
+        looked,
+        Array.from({ length: cycles - 1 }, (_, index) => ({ index })),
+      );
+      const asked = model.requests.at(-1)?.messages.map(({ role }) => role) ?? [];
+      assert.deepEqual(asked, [
+        "user",
+        ...Array.from({ length: cycles - 1 }, () => ["assistant", "tool"]).flat(),
+      ]);
     },
   },
 ];

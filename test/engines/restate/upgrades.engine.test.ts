@@ -104,6 +104,17 @@ test("a run whose build is gone waits, and moves to a compatible one without rep
   expect(asked).toBe(2);
 }, 60_000);
 
+test("the terms of a helper are no part of its boss's journal", async () => {
+  const gone = await work(old, "1");
+  const run = await startWaiting("boss");
+  await kill(gone);
+  await work(young, "1");
+  expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
+  await run.signal("go");
+  expect((await run.result()).output).toEqual(["answer 1", young.name]);
+  expect(asked).toBe(1);
+}, 60_000);
+
 test("runs move away from a worker that still serves, each when its step has ended", async () => {
   const answers = Promise.withResolvers<void>();
   await double.close();

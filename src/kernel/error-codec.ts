@@ -1,0 +1,66 @@
+import {
+  AskFailedError,
+  BudgetExhaustedError,
+  CancellationError,
+  ForeignError,
+  IdConflictError,
+  IncompatibleVersionError,
+  KeyDestroyedError,
+  MiddlewareTermination,
+  ModelError,
+  NestedStepError,
+  NotFoundError,
+  PreemptedError,
+  ReeveError,
+  ReplayDivergenceError,
+  RetryableError,
+  RunEndedError,
+  SealBrokenError,
+  SessionBusyError,
+  TooLargeError,
+  TooManyStepsError,
+  ToolRefusedError,
+  UnjournaledAwaitError,
+  WaitCycleError,
+  type ErrorData,
+} from "./errors.ts";
+
+// The constructors check nothing: what comes back from storage is our own `toJSON`.
+const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
+  "budget-exhausted": BudgetExhaustedError,
+  cancelled: CancellationError,
+  preempted: PreemptedError,
+  "middleware-termination": MiddlewareTermination,
+  "replay-divergence": ReplayDivergenceError,
+  "unjournaled-await": UnjournaledAwaitError,
+  "too-many-steps": TooManyStepsError,
+  "nested-step": NestedStepError,
+  "id-conflict": IdConflictError,
+  "session-busy": SessionBusyError,
+  "run-ended": RunEndedError,
+  "not-found": NotFoundError,
+  "wait-cycle": WaitCycleError,
+  "ask-failed": AskFailedError,
+  "incompatible-version": IncompatibleVersionError,
+  "tool-refused": ToolRefusedError,
+  "key-destroyed": KeyDestroyedError,
+  "seal-broken": SealBrokenError,
+  "too-large": TooLargeError,
+  retryable: RetryableError,
+  model: ModelError,
+  foreign: ForeignError,
+};
+
+/** Any thrown value as plain data. */
+export function encodeError(error: unknown): ErrorData {
+  if (ReeveError.is(error)) return error.toJSON();
+  if (error instanceof Error) return { code: "foreign", kind: error.name, message: error.message };
+  return { code: "foreign", kind: typeof error, message: String(error) };
+}
+
+/** The error an {@link ErrorData} came from. An unknown code gives a {@link ForeignError}. */
+export function decodeError(data: ErrorData): ReeveError {
+  const known = classes[data.code];
+  if (known) return new known(data as never);
+  return new ForeignError({ kind: data.code, message: data.message ?? data.code });
+}
