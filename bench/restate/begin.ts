@@ -44,6 +44,8 @@ class Tree {
       ageingMs: 60_000,
       yieldTimeoutMs: 60_000,
       maxRestarts: 3,
+      session: null,
+      waits: false,
     });
     await this.#call("take", {});
   }

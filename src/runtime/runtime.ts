@@ -27,6 +27,7 @@ import type { Block } from "#ledger";
 import { DeltaHub } from "./delta-hub.ts";
 import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
+import { type InvokeArgument, sessionObject } from "./session-object.ts";
 import { tenantObject } from "./tenant-object.ts";
 import type { OpenArgument } from "./tree/protocol.ts";
 import type { AgentsRecord } from "./tree/records.ts";
@@ -59,8 +60,10 @@ export interface StartOptions {
   readonly id?: string;
   readonly tenant?: string;
   readonly user?: string;
-  /** The conversation. Default: a fresh one. */
+  /** The conversation. One tree at a time has its turn in it. Default: a fresh one. */
   readonly session?: string;
+  /** When another tree has the turn: throw a SessionBusyError, or wait as `pending` until it is over. Default refuse. */
+  readonly onBusy?: "refuse" | "queue";
   readonly channel?: string;
   readonly metadata?: JsonObject;
   /** Default: the agent's, else permanent. */
@@ -97,7 +100,7 @@ export class Runtime {
     };
     options.engine.define({
       build: this.#build(),
-      objects: [treeObject(termsOf(this.#agents)), tenantObject],
+      objects: [treeObject(termsOf(this.#agents)), sessionObject, tenantObject],
       run: (primitives) => execute(primitives, execution),
     });
   }
@@ -115,15 +118,31 @@ export class Runtime {
     await this.#options.engine.drain(options);
   }
 
-  /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one. */
+  /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError. */
   async start(agent: Agent, input: string, options: StartOptions = {}): Promise<RunHandle> {
     this.#agentOf(AgentId.type(agent.id));
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = addressOf(treeId, options.tenant);
     const block = await this.#limitTenant(tree, options.tenant);
     const argument = this.#opening(agent, input, treeId, block, options);
-    await callTree((method, given) => this.#options.engine.call(tree, method, given), "open", argument);
+    await this.#open(tree, argument, options);
     return this.#handle(tree, RunId.root(treeId));
+  }
+
+  /** In a conversation that has a name, trees take turns. */
+  async #open(
+    tree: ObjectAddress,
+    open: OpenArgument,
+    { session, onBusy = "refuse" }: StartOptions,
+  ): Promise<void> {
+    const { engine } = this.#options;
+    if (session === undefined) {
+      await callTree((method, given) => engine.call(tree, method, given), "open", open);
+      return;
+    }
+    const key = `${tree.key.slice(0, tree.key.indexOf("/"))}/${session}`;
+    const turn: InvokeArgument = { tree, open, onBusy };
+    await engine.call({ type: sessionObject.type, key }, "invoke", Json.of(turn));
   }
 
   /** The handle of a tree's root, or of any run. */
@@ -192,6 +211,8 @@ export class Runtime {
       ageingMs: (this.#options.ageingS ?? 60) * 1000,
       yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,
       maxRestarts: this.#options.maxRestarts ?? 3,
+      session: null,
+      waits: false,
       at,
     };
   }

@@ -66,7 +66,7 @@ export function reconcile(work: TreeWork, argument: ArgumentOf<"reconcile">): bo
 export function status(object: ObjectContext, { run }: ArgumentOf<"status">): ReplyOf<"status"> {
   const slots = Json.as<Readonly<Record<RunId, Slot>> | null>(object.get("slots"));
   const slot = slots?.[run];
-  if (slot) return statusOf(slot);
+  if (slot) return treeOf(object)?.waits ? "pending" : statusOf(slot);
   return Json.as<EndedRecord | null>(object.get(endedKey(run)))?.result.status ?? null;
 }
 

@@ -40,6 +40,8 @@ export function open(object: ObjectContext, agents: AgentsRecord, argument: Open
     prices: argument.prices,
     yieldTimeoutMs: argument.yieldTimeoutMs,
     maxRestarts: argument.maxRestarts,
+    session: argument.session,
+    waits: argument.waits,
   });
   const supervision = Supervision.root(argument.agentId, {
     treeId,
@@ -56,9 +58,20 @@ export function open(object: ObjectContext, agents: AgentsRecord, argument: Open
   const record = newRun(work, supervision, argument.version, more);
   // The tree's turns are the root's.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
-  start(work, root);
+  if (!argument.waits) start(work, root);
   work.commit();
   return { existing: false };
+}
+
+/** The tree has its turn: its root starts, and its time runs from now. */
+export function go(work: TreeWork): null {
+  const slot = work.slot(work.root);
+  if (!work.tree.waits || !slot) return null;
+  work.change({ waits: false });
+  const deadline = slot.deadline === null ? null : slot.deadline + work.now - slot.since;
+  work.setSlot(work.root, { ...slot, since: work.now, deadline });
+  start(work, work.root);
+  return null;
 }
 
 /** Books what a run tells of its past. Told again after a replay, it changes nothing. */

@@ -252,6 +252,9 @@ function closeIfOver(work: TreeWork, ended: RunId): void {
   }
   if (Object.keys(work.slots).length > 0 || work.tree.status === "closed") return;
   returnBlock(work);
+  const { session } = work.tree;
+  const tree = { type: "tree", key: work.object.key };
+  if (session) work.object.send(session, "release", Json.of({ tree, at: work.now }));
   work.change({ status: "closed" });
   work.object.set(closedKey, true);
 }

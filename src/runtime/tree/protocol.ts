@@ -10,6 +10,7 @@ import type {
   MessageId,
   Micros,
   NumberedEvent,
+  ObjectAddress,
   Price,
   Priority,
   RunId,
@@ -45,6 +46,10 @@ export interface OpenArgument {
   readonly ageingMs: number;
   readonly yieldTimeoutMs: number;
   readonly maxRestarts: number;
+  /** The conversation whose turn it takes; null: a conversation of its own. */
+  readonly session: ObjectAddress | null;
+  /** Somebody else has that turn: the root starts when it is told to go. */
+  readonly waits: boolean;
   readonly at: number;
 }
 
@@ -133,6 +138,8 @@ export interface SendArgument {
 /** Every method and query of a tree. */
 interface TreeProtocol {
   readonly open: { readonly argument: OpenArgument; readonly reply: { readonly existing: boolean } };
+  /** From its session: the tree that waited has its turn. */
+  readonly go: { readonly argument: { readonly at: number }; readonly reply: null };
   readonly begin: {
     readonly argument: BeginArgument;
     readonly reply: { readonly gate: Gate; readonly reported: number };

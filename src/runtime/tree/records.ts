@@ -12,6 +12,7 @@ import type {
   MessageId,
   Micros,
   NumberedEvent,
+  ObjectAddress,
   Price,
   Priority,
   RunId,
@@ -57,6 +58,10 @@ export interface TreeRecord {
   readonly yieldTimeoutMs: number;
   /** How often a run that crashed is started again. */
   readonly maxRestarts: number;
+  /** The conversation whose turn it has or waits for; null: a conversation of its own. */
+  readonly session: ObjectAddress | null;
+  /** Its root has not started: somebody else has the turn. */
+  readonly waits: boolean;
 }
 
 /** Something that waits to be taken by a run. */

@@ -33,6 +33,7 @@ export function treeObject(agents: AgentsRecord): ObjectDefinition {
       gate.onTree(object, agents, Json.as<Argument>(argument), method);
   const methods = {
     open: typed((object, argument: OpenArgument) => gate.open(object, agents, argument)),
+    go: on(gate.go),
     begin: on(gate.begin),
     rest: on(gate.rest),
     take: on(gate.take),

@@ -1,3 +1,4 @@
+import { sessionCases } from "./sessions.ts";
 import { topicCases } from "./topics.ts";
 import { steeringCases } from "./steering.ts";
 import { familyCases } from "./family.ts";
@@ -58,4 +59,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...familyCases,
   ...steeringCases,
   ...topicCases,
+  ...sessionCases,
 ];

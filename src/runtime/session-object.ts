@@ -1,0 +1,78 @@
+import {
+  Json,
+  type ObjectAddress,
+  type ObjectContext,
+  type ObjectDefinition,
+  RunId,
+  SessionBusyError,
+} from "#kernel";
+import type { OpenArgument, ReplyOf } from "./tree/protocol.ts";
+
+/** Whose turn it is in one conversation. */
+interface SessionRecord {
+  /** The tree that has the turn. */
+  readonly holder: ObjectAddress | null;
+  /** Trees that are open and wait for theirs, oldest first. */
+  readonly line: readonly ObjectAddress[];
+}
+
+const idle: SessionRecord = { holder: null, line: [] };
+
+/** How to begin a turn. */
+export interface InvokeArgument {
+  readonly tree: ObjectAddress;
+  readonly open: OpenArgument;
+  /** What to do when somebody else has the turn. */
+  readonly onBusy: "refuse" | "queue";
+}
+
+/** Opens a tree that has the turn, or waits for it. The same tree again is no second turn. @throws SessionBusyError */
+function invoke(object: ObjectContext, argument: Json): Json {
+  const { tree, open, onBusy } = Json.as<InvokeArgument>(argument);
+  const session = recordOf(object);
+  const isBusy = session.holder !== null && !isSame(session.holder, tree);
+  if (isBusy && onBusy === "refuse" && !isKnown(object, tree, open))
+    throw new SessionBusyError({ session: open.scope.sessionId });
+  const opening: OpenArgument = { ...open, session: addressOf(object), waits: isBusy };
+  const reply = Json.as<ReplyOf<"open">>(object.call(tree, "open", Json.of(opening)));
+  if (reply.existing) return Json.of(reply);
+  write(object, isBusy ? { ...session, line: [...session.line, tree] } : { ...session, holder: tree });
+  return Json.of(reply);
+}
+
+/** A tree is over: its turn is the next one's, or its place in line is free. */
+function release(object: ObjectContext, argument: Json): Json {
+  const { tree } = Json.as<{ readonly tree: ObjectAddress }>(argument);
+  const session = recordOf(object);
+  const line = session.line.filter((waiting) => !isSame(waiting, tree));
+  if (!session.holder || !isSame(session.holder, tree)) {
+    write(object, { ...session, line });
+    return null;
+  }
+  const [next, ...rest] = line;
+  write(object, next ? { holder: next, line: rest } : idle);
+  if (next) object.send(next, "go", argument);
+  return null;
+}
+
+/** Keeps the turns of one conversation apart: a turn is a tree's, from its first run to its last. */
+export const sessionObject: ObjectDefinition = {
+  type: "session",
+  methods: { invoke, release },
+  queries: {},
+};
+
+const recordOf = (object: ObjectContext): SessionRecord => Json.as(object.get("session") ?? Json.of(idle));
+
+const addressOf = ({ key }: ObjectContext): ObjectAddress => ({ type: sessionObject.type, key });
+
+function write(object: ObjectContext, session: SessionRecord): void {
+  if (session === idle) object.clear("session");
+  else object.set("session", Json.of(session));
+}
+
+const isSame = (one: ObjectAddress, other: ObjectAddress): boolean => one.key === other.key;
+
+/** Somebody who begins the same turn again wants to hear of it, not to have another. */
+const isKnown = (object: ObjectContext, tree: ObjectAddress, { treeId }: OpenArgument): boolean =>
+  object.call(tree, "status", { run: RunId.root(treeId) }) !== null;
