@@ -19,6 +19,8 @@ export interface RunHost {
   readonly clock: Clock;
   readonly objects: LocalObjects;
   uuid(): string;
+  /** Higher each time: also a continuation comes after what it continues. */
+  epoch(): string;
   /** Lets others go first. */
   readonly hop: Hop;
 }
@@ -165,7 +167,7 @@ export class LocalRun {
     return {
       // Each execution has its own: what one does to it, the next must not see.
       launch: { ...this.#launch, entrance: copy(this.#launch.entrance) },
-      epoch: `${String(clock.now()).padStart(15, "0")}-${String(execution).padStart(6, "0")}`,
+      epoch: this.#host.epoch(),
       canPause: false,
       get isLive() {
         return isLive();

@@ -19,6 +19,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
   const closed = new AbortController();
   let program: EngineProgram | null = null;
   let executions = 0;
+  let epochs = 0;
   const hop = fuzz ? macrotask : tick();
 
   const objects = new LocalObjects({
@@ -28,7 +29,8 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     later: (delayMs, callback) => void later(delayMs, callback),
     hop,
   });
-  const host: RunHost = { clock, objects, uuid: () => randomUUID(), hop };
+  const epoch = (): string => String(++epochs).padStart(15, "0");
+  const host: RunHost = { clock, objects, uuid: () => randomUUID(), epoch, hop };
 
   async function later(delayMs: number, callback: () => void): Promise<void> {
     const isDue = await clock.waitUntil(clock.now() + delayMs, closed.signal).then(
