@@ -16,7 +16,7 @@ import {
   type Usage,
 } from "#kernel";
 import type { DeltaHub, RunDelta } from "./delta-hub.ts";
-import { closedKey, endedKey } from "./tree/records.ts";
+import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 
@@ -104,7 +104,8 @@ export class RunHandle {
   async cancel(reason = "user"): Promise<CancelReceipt> {
     const number = await this.#call("cancel", { run: this.runId, reason, at: this.#host.now() });
     if (number === null) return { reason, runs: [] };
-    return (await this.#until("receipt", { number }, (reply) => reply !== null)) ?? { reason, runs: [] };
+    const receipt = await this.#until("receipt", { number }, (reply) => reply !== null, cancelKey(number));
+    return receipt ?? { reason, runs: [] };
   }
 
   /** Holds the run and everything below it, until `resume`. */

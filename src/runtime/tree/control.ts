@@ -11,7 +11,7 @@ import {
 import { Ledger, type Slot } from "#ledger";
 import { perform } from "./life.ts";
 import type { ArgumentOf, ReplyOf } from "./protocol.ts";
-import { endedKey, type CancelRecord, type EndedRecord, type TreeRecord } from "./records.ts";
+import { cancelKey, endedKey, type CancelRecord, type EndedRecord, type TreeRecord } from "./records.ts";
 import { eventPage, type TreeWork } from "./tree-work.ts";
 
 /** Holds a run and everything below it. */
@@ -110,7 +110,7 @@ export function events(object: ObjectContext, argument: ArgumentOf<"events">): R
 
 /** What a cancel did, once it is done. */
 export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">): CancelReceipt | null {
-  const record = Json.as<CancelRecord | null>(object.get(`cancel/${number}`));
+  const record = Json.as<CancelRecord | null>(object.get(cancelKey(number)));
   if (!record) throw new RunEndedError({ run: String(number) });
   const runs: { runId: RunId; tookMs: number; spentAfter: Micros }[] = [];
   for (const run of keysOf(record.runs)) {

@@ -4,6 +4,7 @@ import { returnBlock } from "../tenant-object.ts";
 import { deadLetter, start, wakeNew } from "./hire.ts";
 import { inboxOf } from "./inbox.ts";
 import {
+  cancelKey,
   closedKey,
   endedKey,
   type CancelRecord,
@@ -101,7 +102,7 @@ export function cancel(work: TreeWork, id: RunId, reason: string): number | null
   const runs = marked.map((run) => [run, work.live(run)] as const);
   const open = runs.map(([run]) => [run, { endedAt: null, spentAfter: 0 }] as const);
   const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(open) };
-  work.object.set(`cancel/${number}`, Json.of(record));
+  work.object.set(cancelKey(number), Json.of(record));
   for (const [run, known] of runs) {
     work.emit(run, "run.cancelling", { reason });
     work.put(run, { ...known, cancel: number });
@@ -233,7 +234,7 @@ function whyUnreadable(
 
 function fillReceipt(work: TreeWork, id: RunId, run: RunRecord): void {
   if (run.cancel === null) return;
-  const key = `cancel/${run.cancel}`;
+  const key = cancelKey(run.cancel);
   const record = Json.as<CancelRecord | null>(work.object.get(key));
   const entry = record?.runs[id];
   if (!record || !entry) return;

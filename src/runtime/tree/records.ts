@@ -143,6 +143,9 @@ export interface RunRecord {
 /** Where the {@link EndedRecord} of a run lies. */
 export const endedKey = (run: RunId): string => `ended/${run}`;
 
+/** Where the {@link CancelRecord} of that number lies. */
+export const cancelKey = (number: number): string => `cancel/${number}`;
+
 /** What is written once, when the tree is over: for those who wait for nothing else. */
 export const closedKey = "closed";
 
