@@ -29,6 +29,7 @@ const allowed: Record<string, readonly string[]> = {
     "node:path",
     "node:timers/promises",
   ],
+  "stores/memory": ["#kernel"],
   testing: [
     "#kernel",
     "#ledger",

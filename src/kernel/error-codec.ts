@@ -1,5 +1,6 @@
 import {
   AskFailedError,
+  AuditChainError,
   BudgetExhaustedError,
   CancellationError,
   ForeignError,
@@ -45,6 +46,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "tool-refused": ToolRefusedError,
   "key-destroyed": KeyDestroyedError,
   "seal-broken": SealBrokenError,
+  "audit-chain": AuditChainError,
   "too-large": TooLargeError,
   retryable: RetryableError,
   model: ModelError,

@@ -263,6 +263,21 @@ export class SealBrokenError extends ReeveError {
   }
 }
 
+/** This link does not follow the head of the audit chain: another was appended first, or one is missing. */
+export class AuditChainError extends ReeveError {
+  readonly code = "audit-chain";
+  /** Of the refused link. */
+  readonly index: number;
+  /** Of the head; null while the chain is empty. */
+  readonly head: number | null;
+
+  constructor({ index, head }: { readonly index: number; readonly head: number | null }) {
+    super(`link ${index} does not follow the head of the audit chain, ${head ?? "which is empty"}`);
+    this.index = index;
+    this.head = head;
+  }
+}
+
 /** More than can be kept or passed on. Never retried. */
 export class TooLargeError extends ReeveError {
   readonly code = "too-large";
@@ -327,13 +342,10 @@ export class ModelError extends ReeveError {
   /** Did it cost nothing for sure? Else the attempt stays booked at its ceiling. */
   readonly unbilled: boolean;
 
-  constructor(fields: {
-    readonly kind: ModelErrorKind;
-    readonly message: string;
-    readonly statusCode?: number | null;
-    readonly retryAfterMs?: number | null;
-    readonly unbilled?: boolean;
-  }) {
+  constructor(
+    fields: Pick<ModelError, "kind" | "message"> &
+      Partial<Pick<ModelError, "statusCode" | "retryAfterMs" | "unbilled">>,
+  ) {
     super(fields.message);
     this.kind = fields.kind;
     this.retryable = passing.has(fields.kind);

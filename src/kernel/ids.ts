@@ -81,7 +81,10 @@ export const AgentId = {
 /** Constructors of {@link SessionId}. */
 export const SessionId = { of: (text: string): SessionId => id(text) } as const;
 /** Constructors of {@link TenantId}. */
-export const TenantId = { of: (text: string): TenantId => id(text, "/") } as const;
+export const TenantId = {
+  /** @throws TypeError also on `-`, which stands for no tenant. */
+  of: (text: string): TenantId => id(text === "-" ? "" : text, "/"),
+} as const;
 /** Constructors of {@link UserId}. */
 export const UserId = { of: (text: string): UserId => id(text) } as const;
 /** Constructors of {@link AttemptId}. */

@@ -19,6 +19,7 @@ export type { Envelope, Inbox, Sender } from "./envelope.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
 export {
   AskFailedError,
+  AuditChainError,
   type BudgetDimension,
   BudgetExhaustedError,
   CancellationError,
@@ -47,6 +48,7 @@ export {
   WaitCycleError,
 } from "./errors.ts";
 export type { EventBase, EventPayloads, EventType, NumberedEvent, ReeveEvent } from "./event.ts";
+export { type UserRecord, exportUser } from "./export-user.ts";
 export type { Hireable } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
 export {
@@ -100,6 +102,8 @@ export type {
   ToolDescription,
 } from "./model.ts";
 export { type Micros, Money, type Price, Usage } from "./money.ts";
+export { Page, type PageRequest, type Place } from "./page.ts";
+export { Partition } from "./partition.ts";
 export type { PermissionRequest, Permissions, Verdict } from "./permission.ts";
 export type {
   AskOptions,
@@ -118,20 +122,26 @@ export type {
 } from "./run-context.ts";
 export { RunMeta, type RunScope, type StandaloneOptions } from "./run-meta.ts";
 export type { CancelReceipt, EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
-export type { EntryBase, SessionEntry, SessionHead, SessionPhase } from "./session.ts";
-export type {
-  AuditEntry,
-  AuditStore,
-  EventStore,
+export { type EntryBase, SessionEntry, type SessionHead, type SessionPhase } from "./session.ts";
+export {
+  type ApprovalDecision,
+  type ApprovalFilter,
+  type ApprovalRecord,
+  type ApprovalStore,
+  type AuditEntry,
+  type AuditStore,
+  type EventStore,
   Fact,
-  MemoryStore,
-  Page,
-  Partition,
-  RunFilter,
-  RunRecord,
-  RunStore,
-  SessionStore,
-  Store,
+  type KeyStore,
+  type ManifestStore,
+  type MemoryStore,
+  type PromptManifest,
+  type RunFilter,
+  type RunRecord,
+  type RunStore,
+  type SessionStore,
+  type Store,
+  type WrappedKey,
 } from "./store.ts";
 export {
   type ChildOptions,

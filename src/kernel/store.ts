@@ -1,21 +1,11 @@
 import type { NumberedEvent } from "./event.ts";
-import type { AgentId, EntryId, RunId, SessionId, TenantId, TreeId, UserId } from "./ids.ts";
+import type { AgentId, ApprovalId, EntryId, RunId, SessionId, StepId, TreeId, UserId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { Micros } from "./money.ts";
+import type { Page, PageRequest } from "./page.ts";
+import type { Partition } from "./partition.ts";
 import type { RunStatus, StopReason } from "./run-status.ts";
 import type { SessionEntry, SessionHead } from "./session.ts";
-import type { Micros } from "./money.ts";
-
-/** Whose data. Every call names it: there is no query without a tenant. */
-export interface Partition {
-  readonly tenantId: TenantId | null;
-}
-
-/** A page of a listing. */
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  /** Where the next page starts; null on the last one. */
-  readonly next: string | null;
-}
 
 /** One run, as lists show it. */
 export interface RunRecord {
@@ -30,6 +20,8 @@ export interface RunRecord {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly spend: Micros;
+  /** The last event of the tree that this record takes into account. */
+  readonly seq: number;
 }
 
 /** Which runs to list. Absent: any. */
@@ -43,54 +35,116 @@ export interface RunFilter {
 
 /** The read model of runs. */
 export interface RunStore {
-  /** Idempotent: writing a record again changes nothing. */
+  /** Replaces a record of the same run only if it takes more events into account: an old one, late, changes nothing. */
   put(partition: Partition, run: RunRecord): Promise<void>;
-  list(
-    partition: Partition,
-    filter: RunFilter,
-    page: { readonly size: number; readonly after?: string },
-  ): Promise<Page<RunRecord>>;
+  list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>>;
+  /** Every run of a tree, in the order of their numbers. */
   tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]>;
 }
 
 /** The event streams of trees. Never numbers: the sequence comes from the tree. */
 export interface EventStore {
-  /** Idempotent by (tree, seq). */
+  /** Idempotent by (tree, seq): the first one stays. */
   append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
-  /** Events with a sequence above `after`, in order. */
+  /**
+   * Events with a sequence above `after`, in order, up to the first that is missing. So a reader never passes an
+   * event that another writer is about to append.
+   */
   read(partition: Partition, tree: TreeId, after: number, limit: number): Promise<readonly NumberedEvent[]>;
-  /** Resolves when there may be events above `after`; rejects with the signal's reason. */
+  /** Resolves when there is something to read above `after`; rejects with the signal's reason. */
   changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Conversations. */
+/** Conversations. The main branch is `null`, a helper's is its run. */
 export interface SessionStore {
+  /** Idempotent: a session that is there already stays as it is. */
+  open(partition: Partition, session: Omit<SessionHead, "leaf" | "forkedFrom">): Promise<void>;
+  /**
+   * A new session with the path from an entry to the root, and a link back. Idempotent.
+   *
+   * @throws NotFoundError if there is no such entry.
+   */
+  fork(
+    partition: Partition,
+    from: { readonly session: SessionId; readonly entry: EntryId },
+    into: { readonly id: SessionId; readonly startedAt: number },
+  ): Promise<void>;
   head(partition: Partition, session: SessionId): Promise<SessionHead | null>;
-  /** Idempotent by entry id. Moves the leaf only of the branch the entries are on. */
+  list(
+    partition: Partition,
+    filter: { readonly userId?: UserId | null },
+    page: PageRequest,
+  ): Promise<Page<SessionHead>>;
+  /**
+   * Idempotent by entry id. Moves the leaf only of the branch that a new entry is on.
+   *
+   * @throws NotFoundError if the session was not opened.
+   */
   append(partition: Partition, session: SessionId, entries: readonly SessionEntry[]): Promise<void>;
-  /** From an entry towards the root, at most `limit`, newest first. */
+  /** From an entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
   path(
     partition: Partition,
     session: SessionId,
     from: EntryId,
     limit: number,
   ): Promise<readonly SessionEntry[]>;
-  moveLeaf(partition: Partition, session: SessionId, leaf: EntryId | null): Promise<void>;
+  /** Every entry of every branch, in the order they came. `after`: the last one already seen. */
+  entries(
+    partition: Partition,
+    session: SessionId,
+    after: EntryId | null,
+    limit: number,
+  ): Promise<readonly SessionEntry[]>;
+  leaf(partition: Partition, session: SessionId, branch: RunId | null): Promise<EntryId | null>;
+  /** @throws NotFoundError if the session has no such entry. */
+  moveLeaf(
+    partition: Partition,
+    session: SessionId,
+    branch: RunId | null,
+    leaf: EntryId | null,
+  ): Promise<void>;
   /** Removes what a helper wrote. */
   dropBranch(partition: Partition, session: SessionId, branch: RunId): Promise<void>;
 }
 
-/** Something an agent remembers of a user. A later fact supersedes an earlier one of that user only. */
+/** Something an agent remembers of a user. */
 export interface Fact {
   readonly key: string;
   readonly value: Json;
   readonly validFrom: number;
+  /** When it ceases to hold. Null: until a later fact of the same key begins. */
   readonly validTo: number | null;
 }
 
-/** Long-term memory, one partition for each user. */
+/** What stores do with {@link Fact}s. */
+export const Fact = {
+  /** @throws TypeError unless it ends after it begins. */
+  check: ({ key, validFrom, validTo }: Fact): void => {
+    if (validTo !== null && validTo <= validFrom)
+      throw new TypeError(`the fact ${JSON.stringify(key)} ends at ${validTo}, but begins at ${validFrom}`);
+  },
+  /** Facts of one key as told, in the order of `validFrom`, as they hold: each ends where the next begins. */
+  timeline: (told: readonly Fact[]): readonly Fact[] =>
+    told.map((fact, index) => {
+      const end = Math.min(fact.validTo ?? Infinity, told[index + 1]?.validFrom ?? Infinity);
+      return { ...fact, validTo: end === Infinity ? null : end };
+    }),
+  /** Whether it holds at a moment. */
+  holds: ({ validFrom, validTo }: Fact, at: number): boolean =>
+    validFrom <= at && (validTo === null || at < validTo),
+} as const;
+
+/** Long-term memory: each user, and the anonymous one, is a partition of its own. */
 export interface MemoryStore {
+  /**
+   * Facts of one key follow each other by `validFrom`, in whatever order they are told: each ends, at the latest,
+   * where the next begins, so a back-dated one changes the past and not the present. Told again for the same
+   * moment, the later word holds.
+   *
+   * @throws TypeError unless it ends after it begins.
+   */
   remember(partition: Partition, user: UserId | null, fact: Fact): Promise<void>;
+  /** By key, then by time. `at`: only what holds then. */
   recall(
     partition: Partition,
     user: UserId | null,
@@ -98,30 +152,118 @@ export interface MemoryStore {
   ): Promise<readonly Fact[]>;
 }
 
+/** What a person, or the clock, said. */
+export interface ApprovalDecision {
+  readonly decision: "approved" | "denied" | "edited" | "expired";
+  readonly by: string;
+  readonly at: number;
+  /** What the tool is called with instead. Only where `edited`. */
+  readonly arguments?: Json;
+}
+
+/** One question to a person. */
+export interface ApprovalRecord {
+  readonly id: ApprovalId;
+  readonly treeId: TreeId;
+  readonly runId: RunId;
+  readonly tool: string;
+  readonly arguments: Json;
+  readonly why: string;
+  readonly requestedAt: number;
+  /** Null while pending. */
+  readonly decision: ApprovalDecision | null;
+}
+
+/** Which approvals to list. Absent: any. */
+export interface ApprovalFilter {
+  readonly state?: "pending" | "decided";
+  readonly treeId?: TreeId;
+}
+
+/** Questions to people, for those who look for them. */
+export interface ApprovalStore {
+  /** Idempotent by id. */
+  request(partition: Partition, approval: Omit<ApprovalRecord, "decision">): Promise<void>;
+  /** The first decision stays: returns the record as it then stands. @throws NotFoundError */
+  decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord>;
+  list(partition: Partition, filter: ApprovalFilter, page: PageRequest): Promise<Page<ApprovalRecord>>;
+}
+
 /** One link of a tenant's audit chain. */
 export interface AuditEntry {
+  /** 0, 1, 2 and so on. */
   readonly index: number;
   readonly at: number;
   readonly kind: string;
   readonly data: Json;
-  /** Keyed hash of the previous link. */
+  /** The hash of the link before; empty in the first. */
   readonly previous: string;
   readonly hash: string;
 }
 
-/** The audit chain of each tenant. */
+/** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
 export interface AuditStore {
-  /** Refuses an entry that does not follow the head. */
+  /**
+   * The link that is there already, given again, changes nothing.
+   *
+   * @throws AuditChainError if it does not follow the head.
+   */
   append(partition: Partition, entry: AuditEntry): Promise<void>;
+  /** From an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
   head(partition: Partition): Promise<AuditEntry | null>;
 }
 
-/** What must outlive a run, or be listed, searched and tailed. */
-export interface Store {
+/** What the prompt of one model step was made of, so that it can be shown again. */
+export interface PromptManifest {
+  readonly runId: RunId;
+  readonly stepId: StepId;
+  readonly at: number;
+  /** Entry ids, hashes of sections, what was added or replaced. */
+  readonly parts: Json;
+}
+
+/** The prompts of model steps. */
+export interface ManifestStore {
+  /** Idempotent by step: the first one stays. */
+  put(partition: Partition, manifest: PromptManifest): Promise<void>;
+  get(partition: Partition, step: StepId): Promise<PromptManifest | null>;
+  /** Of a run, oldest first. */
+  list(partition: Partition, run: RunId): Promise<readonly PromptManifest[]>;
+}
+
+/** A key that only its wrapping key, kept elsewhere, can open. */
+export interface WrappedKey {
+  readonly id: string;
+  readonly wrapped: Uint8Array;
+}
+
+/** Wrapped keys: one for each tree, and one of the tenant itself, which is the tree `null`. */
+export interface KeyStore {
+  /** The first one stays: returns the key that is kept. @throws KeyDestroyedError */
+  put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey>;
+  /** Null if there never was one. @throws KeyDestroyedError */
+  get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null>;
+  /** For ever, also if there never was one: no key can be put in its place. */
+  destroy(partition: Partition, tree: TreeId | null): Promise<void>;
+}
+
+/**
+ * What must outlive a run, or be listed, searched and tailed. Every write may be made again without harm, so whoever
+ * does not know whether one came through repeats it.
+ */
+export interface Store extends AsyncDisposable {
   readonly runs: RunStore;
   readonly events: EventStore;
   readonly sessions: SessionStore;
   readonly memory: MemoryStore;
+  readonly approvals: ApprovalStore;
   readonly audit: AuditStore;
+  readonly manifests: ManifestStore;
+  readonly keys: KeyStore;
+  /**
+   * Removes the user's facts, sessions and runs, with the events, approvals and manifests of their trees, and destroys
+   * these trees' keys. The audit stays: taking a link away would break its chain.
+   */
+  eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

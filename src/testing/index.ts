@@ -38,4 +38,6 @@ export {
   type ProviderDoubleOptions,
   type Wire,
 } from "./provider-double/index.ts";
+export { storeSuite } from "./store-suite/index.ts";
+export type { StoreCase, StoreHarness } from "./store-suite/harness.ts";
 export { testRuntime, type TestRuntime, type TestRuntimeOptions } from "./test-runtime.ts";

@@ -1,4 +1,4 @@
-import { AgentId, RunId, TopicId, TreeId } from "reeve/kernel";
+import { AgentId, Partition, RunId, TenantId, TopicId, TreeId } from "reeve/kernel";
 import { expect, test } from "vitest";
 
 const tree = TreeId.of("books-2026-11");
@@ -29,4 +29,9 @@ test("an agent id is a type and, where several share it, a key", () => {
 
 test("a topic belongs to one tree", () => {
   expect(TopicId.of("agent.progress", tree)).toBe("agent.progress/books-2026-11");
+});
+
+test("no tenant has the name that stands for having none", () => {
+  expect(() => TenantId.of("-")).toThrow(TypeError);
+  expect(Partition.key({ tenantId: null })).toBe("-");
 });

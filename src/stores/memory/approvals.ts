@@ -1,0 +1,33 @@
+import { NotFoundError, type Page, type PageRequest, type Partition } from "#kernel";
+import type { ApprovalDecision, ApprovalFilter, ApprovalId, ApprovalRecord, ApprovalStore } from "#kernel";
+import { copy, pageOf, Shelf } from "./shelf.ts";
+
+export class MemoryApprovals implements ApprovalStore {
+  readonly shelf = new Shelf<ApprovalRecord>();
+
+  async request(partition: Partition, approval: Omit<ApprovalRecord, "decision">): Promise<void> {
+    const approvals = this.shelf.of(partition);
+    if (!approvals.has(approval.id)) approvals.set(approval.id, copy({ ...approval, decision: null }));
+  }
+
+  async decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord> {
+    const asked = this.shelf.of(partition).get(id);
+    if (!asked) throw new NotFoundError({ what: "approval", id });
+    const decided = copy({ ...asked, decision: asked.decision ?? decision });
+    this.shelf.of(partition).set(id, decided);
+    return decided;
+  }
+
+  async list(
+    partition: Partition,
+    { state, treeId }: ApprovalFilter,
+    page: PageRequest,
+  ): Promise<Page<ApprovalRecord>> {
+    const found = this.shelf
+      .of(partition)
+      .values()
+      .filter((approval) => state === undefined || (approval.decision === null) === (state === "pending"))
+      .filter((approval) => treeId === undefined || approval.treeId === treeId);
+    return pageOf(found, page, (approval) => [approval.requestedAt, approval.id]);
+  }
+}

@@ -1,0 +1,51 @@
+import type { EventStore, NumberedEvent, Partition, TreeId } from "#kernel";
+import { copy, Shelf } from "./shelf.ts";
+
+export class MemoryEvents implements EventStore {
+  readonly shelf = new Shelf<Map<number, NumberedEvent>>();
+  readonly #waiting = new Set<() => void>();
+
+  async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
+    const kept = this.#of(partition, tree);
+    for (const event of events) if (!kept.has(event.seq)) kept.set(event.seq, copy(event));
+    for (const look of this.#waiting) look();
+  }
+
+  async read(
+    partition: Partition,
+    tree: TreeId,
+    after: number,
+    limit: number,
+  ): Promise<readonly NumberedEvent[]> {
+    const kept = this.#of(partition, tree);
+    const found: NumberedEvent[] = [];
+    for (let seq = after + 1; found.length < limit; seq += 1) {
+      const event = kept.get(seq);
+      if (!event) break;
+      found.push(event);
+    }
+    return found;
+  }
+
+  changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (signal.aborted) reject(signal.reason);
+        else if (this.#of(partition, tree).has(after + 1)) resolve();
+        else return;
+        this.#waiting.delete(look);
+        signal.removeEventListener("abort", look);
+      };
+      this.#waiting.add(look);
+      signal.addEventListener("abort", look);
+      look();
+    });
+  }
+
+  #of(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {
+    const trees = this.shelf.of(partition);
+    const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
+    trees.set(tree, kept);
+    return kept;
+  }
+}

@@ -1,0 +1,27 @@
+import { KeyDestroyedError, type KeyStore, Partition, type TreeId, type WrappedKey } from "#kernel";
+import { Shelf } from "./shelf.ts";
+
+export class MemoryKeys implements KeyStore {
+  /** By tree; empty is the tenant's own. Null: destroyed. */
+  readonly shelf = new Shelf<WrappedKey | null>();
+
+  async put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey> {
+    const kept = this.#kept(partition, tree) ?? { id: key.id, wrapped: Uint8Array.from(key.wrapped) };
+    this.shelf.of(partition).set(tree ?? "", kept);
+    return kept;
+  }
+
+  async get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null> {
+    return this.#kept(partition, tree);
+  }
+
+  async destroy(partition: Partition, tree: TreeId | null): Promise<void> {
+    this.shelf.of(partition).set(tree ?? "", null);
+  }
+
+  #kept(partition: Partition, tree: TreeId | null): WrappedKey | null {
+    const kept = this.shelf.of(partition).get(tree ?? "");
+    if (kept === null) throw new KeyDestroyedError({ partition: [Partition.key(partition), tree].join("/") });
+    return kept ?? null;
+  }
+}

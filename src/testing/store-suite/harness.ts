@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { AgentId, ChatMessage, EntryId, EventId, RunId, SessionId, TenantId, TreeId, UserId } from "#kernel";
+import type { NumberedEvent, Partition, RunRecord, SessionEntry, Store } from "#kernel";
+
+/** What a case needs of the store it is run on. */
+export interface StoreHarness {
+  /** A store on the database under test: each one that is opened sees what the others wrote. */
+  open(): Promise<Store>;
+  /** Ends every connection of every open store, as a network would. Absent where there are none. */
+  cut?(): Promise<void>;
+}
+
+/** One rule, as something that can be seen. */
+export interface StoreCase {
+  readonly name: string;
+  run(harness: StoreHarness): Promise<void>;
+}
+
+/** What a body works with: a store, and a tenant that nobody else has. */
+export interface Desk {
+  readonly store: Store;
+  readonly tenant: Partition;
+  readonly harness: StoreHarness;
+}
+
+/** A case whose body gets a store that is closed afterwards. */
+export function storeCase(name: string, body: (desk: Desk) => Promise<void>): StoreCase {
+  const run = async (harness: StoreHarness): Promise<void> => {
+    const store = await harness.open();
+    try {
+      await body({ store, tenant: someTenant(), harness });
+    } finally {
+      await store[Symbol.asyncDispose]();
+    }
+  };
+  return { name, run };
+}
+
+export const someTenant = (): Partition => ({ tenantId: TenantId.of(`tenant-${randomUUID()}`) });
+
+export const tree = TreeId.of("books");
+export const root = RunId.root(tree);
+export const session = SessionId.of("talk");
+export const ann = UserId.of("ann");
+export const bob = UserId.of("bob");
+
+/** A run of Ann's, with what a case cares about. */
+export function runOf(fields: Partial<RunRecord> & { readonly runId: RunId }): RunRecord {
+  return {
+    treeId: RunId.tree(fields.runId),
+    parentRunId: null,
+    agentId: AgentId.of("clerk"),
+    userId: ann,
+    sessionId: session,
+    status: "running",
+    stopReason: null,
+    startedAt: 1_000,
+    endedAt: null,
+    spend: 0,
+    seq: 1,
+    ...fields,
+  };
+}
+
+/** The `seq`-th event of a tree. */
+export function eventOf(seq: number, text = `note ${seq}`, of: TreeId = tree): NumberedEvent {
+  const runId = RunId.root(of);
+  return {
+    seq,
+    type: "guardrail.trip",
+    eventId: EventId.of(runId, String(seq)),
+    treeId: of,
+    runId,
+    agent: AgentId.of("clerk"),
+    at: 1_000 + seq,
+    attempt: null,
+    guardrail: "spelling",
+    reason: text,
+  };
+}
+
+export const eventsOf = (from: number, to: number): readonly NumberedEvent[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => eventOf(from + index));
+
+/** A message in a session, under its parent. */
+export function entryOf(
+  id: string,
+  parent: string | null,
+  { branch = null, text = id }: { readonly branch?: RunId | null; readonly text?: string } = {},
+): SessionEntry {
+  return {
+    id: EntryId.of(id),
+    parentId: parent === null ? null : EntryId.of(parent),
+    at: 1_000,
+    branch,
+    type: "message",
+    message: ChatMessage.user(text),
+  };
+}

@@ -1,0 +1,23 @@
+import { approvalCases } from "./approvals.ts";
+import { auditCases } from "./audit.ts";
+import { eventCases } from "./events.ts";
+import { factCases } from "./facts.ts";
+import type { StoreCase } from "./harness.ts";
+import { keyCases } from "./keys.ts";
+import { runCases } from "./runs.ts";
+import { sessionCases } from "./sessions.ts";
+import { tenantCases } from "./tenants.ts";
+import { userCases } from "./users.ts";
+
+/** What every store must show. */
+export const storeSuite: readonly StoreCase[] = [
+  ...runCases,
+  ...eventCases,
+  ...sessionCases,
+  ...factCases,
+  ...approvalCases,
+  ...auditCases,
+  ...keyCases,
+  ...userCases,
+  ...tenantCases,
+];

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { KeyDestroyedError, type PromptManifest, RunId, StepId, type WrappedKey } from "#kernel";
+import { root, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+
+const key = (...bytes: readonly number[]): WrappedKey => ({ id: "k1", wrapped: Uint8Array.from(bytes) });
+const isDestroyed = (error: unknown): boolean => error instanceof KeyDestroyedError;
+
+const manifest = (number: number): PromptManifest => ({
+  runId: root,
+  stepId: StepId.of(root, "model", number),
+  at: 1_000 + number,
+  parts: { entries: ["a", "b"], sections: [{ name: "identity", hash: "x" }] },
+});
+
+export const keyCases: readonly StoreCase[] = [
+  storeCase("the first key of a tree stays", async ({ store, tenant }) => {
+    assert.equal(await store.keys.get(tenant, tree), null);
+    assert.deepEqual(await store.keys.put(tenant, tree, key(0, 255, 7)), key(0, 255, 7));
+    assert.deepEqual(await store.keys.put(tenant, tree, key(1)), key(0, 255, 7));
+    assert.deepEqual(await store.keys.get(tenant, tree), key(0, 255, 7));
+    assert.equal(await store.keys.get(tenant, null), null);
+    assert.equal(await store.keys.get(someTenant(), tree), null);
+  }),
+
+  storeCase("of two keys put at once both callers get the one that is kept", async ({ store, tenant }) => {
+    const [one, other] = await Promise.all(
+      [key(1), key(2)].map((each) => store.keys.put(tenant, tree, each)),
+    );
+    assert.deepEqual(one, other);
+    assert.deepEqual(await store.keys.get(tenant, tree), one);
+  }),
+
+  storeCase("a destroyed key never comes back, and no other takes its place", async ({ store, tenant }) => {
+    await store.keys.put(tenant, null, key(1));
+    await store.keys.put(tenant, tree, key(2));
+    await store.keys.destroy(tenant, tree);
+    await store.keys.destroy(tenant, tree);
+    await assert.rejects(store.keys.get(tenant, tree), isDestroyed);
+    await assert.rejects(store.keys.put(tenant, tree, key(3)), isDestroyed);
+    assert.deepEqual(await store.keys.get(tenant, null), key(1));
+  }),
+
+  storeCase("a key that never was can be destroyed beforehand", async ({ store, tenant }) => {
+    await store.keys.destroy(tenant, tree);
+    await assert.rejects(store.keys.put(tenant, tree, key(1)), isDestroyed);
+  }),
+
+  storeCase("a prompt manifest is kept once for each step, and listed by run", async ({ store, tenant }) => {
+    await store.manifests.put(tenant, manifest(2));
+    await store.manifests.put(tenant, manifest(1));
+    await store.manifests.put(tenant, { ...manifest(1), parts: "other" });
+    assert.deepEqual(await store.manifests.get(tenant, manifest(1).stepId), manifest(1));
+    assert.deepEqual(await store.manifests.list(tenant, root), [manifest(1), manifest(2)]);
+    assert.deepEqual(await store.manifests.list(tenant, RunId.of(tree, 1)), []);
+    assert.equal(await store.manifests.get(tenant, StepId.of(root, "model", 9)), null);
+  }),
+];

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { AgentId, RunId, type RunRecord, SessionId, TreeId } from "#kernel";
+import { bob, type Desk, runOf, type StoreCase, storeCase, tree } from "./harness.ts";
+
+const run = (name: string, fields: Partial<RunRecord> = {}): RunRecord =>
+  runOf({ runId: RunId.root(TreeId.of(name)), ...fields });
+
+async function names(desk: Desk, filter: Parameters<typeof desk.store.runs.list>[1]): Promise<string[]> {
+  const { items } = await desk.store.runs.list(desk.tenant, filter, { size: 100 });
+  return items.map(({ treeId }) => treeId);
+}
+
+async function put(desk: Desk, ...runs: readonly RunRecord[]): Promise<void> {
+  for (const each of runs) await desk.store.runs.put(desk.tenant, each);
+}
+
+export const runCases: readonly StoreCase[] = [
+  storeCase("a run comes back as it was put, once, however often it was put", async (desk) => {
+    const whole = runOf({
+      runId: RunId.of(tree, 3),
+      parentRunId: RunId.root(tree),
+      agentId: AgentId.of("clerk", "north"),
+      status: "landed",
+      stopReason: "budget.cost",
+      endedAt: 2_000,
+      spend: Number.MAX_SAFE_INTEGER,
+    });
+    await put(desk, whole, whole);
+    const { items, next } = await desk.store.runs.list(desk.tenant, {}, { size: 10 });
+    assert.deepEqual(items, [whole]);
+    assert.equal(next, null);
+  }),
+
+  storeCase(
+    "a record that knows more events replaces one that knows fewer, never the reverse",
+    async (desk) => {
+      const begun = run("a", { seq: 1 });
+      const ended = run("a", { seq: 9, status: "completed", stopReason: "answer", endedAt: 5_000 });
+      await put(desk, begun, ended, begun);
+      assert.deepEqual(await desk.store.runs.tree(desk.tenant, TreeId.of("a")), [ended]);
+    },
+  ),
+
+  storeCase("runs are listed newest first, equals by id", async (desk) => {
+    await put(desk, run("a", { startedAt: 1 }), run("c", { startedAt: 2 }), run("b", { startedAt: 2 }));
+    assert.deepEqual(await names(desk, {}), ["c", "b", "a"]);
+  }),
+
+  storeCase("a filter shows what fits all of it", async (desk) => {
+    await put(
+      desk,
+      run("a", { startedAt: 1, status: "failed", agentId: AgentId.of("cook", "1") }),
+      run("b", { startedAt: 2, status: "failed", userId: bob }),
+      run("c", { startedAt: 3, userId: null, sessionId: SessionId.of("other") }),
+      runOf({ runId: RunId.of(TreeId.of("d"), 1), parentRunId: RunId.root(TreeId.of("d")), startedAt: 4 }),
+    );
+    assert.deepEqual(await names(desk, { status: "failed" }), ["b", "a"]);
+    assert.deepEqual(await names(desk, { agentType: "cook" }), ["a"]);
+    assert.deepEqual(await names(desk, { status: "failed", userId: bob }), ["b"]);
+    assert.deepEqual(await names(desk, { userId: null }), ["c"]);
+    assert.deepEqual(await names(desk, { sessionId: SessionId.of("other") }), ["c"]);
+    assert.deepEqual(await names(desk, { rootsOnly: true }), ["c", "b", "a"]);
+    assert.deepEqual(await names(desk, { agentType: "coo" }), []);
+  }),
+
+  storeCase("paging shows each run once, whatever is put meanwhile", async (desk) => {
+    const before = Array.from({ length: 25 }, (_, n) => run(`old-${n}`, { startedAt: 100 + (n % 7) }));
+    await put(desk, ...before);
+    const seen: string[] = [];
+    let after: string | undefined;
+    for (let round = 0; round < 20; round += 1) {
+      const request = after === undefined ? { size: 4 } : { size: 4, after };
+      const page = await desk.store.runs.list(desk.tenant, {}, request);
+      seen.push(...page.items.map(({ treeId }) => treeId));
+      if (page.next === null) break;
+      after = page.next;
+      // One that is newer than all, and one that is older: the first never shows, the second at its place.
+      await put(desk, run(`new-${round}`, { startedAt: 1_000 }), run("early", { startedAt: 1 }));
+    }
+    assert.equal(new Set(seen).size, seen.length);
+    const expected = [...before.map(({ treeId }) => String(treeId)), "early"];
+    assert.deepEqual(seen.toSorted(), expected.toSorted());
+    assert.equal(seen.at(-1), "early");
+  }),
+
+  storeCase("a tree shows its runs in the order of their numbers", async (desk) => {
+    for (const number of [10, 2, 0, 1]) await put(desk, runOf({ runId: RunId.of(tree, number) }));
+    await put(desk, run("other"));
+    const runs = await desk.store.runs.tree(desk.tenant, tree);
+    assert.deepEqual(
+      runs.map(({ runId }) => runId),
+      [0, 1, 2, 10].map((number) => RunId.of(tree, number)),
+    );
+  }),
+
+  storeCase("a cursor that is none is refused, and so is a page of no size", async ({ store, tenant }) => {
+    for (const page of [
+      { size: 5, after: "nonsense" },
+      { size: 5, after: btoa("[1]") },
+      { size: 0 },
+      { size: 0.5 },
+    ])
+      await assert.rejects(store.runs.list(tenant, {}, page), TypeError);
+  }),
+];

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { ApprovalId, EntryId, type Partition, RunId, SessionId, StepId, type Store, TreeId } from "#kernel";
+import {
+  ann,
+  entryOf,
+  eventOf,
+  runOf,
+  session,
+  someTenant,
+  type StoreCase,
+  storeCase,
+  tree,
+} from "./harness.ts";
+
+interface Tenant {
+  readonly partition: Partition;
+  /** In everything it writes, and in nothing of anybody else. */
+  readonly canary: string;
+}
+
+const page = { size: 1_000 };
+
+/** The `n`-th write: every tenant uses the same ids, so only the partition keeps them apart. */
+const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unknown>)[] = [
+  ({ runs }, { partition, canary }, n) =>
+    runs.put(partition, runOf({ runId: RunId.root(TreeId.of(`t${n}`)), sessionId: SessionId.of(canary) })),
+  ({ events }, { partition, canary }, n) => events.append(partition, tree, [eventOf(n, canary)]),
+  ({ sessions }, { partition, canary }, n) =>
+    sessions.append(partition, session, [entryOf(`e${n}`, `e${n - 1}`, { text: canary })]),
+  ({ memory }, { partition, canary }, n) =>
+    memory.remember(partition, ann, { key: `k${n % 5}`, value: canary, validFrom: n, validTo: null }),
+  ({ approvals }, { partition, canary }, n) =>
+    approvals.request(partition, {
+      id: ApprovalId.of(`q${n}`),
+      treeId: tree,
+      runId: RunId.root(tree),
+      tool: "mail",
+      arguments: canary,
+      why: canary,
+      requestedAt: n,
+    }),
+  ({ approvals }, { partition, canary }, n) =>
+    approvals.decide(partition, ApprovalId.of(`q${n}`), { decision: "denied", by: canary, at: n }),
+  ({ audit }, { partition, canary }, n) =>
+    audit.append(partition, {
+      index: n,
+      at: n,
+      kind: "note",
+      data: canary,
+      previous: n === 0 ? "" : `${canary}-${n - 1}`,
+      hash: `${canary}-${n}`,
+    }),
+  ({ manifests }, { partition, canary }, n) =>
+    manifests.put(partition, {
+      runId: RunId.root(tree),
+      stepId: StepId.of(RunId.root(tree), "model", n),
+      at: n,
+      parts: canary,
+    }),
+  ({ keys }, { partition, canary }, n) =>
+    keys.put(partition, TreeId.of(`t${n}`), { id: canary, wrapped: Uint8Array.of(n % 256) }),
+];
+
+const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unknown>)[] = [
+  ({ runs }, { partition }) => runs.list(partition, {}, page),
+  ({ runs }, { partition }, n) => runs.tree(partition, TreeId.of(`t${n}`)),
+  ({ events }, { partition }) => events.read(partition, tree, 0, 1_000),
+  ({ sessions }, { partition }, n) => sessions.path(partition, session, EntryId.of(`e${n}`), 1_000),
+  ({ sessions }, { partition }) => sessions.entries(partition, session, null, 1_000),
+  ({ memory }, { partition }) => memory.recall(partition, ann, {}),
+  ({ approvals }, { partition }) => approvals.list(partition, {}, page),
+  ({ audit }, { partition }) => audit.read(partition, 0, 1_000),
+  ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree)),
+  ({ keys }, { partition }, n) => keys.get(partition, TreeId.of(`t${n}`)),
+];
+
+const rounds = 36;
+
+export const tenantCases: readonly StoreCase[] = [
+  storeCase(
+    "two tenants with the same ids, 1,000 operations among each other: none crosses",
+    async (desk) => {
+      const { store } = desk;
+      const tenants = [someTenant(), someTenant()].map((partition) => ({ partition, canary: randomUUID() }));
+      for (const { partition } of tenants)
+        await store.sessions.open(partition, { id: session, userId: ann, startedAt: 1 });
+      let operations = 0;
+      const live = async (tenant: Tenant, other: Tenant): Promise<void> => {
+        for (let n = 0; n < rounds; n += 1) {
+          for (const [index, write] of writes.entries()) {
+            const answer = await write(store, tenant, n);
+            const seen = await reads[(n + index) % reads.length]?.(store, tenant, n);
+            operations += 2;
+            assert.ok(!JSON.stringify([answer, seen]).includes(other.canary), `crossed at ${n}, ${index}`);
+          }
+        }
+      };
+      const [one, other] = tenants;
+      assert.ok(one && other);
+      await Promise.all([live(one, other), live(other, one)]);
+      assert.ok(operations >= 1_000, `${operations} operations`);
+      for (const tenant of tenants)
+        for (const read of reads) {
+          const found = JSON.stringify(await read(store, tenant, rounds - 1));
+          assert.ok(found.includes(tenant.canary), `not its own: ${found.slice(0, 200)}`);
+        }
+    },
+  ),
+
+  storeCase(
+    "what is kept without a tenant belongs to no tenant, and the reverse",
+    async ({ store, tenant }) => {
+      const alone = TreeId.of(`alone-${randomUUID()}`);
+      const nobody: Partition = { tenantId: null };
+      await store.events.append(nobody, alone, [eventOf(1, "ours", alone)]);
+      assert.deepEqual(await store.events.read(tenant, alone, 0, 9), []);
+      await store.events.append(tenant, alone, [eventOf(1, "theirs", alone)]);
+      assert.deepEqual(await store.events.read(nobody, alone, 0, 9), [eventOf(1, "ours", alone)]);
+    },
+  ),
+];
