@@ -1,14 +1,15 @@
 import { defineConfig } from "vitest/config";
 
-const engine = process.env["REEVE_TESTS"] === "engine";
-const outputFile = `node_modules/.cache/reeve/${engine ? "engine" : "unit"}.json`;
+// Three runs: what needs no server, what runs on a real Restate, and what runs on a real PostgreSQL.
+const servers = ["engine", "stores"];
+const wanted = process.env["REEVE_TESTS"] ?? "unit";
+const outputFile = `node_modules/.cache/reeve/${wanted}.json`;
 
-// Two runs: everything that needs no server, and everything that runs on a real Restate.
 export default defineConfig({
   ssr: { resolve: { conditions: ["reeve-source"] } },
   test: {
-    include: [engine ? "test/**/*.engine.test.ts" : "test/**/*.test.ts"],
-    exclude: engine ? [] : ["test/**/*.engine.test.ts"],
+    include: [servers.includes(wanted) ? `test/**/*.${wanted}.test.ts` : "test/**/*.test.ts"],
+    exclude: servers.filter((name) => name !== wanted).map((name) => `test/**/*.${name}.test.ts`),
     reporters: ["default", ["json", { outputFile }]],
     testTimeout: 30_000,
   },

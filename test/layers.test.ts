@@ -30,6 +30,9 @@ const allowed: Record<string, readonly string[]> = {
     "node:timers/promises",
   ],
   "stores/memory": ["#kernel"],
+  "stores/sqlite": ["#kernel", "#stores/sql", "kysely", "node:sqlite"],
+  "stores/sql": ["#kernel", "kysely"],
+  "stores/postgres": ["#kernel", "#stores/sql", "kysely", "pg"],
   testing: [
     "#kernel",
     "#ledger",

@@ -342,10 +342,7 @@ export class ModelError extends ReeveError {
   /** Did it cost nothing for sure? Else the attempt stays booked at its ceiling. */
   readonly unbilled: boolean;
 
-  constructor(
-    fields: Pick<ModelError, "kind" | "message"> &
-      Partial<Pick<ModelError, "statusCode" | "retryAfterMs" | "unbilled">>,
-  ) {
+  constructor(fields: Pick<ModelError, "kind" | "message"> & Partial<ModelError>) {
     super(fields.message);
     this.kind = fields.kind;
     this.retryable = passing.has(fields.kind);

@@ -23,7 +23,7 @@ export class MemorySessions implements SessionStore {
     into: { readonly id: SessionId; readonly startedAt: number },
   ): Promise<void> {
     const source = this.#of(partition, from.session);
-    const path = await this.path(partition, from.session, from.entry, Infinity);
+    const path = await this.path(partition, from.session, from.entry, source.entries.size);
     if (path.length === 0) throw new NotFoundError({ what: "entry", id: from.entry });
     if (this.shelf.of(partition).has(into.id)) return;
     const { entries, leaves } = this.#create(partition, {

@@ -1,0 +1,80 @@
+import { Kysely, PostgresDialect, sql } from "kysely";
+import { Pool, types } from "pg";
+import type { Store } from "#kernel";
+import { Bell, migrate, SqlStore, type Tables } from "#stores/sql";
+import { Listener, Teller } from "./signals.ts";
+import { tenantAccess } from "./tenant-access.ts";
+
+/** Where a PostgreSQL store lies. */
+export interface PostgresStoreOptions {
+  /** `postgres://role:password@host:port/database`. The role may create tables, and is no superuser. */
+  readonly connectionString: string;
+  /** How many connections at most, besides the one that listens. Default 10. */
+  readonly maxConnections?: number;
+  /** How often those who wait for events look even if nobody told them. Default 2,000. */
+  readonly lookMs?: number;
+}
+
+/** Any number: only migrations of this package take this lock. */
+const migrationLock = 7_233_383;
+
+/** A store in PostgreSQL 15 or newer, for any number of processes. Creates and updates its tables. */
+export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { connectionString, maxConnections = 10, lookMs = 2_000 } = options;
+  const pool = new Pool({
+    connectionString,
+    max: maxConnections,
+    application_name: "reeve",
+    // Times and money are safe integers.
+    types: {
+      getTypeParser: (oid, format) =>
+        oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format),
+    },
+  });
+  // Whoever uses a connection hears of its loss; those that nobody uses are replaced.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await refuseMightyRole(db);
+    await migrateAlone(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  const teller = new Teller(pool);
+  const bell: Bell = new Bell(() => {
+    listener.start();
+    const timer = setInterval(() => bell.ringAll(), lookMs);
+    return () => clearInterval(timer);
+  });
+  const listener = new Listener(connectionString, {
+    heard: (tree) => bell.ring(tree),
+    renewed: () => bell.ringAll(),
+  });
+  const close = async (): Promise<void> => {
+    teller.close();
+    await listener.close();
+    await db.destroy();
+  };
+  return new SqlStore({ access: tenantAccess(db), bell, tell: (tree, seq) => teller.tell(tree, seq), close });
+}
+
+/** For a superuser, row-level security is not there: a forgotten condition would show all tenants. */
+async function refuseMightyRole(db: Kysely<Tables>): Promise<void> {
+  const role = sql<{ name: string; mighty: boolean }>`
+    select rolname as name, rolsuper or rolbypassrls as mighty from pg_roles where rolname = current_user`;
+  const [own] = (await role.execute(db)).rows;
+  if (own?.mighty !== false)
+    throw new TypeError(
+      `the PostgreSQL role ${own?.name ?? "?"} bypasses row-level security, which keeps tenants apart. ` +
+        "Connect as an ordinary role that owns its database: `create role reeve login; create database reeve owner reeve`.",
+    );
+}
+
+async function migrateAlone(db: Kysely<Tables>): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
+    await migrate(transaction, "postgres");
+  });
+}

@@ -1,0 +1,92 @@
+import { Client, type Pool } from "pg";
+import { TreeId } from "#kernel";
+
+const channel = "reeve_event";
+/** At most 20 notifications a second for a tree: the database passes each to every process that listens. */
+const quietMs = 50;
+const reconnectMs = 200;
+
+/** Says that a tree has events up to a sequence, in its own good time. Nothing is lost if it fails: readers also look. */
+export class Teller {
+  readonly #pool: Pool;
+  readonly #quiet = new Map<TreeId, { latest: number | null; readonly timer: NodeJS.Timeout }>();
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  tell(tree: TreeId, seq: number): void {
+    const quiet = this.#quiet.get(tree);
+    if (quiet) quiet.latest = Math.max(seq, quiet.latest ?? 0);
+    else this.#send(tree, seq);
+  }
+
+  close(): void {
+    for (const { timer } of this.#quiet.values()) clearTimeout(timer);
+    this.#quiet.clear();
+  }
+
+  #send(tree: TreeId, seq: number): void {
+    const timer = setTimeout(() => {
+      const latest = this.#quiet.get(tree)?.latest ?? null;
+      this.#quiet.delete(tree);
+      if (latest !== null) this.#send(tree, latest);
+    }, quietMs);
+    this.#quiet.set(tree, { latest: null, timer });
+    this.#pool.query("select pg_notify($1, $2)", [channel, `${tree} ${seq}`]).catch(() => {});
+  }
+}
+
+/** Hears what tellers of any process say, over a connection of its own that it renews for ever. */
+export class Listener {
+  readonly #connectionString: string;
+  readonly #heard: (tree: TreeId) => void;
+  readonly #renewed: () => void;
+  #client: Client | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(
+    connectionString: string,
+    on: { readonly heard: (tree: TreeId) => void; readonly renewed: () => void },
+  ) {
+    this.#connectionString = connectionString;
+    this.#heard = on.heard;
+    this.#renewed = on.renewed;
+  }
+
+  /** Begins to listen, if it does not yet. */
+  start(): void {
+    if (this.#client || this.#timer || this.#closed) return;
+    const client = new Client({
+      connectionString: this.#connectionString,
+      application_name: "reeve listener",
+    });
+    this.#client = client;
+    client.on("notification", ({ payload = "" }) => this.#heard(TreeId.of(payload.split(" ", 1)[0] ?? "")));
+    client.on("error", () => this.#lost(client));
+    client.on("end", () => this.#lost(client));
+    client
+      .connect()
+      .then(() => client.query(`listen ${channel}`))
+      .then(this.#renewed, () => this.#lost(client));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    const client = this.#client;
+    this.#client = null;
+    await client?.end();
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = null;
+    client.end().catch(() => {});
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.start();
+    }, reconnectMs);
+  }
+}

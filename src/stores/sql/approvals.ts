@@ -1,0 +1,80 @@
+import { Json, NotFoundError, Page, type PageRequest, type Partition } from "#kernel";
+import type { ApprovalDecision, ApprovalFilter, ApprovalId, ApprovalRecord, ApprovalStore } from "#kernel";
+import type { Access } from "./access.ts";
+import { behind } from "./newest-first.ts";
+
+export class SqlApprovals implements ApprovalStore {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async request(partition: Partition, approval: Omit<ApprovalRecord, "decision">): Promise<void> {
+    await this.#access.write(partition, (db, tenant) =>
+      db
+        .insertInto("reeve_approval")
+        .values({
+          tenant_id: tenant,
+          approval_id: approval.id,
+          tree_id: approval.treeId,
+          requested_at: approval.requestedAt,
+          body: JSON.stringify(approval),
+          decision: null,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    );
+  }
+
+  async decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord> {
+    const row = await this.#access.write(partition, async (db, tenant) => {
+      const key = { tenant_id: tenant, approval_id: id };
+      await db
+        .updateTable("reeve_approval")
+        .set({ decision: JSON.stringify(decision) })
+        .where((eb) => eb.and(key))
+        .where("decision", "is", null)
+        .execute();
+      const asked = db.selectFrom("reeve_approval").select(["body", "decision"]);
+      return asked.where((eb) => eb.and(key)).executeTakeFirst();
+    });
+    if (!row) throw new NotFoundError({ what: "approval", id });
+    return recordOf(row);
+  }
+
+  async list(
+    partition: Partition,
+    { state, treeId }: ApprovalFilter,
+    request: PageRequest,
+  ): Promise<Page<ApprovalRecord>> {
+    const { size, after } = Page.request(request);
+    const rows = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_approval")
+        .select(["body", "decision"])
+        .where("tenant_id", "=", tenant)
+        .where((eb) => behind(eb, { at: "requested_at", id: "approval_id", place: after }))
+        .$if(state !== undefined, (query) =>
+          query.where("decision", state === "pending" ? "is" : "is not", null),
+        )
+        .$if(treeId !== undefined, (query) => query.where("tree_id", "=", treeId ?? ""))
+        .orderBy("requested_at", "desc")
+        .orderBy("approval_id", "desc")
+        .limit(size + 1)
+        .execute(),
+    );
+    return Page.of(rows.map(recordOf), size, (approval) => [approval.requestedAt, approval.id]);
+  }
+}
+
+function recordOf({
+  body,
+  decision,
+}: {
+  readonly body: string;
+  readonly decision: string | null;
+}): ApprovalRecord {
+  const decided = decision === null ? null : JSON.parse(decision);
+  return { ...Json.as<ApprovalRecord>(JSON.parse(body)), decision: decided };
+}

@@ -1,0 +1,37 @@
+import type { UserId } from "#kernel";
+import type { Kysely } from "kysely";
+import type { Tables } from "./tables.ts";
+
+/** Children before what they are found by. Entries and leaves go with their session. */
+export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId | null): Promise<void> {
+  const own = { tenant_id: tenant, user_id: user ?? "" };
+  const runs = db
+    .selectFrom("reeve_run")
+    .where((eb) => eb.and(own))
+    .distinct();
+  const destroyed = runs.select((eb) => [
+    "tenant_id",
+    "tree_id",
+    eb.val("").as("key_id"),
+    eb.lit(null).as("wrapped"),
+  ]);
+  await db
+    .insertInto("reeve_key")
+    .columns(["tenant_id", "tree_id", "key_id", "wrapped"])
+    .expression(destroyed)
+    .onConflict((conflict) =>
+      conflict.columns(["tenant_id", "tree_id"]).doUpdateSet({ key_id: "", wrapped: null }),
+    )
+    .execute();
+  for (const table of ["reeve_event", "reeve_approval", "reeve_manifest"] as const)
+    await db
+      .deleteFrom(table)
+      .where("tenant_id", "=", tenant)
+      .where("tree_id", "in", runs.select("tree_id"))
+      .execute();
+  for (const table of ["reeve_session", "reeve_fact", "reeve_run"] as const)
+    await db
+      .deleteFrom(table)
+      .where((eb) => eb.and(own))
+      .execute();
+}

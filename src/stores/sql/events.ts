@@ -1,0 +1,77 @@
+import { type EventStore, Json, type NumberedEvent, type Partition, type TreeId } from "#kernel";
+import { type Access, batches } from "./access.ts";
+import type { Bell } from "./bell.ts";
+
+export class SqlEvents implements EventStore {
+  readonly #access: Access;
+  readonly #bell: Bell;
+  readonly #tell: (tree: TreeId, seq: number) => void;
+
+  /** `tell` lets other processes know that a tree has events up to a sequence. */
+  constructor(access: Access, bell: Bell, tell: (tree: TreeId, seq: number) => void) {
+    this.#access = access;
+    this.#bell = bell;
+    this.#tell = tell;
+  }
+
+  async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.#access.write(partition, async (db, tenant) => {
+      for (const batch of batches(events)) {
+        const rows = batch.map((event) => ({
+          tenant_id: tenant,
+          tree_id: tree,
+          seq: event.seq,
+          body: JSON.stringify(event),
+        }));
+        await db
+          .insertInto("reeve_event")
+          .values(rows)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      }
+    });
+    this.#bell.ring(tree);
+    this.#tell(tree, Math.max(...events.map(({ seq }) => seq)));
+  }
+
+  async read(
+    partition: Partition,
+    tree: TreeId,
+    after: number,
+    limit: number,
+  ): Promise<readonly NumberedEvent[]> {
+    const rows = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_event")
+        .select(["seq", "body"])
+        .where("tenant_id", "=", tenant)
+        .where("tree_id", "=", tree)
+        .where("seq", ">", after)
+        .orderBy("seq")
+        .limit(limit)
+        .execute(),
+    );
+    const gap = rows.findIndex(({ seq }, index) => seq !== after + 1 + index);
+    const whole = gap === -1 ? rows : rows.slice(0, gap);
+    return whole.map(({ body }) => Json.as(JSON.parse(body)));
+  }
+
+  async changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const ear = this.#bell.listen(tree);
+    signal.addEventListener("abort", ear.close);
+    try {
+      for (;;) {
+        const sign = ear.next();
+        const found = await this.read(partition, tree, after, 1);
+        signal.throwIfAborted();
+        if (found.length > 0) return;
+        await sign;
+      }
+    } finally {
+      signal.removeEventListener("abort", ear.close);
+      ear.close();
+    }
+  }
+}

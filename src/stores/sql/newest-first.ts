@@ -1,0 +1,11 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
+import type { Place } from "#kernel";
+
+/** What stands behind a place in a list that is newest first. */
+export function behind<DB, TB extends keyof DB>(
+  eb: ExpressionBuilder<DB, TB>,
+  { at, id, place }: { readonly at: string; readonly id: string; readonly place: Place | null },
+): Expression<SqlBool> {
+  if (place === null) return eb.lit(true);
+  return sql<SqlBool>`(${sql.ref(at)}, ${sql.ref(id)}) < (${place[0]}, ${place[1]})`;
+}

@@ -1,0 +1,111 @@
+import { AgentId, Json, Page, type PageRequest, type Partition } from "#kernel";
+import type { RunFilter, RunRecord, RunStore, TreeId } from "#kernel";
+import { type Selectable, sql } from "kysely";
+import type { Access } from "./access.ts";
+import { behind } from "./newest-first.ts";
+import type { Tables } from "./tables.ts";
+
+type Row = Selectable<Tables["reeve_run"]>;
+
+export class SqlRuns implements RunStore {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async put(partition: Partition, run: RunRecord): Promise<void> {
+    await this.#access.write(partition, (db, tenant) =>
+      db
+        .insertInto("reeve_run")
+        .values(rowOf(tenant, run))
+        .onConflict((conflict) =>
+          conflict
+            .columns(["tenant_id", "run_id"])
+            .doUpdateSet((eb) => ({
+              status: eb.ref("excluded.status"),
+              stop_reason: eb.ref("excluded.stop_reason"),
+              started_at: eb.ref("excluded.started_at"),
+              ended_at: eb.ref("excluded.ended_at"),
+              spend: eb.ref("excluded.spend"),
+              seq: eb.ref("excluded.seq"),
+            }))
+            .whereRef("reeve_run.seq", "<", "excluded.seq"),
+        )
+        .execute(),
+    );
+  }
+
+  async list(partition: Partition, filter: RunFilter, request: PageRequest): Promise<Page<RunRecord>> {
+    const { size, after } = Page.request(request);
+    const { status, agentType, userId, sessionId, rootsOnly } = filter;
+    const rows = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_run")
+        .selectAll()
+        .where("tenant_id", "=", tenant)
+        .where((eb) => behind(eb, { at: "started_at", id: "run_id", place: after }))
+        .$if(status !== undefined, (query) => query.where("status", "=", status ?? ""))
+        .$if(agentType !== undefined, (query) => query.where("agent_type", "=", agentType ?? ""))
+        .$if(userId !== undefined, (query) => query.where("user_id", "=", userId ?? ""))
+        .$if(sessionId !== undefined, (query) => query.where("session_id", "=", sessionId ?? ""))
+        .$if(rootsOnly === true, (query) => query.where("parent_run_id", "is", null))
+        .orderBy("started_at", "desc")
+        .orderBy("run_id", "desc")
+        .limit(size + 1)
+        .execute(),
+    );
+    return Page.of(rows.map(recordOf), size, (run) => [run.startedAt, run.runId]);
+  }
+
+  async tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]> {
+    const rows = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_run")
+        .selectAll()
+        .where("tenant_id", "=", tenant)
+        .where("tree_id", "=", tree)
+        // A shorter number is a smaller one.
+        .orderBy(sql`length(run_id)`)
+        .orderBy("run_id")
+        .execute(),
+    );
+    return rows.map(recordOf);
+  }
+}
+
+function rowOf(tenant: string, run: RunRecord): Row {
+  return {
+    tenant_id: tenant,
+    run_id: run.runId,
+    tree_id: run.treeId,
+    parent_run_id: run.parentRunId,
+    agent_id: run.agentId,
+    agent_type: AgentId.type(run.agentId),
+    user_id: run.userId ?? "",
+    session_id: run.sessionId,
+    status: run.status,
+    stop_reason: run.stopReason,
+    started_at: run.startedAt,
+    ended_at: run.endedAt,
+    spend: run.spend,
+    seq: run.seq,
+  };
+}
+
+function recordOf(row: Row): RunRecord {
+  return Json.as({
+    treeId: row.tree_id,
+    runId: row.run_id,
+    parentRunId: row.parent_run_id,
+    agentId: row.agent_id,
+    userId: row.user_id === "" ? null : row.user_id,
+    sessionId: row.session_id,
+    status: row.status,
+    stopReason: row.stop_reason,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    spend: row.spend,
+    seq: row.seq,
+  });
+}

@@ -1,0 +1,56 @@
+import type { Partition, Store, TreeId, UserId } from "#kernel";
+import type { Access } from "./access.ts";
+import { SqlApprovals } from "./approvals.ts";
+import { SqlAudit } from "./audit.ts";
+import type { Bell } from "./bell.ts";
+import { eraseUser } from "./erase-user.ts";
+import { SqlEvents } from "./events.ts";
+import { SqlFacts } from "./facts.ts";
+import { SqlKeys } from "./keys.ts";
+import { SqlManifests } from "./manifests.ts";
+import { SqlRuns } from "./runs.ts";
+import { SqlSessions } from "./sessions.ts";
+
+/** What a database brings with it. */
+export interface Database {
+  readonly access: Access;
+  readonly bell: Bell;
+  /** Lets other processes know that a tree has events up to a sequence. */
+  tell(tree: TreeId, seq: number): void;
+  close(): Promise<void>;
+}
+
+/** The store on any database that speaks this SQL. */
+export class SqlStore implements Store {
+  readonly runs: SqlRuns;
+  readonly events: SqlEvents;
+  readonly sessions: SqlSessions;
+  readonly memory: SqlFacts;
+  readonly approvals: SqlApprovals;
+  readonly audit: SqlAudit;
+  readonly manifests: SqlManifests;
+  readonly keys: SqlKeys;
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    const { access, bell } = database;
+    this.#database = database;
+    this.runs = new SqlRuns(access);
+    this.events = new SqlEvents(access, bell, (tree, seq) => database.tell(tree, seq));
+    this.sessions = new SqlSessions(access);
+    this.memory = new SqlFacts(access);
+    this.approvals = new SqlApprovals(access);
+    this.audit = new SqlAudit(access);
+    this.manifests = new SqlManifests(access);
+    this.keys = new SqlKeys(access);
+  }
+
+  async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
+    await this.#database.access.write(partition, (db, tenant) => eraseUser(db, tenant, user));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#database.close();
+    this.#database.bell.close();
+  }
+}

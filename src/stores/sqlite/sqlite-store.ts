@@ -1,0 +1,44 @@
+import { DatabaseSync } from "node:sqlite";
+import { Kysely } from "kysely";
+import { Partition, type Store } from "#kernel";
+import { type Access, Bell, migrate, SqlStore, type Tables } from "#stores/sql";
+import { nodeSqlite, whenFree } from "./node-sqlite.ts";
+
+/** Where a SQLite store lies. */
+export interface SqliteStoreOptions {
+  /** Of the database file, made if it is not there. Beside it lie its log and an index of that. */
+  readonly path: string;
+}
+
+/** How often a waiting reader looks whether another process wrote. Looking is one call without I/O. */
+const lookMs = 20;
+
+/** A store in one file, for one machine: several processes may have it open. */
+export async function sqliteStore({ path }: SqliteStoreOptions): Promise<Store> {
+  const file = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5 });
+  const settings = "pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on";
+  await whenFree(() => file.exec(settings));
+  const db = new Kysely<Tables>({ dialect: nodeSqlite(file) });
+  await db.transaction().execute((transaction) => migrate(transaction, "sqlite"));
+  const access: Access = {
+    read: (partition, work) => work(db, Partition.key(partition)),
+    write: (partition, work) =>
+      db.transaction().execute((transaction) => work(transaction, Partition.key(partition))),
+  };
+  const bell: Bell = new Bell(() => watch(file, () => bell.ringAll()));
+  return new SqlStore({ access, bell, tell: () => {}, close: () => db.destroy() });
+}
+
+/** Calls when another connection has committed something. */
+function watch(file: DatabaseSync, changed: () => void): () => void {
+  const look = file.prepare("pragma data_version");
+  const version = (): unknown => look.get()?.["data_version"];
+  let known = version();
+  const timer = setInterval(() => {
+    const now = version();
+    if (now === known) return;
+    known = now;
+    changed();
+  }, lookMs);
+  return () => clearInterval(timer);
+}

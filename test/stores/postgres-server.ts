@@ -1,0 +1,102 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+
+/** A PostgreSQL server of our own, in a folder of its own. */
+export interface PostgresServer {
+  /** Of a fresh database that belongs to an ordinary role. */
+  database(): Promise<string>;
+  /** As the superuser: in the database that a connection string names, or in `postgres`. */
+  query(text: string, connectionString?: string): Promise<Record<string, unknown>[]>;
+  /** Where its files are. */
+  readonly folder: string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** PostgreSQL refuses to run as root. */
+const isRoot = process.getuid?.() === 0;
+
+export async function postgresServer(): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "reeve-postgres-"));
+  if (isRoot) chownSync(folder, idOf("-u"), idOf("-g"));
+  const data = join(folder, "data");
+  const [initdb, ...rest] = asPostgres(join(binaries(), "initdb"));
+  execFileSync(initdb, [...rest, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"]);
+  const port = await freePort();
+  const server = await start(data, port);
+  const url = (role: string, name: string): string => `postgres://${role}@127.0.0.1:${port}/${name}`;
+  const query: PostgresServer["query"] = async (text, connectionString) => {
+    const name = connectionString === undefined ? "postgres" : new URL(connectionString).pathname.slice(1);
+    const client = new Client({ connectionString: url("postgres", name), application_name: "test" });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  let count = 0;
+  await query("create role reeve login");
+  return {
+    folder: data,
+    query,
+    database: async () => {
+      count += 1;
+      await query(`create database reeve_${count} owner reeve`);
+      return url("reeve", `reeve_${count}`);
+    },
+    [Symbol.asyncDispose]: async () => {
+      const ended = once(server, "exit");
+      server.kill("SIGINT");
+      await ended;
+      await rm(folder, { recursive: true, maxRetries: 3 });
+    },
+  };
+}
+
+async function start(data: string, port: number): Promise<ChildProcess> {
+  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
+  const [postgres, ...rest] = asPostgres(join(binaries(), "postgres"));
+  const options = settings.flatMap((setting) => ["-c", setting]);
+  const server = spawn(postgres, [...rest, "-D", data, ...options], { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  const ready = Promise.withResolvers<void>();
+  server.on("exit", (code) => ready.reject(new Error(`PostgreSQL ended with ${code}: ${log}`)));
+  server.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    log = `${log}${text}`.slice(-10_000);
+    if (log.includes("ready to accept connections")) ready.resolve();
+  });
+  await ready.promise;
+  return server;
+}
+
+/** `setpriv` becomes the command itself, so that the process we started is the one we end. */
+function asPostgres(command: string): [string, ...string[]] {
+  if (!isRoot) return [command];
+  return ["setpriv", `--reuid=${idOf("-u")}`, `--regid=${idOf("-g")}`, "--clear-groups", command];
+}
+
+function idOf(flag: "-u" | "-g"): number {
+  return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+}
+
+function binaries(): string {
+  const base = "/usr/lib/postgresql";
+  const [newest] = (existsSync(base) ? readdirSync(base) : []).toSorted((a, b) => Number(b) - Number(a));
+  if (newest === undefined) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
+  return join(base, newest, "bin");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -1,0 +1,131 @@
+import { Client } from "pg";
+import { postgresStore } from "reeve/stores/postgres";
+import { storeSuite, type StoreHarness } from "reeve/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#kernel";
+import { type PostgresServer, postgresServer } from "./postgres-server.ts";
+import { appendAndTail } from "./two-processes.ts";
+
+let server: PostgresServer;
+let connectionString: string;
+
+beforeAll(async () => {
+  server = await postgresServer();
+  connectionString = await server.database();
+}, 60_000);
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+const tree = TreeId.of("books");
+const acme = { tenantId: TenantId.of("acme") };
+const never = new AbortController().signal;
+
+function eventOf(seq: number): NumberedEvent {
+  const runId = RunId.root(tree);
+  const base = { treeId: tree, runId, agent: AgentId.of("clerk"), at: seq, attempt: null };
+  return { ...base, seq, type: "cycle.start", eventId: EventId.of(runId, String(seq)), step: seq };
+}
+
+const harness: StoreHarness = {
+  open: () => postgresStore({ connectionString }),
+  cut: async () => {
+    const cut = await server.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'reeve%'",
+    );
+    expect(cut.length).toBeGreaterThan(0);
+  },
+};
+
+test.each(storeSuite.map((each) => [each.name, each] as const))("postgres: %s", async (_, each) => {
+  await each.run(harness);
+});
+
+test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {
+  const total = 10_000;
+  const store = { postgres: connectionString };
+  const [one = [], other] = await appendAndTail({ store, tenant: "two", total });
+  expect(one.map((line) => Number.parseInt(line, 10))).toEqual(
+    Array.from({ length: total }, (_, n) => n + 1),
+  );
+  expect(other).toEqual(one);
+});
+
+test("a query that forgets its tenant finds nothing, and what it writes for another is refused", async () => {
+  const url = await server.database();
+  const store = await postgresStore({ connectionString: url });
+  await store.events.append(acme, tree, [eventOf(1)]);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const count = async (): Promise<unknown> =>
+    (await client.query("select count(*)::int as count from reeve_event")).rows[0];
+  expect(await count()).toEqual({ count: 0 });
+  await client.query("begin; set local reeve.tenant = 'other'");
+  expect(await count()).toEqual({ count: 0 });
+  await client.query("rollback; begin; set local reeve.tenant = 'acme'");
+  expect(await count()).toEqual({ count: 1 });
+  const foreign = "insert into reeve_event values ('other', 't', 1, '{}')";
+  await expect(client.query(foreign)).rejects.toThrow("row-level security");
+  await client.end();
+  await store[Symbol.asyncDispose]();
+});
+
+test("every table is guarded, for its owner too", async () => {
+  const url = await server.database();
+  await (await postgresStore({ connectionString: url }))[Symbol.asyncDispose]();
+  const tables = await server.query(
+    `select relname, relrowsecurity and relforcerowsecurity as guarded from pg_class
+     where relkind = 'r' and relname like 'reeve_%' order by relname`,
+    url,
+  );
+  expect(tables.filter(({ guarded }) => guarded !== true)).toEqual([
+    { relname: "reeve_migration", guarded: false },
+  ]);
+  expect(tables.length).toBe(11);
+});
+
+test("a role that bypasses row-level security is refused, and told what to do", async () => {
+  const url = connectionString.replace("reeve@", "postgres@");
+  await expect(postgresStore({ connectionString: url })).rejects.toThrow("create role reeve login");
+});
+
+test("many processes may open an empty database at once", async () => {
+  const url = await server.database();
+  const stores = await Promise.all(Array.from({ length: 5 }, () => postgresStore({ connectionString: url })));
+  await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+  expect(await server.query("select number from reeve_migration", url)).toEqual([{ number: 1 }]);
+});
+
+test("a notification says a tree and a sequence, at most 20 times a second, and the last one comes", async () => {
+  const store = await postgresStore({ connectionString });
+  const client = new Client({ connectionString });
+  await client.connect();
+  await client.query("listen reeve_event");
+  const heard: { readonly at: number; readonly payload: string }[] = [];
+  const last = Promise.withResolvers<void>();
+  client.on("notification", ({ payload = "" }) => {
+    if (!payload.startsWith("loud ")) return;
+    heard.push({ at: performance.now(), payload });
+    if (payload === "loud 300") last.resolve();
+  });
+  const loud = TreeId.of("loud");
+  const began = performance.now();
+  for (let seq = 1; seq <= 300; seq += 1) await store.events.append(acme, loud, [eventOf(seq)]);
+  await last.promise;
+  const seconds = (performance.now() - began) / 1_000;
+  expect(heard.length).toBeGreaterThan(1);
+  expect(heard.length).toBeLessThanOrEqual(Math.ceil(seconds * 20) + 1);
+  expect(heard.every(({ payload }) => /^loud \d+$/.test(payload))).toBe(true);
+  await client.end();
+  await store[Symbol.asyncDispose]();
+});
+
+test("a reader that nobody tells looks by itself", async () => {
+  const url = await server.database();
+  const reader = await postgresStore({ connectionString: url, lookMs: 50 });
+  const waiting = reader.events.changed(acme, tree, 0, never);
+  const body = JSON.stringify(eventOf(1)).replaceAll("'", "''");
+  await server.query(`insert into reeve_event values ('acme', 'books', 1, '${body}')`, url);
+  await waiting;
+  expect(await reader.events.read(acme, tree, 0, 9)).toEqual([eventOf(1)]);
+  await reader[Symbol.asyncDispose]();
+});
