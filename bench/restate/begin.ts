@@ -16,7 +16,12 @@ await using engine = restate({ ...server, namespace: "bench" });
 // Runs do nothing: the tree is told about them from here.
 const terms = { version: "1", priority: "normal", budget: null, retention: "none", tools: null } as const;
 const agents = { boss: terms, helper: terms };
-engine.define({ build: "bench", objects: [treeObject(agents)], run: async () => {} });
+engine.define({
+  build: "bench",
+  objects: [treeObject({ agents, projects: false })],
+  sinks: [],
+  run: async () => {},
+});
 await engine.serve({ port: 0 });
 
 /** A tree, as its runs see it. */

@@ -45,6 +45,16 @@ export interface ObjectDefinition {
   readonly queries: Readonly<Record<string, ObjectMethod>>;
 }
 
+/**
+ * Takes what objects send to it, one after the other for each key, in the order it was sent. It may touch the world; what
+ * throws is tried again until it succeeds, so it must not matter how often it is tried.
+ */
+export interface SinkDefinition {
+  /** Objects send to it by this type, and the method `take`. */
+  readonly type: string;
+  take(key: string, argument: Json): Promise<void>;
+}
+
 /** What an execution of a run is started with. */
 export interface RunLaunch {
   readonly tree: ObjectAddress;
@@ -113,6 +123,7 @@ export interface EngineProgram {
   /** The same for programs that can take over each other's runs. */
   readonly build: string;
   readonly objects: readonly ObjectDefinition[];
+  readonly sinks: readonly SinkDefinition[];
   /** One execution of a run. Throwing asks the engine to execute it again from its journal. */
   readonly run: (primitives: Primitives) => Promise<void>;
 }

@@ -13,6 +13,7 @@ export type {
   Outcome,
   Primitives,
   RunLaunch,
+  SinkDefinition,
   StepIo,
 } from "./engine.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";

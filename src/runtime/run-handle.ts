@@ -12,10 +12,12 @@ import {
   RunId,
   type RunResult,
   type RunStatus,
+  type Store,
   type TreeId,
   type Usage,
 } from "#kernel";
 import type { DeltaHub, RunDelta } from "./delta-hub.ts";
+import { treeAt } from "./projector.ts";
 import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -32,6 +34,8 @@ export interface TopUpAmounts {
 /** What a handle stands on. */
 export interface HandleHost {
   readonly engine: Engine;
+  /** Null: events are read from the tree itself. */
+  readonly store: Store | null;
   readonly deltas: DeltaHub;
   readonly now: () => number;
   readonly uuid: () => string;
@@ -62,16 +66,24 @@ export class RunHandle {
   async *events({ from = 0 }: { readonly from?: number } = {}): AsyncGenerator<NumberedEvent, void> {
     let after = from;
     for (;;) {
-      const argument = { after, limit: eventsPerRead };
-      const { events, closed } = await this.#until(
-        "events",
-        argument,
-        (reply) => reply.events.length > 0 || reply.closed,
-      );
+      const { events, closed } = await this.#eventsAbove(after);
       yield* events;
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
     }
+  }
+
+  /** From the store where there is one. What it does not have yet is on its way there. */
+  async #eventsAbove(after: number): Promise<ReplyOf<"events">> {
+    const { store } = this.#host;
+    if (!store) return this.#until("events", { after, limit: eventsPerRead }, isNews);
+    const { partition, tree } = treeAt(this.#tree.key);
+    const events = await store.events.read(partition, tree, after, eventsPerRead);
+    if (events.length > 0) return { events, closed: false };
+    const next = await this.#until("events", { after, limit: 1 }, isNews);
+    const closed = next.closed && next.events.length === 0;
+    if (!closed) await store.events.changed(partition, tree, after, new AbortController().signal);
+    return { events: [], closed };
   }
 
   /**
@@ -202,3 +214,5 @@ export class RunHandle {
     }
   }
 }
+
+const isNews = ({ events, closed }: ReplyOf<"events">): boolean => events.length > 0 || closed;

@@ -21,12 +21,15 @@ import {
   type Permissions,
   type Price,
   type Priority,
+  type Store,
 } from "#kernel";
 import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
 import { DeltaHub } from "./delta-hub.ts";
+import { Projector, type ProjectorHost } from "./projector.ts";
 import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
+import { Runs } from "./runs.ts";
 import { type InvokeArgument, sessionObject } from "./session-object.ts";
 import { tenantObject } from "./tenant-object.ts";
 import type { OpenArgument } from "./tree/protocol.ts";
@@ -38,6 +41,8 @@ export interface RuntimeOptions {
   /** Everybody who can be hired. */
   readonly agents: readonly Agent[];
   readonly engine: Engine;
+  /** What lasts: events and lists of runs are written there, and read from there. Default: nothing is kept. */
+  readonly store?: Store;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** What each tenant may spend in all its trees. Default: no limit. */
@@ -85,12 +90,17 @@ export class Runtime {
   readonly #clock: Clock;
   readonly #deltas = new DeltaHub();
   readonly #prices: OpenArgument["prices"];
+  readonly #projector: Projector | null;
+  /** Runs that are and were, as the store has them. */
+  readonly runs: Runs;
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
     this.#prices = pricesOf(options.agents);
+    this.#projector = this.#projectorInto(options.store);
+    this.runs = new Runs(options.store ?? null);
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
       clock: this.#clock,
@@ -98,9 +108,11 @@ export class Runtime {
         options.permissions === "allow-all" ? allowAll : (options.permissions ?? defaultPermissions),
       deltas: this.#deltas,
     };
+    const trees = { agents: termsOf(this.#agents), projects: this.#projector !== null };
     options.engine.define({
       build: this.#build(),
-      objects: [treeObject(termsOf(this.#agents)), sessionObject, tenantObject],
+      objects: [treeObject(trees), sessionObject, tenantObject],
+      sinks: this.#projector ? [this.#projector] : [],
       run: (primitives) => execute(primitives, execution),
     });
   }
@@ -155,9 +167,22 @@ export class Runtime {
     await this.#options.engine[Symbol.asyncDispose]();
   }
 
-  #handle(tree: ObjectAddress, runId: RunId): RunHandle {
+  /** How far the store is behind, by what this process wrote last; null without a store. */
+  get lagMs(): number | null {
+    return this.#projector?.lagMs ?? null;
+  }
+
+  #projectorInto(store: Store | undefined): Projector | null {
     const { engine } = this.#options;
-    const host = { engine, deltas: this.#deltas, now: () => this.#clock.now(), uuid: () => randomUUID() };
+    const call: ProjectorHost["call"] = (key, method, argument) =>
+      engine.call({ type: "tree", key }, method, argument);
+    return store ? new Projector({ call, store, now: () => this.#clock.now() }) : null;
+  }
+
+  #handle(tree: ObjectAddress, runId: RunId): RunHandle {
+    const { engine, store = null } = this.#options;
+    const now = (): number => this.#clock.now();
+    const host = { engine, store, deltas: this.#deltas, now, uuid: () => randomUUID() };
     return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
   }
 

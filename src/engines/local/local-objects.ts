@@ -8,6 +8,7 @@ import {
 } from "#kernel";
 import { copy } from "./copy.ts";
 import type { Hop } from "./hop.ts";
+import type { LocalSinks } from "./local-sinks.ts";
 
 /** What objects can do to runs and to time. */
 export interface ObjectWorld {
@@ -45,9 +46,11 @@ export class LocalObjects {
   readonly #definitions = new Map<string, ObjectDefinition>();
   readonly #objects = new Map<string, Map<string, StoredObject>>();
   readonly #world: ObjectWorld;
+  readonly #sinks: LocalSinks;
 
-  constructor(world: ObjectWorld) {
+  constructor(world: ObjectWorld, sinks: LocalSinks) {
     this.#world = world;
+    this.#sinks = sinks;
   }
 
   define(definitions: readonly ObjectDefinition[]): void {
@@ -70,6 +73,13 @@ export class LocalObjects {
       }
       answer(reply);
     });
+  }
+
+  /** Brings what one object has sent to another, or to a sink. */
+  deliver(call: ObjectCall): void {
+    const { to, argument } = call;
+    if (this.#sinks.has(to.type)) this.#sinks.take(to.type, to.key, copy(argument));
+    else this.call(call, ignore, ignore);
   }
 
   /** One object calls another: inside its own call, so nothing comes between. */
@@ -151,7 +161,7 @@ class LocalWork implements ObjectContext {
     argument: Json,
     { delayMs = 0 }: { readonly delayMs?: number } = {},
   ): void {
-    const call = (): void => this.#objects.call({ to, method, argument }, ignore, ignore);
+    const call = (): void => this.#objects.deliver({ to, method, argument });
     this.#afterwards.push(delayMs > 0 ? () => this.#world.later(delayMs, call) : call);
   }
 

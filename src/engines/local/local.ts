@@ -3,6 +3,7 @@ import type { Clock, Engine, EngineProgram, RunLaunch } from "#kernel";
 import { systemClock } from "#runtime";
 import { macrotask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
+import { LocalSinks } from "./local-sinks.ts";
 import { LocalRun, type RunHost } from "./local-run.ts";
 
 /** How the local engine behaves. */
@@ -22,13 +23,17 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
   let epochs = 0;
   const hop = fuzz ? macrotask : tick();
 
-  const objects = new LocalObjects({
-    launch: (run) => launch(run),
-    wake: (execution, name) => runs.get(execution)?.wake(name),
-    cancel: (execution) => runs.get(execution)?.cancel(),
-    later: (delayMs, callback) => void later(delayMs, callback),
-    hop,
-  });
+  const sinks = new LocalSinks(clock, closed.signal);
+  const objects = new LocalObjects(
+    {
+      launch: (run) => launch(run),
+      wake: (execution, name) => runs.get(execution)?.wake(name),
+      cancel: (execution) => runs.get(execution)?.cancel(),
+      later: (delayMs, callback) => void later(delayMs, callback),
+      hop,
+    },
+    sinks,
+  );
   const epoch = (): string => String(++epochs).padStart(15, "0");
   const host: RunHost = { clock, objects, uuid: () => randomUUID(), epoch, hop };
 
@@ -62,6 +67,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     define: (given) => {
       program = given;
       objects.define(given.objects);
+      sinks.define(given.sinks);
     },
     serve: async () => undefined,
     drain: async () => undefined,

@@ -26,7 +26,10 @@ export function buildOf(
     Object.keys(methods),
     Object.keys(queries),
   ]);
-  const hash = createHash("sha256").update(JSON.stringify([namespace, settings, program.build, objects]));
+  const sinks = program.sinks.map(({ type }) => type);
+  const hash = createHash("sha256").update(
+    JSON.stringify([namespace, settings, program.build, objects, sinks]),
+  );
   const short = hash.digest("hex").slice(0, 12);
   return { name: build ?? short, program: short };
 }

@@ -22,6 +22,7 @@ import type { RestateEngine } from "./restate-engine.ts";
 import type { RestateOptions } from "./restate-options.ts";
 import type { Gate } from "./run-primitives.ts";
 import { ServiceNames } from "./service-names.ts";
+import { sinkHost } from "./sink-host.ts";
 import { Worker } from "./worker.ts";
 
 /** Executes runs on a Restate server: they survive every process involved. */
@@ -209,6 +210,7 @@ class RestateWorker implements RestateEngine {
           fuzz,
         }),
         blobHost(settings, names),
+        ...program.sinks.map((definition) => sinkHost(definition, { settings, names, seals })),
         ...program.objects.map((definition) => objectHost(definition, { settings, names, seals, written })),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),

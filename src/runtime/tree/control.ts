@@ -70,7 +70,8 @@ export function status(object: ObjectContext, { run }: ArgumentOf<"status">): Re
   return Json.as<EndedRecord | null>(object.get(endedKey(run)))?.result.status ?? null;
 }
 
-function statusOf({ phase, held }: Slot): RunStatus {
+/** How a slot shows from outside. */
+export function statusOf({ phase, held }: Slot): RunStatus {
   if (held || phase === "parked") return "paused";
   return phase === "yielding" ? "running" : phase;
 }
@@ -86,7 +87,8 @@ export function result(object: ObjectContext, { run }: ArgumentOf<"result">): Re
   return { ...ended.result, usage: account.usage, spend, inDoubt: account.inDoubt.cost };
 }
 
-function treeOf(object: ObjectContext): TreeRecord | null {
+/** Null: there is no such tree. */
+export function treeOf(object: ObjectContext): TreeRecord | null {
   return Json.as(object.get("tree"));
 }
 

@@ -13,12 +13,12 @@ import { launch, takeNews } from "./entrance.ts";
 import { newRun, start } from "./hire.ts";
 import { cancel, end, perform, resumed, stopReasonOf } from "./life.ts";
 import type { ArgumentOf, BeginArgument, FromRun, News, OpenArgument, ReplyOf } from "./protocol.ts";
-import type { AgentsRecord, EndReport, Report, Settlement } from "./records.ts";
+import type { TreeHost, EndReport, Report, Settlement } from "./records.ts";
 import { TreeWork, type Occasion } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
-export function open(object: ObjectContext, agents: AgentsRecord, argument: OpenArgument): ReplyOf<"open"> {
-  const existing = TreeWork.on(object, agents, argument);
+export function open(object: ObjectContext, host: TreeHost, argument: OpenArgument): ReplyOf<"open"> {
+  const existing = TreeWork.on(object, host, argument);
   if (existing) {
     if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
     return { existing: true };
@@ -26,7 +26,7 @@ export function open(object: ObjectContext, agents: AgentsRecord, argument: Open
   const root = RunId.root(argument.treeId);
   const { treeId, scope, spawn, rootBudget, priority, at } = argument;
   const ledger = Ledger.open({ ...argument, root });
-  const work = TreeWork.fresh(object, agents, {
+  const work = TreeWork.fresh(object, host, {
     treeId,
     status: "open",
     inputHash: argument.inputHash,
@@ -42,6 +42,7 @@ export function open(object: ObjectContext, agents: AgentsRecord, argument: Open
     maxRestarts: argument.maxRestarts,
     session: argument.session,
     waits: argument.waits,
+    projection: { upTo: 0, asked: false },
   });
   const supervision = Supervision.root(argument.agentId, {
     treeId,
@@ -253,11 +254,11 @@ export function cancelRun(work: TreeWork, { run, reason }: ArgumentOf<"cancel">)
 /** Lets a method work on an existing tree, and commits when it returns. @throws NotFoundError */
 export function onTree<Argument extends Occasion>(
   object: ObjectContext,
-  agents: AgentsRecord,
+  host: TreeHost,
   argument: Argument,
   method: (work: TreeWork, argument: Argument) => unknown,
 ): Json {
-  const work = TreeWork.on(object, agents, argument);
+  const work = TreeWork.on(object, host, argument);
   if (!work) throw new NotFoundError({ what: "tree", id: object.key });
   const reply = method(work, argument);
   work.commit();

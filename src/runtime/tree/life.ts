@@ -8,6 +8,7 @@ import {
   closedKey,
   endedKey,
   type CancelRecord,
+  type EndedRecord,
   type EndReport,
   type InboxItem,
   type RunRecord,
@@ -165,7 +166,14 @@ export function end(work: TreeWork, id: RunId, report: EndReport): RunResult | n
   }
   emitEnd(work, id, run, result);
   work.drop(id);
-  work.object.set(endedKey(id), Json.of({ agentId: run.agentId, result, endedAt: work.now }));
+  const ended: EndedRecord = {
+    agentId: run.agentId,
+    parentRunId: run.supervision.parentRunId,
+    startedAt: run.startedAt ?? run.hiredAt,
+    result,
+    endedAt: work.now,
+  };
+  work.object.set(endedKey(id), Json.of(ended));
   const listeners = new Set([
     ...(run.supervision.parentRunId ? [run.supervision.parentRunId] : []),
     ...run.watchers,

@@ -34,7 +34,7 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
     askedBy: parent,
     at: work.now,
   };
-  const terms = work.agents[AgentId.type(agentId)];
+  const terms = work.host.agents[AgentId.type(agentId)];
   if (!terms) return { error: new NotFoundError({ what: "agent", id: agentId }).toJSON() };
   const { run, admission } = hire(work, {
     ...argument,
@@ -120,7 +120,7 @@ function deliver(
     return { run };
   }
   if (!work.slot(work.root)) return { reason: "tree-ended" };
-  const terms = work.agents[AgentId.type(agentId)];
+  const terms = work.host.agents[AgentId.type(agentId)];
   if (!terms) return { reason: "no-such-agent" };
   const woken = wakeNew(work, agentId, terms, [envelope]);
   perform(work);

@@ -14,6 +14,7 @@ import type {
   Price,
   Priority,
   RunId,
+  RunRecord as ListedRun,
   RunResult,
   RunStatus,
   Sender,
@@ -266,6 +267,11 @@ interface TreeProtocol {
     /** How it ended, and what it came to; null if it had ended before. */
     readonly reply: Pick<RunResult, "status" | "stopReason" | "usage" | "spend"> | null;
   };
+  /** The store has everything up to an event. */
+  readonly projected: {
+    readonly argument: { readonly upTo: number; readonly at: number };
+    readonly reply: null;
+  };
   /** To itself: a run had this long to yield. */
   readonly yieldOverdue: {
     readonly argument: { readonly run: RunId; readonly at: number };
@@ -281,6 +287,11 @@ interface TreeProtocol {
   readonly events: {
     readonly argument: { readonly after: number; readonly limit: number };
     readonly reply: { readonly events: readonly NumberedEvent[]; readonly closed: boolean };
+  };
+  /** Events above `after`, and the runs they speak of, as they stand now. */
+  readonly unprojected: {
+    readonly argument: { readonly after: number; readonly limit: number };
+    readonly reply: { readonly events: readonly NumberedEvent[]; readonly runs: readonly ListedRun[] };
   };
   readonly receipt: {
     readonly argument: { readonly number: number };

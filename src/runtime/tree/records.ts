@@ -62,6 +62,8 @@ export interface TreeRecord {
   readonly session: ObjectAddress | null;
   /** Its root has not started: somebody else has the turn. */
   readonly waits: boolean;
+  /** How far the store has its events, and whether it is on its way to the next. */
+  readonly projection: { readonly upTo: number; readonly asked: boolean };
 }
 
 /** Something that waits to be taken by a run. */
@@ -108,6 +110,14 @@ export interface Terms {
 /** Everybody who can be hired, by type. */
 export type AgentsRecord = Readonly<Record<string, Terms>>;
 
+/** What trees are worked on with, where that happens. */
+export interface TreeHost {
+  /** Everybody who can be hired here. */
+  readonly agents: AgentsRecord;
+  /** Is there a store to write into? */
+  readonly projects: boolean;
+}
+
 /** One live run. */
 export interface RunRecord {
   readonly agentId: AgentId;
@@ -152,6 +162,8 @@ export const closedKey = "closed";
 /** What stays of a run. */
 export interface EndedRecord {
   readonly agentId: AgentId;
+  readonly parentRunId: RunId | null;
+  readonly startedAt: number;
   readonly result: RunResult;
   readonly endedAt: number;
 }

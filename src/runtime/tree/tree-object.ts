@@ -2,9 +2,10 @@ import { Json, type ObjectContext, type ObjectDefinition, type ObjectMethod } fr
 import * as asks from "./asks.ts";
 import * as control from "./control.ts";
 import * as gate from "./gate.ts";
+import * as listing from "./listing.ts";
 import * as post from "./post.ts";
 import type { ArgumentOf, OpenArgument, ReplyOf, TreeMethod } from "./protocol.ts";
-import type { AgentsRecord } from "./records.ts";
+import type { TreeHost } from "./records.ts";
 import * as topics from "./topics.ts";
 import type { Occasion, TreeWork } from "./tree-work.ts";
 
@@ -18,6 +19,7 @@ const queries = {
   status: typed(control.status),
   result: typed(control.result),
   events: typed(control.events),
+  unprojected: typed(listing.unprojected),
   receipt: typed(control.receipt),
   ledger: typed(control.ledger),
 } satisfies Partial<Record<TreeMethod, ObjectMethod>>;
@@ -26,13 +28,13 @@ const queries = {
  * The heart of a tree: money, headcount, inboxes and the order of events, behind one writer. `agents` is everybody who can
  * be hired where it executes, and on which terms: as they are now, so that no journal depends on them.
  */
-export function treeObject(agents: AgentsRecord): ObjectDefinition {
+export function treeObject(host: TreeHost): ObjectDefinition {
   const on =
     <Argument extends Occasion>(method: (work: TreeWork, argument: Argument) => unknown): ObjectMethod =>
     (object, argument) =>
-      gate.onTree(object, agents, Json.as<Argument>(argument), method);
+      gate.onTree(object, host, Json.as<Argument>(argument), method);
   const methods = {
-    open: typed((object, argument: OpenArgument) => gate.open(object, agents, argument)),
+    open: typed((object, argument: OpenArgument) => gate.open(object, host, argument)),
     go: on(gate.go),
     begin: on(gate.begin),
     rest: on(gate.rest),
@@ -56,6 +58,7 @@ export function treeObject(agents: AgentsRecord): ObjectDefinition {
     crashed: on(gate.crashed),
     continue: on(gate.continueRun),
     end: on(gate.endRun),
+    projected: on(listing.projected),
     yieldOverdue: on(gate.yieldOverdue),
   } satisfies Record<Exclude<TreeMethod, keyof typeof queries>, ObjectMethod>;
   return { type: "tree", methods, queries };

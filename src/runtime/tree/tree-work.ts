@@ -12,7 +12,7 @@ import {
   type ObjectContext,
 } from "#kernel";
 import { Ledger, type Decided, type Doubt, type LedgerEffect, type LedgerState, type Slot } from "#ledger";
-import type { AgentsRecord, InboxItem, RunRecord, TreeRecord } from "./records.ts";
+import type { TreeHost, InboxItem, RunRecord, TreeRecord } from "./records.ts";
 import { inboxOf } from "./inbox.ts";
 
 /** Few: those of the page that is not full are read and written with every call. */
@@ -21,7 +21,13 @@ const eventsPerPage = 16;
 /** The key of the page that holds event `seq`, once the page is full. */
 export const eventPage = (seq: number): string => `events/${Math.floor((seq - 1) / eventsPerPage)}`;
 
-const runKey = (run: RunId): string => `run/${run}`;
+/** What writes a tree's events into the store. */
+export const projectorType = "projector";
+/** So the store hears of a tree at most 20 times a second. */
+const projectionDelayMs = 50;
+
+/** Where the record of a live run lies. */
+export const runKey = (run: RunId): string => `run/${run}`;
 
 type Slots = LedgerState["slots"];
 
@@ -37,8 +43,7 @@ export interface Occasion {
  */
 export class TreeWork {
   readonly object: ObjectContext;
-  /** Everybody who can be hired here. */
-  readonly agents: AgentsRecord;
+  readonly host: TreeHost;
   #tree: TreeRecord;
   /** Null: of a tree that is not stored yet. */
   readonly #storedTree: TreeRecord | null;
@@ -51,12 +56,12 @@ export class TreeWork {
 
   private constructor(
     object: ObjectContext,
-    agents: AgentsRecord,
+    host: TreeHost,
     tree: TreeRecord,
     stored: { readonly tree: TreeRecord; readonly slots: Slots } | null,
   ) {
     this.object = object;
-    this.agents = agents;
+    this.host = host;
     this.#tree = tree;
     this.#storedTree = stored?.tree ?? null;
     this.#slots = stored?.slots ?? {};
@@ -64,22 +69,22 @@ export class TreeWork {
   }
 
   /** Work on a tree that does not exist yet. */
-  static fresh(object: ObjectContext, agents: AgentsRecord, tree: TreeRecord): TreeWork {
-    return new TreeWork(object, agents, tree, null);
+  static fresh(object: ObjectContext, host: TreeHost, tree: TreeRecord): TreeWork {
+    return new TreeWork(object, host, tree, null);
   }
 
   /**
    * Work on a tree at the time a caller tells; null if there is none. The records of the run that is spoken of, and
    * of the root, are asked for in the same breath: to an engine that is far, one round trip instead of three.
    */
-  static on(object: ObjectContext, agents: AgentsRecord, { at, run }: Occasion): TreeWork | null {
+  static on(object: ObjectContext, host: TreeHost, { at, run }: Occasion): TreeWork | null {
     const ahead = run === undefined ? [] : [runKey(run), runKey(RunId.root(RunId.tree(run)))];
     object.expect(["tree", "slots", ...ahead]);
     const record = Json.as<TreeRecord | null>(object.get("tree"));
     if (record === null) return null;
     const now = at > record.clock ? { ...record, clock: at } : record;
     const slots = Json.as<Slots>(object.get("slots") ?? {});
-    return new TreeWork(object, agents, now, { tree: record, slots });
+    return new TreeWork(object, host, now, { tree: record, slots });
   }
 
   get tree(): TreeRecord {
@@ -250,8 +255,18 @@ export class TreeWork {
     this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
   }
 
+  /** Asks for what is new to be written into the store, unless that is asked already. */
+  #project(): void {
+    const { upTo, asked } = this.#tree.projection;
+    if (!this.host.projects || asked || this.seq <= upTo) return;
+    const projector = { type: projectorType, key: this.object.key };
+    this.object.send(projector, "take", { after: upTo }, { delayMs: projectionDelayMs });
+    this.change({ projection: { upTo, asked: true } });
+  }
+
   /** Writes what has changed. */
   commit(): void {
+    this.#project();
     if (this.#tree !== this.#storedTree || this.#events.length > 0)
       this.object.set("tree", Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() }));
     if (this.#slots !== this.#storedSlots) this.object.set("slots", Json.of(this.#slots));

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "./tables.ts";
 
-export type Dialect = "sqlite" | "postgres";
+type Dialect = "sqlite" | "postgres";
 type Migration = (dialect: Dialect) => readonly string[];
 
 /** Ids compare byte by byte everywhere, so that pages have one order. */

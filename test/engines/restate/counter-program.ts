@@ -85,7 +85,7 @@ const counter: ObjectDefinition = {
 
 /** The counters, and whatever body the test gives to runs. */
 export function counterProgram(run: EngineProgram["run"]): EngineProgram {
-  return { build: "counters", objects: [counter], run };
+  return { build: "counters", objects: [counter], sinks: [], run };
 }
 
 const bodies = new Map<string, (primitives: Primitives) => Promise<void>>();

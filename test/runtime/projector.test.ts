@@ -1,0 +1,106 @@
+import { AgentId, createRuntime, type Agent, type NumberedEvent, type Store } from "reeve";
+import { memoryStore } from "reeve/stores/memory";
+import { expect, test } from "vitest";
+
+const helper: Agent = {
+  id: AgentId.of("helper"),
+  run: async (ctx) => {
+    for (let step = 0; step < 20; step++) await ctx.emit(step);
+    return "helped";
+  },
+};
+const boss: Agent = {
+  id: AgentId.of("boss"),
+  run: async (ctx) => {
+    const helpers = await Promise.all([1, 2, 3].map((n) => ctx.spawn(helper, `part ${n}`)));
+    await Promise.all(helpers.map((each) => ctx.join(each)));
+    return "done";
+  },
+};
+
+async function collect(events: AsyncIterable<NumberedEvent>): Promise<readonly NumberedEvent[]> {
+  const all: NumberedEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+test("what happened in a tree is in the store, in order, once, and a reader ends with the tree", async () => {
+  const store = memoryStore();
+  await using runtime = createRuntime({ agents: [boss, helper], store });
+  const run = await runtime.start(boss, "go", { user: "ada", tenant: "acme" });
+  const [early, late] = await Promise.all([collect(run.events()), collect(run.events({ from: 10 }))]);
+  expect(early.map(({ seq }) => seq)).toEqual(Array.from({ length: early.length }, (_, index) => index + 1));
+  expect(late).toEqual(early.slice(10));
+  expect(early.filter(({ type }) => type === "run.end")).toHaveLength(4);
+  expect(await store.events.read({ tenantId: null }, run.treeId, 0, 10)).toEqual([]);
+  expect(runtime.lagMs).toBeGreaterThanOrEqual(0);
+});
+
+test("runs are listed as they stand, newest first, by tenant and filter", async () => {
+  await using runtime = createRuntime({ agents: [boss, helper], store: memoryStore() });
+  const run = await runtime.start(boss, "go", { tenant: "acme", user: "ada", session: "talk" });
+  const { spend } = await run.result();
+  await collect(run.events());
+  const { items } = await runtime.runs.list({ tenant: "acme", rootsOnly: true });
+  expect(items).toMatchObject([
+    { runId: run.runId, agentId: "boss", status: "completed", stopReason: "answer", userId: "ada", spend },
+  ]);
+  expect((await runtime.runs.list({ tenant: "acme", agentType: "helper" })).items).toHaveLength(3);
+  expect((await runtime.runs.list()).items).toEqual([]);
+  const tree = await runtime.runs.tree(run.treeId, { tenant: "acme" });
+  expect(tree.map(({ parentRunId }) => parentRunId)).toEqual([null, run.runId, run.runId, run.runId]);
+});
+
+test("a store that fails now and then gets everything all the same", async () => {
+  const store = memoryStore();
+  let calls = 0;
+  const append: Store["events"]["append"] = async (...given) => {
+    calls += 1;
+    if (calls % 3 !== 0) throw new Error("the database is away");
+    await store.events.append(...given);
+    // Written, but nobody hears of it: it is written again.
+    if (calls % 2 === 0) throw new Error("the connection was lost");
+  };
+  const flaky: Store = { ...store, events: { ...bound(store.events), append } };
+  await using runtime = createRuntime({ agents: [boss, helper], store: flaky });
+  const run = await runtime.start(boss, "go");
+  const events = await collect(run.events());
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.at(-1)).toMatchObject({ type: "run.end", runId: run.runId });
+  expect(calls).toBeGreaterThan(2);
+});
+
+test("a store that is behind shows the same order, later", async () => {
+  const store = memoryStore();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const append: Store["events"]["append"] = async (...given) => {
+    await released;
+    await store.events.append(...given);
+  };
+  await using runtime = createRuntime({
+    agents: [boss, helper],
+    store: { ...store, events: { ...bound(store.events), append } },
+  });
+  const run = await runtime.start(boss, "go");
+  const reading = collect(run.events());
+  expect((await run.result()).output).toBe("done");
+  expect(await store.events.read({ tenantId: null }, run.treeId, 0, 1)).toEqual([]);
+  release();
+  const events = await reading;
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.at(-1)).toMatchObject({ type: "run.end", runId: run.runId });
+});
+
+test("lists without a store say what is missing", async () => {
+  await using runtime = createRuntime({ agents: [boss, helper] });
+  expect(() => runtime.runs.list()).toThrow("lists need a store");
+});
+
+/** The methods of one part of a store, to be put together anew. */
+function bound(events: Store["events"]): Store["events"] {
+  return {
+    append: (...given) => events.append(...given),
+    read: (...given) => events.read(...given),
+    changed: (...given) => events.changed(...given),
+  };
+}
