@@ -21,14 +21,17 @@ export interface PostgresServer {
 /** PostgreSQL refuses to run as root. */
 const isRoot = process.getuid?.() === 0;
 
-export async function postgresServer(): Promise<PostgresServer> {
+/** With `fsync` off, the default, a crash of the machine would break it: good enough for a test, and faster. */
+export async function postgresServer({
+  fsync = "off",
+}: { readonly fsync?: "on" | "off" } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "reeve-postgres-"));
   if (isRoot) chownSync(folder, idOf("-u"), idOf("-g"));
   const data = join(folder, "data");
   const [initdb, ...rest] = asPostgres(join(binaries(), "initdb"));
   execFileSync(initdb, [...rest, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"]);
   const port = await freePort();
-  const server = await start(data, port);
+  const server = await start(data, port, fsync);
   const url = (role: string, name: string): string => `postgres://${role}@127.0.0.1:${port}/${name}`;
   const query: PostgresServer["query"] = async (text, connectionString) => {
     const name = connectionString === undefined ? "postgres" : new URL(connectionString).pathname.slice(1);
@@ -59,8 +62,13 @@ export async function postgresServer(): Promise<PostgresServer> {
   };
 }
 
-async function start(data: string, port: number): Promise<ChildProcess> {
-  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
+async function start(data: string, port: number, fsync: string): Promise<ChildProcess> {
+  const settings = [
+    `port=${port}`,
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    `fsync=${fsync}`,
+  ];
   const [postgres, ...rest] = asPostgres(join(binaries(), "postgres"));
   const options = settings.flatMap((setting) => ["-c", setting]);
   const server = spawn(postgres, [...rest, "-D", data, ...options], { stdio: ["ignore", "ignore", "pipe"] });
