@@ -2,4 +2,5 @@ export { defaultKeys } from "./default-keys.ts";
 export { environmentKeys } from "./environment-keys.ts";
 export { keyFile } from "./key-file.ts";
 export { Seal } from "./seal.ts";
+export { sealedStore } from "./sealed-store.ts";
 export { Seals } from "./seals.ts";

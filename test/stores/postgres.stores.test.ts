@@ -1,8 +1,10 @@
 import { Client } from "pg";
+import { environmentKeys, sealedStore } from "reeve/sealing";
 import { postgresStore } from "reeve/stores/postgres";
 import { storeSuite, type StoreHarness } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#kernel";
+import { readable, speak } from "../sealing/canaries.ts";
 import { type PostgresServer, postgresServer } from "./postgres-server.ts";
 import { appendAndTail } from "./two-processes.ts";
 
@@ -128,4 +130,15 @@ test("a reader that nobody tells looks by itself", async () => {
   await waiting;
   expect(await reader.events.read(acme, tree, 0, 9)).toEqual([eventOf(1)]);
   await reader[Symbol.asyncDispose]();
+});
+
+test("without a seal the words stand in the files of PostgreSQL, with one they do not", async () => {
+  const keys = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
+  const store = await postgresStore({ connectionString: await server.database() });
+  const plain = await speak(store, acme);
+  const sealed = await speak(sealedStore(store, keys), { tenantId: TenantId.of("sealed") });
+  await server.query("checkpoint");
+  expect(await readable(server.folder, plain)).toEqual(Object.keys(plain).toSorted());
+  expect(await readable(server.folder, sealed)).toEqual([]);
+  await store[Symbol.asyncDispose]();
 });

@@ -1,0 +1,33 @@
+import { isJsonObject, type Json, type Partition, SealBrokenError } from "#kernel";
+import type { Seal } from "./seal.ts";
+
+/** Seals and opens what a partition says, each piece for its place: moved to another one, it does not open. */
+export class Content {
+  readonly #seal: Seal;
+  readonly #partition: string;
+
+  constructor(partition: string, seal: Seal) {
+    this.#partition = partition;
+    this.#seal = seal;
+  }
+
+  seal(place: string, said: unknown): { readonly sealed: string } {
+    const sealed = this.#seal.seal(Buffer.from(JSON.stringify({ place, said })));
+    return { sealed: Buffer.from(sealed).toString("base64") };
+  }
+
+  /** @throws SealBrokenError */
+  open(place: string, kept: Json | undefined): Json {
+    const sealed = isJsonObject(kept) ? kept["sealed"] : undefined;
+    const opened = this.#seal.open(Buffer.from(typeof sealed === "string" ? sealed : "", "base64"));
+    const content: { readonly place: string; readonly said: Json } = JSON.parse(
+      Buffer.from(opened).toString("utf8"),
+    );
+    if (content.place !== place)
+      throw new SealBrokenError({ partition: this.#partition, reason: "not-authentic" });
+    return content.said;
+  }
+}
+
+/** The content of a tenant. */
+export type ContentOf = (partition: Partition) => Promise<Content>;

@@ -1,0 +1,174 @@
+import { Json, type Keys, Partition, type Store } from "#kernel";
+import type {
+  ApprovalDecision,
+  ApprovalRecord,
+  AuditEntry,
+  Fact,
+  NumberedEvent,
+  PromptManifest,
+  UserId,
+} from "#kernel";
+import { Content, type ContentOf } from "./content.ts";
+import { Seals } from "./seals.ts";
+import { sealedSessions } from "./sealed-sessions.ts";
+
+/**
+ * A store whose database holds no content: what anybody said, remembered, decided or wrote into the audit is sealed
+ * with the tenant's key before it gets there. Ids, names, kinds, amounts, sizes and times stay readable, because lists
+ * and pages go by them; so do the keys of facts.
+ *
+ * Whatever else is put into the database is refused with a `SealBrokenError` when it is read.
+ */
+export function sealedStore(store: Store, keys: Keys): Store {
+  const seals = new Seals(keys);
+  const contentOf: ContentOf = async (partition) => {
+    const key = Partition.key(partition);
+    return new Content(key, await seals.of(key));
+  };
+  return {
+    runs: store.runs,
+    keys: store.keys,
+    events: sealedEvents(store.events, contentOf),
+    sessions: sealedSessions(store.sessions, contentOf),
+    memory: sealedMemory(store.memory, contentOf),
+    approvals: sealedApprovals(store.approvals, contentOf),
+    audit: sealedAudit(store.audit, contentOf),
+    manifests: sealedManifests(store.manifests, contentOf),
+    eraseUser: (partition, user) => store.eraseUser(partition, user),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["events"] {
+  return {
+    append: async (partition, tree, added) => {
+      const content = await contentOf(partition);
+      await events.append(
+        partition,
+        tree,
+        added.map((event) => sealEvent(content, event)),
+      );
+    },
+    read: async (partition, tree, after, limit) => {
+      const content = await contentOf(partition);
+      const kept = await events.read(partition, tree, after, limit);
+      return kept.map((event) => openEvent(content, Json.as(Json.of(event))));
+    },
+    changed: (partition, tree, after, signal) => events.changed(partition, tree, after, signal),
+  };
+}
+
+type SealedEvent = Pick<NumberedEvent, "treeId" | "seq"> & { readonly payload: Json };
+
+const placeOf = ({ treeId, seq }: Pick<NumberedEvent, "treeId" | "seq">): string => `event ${treeId} ${seq}`;
+
+/** Where an event stands, and its type, stay open; all it tells does not. */
+function sealEvent(content: Content, event: NumberedEvent): NumberedEvent {
+  const { seq, type, eventId, treeId, runId, agent, at, attempt, ...told } = event;
+  const payload = content.seal(placeOf(event), told);
+  return Json.as({ seq, type, eventId, treeId, runId, agent, at, attempt, payload });
+}
+
+function openEvent(content: Content, { payload, ...open }: SealedEvent): NumberedEvent {
+  return Object.assign(Json.as<NumberedEvent>(content.open(placeOf(open), payload)), open);
+}
+
+const placeOfFact = (user: UserId | null, { key, validFrom }: Fact): string =>
+  `fact ${user ?? ""} ${validFrom} ${key}`;
+
+function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Store["memory"] {
+  return {
+    remember: async (partition, user, fact) => {
+      const content = await contentOf(partition);
+      await memory.remember(partition, user, {
+        ...fact,
+        value: content.seal(placeOfFact(user, fact), fact.value),
+      });
+    },
+    recall: async (partition, user, query) => {
+      const content = await contentOf(partition);
+      const kept = await memory.recall(partition, user, query);
+      return kept.map((fact) =>
+        Object.assign({}, fact, { value: content.open(placeOfFact(user, fact), fact.value) }),
+      );
+    },
+  };
+}
+
+type Asked = Pick<ApprovalRecord, "arguments" | "why">;
+type Answered = Pick<ApprovalDecision, "arguments" | "by">;
+
+function openApproval(content: Content, kept: ApprovalRecord): ApprovalRecord {
+  const asked = Json.as<Asked>(content.open(`approval ${kept.id}`, kept.arguments));
+  if (kept.decision === null) return { ...kept, ...asked };
+  const { decision, at, arguments: sealed } = kept.decision;
+  const answered = Json.as<Answered>(content.open(`decision ${kept.id}`, sealed));
+  return { ...kept, ...asked, decision: { decision, at, ...answered } };
+}
+
+function sealedApprovals(approvals: Store["approvals"], contentOf: ContentOf): Store["approvals"] {
+  return {
+    request: async (partition, approval) => {
+      const { arguments: given, why } = approval;
+      const content = await contentOf(partition);
+      const sealed = content.seal(`approval ${approval.id}`, { arguments: given, why });
+      await approvals.request(partition, { ...approval, arguments: sealed, why: "" });
+    },
+    decide: async (partition, id, { arguments: edited, by, ...decision }) => {
+      const content = await contentOf(partition);
+      const sealed = content.seal(`decision ${id}`, { arguments: edited, by });
+      return openApproval(
+        content,
+        await approvals.decide(partition, id, { ...decision, by: "", arguments: sealed }),
+      );
+    },
+    list: async (partition, filter, page) => {
+      const content = await contentOf(partition);
+      const { items, next } = await approvals.list(partition, filter, page);
+      return { items: items.map((approval) => openApproval(content, approval)), next };
+    },
+  };
+}
+
+function openLink(content: Content, link: AuditEntry): AuditEntry {
+  return { ...link, data: content.open(`audit ${link.index}`, link.data) };
+}
+
+function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"] {
+  return {
+    append: async (partition, link) => {
+      const content = await contentOf(partition);
+      await audit.append(partition, { ...link, data: content.seal(`audit ${link.index}`, link.data) });
+    },
+    read: async (partition, from, limit) => {
+      const content = await contentOf(partition);
+      return (await audit.read(partition, from, limit)).map((link) => openLink(content, link));
+    },
+    head: async (partition) => {
+      const link = await audit.head(partition);
+      return link && openLink(await contentOf(partition), link);
+    },
+  };
+}
+
+function openManifest(content: Content, manifest: PromptManifest): PromptManifest {
+  return { ...manifest, parts: content.open(`manifest ${manifest.stepId}`, manifest.parts) };
+}
+
+function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): Store["manifests"] {
+  return {
+    put: async (partition, manifest) => {
+      const content = await contentOf(partition);
+      const parts = content.seal(`manifest ${manifest.stepId}`, manifest.parts);
+      await manifests.put(partition, { ...manifest, parts });
+    },
+    get: async (partition, step) => {
+      const manifest = await manifests.get(partition, step);
+      return manifest && openManifest(await contentOf(partition), manifest);
+    },
+    list: async (partition, run) => {
+      const content = await contentOf(partition);
+      return (await manifests.list(partition, run)).map((manifest) => openManifest(content, manifest));
+    },
+  };
+}

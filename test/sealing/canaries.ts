@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  AgentId,
+  ApprovalId,
+  ChatMessage,
+  EntryId,
+  EventId,
+  RunId,
+  SessionId,
+  StepId,
+  TreeId,
+} from "#kernel";
+import type { Partition, Store } from "#kernel";
+
+export const tree = TreeId.of("books");
+export const session = SessionId.of("talk");
+const runId = RunId.root(tree);
+
+/** Writes something of every kind that holds content, and returns the words that nobody may find. */
+export async function speak(store: Store, tenant: Partition): Promise<Readonly<Record<string, string>>> {
+  const word = Object.fromEntries(
+    ["event", "message", "fact", "argument", "why", "answer", "audit", "manifest"].map((name) => [
+      name,
+      `${name}-${randomUUID()}`,
+    ]),
+  );
+  const said = (name: string): string => word[name] ?? "";
+  const event = { eventId: EventId.of(runId, "1"), treeId: tree, runId, agent: AgentId.of("clerk"), at: 1 };
+  const trip = { type: "guardrail.trip", guardrail: "spelling", reason: said("event") } as const;
+  await store.events.append(tenant, tree, [{ ...event, attempt: null, ...trip, seq: 1 }]);
+  await store.sessions.open(tenant, { id: session, userId: null, startedAt: 1 });
+  const entry = { id: EntryId.of("a"), parentId: null, at: 1, branch: null };
+  const message = ChatMessage.user(said("message"));
+  await store.sessions.append(tenant, session, [{ ...entry, type: "message", message }]);
+  await store.memory.remember(tenant, null, { key: "k", value: said("fact"), validFrom: 1, validTo: null });
+  const id = ApprovalId.of("q");
+  const asked = { id, treeId: tree, runId, tool: "mail", requestedAt: 1 };
+  await store.approvals.request(tenant, { ...asked, arguments: { to: said("argument") }, why: said("why") });
+  await store.approvals.decide(tenant, id, {
+    decision: "edited",
+    by: "boss",
+    at: 2,
+    arguments: said("answer"),
+  });
+  const link = { index: 0, at: 1, kind: "note", previous: "", hash: "h" };
+  await store.audit.append(tenant, { ...link, data: said("audit") });
+  const stepId = StepId.of(runId, "model", 1);
+  await store.manifests.put(tenant, { runId, stepId, at: 1, parts: said("manifest") });
+  return word;
+}
+
+/** Which of the words stand readable in any file of a folder. */
+export async function readable(
+  folder: string,
+  words: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const found = new Set<string>();
+  for (const file of files) {
+    const bytes = await readFile(join(file.parentPath, file.name));
+    for (const [name, word] of Object.entries(words)) if (bytes.includes(word)) found.add(name);
+  }
+  return [...found].toSorted();
+}
