@@ -1,0 +1,88 @@
+import {
+  type EntryBase,
+  EntryId,
+  isJsonObject,
+  Json,
+  type JsonObject,
+  RunId,
+  type SessionEntry,
+} from "#kernel";
+import { decodeMessage, encodeMessage } from "./decode-message.ts";
+
+/**
+ * An entry from outside. Every field is checked and copied by name, nothing else is taken over. What has an id, a
+ * parent, a time and a branch but says something that we do not know, or cannot read, is kept whole as an unknown entry.
+ * Null: not even that.
+ */
+export function decodeEntry(raw: Json): SessionEntry | null {
+  if (!isJsonObject(raw)) return null;
+  const base = decodeBase(raw);
+  return base && (decodeSaid(base, raw) ?? { ...base, type: "unknown", raw });
+}
+
+/** An entry from a store: one that is already known as unknown stays so. */
+export function readEntry(stored: SessionEntry): SessionEntry | null {
+  const raw = Json.of(stored);
+  if (stored.type !== "unknown" || !isJsonObject(raw)) return decodeEntry(raw);
+  const base = decodeBase(raw);
+  return base && { ...base, type: "unknown", raw: stored.raw };
+}
+
+/** The form to keep outside: an unknown entry goes back exactly as it came. */
+export function encodeEntry(entry: SessionEntry): Json {
+  if (entry.type === "message") return Json.of({ ...entry, message: encodeMessage(entry.message) });
+  if (entry.type !== "unknown") return Json.of(entry);
+  const { raw, type, ...base } = entry;
+  if (!isJsonObject(raw)) return Json.of({ ...base, type, raw });
+  return Object.hasOwn(raw, "id") ? raw : Json.of({ ...base, ...raw });
+}
+
+function decodeBase(raw: JsonObject): EntryBase | null {
+  const id = entryId(raw["id"]);
+  const parentId = raw["parentId"] === null ? null : entryId(raw["parentId"]);
+  const at = raw["at"];
+  const branch = raw["branch"];
+  if (!id || parentId === undefined || typeof at !== "number" || !Number.isFinite(at)) return null;
+  if (branch === null) return { id, parentId, at, branch };
+  return typeof branch === "string" && RunId.is(branch) ? { id, parentId, at, branch } : null;
+}
+
+function decodeSaid(base: EntryBase, raw: JsonObject): SessionEntry | null {
+  const { type, summary, label, model, kind, data } = raw;
+  if (typeof type !== "string") return null;
+  switch (type) {
+    case "message": {
+      const message = decodeMessage(raw["message"]);
+      return message && { ...base, type, message };
+    }
+    case "compaction": {
+      const keptFrom = entryId(raw["keptFrom"]);
+      const tokensBefore = raw["tokensBefore"];
+      if (typeof summary !== "string" || !keptFrom || typeof tokensBefore !== "number") return null;
+      return { ...base, type, summary, keptFrom, tokensBefore };
+    }
+    case "branch": {
+      const from = entryId(raw["from"]);
+      return from && isTextOrNull(summary) ? { ...base, type, from, summary } : null;
+    }
+    case "label": {
+      const target = entryId(raw["target"]);
+      return target && isTextOrNull(label) ? { ...base, type, target, label } : null;
+    }
+    case "model-change":
+      return typeof model === "string" ? { ...base, type, model } : null;
+    case "custom":
+      return typeof kind === "string" && data !== undefined ? { ...base, type, kind, data } : null;
+    default:
+      return null;
+  }
+}
+
+/** An id as {@link EntryId.of} allows it. */
+export function entryId(value: unknown): EntryId | undefined {
+  return typeof value === "string" && /^[\x21-\x7e]{1,128}$/.test(value) ? EntryId.of(value) : undefined;
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
+}

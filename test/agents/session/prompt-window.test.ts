@@ -1,0 +1,206 @@
+import {
+  type ChatMessage,
+  ContentBlock,
+  type EntryDraft,
+  getPromptWindow,
+  type PromptWindowOptions,
+} from "reeve";
+import { expect, test } from "vitest";
+import { estimateTokens } from "#models";
+import { MemorySessionStore } from "./memory-session-store.ts";
+import { call, calling, compaction, entry, id, reply, result, results, short, talk, user } from "./talk.ts";
+
+async function windowOf(
+  drafts: readonly EntryDraft[],
+  options?: PromptWindowOptions,
+): Promise<readonly ChatMessage[]> {
+  const session = await talk();
+  await session.append(drafts);
+  return getPromptWindow(session, options);
+}
+const shortWindowOf = async (drafts: readonly EntryDraft[], options?: PromptWindowOptions) =>
+  (await windowOf(drafts, options)).map(short);
+
+test("a window is the path, oldest first; what is no message is not in it", async () => {
+  const drafts = [
+    user("a"),
+    { id: id("m"), at: 0, type: "model-change", model: "small" },
+    reply("b"),
+    { id: id("c"), at: 0, type: "custom", kind: "note", data: { text: "private" } },
+  ] as const;
+  expect(await shortWindowOf(drafts)).toEqual(["a", "b"]);
+});
+
+test("the system prompt is no part of a window", async () => {
+  const system = entry("s", { role: "system", content: [ContentBlock.text("be kind")] });
+  expect(await shortWindowOf([system, user("a")])).toEqual(["a"]);
+});
+
+test("a window can be pinned at an entry, whatever is written after it", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b"), user("c")]);
+  expect((await getPromptWindow(session, { at: id("b") })).map(short)).toEqual(["a", "b"]);
+  expect(await getPromptWindow(session, { at: null })).toEqual([]);
+});
+
+test("a window slides: the newest messages stay", async () => {
+  expect(await shortWindowOf([user("a"), reply("b"), user("c")], { maxMessages: 2 })).toEqual(["b", "c"]);
+  expect(await shortWindowOf([user("a")], { maxMessages: 0 })).toEqual([]);
+});
+
+test("a token limit holds, also against a newest message that does not fit", async () => {
+  const drafts = Array.from({ length: 10 }, (_, index) => user(`e${index}`, "some words and more of them"));
+  const all = await windowOf(drafts);
+  const limit = estimateTokens(all.slice(-4)) + 1;
+  expect(await windowOf(drafts, { maxTokens: limit })).toEqual(all.slice(-4));
+  expect(await windowOf([user("a"), user("b", "long ".repeat(1_000))], { maxTokens: 100 })).toEqual([]);
+});
+
+test("the summary of the newest compaction stands for everything before what it kept", async () => {
+  const drafts = [
+    user("a"),
+    reply("b"),
+    compaction("c1", "old", "b"),
+    user("c"),
+    reply("d"),
+    compaction("c2", "a to b", "c"),
+    user("e"),
+  ];
+  expect(await shortWindowOf(drafts)).toEqual([
+    "Summary of the conversation so far:\n\na to b",
+    "c",
+    "d",
+    "e",
+  ]);
+});
+
+test("a compaction's summary has its place before older messages have theirs", async () => {
+  const drafts = [user("a"), user("b"), user("c"), compaction("s", "a", "b"), user("d")];
+  expect(await shortWindowOf(drafts, { maxMessages: 3 })).toEqual([
+    "Summary of the conversation so far:\n\na",
+    "c",
+    "d",
+  ]);
+  expect(await shortWindowOf(drafts, { maxMessages: 1 })).toEqual(["d"]);
+});
+
+test("a compaction whose first kept entry is not on the path loses nothing", async () => {
+  const found = await shortWindowOf([user("a"), compaction("s", "sum", "gone"), user("b")]);
+  expect(found).toEqual(["Summary of the conversation so far:\n\nsum", "a", "b"]);
+});
+
+test("a cut between a call and its result leaves both out", async () => {
+  const drafts = [user("a"), calling("b", "1"), results("c", ["1"]), reply("d")];
+  expect(await shortWindowOf([...drafts, compaction("s", "sum", "c")])).toEqual([
+    "Summary of the conversation so far:\n\nsum",
+    "d",
+  ]);
+  expect(await shortWindowOf(drafts, { maxMessages: 2 })).toEqual(["d"]);
+  expect(await shortWindowOf(drafts, { maxMessages: 3 })).toEqual(["?1", "!1", "d"]);
+});
+
+test("a call without a result gets one that says so", async () => {
+  const some = [calling("a", "1", "2", "3"), results("b", ["2"]), user("c")];
+  expect(await shortWindowOf(some)).toEqual(["?1 ?2 ?3", "!2 !1 failed !3 failed", "c"]);
+  expect(await shortWindowOf([calling("a", "1")])).toEqual(["?1", "!1 failed"]);
+  expect(await shortWindowOf([calling("a", "1")], { maxMessages: 1 })).toEqual([]);
+});
+
+test("a result without its call is left out, and so is a second one", async () => {
+  expect(await shortWindowOf([results("a", ["1"]), user("b")])).toEqual(["b"]);
+  const twice = [calling("a", "1"), results("b", ["1", "9"], "first"), results("c", ["1"], "second")];
+  expect(await shortWindowOf(twice)).toEqual(["?1", "!1"]);
+  expect(await shortWindowOf([calling("a", "1"), user("b"), results("c", ["1"])])).toEqual([
+    "?1",
+    "!1 failed",
+    "b",
+  ]);
+});
+
+test("calls and results outside their roles are left out, and so are messages without content", async () => {
+  const drafts = [
+    entry("a", { role: "user", content: [call("1"), ContentBlock.text("hi"), result("2")] }),
+    entry("b", { role: "assistant", content: [] }),
+    entry("c", { role: "user", content: [result("3")] }),
+  ];
+  expect(await shortWindowOf(drafts)).toEqual(["hi"]);
+});
+
+test("a summary of a branch that was left is shown where it was written", async () => {
+  const branch = { id: id("b"), at: 0, type: "branch", from: id("x"), summary: "tried x" } as const;
+  const found = await shortWindowOf([user("a"), branch, { ...branch, id: id("c"), summary: null }]);
+  expect(found).toEqual(["a", "Summary of another branch of this conversation:\n\ntried x"]);
+});
+
+const long = "0123456789".repeat(20);
+const threeCycles = ["1", "2", "3"].flatMap((each) => [
+  calling(`call${each}`, each),
+  results(`result${each}`, [each], long),
+]);
+const resultTexts = (messages: readonly ChatMessage[]) =>
+  messages
+    .flatMap(({ content }) => content)
+    .flatMap((block) => (block.type === "tool-result" ? block.content : []))
+    .map((block) => (block.type === "text" ? block.text : block.type));
+
+test("old tool results are cut to a length, the newest stay whole", async () => {
+  const found = await windowOf(threeCycles, { oldResults: { wholeCycles: 1, characters: 10 } });
+  const cut = "0123456789\n[190 more characters left out]";
+  expect(resultTexts(found)).toEqual([cut, cut, long]);
+});
+
+test("old tool results can be replaced by a note", async () => {
+  const found = await windowOf(threeCycles, { oldResults: { wholeCycles: 0, characters: 0 } });
+  expect(resultTexts(found)).toEqual(Array(3).fill("[200 more characters left out]"));
+});
+
+test("trimming never lengthens a result, halves a character or keeps an attachment", async () => {
+  const trim = { oldResults: { wholeCycles: 0, characters: 5 } };
+  const trimmed = async (...content: readonly ContentBlock[]) =>
+    resultTexts(
+      await windowOf(
+        [calling("a", "1"), entry("b", { role: "tool", content: [{ ...result("1"), content }] })],
+        trim,
+      ),
+    );
+  expect(await trimmed(ContentBlock.text("six ch"))).toEqual(["six ch"]);
+  expect(await trimmed(ContentBlock.text("😀".repeat(50)))).toEqual(["😀😀\n[96 more characters left out]"]);
+  const picture = { type: "file", mediaType: "image/png", source: { base64: "AAAA" } } as const;
+  expect(await trimmed(ContentBlock.text("seen"), picture)).toEqual(["seen\n[attachments left out: 1]"]);
+});
+
+test("a trimmed window holds more of the conversation within the same limit", async () => {
+  const maxTokens = 200;
+  const whole = await windowOf(threeCycles, { maxTokens });
+  const trimmed = await windowOf(threeCycles, { maxTokens, oldResults: { wholeCycles: 1, characters: 10 } });
+  expect(trimmed.length).toBeGreaterThan(whole.length);
+  expect(estimateTokens(trimmed)).toBeLessThanOrEqual(maxTokens);
+});
+
+/** How many entries a window of a session of some length reads. */
+async function readOf(length: number, options: PromptWindowOptions): Promise<number> {
+  const store = new MemorySessionStore();
+  const session = await talk(store);
+  await session.append(Array.from({ length }, (_, index) => user(`e${index}`)));
+  store.entriesRead = 0;
+  await getPromptWindow(session, options);
+  return store.entriesRead;
+}
+
+test("a window of 100,000 entries reads no more than one of 1,000", async () => {
+  for (const options of [{ maxMessages: 100 }, { maxTokens: 1_000 }]) {
+    const few = await readOf(1_000, options);
+    expect(few).toBeLessThan(500);
+    expect(await readOf(100_000, options)).toBe(few);
+  }
+});
+
+test("a compaction ends what is read, without any limit", async () => {
+  const store = new MemorySessionStore();
+  const session = await talk(store);
+  await session.append(Array.from({ length: 1_000 }, (_, index) => user(`e${index}`)));
+  await session.append([compaction("s", "sum", "e990")]);
+  store.entriesRead = 0;
+  expect(await getPromptWindow(session)).toHaveLength(11);
+  expect(store.entriesRead).toBeLessThan(100);
+});

@@ -1,0 +1,145 @@
+import { NotFoundError, RunId, Session, SessionId, TreeId } from "reeve";
+import { expect, test } from "vitest";
+import { id, idsOf, label, reply, talk, user } from "./talk.ts";
+
+const tree = TreeId.of("books");
+const helper = RunId.of(tree, 1);
+
+test("the path leads from the leaf to the root", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b")]);
+  await session.append([user("c")]);
+  expect(await idsOf(session.path())).toEqual(["c", "b", "a"]);
+  expect(await session.leaf()).toBe("c");
+});
+
+test("an empty session has an empty path", async () => {
+  expect(await idsOf((await talk()).path())).toEqual([]);
+});
+
+test("a session that was not opened says so", async () => {
+  const { store, partition } = await talk();
+  const session = new Session(store, partition, SessionId.of("other"));
+  await expect(session.head()).rejects.toThrow(NotFoundError);
+  await expect(session.append([user("a")])).rejects.toThrow(NotFoundError);
+});
+
+test("the same append again changes nothing, wherever the leaf is by then", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b")]);
+  await session.append([user("a"), reply("b")]);
+  expect(await idsOf(session.path())).toEqual(["b", "a"]);
+  await session.append([user("c")]);
+  await session.append([user("a"), reply("b", "another")]);
+  expect(await idsOf(session.path())).toEqual(["c", "b", "a"]);
+  await session.navigate(id("a"));
+  await session.append([user("c")]);
+  expect(await session.leaf()).toBe("a");
+});
+
+test("a longer append goes on where the shorter one ended", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b")]);
+  await session.append([user("a"), reply("b"), user("c")]);
+  expect(await idsOf(session.path())).toEqual(["c", "b", "a"]);
+});
+
+test("navigating moves the leaf and loses nothing", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b"), user("c")]);
+  await session.navigate(id("a"));
+  await session.append([reply("d")]);
+  expect(await idsOf(session.path())).toEqual(["d", "a"]);
+  expect(await idsOf(session.path(id("c")))).toEqual(["c", "b", "a"]);
+  await session.navigate(null);
+  expect(await idsOf(session.path())).toEqual([]);
+});
+
+test("going elsewhere with a summary of what is left behind is one write", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b"), user("c")]);
+  const summary = { id: id("s"), at: 0, type: "branch", from: id("c"), summary: "tried c" } as const;
+  for (let time = 0; time < 2; time += 1) await session.append([summary], { after: id("a") });
+  expect(await idsOf(session.path())).toEqual(["s", "a"]);
+});
+
+test("navigating to what is not there, or is a helper's, is refused and moves nothing", async () => {
+  const session = await talk();
+  await session.append([user("a")]);
+  await session.append([user("h")], { branch: helper });
+  for (const to of ["x", "h"]) {
+    await expect(session.navigate(id(to))).rejects.toThrow(NotFoundError);
+    await expect(session.append([user("z")], { after: id(to) })).rejects.toThrow(NotFoundError);
+  }
+  expect(await idsOf(session.path())).toEqual(["a"]);
+});
+
+test("a helper's branch grows beside the main one, from nothing or from an entry of it", async () => {
+  const session = await talk();
+  const second = RunId.of(tree, 2);
+  await session.append([user("a")]);
+  await session.append([user("h1")], { branch: helper });
+  await session.append([user("s1")], { branch: second, after: id("a") });
+  await session.append([reply("b")]);
+  await session.append([reply("h2")], { branch: helper });
+  expect(await idsOf(session.path())).toEqual(["b", "a"]);
+  expect(await idsOf(session.path(await session.leaf(helper)))).toEqual(["h2", "h1"]);
+  expect(await idsOf(session.path(await session.leaf(second)))).toEqual(["s1", "a"]);
+  await expect(session.append([user("s2")], { branch: second, after: id("h1") })).rejects.toThrow(
+    NotFoundError,
+  );
+});
+
+test("dropping a branch removes what its helper wrote and nothing else", async () => {
+  const session = await talk();
+  await session.append([user("a")]);
+  await session.append([user("h1")], { branch: helper, after: id("a") });
+  await session.append([reply("b")]);
+  for (let time = 0; time < 2; time += 1) await session.dropBranch(helper);
+  expect(await idsOf(session.entries())).toEqual(["a", "b"]);
+  expect(await session.leaf(helper)).toBeNull();
+  expect(await session.leaf()).toBe("b");
+});
+
+test("a fork has only the path, and a link back; the two go on apart", async () => {
+  const session = await talk();
+  await session.append([user("a"), reply("b"), user("c")]);
+  await session.navigate(id("b"));
+  await session.append([user("d")]);
+  const fork = await session.fork(id("c"), { id: SessionId.of("fork"), startedAt: 1 });
+  expect((await idsOf(fork.entries())).toSorted()).toEqual(["a", "b", "c"]);
+  expect((await fork.head()).forkedFrom).toEqual({ session: session.id, entry: "c" });
+  await fork.append([reply("e")]);
+  await session.fork(id("c"), { id: SessionId.of("fork"), startedAt: 1 });
+  expect(await idsOf(fork.path())).toEqual(["e", "c", "b", "a"]);
+  expect(await idsOf(session.path())).toEqual(["d", "b", "a"]);
+});
+
+test("a fork of a helper's conversation is on the fork's main branch", async () => {
+  const session = await talk();
+  await session.append([user("a")]);
+  await session.append([user("h1"), reply("h2")], { branch: helper, after: id("a") });
+  const fork = await session.fork(id("h2"), { id: SessionId.of("fork"), startedAt: 1 });
+  await session.dropBranch(helper);
+  await fork.dropBranch(helper);
+  expect(await idsOf(fork.path())).toEqual(["h2", "h1", "a"]);
+});
+
+test("the newest label of an entry counts, also from a branch that was left", async () => {
+  const session = await talk();
+  await session.append([user("a"), user("b"), label("l1", "a", "start"), label("l2", "b", "wrong")]);
+  await session.navigate(id("a"));
+  await session.append([label("l3", "b", null), label("l4", "a", "begin")]);
+  expect(await session.labels()).toEqual(new Map([["a", "begin"]]));
+});
+
+test("a path of many pages is read no further than the caller goes", async () => {
+  const session = await talk();
+  const all = Array.from({ length: 300 }, (_, index) => user(`e${index}`));
+  await session.append(all);
+  const found = await idsOf(session.path());
+  expect(found).toEqual(all.map((each) => each.id).toReversed());
+  const walk = session.path();
+  expect((await walk.next()).value?.id).toBe("e299");
+  await walk.return();
+});
