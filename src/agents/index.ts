@@ -14,6 +14,7 @@ export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissio
 export { RetryPolicy } from "./retry-policy.ts";
 export { getPromptWindow, type OldResults, type PromptWindowOptions } from "./session/prompt-window.ts";
 export { branchesToDrop, placeOf, type RetainedRun } from "./session/retention.ts";
+export { exportSession, importSession, type ImportReport } from "./session/session-file.ts";
 export { Session, type EntryDraft, type EntryPlace } from "./session/session.ts";
 export { systemClock } from "./system-clock.ts";
 export type { TeamMember } from "./team.ts";

@@ -1,0 +1,96 @@
+import { type EntryId, isJsonObject, Json, type JsonObject, type SessionEntry } from "#kernel";
+import { decodeEntry, encodeEntry, entryId } from "./decode-entry.ts";
+import { lines, tooLong } from "./lines.ts";
+import { mendEntries } from "./mend-entries.ts";
+import type { Session } from "./session.ts";
+
+/** Characters of a line that are read. */
+const longestLine = 64 * 1024 * 1024;
+/** How deep a line may be nested: deeper values can be read but not written again. */
+const deepestNesting = 500;
+/** How many entries are written at once. */
+const batchSize = 500;
+
+/** What became of the lines of a file. */
+export interface ImportReport {
+  /** Entries of the session now, those of types that we do not know included. */
+  readonly imported: number;
+  /** Lines that repeat an id. The first one stays. */
+  readonly duplicates: number;
+  /** Entries whose parent was missing, in a circle or out of reach. They hang below the one before them. */
+  readonly moved: number;
+  /** Lines that are no entries: torn, too long, too deep, or without a place in the tree. */
+  readonly skipped: number;
+}
+
+/** A session as JSON lines: a header, then every entry of every branch, parents first. */
+export async function* exportSession(session: Session): AsyncGenerator<string, void, undefined> {
+  const { id, leaf, forkedFrom, startedAt } = await session.head();
+  yield `${JSON.stringify({ type: "session", version: 1, id, startedAt, leaf, forkedFrom })}\n`;
+  for await (const entry of session.entries()) yield `${JSON.stringify(encodeEntry(entry))}\n`;
+}
+
+/**
+ * Reads JSON lines, in pieces of any size, into a session that is open. Whatever the lines are, the session stays
+ * readable, and whatever can be read of them is kept. The leaf moves last, to where the header says or else to the last
+ * entry of the main branch. An import that was cut short is made again.
+ */
+export async function importSession(
+  session: Session,
+  pieces: AsyncIterable<string> | Iterable<string>,
+): Promise<ImportReport> {
+  const { header, entries, duplicates, skipped } = await readLines(pieces);
+  const { mended, moved } = mendEntries(entries);
+  for (let start = 0; start < mended.length; start += batchSize)
+    await session.store.append(session.partition, session.id, mended.slice(start, start + batchSize));
+  const leaf = leafOf(header, entries);
+  if (leaf !== undefined) await session.navigate(leaf);
+  return { imported: mended.length, duplicates, moved, skipped };
+}
+
+interface Lines {
+  header: JsonObject | null;
+  readonly entries: Map<EntryId, SessionEntry>;
+  duplicates: number;
+  skipped: number;
+}
+
+async function readLines(pieces: AsyncIterable<string> | Iterable<string>): Promise<Lines> {
+  const read: Lines = { header: null, entries: new Map(), duplicates: 0, skipped: 0 };
+  for await (const line of lines(pieces, longestLine)) {
+    if (line !== tooLong && line.trim() === "") continue;
+    const raw = line === tooLong ? undefined : parse(line);
+    const entry = raw === undefined ? null : decodeEntry(raw);
+    if (entry && read.entries.has(entry.id)) read.duplicates += 1;
+    else if (entry) read.entries.set(entry.id, entry);
+    else if (!read.header && isJsonObject(raw) && raw["type"] === "session") read.header = raw;
+    else read.skipped += 1;
+  }
+  return read;
+}
+
+function parse(line: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isShallow(value, deepestNesting) ? Json.of(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
+}
+
+/** Where the main leaf goes; undefined: it stays. */
+function leafOf(
+  header: JsonObject | null,
+  entries: ReadonlyMap<EntryId, SessionEntry>,
+): EntryId | null | undefined {
+  const wanted = header?.["leaf"];
+  if (wanted === null) return null;
+  const named = entryId(wanted);
+  if (named && entries.get(named)?.branch === null) return named;
+  return [...entries.values()].findLast(({ branch }) => branch === null)?.id;
+}

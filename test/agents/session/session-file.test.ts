@@ -1,0 +1,236 @@
+import {
+  ContentBlock,
+  exportSession,
+  getPromptWindow,
+  importSession,
+  RunId,
+  type Session,
+  SessionId,
+  TreeId,
+} from "reeve";
+import { expect, test } from "vitest";
+import { MemorySessionStore } from "./memory-session-store.ts";
+import { calling, compaction, entry, id, idsOf, label, reply, results, talk, user } from "./talk.ts";
+
+const helper = RunId.of(TreeId.of("books"), 1);
+
+async function fileOf(session: Session): Promise<string> {
+  let file = "";
+  for await (const line of exportSession(session)) file += line;
+  return file;
+}
+
+/** Imports and reads everything that can be read: it must always be possible. */
+async function imported(...pieces: readonly string[]) {
+  const session = await talk();
+  const report = await importSession(session, pieces);
+  const path = (await idsOf(session.path())).toReversed();
+  await getPromptWindow(session);
+  await session.labels();
+  const all = await idsOf(session.entries());
+  for (const each of all) expect(await idsOf(session.path(id(each)))).not.toEqual([]);
+  await fileOf(session);
+  return { session, report, path: path.join(" "), all: all.join(" ") };
+}
+
+const header = JSON.stringify({ type: "session", version: 1, id: "old", leaf: null, forkedFrom: null });
+const line = (name: string, parentId: string | null, fields: object = {}): string =>
+  JSON.stringify({
+    id: name,
+    parentId,
+    at: 1,
+    branch: null,
+    type: "message",
+    message: { role: "user", content: [{ type: "text", text: name }] },
+    ...fields,
+  });
+const file = (...lines: readonly string[]): string => lines.map((each) => `${each}\n`).join("");
+
+test("what is exported is imported: entries, branches, labels and leaf", async () => {
+  const session = await talk();
+  await session.append([user("a"), calling("b", "1"), results("c", ["1"]), label("l", "a", "start")]);
+  await session.append([user("h")], { branch: helper, after: id("a") });
+  await session.append([compaction("s", "sum", "b"), reply("d")]);
+  await session.append([entry("p", { role: "user", content: [{ type: "data", data: { n: [1, null] } }] })]);
+  await session.navigate(id("d"));
+  const text = await fileOf(session);
+  const { session: copy, report } = await imported(text);
+  expect(report).toEqual({ imported: 8, duplicates: 0, moved: 0, skipped: 0 });
+  expect((await fileOf(copy)).split("\n").slice(1)).toEqual(text.split("\n").slice(1));
+  expect(await copy.leaf()).toBe("d");
+  expect(await copy.labels()).toEqual(await session.labels());
+});
+
+test("a fork's header names where it comes from", async () => {
+  const session = await talk();
+  await session.append([user("a")]);
+  const fork = await session.fork(id("a"), { id: SessionId.of("fork"), startedAt: 5 });
+  expect(JSON.parse((await fileOf(fork)).split("\n")[0] ?? "")).toEqual({
+    type: "session",
+    version: 1,
+    id: "fork",
+    startedAt: 5,
+    leaf: "a",
+    forkedFrom: { session: "talk", entry: "a" },
+  });
+});
+
+test("a file may come in pieces of any size", async () => {
+  const text = file(line("a", null), line("b", "a"), line("ü", "b"), line("c", "b"));
+  expect((await imported(...text.split(""))).path).toBe("a b c");
+});
+
+test("a torn last line is passed over", async () => {
+  const torn = line("c", "b");
+  for (const length of [1, 10, torn.length - 1]) {
+    const { path, report } = await imported(file(line("a", null), line("b", "a")) + torn.slice(0, length));
+    expect(path).toBe("a b");
+    expect(report).toMatchObject({ imported: 2, skipped: 1 });
+  }
+});
+
+test("a last line without its line end is read", async () => {
+  expect((await imported(`${line("a", null)}\r\n\n${line("b", "a")}`)).path).toBe("a b");
+});
+
+test("a file without a header ends at the last entry of the main branch", async () => {
+  const lines = [line("a", null), line("b", "a"), line("h", "b", { branch: helper })];
+  expect((await imported(file(...lines))).path).toBe("a b");
+  const wrong = header.replace("null", '"h"');
+  expect((await imported(file(wrong, ...lines))).path).toBe("a b");
+});
+
+test("of lines with the same id the first one stays", async () => {
+  const { path, report } = await imported(
+    file(line("a", null), line("b", "a"), line("a", "b"), line("b", null)),
+  );
+  expect(path).toBe("a b");
+  expect(report.duplicates).toBe(2);
+});
+
+test("an entry whose parent is missing hangs below the one before it", async () => {
+  const { path, report } = await imported(file(line("a", null), "{torn", line("c", "b"), line("d", "c")));
+  expect(path).toBe("a c d");
+  expect(report).toMatchObject({ moved: 1, skipped: 1 });
+  expect((await imported(file(line("c", "b"), line("d", "c")))).path).toBe("c d");
+});
+
+test("parents may come after their children", async () => {
+  const { path, report } = await imported(
+    file(line("c", "b"), line("b", "a"), line("a", null), line("d", "c")),
+  );
+  expect(path).toBe("a b c d");
+  expect(report.moved).toBe(0);
+});
+
+test.each([
+  ["of one", [line("a", null), line("b", "b"), line("c", "b")], "a b c"],
+  ["of two", [line("a", null), line("b", "c"), line("c", "b"), line("d", "c")], "a c d"],
+  ["with a tail", [line("x", "b"), line("b", "c"), line("c", "b")], "c"],
+  ["of all", [line("a", "c"), line("b", "a"), line("c", "b")], "b c"],
+] as const)("a circle %s is opened, and all of it is kept", async (_name, lines, path) => {
+  const found = await imported(file(...lines));
+  expect(found.report).toMatchObject({ imported: lines.length, moved: 1 });
+  expect(found.path).toBe(path);
+});
+
+test("the main path never leads through a helper's branch", async () => {
+  const lines = [line("a", null), line("h", "a", { branch: helper }), line("b", "h")];
+  const { session, report } = await imported(file(...lines));
+  expect(report.moved).toBe(1);
+  await session.dropBranch(helper);
+  expect(await idsOf(session.path())).toEqual(["b", "a"]);
+});
+
+test("entries and blocks of types that we do not know are kept, passed by, and written back unchanged", async () => {
+  const hologram = line("b", "a", { type: "hologram", layers: [1, { deep: null }], at: 1.5 });
+  const broken = line("c", "b", { message: { role: "nobody", content: 7 } });
+  const blocks = [{ type: "smell", of: "rain" }, { type: "text", text: 7 }, 3, { type: "text", text: "hi" }];
+  const mixed = line("d", "c", { message: { role: "user", content: blocks } });
+  const lines = [line("a", null), hologram, broken, mixed];
+  const { session, path } = await imported(file(...lines));
+  expect(path).toBe("a b c d");
+  expect((await getPromptWindow(session)).at(-1)?.content.at(-1)).toEqual(ContentBlock.text("hi"));
+  const written = (await fileOf(session)).trimEnd().split("\n").slice(1);
+  expect(written.map((each): unknown => JSON.parse(each))).toEqual(
+    lines.map((each): unknown => JSON.parse(each)),
+  );
+  expect(written[1]).toBe(hologram);
+});
+
+test.each([
+  "null",
+  "7",
+  "[]",
+  "{}",
+  line("", null),
+  line("a b", null),
+  line("x".repeat(129), null),
+  line("a", null, { at: "now" }),
+  line("a", null, { parentId: 7 }),
+  line("a", null, { branch: "not a run" }),
+  line("a", null).replace("null", "1e999"),
+])("%s is no entry", async (text) => {
+  const { report } = await imported(file(line("z", null), text));
+  expect(report).toMatchObject({ imported: 1, skipped: 1 });
+});
+
+test("a name like __proto__ is data and reaches no prototype", async () => {
+  const evil = '{"__proto__":{"polluted":true},"type":"message","constructor":1}';
+  const lines = [
+    `{"__proto__":{"id":"x"},"id":"a","parentId":null,"at":1,"branch":null,"type":"custom","kind":"k","data":${evil}}`,
+    `{"id":"__proto__","parentId":"a","at":1,"branch":null,"type":"hologram","__proto__":{"polluted":true}}`,
+    line("b", "__proto__", { type: "label", target: "__proto__", label: "constructor", message: undefined }),
+  ];
+  const { session, path } = await imported(file(...lines));
+  expect(path).toBe("a __proto__ b");
+  expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+  for await (const each of session.entries()) {
+    expect(Object.getPrototypeOf(each)).toBe(Object.prototype);
+    expect(each).not.toHaveProperty("polluted");
+  }
+  expect(await session.labels()).toEqual(new Map([["__proto__", "constructor"]]));
+  expect((await fileOf(session)).split("\n")[2]).toBe(lines[1]);
+});
+
+test("absurd nesting and absurd lines are passed over", async () => {
+  const deep = line("b", "a", { type: "custom", kind: "k", data: 0, message: undefined }).replace(
+    '"data":0',
+    `"data":${"[".repeat(200_000)}${"]".repeat(200_000)}`,
+  );
+  const { path, report } = await imported(file(line("a", null), deep, line("c", "b")));
+  expect(path).toBe("a c");
+  expect(report).toMatchObject({ imported: 2, skipped: 1, moved: 1 });
+  const mebibyte = "x".repeat(1024 * 1024);
+  const endless = Array.from({ length: 80 }, () => mebibyte);
+  const long = await imported(file(line("a", null)), ...endless, "\n", file(line("c", "a")));
+  expect(long.path).toBe("a c");
+  expect(long.report.skipped).toBe(1);
+});
+
+test("a file of many entries, all in one line of descent, is read", async () => {
+  const count = 20_000;
+  const lines = Array.from({ length: count }, (_, index) =>
+    line(`e${index}`, index ? `e${index - 1}` : null),
+  );
+  const session = await talk(new MemorySessionStore());
+  const report = await importSession(session, [file(...lines.toReversed())]);
+  expect(report).toEqual({ imported: count, duplicates: 0, moved: 0, skipped: 0 });
+  expect((await idsOf(session.path(id(`e${count - 1}`)))).length).toBe(count);
+});
+
+test("an import that was cut short is made again", async () => {
+  const store = new MemorySessionStore();
+  const session = await talk(store);
+  const lines = Array.from({ length: 1_200 }, (_, index) =>
+    line(`e${index}`, index ? `e${index - 1}` : null),
+  );
+  const text = file(header.replace('"leaf":null', '"leaf":"e1100"'), ...lines);
+  const append = store.append.bind(store);
+  let writes = 0;
+  store.append = (...args) => (++writes === 2 ? Promise.reject(new Error("crash")) : append(...args));
+  await expect(importSession(session, [text])).rejects.toThrow("crash");
+  await importSession(session, [text]);
+  expect(await session.leaf()).toBe("e1100");
+  expect((await idsOf(session.entries())).length).toBe(1_200);
+});
