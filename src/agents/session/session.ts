@@ -60,15 +60,15 @@ export class Session {
   }
 
   /**
-   * Adds entries, one below the other, and moves the leaf of their branch to the last of them.
+   * Adds entries, one below the other, and moves the leaf of their branch to the last of them. Those that are there
+   * already stay as and where they are.
    *
    * @throws NotFoundError if `after` is no entry of the main branch or of this one.
    */
   async append(drafts: readonly EntryDraft[], { branch = null, after }: EntryPlace = {}): Promise<void> {
-    const last = drafts.at(-1);
-    if (!last || (await this.#entry(last.id))) return;
-    let parentId = after === undefined ? await this.leaf(branch) : after;
+    if (drafts.length === 0) return;
     if (after) await this.#expect(after, branch);
+    let parentId = after === undefined ? await this.leaf(branch) : after;
     const entries = drafts.map((draft): SessionEntry => {
       const entry: SessionEntry = { ...draft, parentId, branch };
       parentId = draft.id;
@@ -152,13 +152,8 @@ export class Session {
     return labels;
   }
 
-  async #entry(id: EntryId): Promise<SessionEntry | undefined> {
-    const [entry] = await this.store.path(this.partition, this.id, id, 1);
-    return entry;
-  }
-
   async #expect(id: EntryId, branch: RunId | null): Promise<void> {
-    const entry = await this.#entry(id);
+    const [entry] = await this.store.path(this.partition, this.id, id, 1);
     if (!entry || (entry.branch !== null && entry.branch !== branch))
       throw new NotFoundError({ what: branch ? "entry for this branch" : "entry of the main branch", id });
   }

@@ -1,0 +1,62 @@
+import type { SessionStore } from "reeve/kernel";
+
+/** A write and, above all, its answer can be lost. */
+export interface Crash {
+  /** Which write of the operation, counted from 0. */
+  readonly write: number;
+  readonly moment: "before" | "after";
+}
+
+class CrashError extends Error {}
+
+const writes: ReadonlySet<PropertyKey> = new Set<keyof SessionStore>([
+  "open",
+  "fork",
+  "append",
+  "moveLeaf",
+  "dropBranch",
+]);
+
+/** A store whose process dies at one write, and then comes back. */
+export class CrashingStore {
+  readonly store: SessionStore;
+  #crash: Crash | null = null;
+  #written = 0;
+
+  constructor(real: SessionStore) {
+    const through = (write: () => Promise<unknown>): Promise<unknown> => this.#through(write);
+    this.store = new Proxy(real, {
+      get(target, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== "function") return method;
+        return (...args: readonly unknown[]): unknown => {
+          const call = (): Promise<unknown> => Reflect.apply(method, target, args) as Promise<unknown>;
+          return writes.has(name) ? through(call) : call();
+        };
+      },
+    });
+  }
+
+  /** Does it, dying on the way if told so, and then does the same again as whoever restarts would. */
+  async survive(crash: Crash | null, operation: () => Promise<unknown>): Promise<void> {
+    this.#crash = crash;
+    this.#written = 0;
+    try {
+      await operation();
+      return;
+    } catch (error) {
+      if (!(error instanceof CrashError)) throw error;
+    } finally {
+      this.#crash = null;
+    }
+    await operation();
+  }
+
+  async #through(write: () => Promise<unknown>): Promise<unknown> {
+    const dies = this.#crash?.write === this.#written++ ? this.#crash.moment : null;
+    if (dies === "before") throw new CrashError();
+    const result = await write();
+    if (dies === "after") throw new CrashError();
+    return result;
+  }
+}

@@ -1,0 +1,60 @@
+import type { EntryDraft, EntryId, RunId, SessionEntry, SessionId } from "reeve";
+
+/** What a session is, said as plainly as possible: a list of entries and some leaves. */
+export class PlainSession {
+  readonly id: SessionId;
+  readonly forkedFrom: { readonly session: SessionId; readonly entry: EntryId } | null;
+  entries: SessionEntry[] = [];
+  leaf: EntryId | null = null;
+  readonly branches = new Map<RunId, EntryId>();
+
+  constructor(id: SessionId, forkedFrom: PlainSession["forkedFrom"] = null) {
+    this.id = id;
+    this.forkedFrom = forkedFrom;
+  }
+
+  get main(): readonly SessionEntry[] {
+    return this.entries.filter(({ branch }) => branch === null);
+  }
+
+  append(drafts: readonly EntryDraft[], branch: RunId | null = null, after?: EntryId | null): void {
+    let parentId = after === undefined ? this.leafOf(branch) : after;
+    for (const draft of drafts) {
+      this.entries.push({ ...draft, parentId, branch });
+      parentId = draft.id;
+    }
+    if (branch === null) this.leaf = parentId;
+    else if (parentId) this.branches.set(branch, parentId);
+  }
+
+  leafOf(branch: RunId | null): EntryId | null {
+    return branch === null ? this.leaf : (this.branches.get(branch) ?? null);
+  }
+
+  /** From the root to an entry. */
+  path(to: EntryId | null): readonly SessionEntry[] {
+    const entry = this.entries.find(({ id }) => id === to);
+    return entry ? [...this.path(entry.parentId), entry] : [];
+  }
+
+  fork(entry: EntryId, id: SessionId): PlainSession {
+    const fork = new PlainSession(id, { session: this.id, entry });
+    fork.entries = this.path(entry).map((each) => Object.assign(structuredClone(each), { branch: null }));
+    fork.leaf = entry;
+    return fork;
+  }
+
+  drop(branch: RunId): void {
+    this.entries = this.entries.filter((entry) => entry.branch !== branch);
+    this.branches.delete(branch);
+  }
+
+  get labels(): ReadonlyMap<EntryId, string> {
+    const labels = new Map<EntryId, string>();
+    for (const entry of this.entries) {
+      if (entry.type === "label" && entry.label === null) labels.delete(entry.target);
+      if (entry.type === "label" && entry.label !== null) labels.set(entry.target, entry.label);
+    }
+    return labels;
+  }
+}

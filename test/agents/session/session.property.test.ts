@@ -1,0 +1,46 @@
+import * as fc from "fast-check";
+import type { SessionStore } from "reeve";
+import { expect, test } from "vitest";
+import { MemorySessionStore } from "./memory-session-store.ts";
+import { sessionProperty } from "./session-property.ts";
+
+const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
+const manyRuns = { timeout: 600_000 };
+
+test(`${numRuns} random sequences leave sessions as plain ones, and windows whole`, manyRuns, async () => {
+  await fc.assert(
+    sessionProperty(() => new MemorySessionStore()),
+    { numRuns },
+  );
+});
+
+const planted: Readonly<Record<string, () => SessionStore>> = {
+  "keeps a dropped branch": () =>
+    Object.assign(new MemorySessionStore(), { dropBranch: () => Promise.resolve() }),
+  "forks at the leaf": () => {
+    const store = new MemorySessionStore();
+    const fork = store.fork.bind(store);
+    store.fork = async (partition, from, into) => {
+      const leaf = await store.leaf(partition, from.session, null);
+      await fork(partition, { ...from, entry: leaf ?? from.entry }, into);
+    };
+    return store;
+  },
+  "moves the main leaf for a helper": () => {
+    const store = new MemorySessionStore();
+    const append = store.append.bind(store);
+    store.append = async (partition, session, entries) => {
+      await append(partition, session, entries);
+      const last = entries.at(-1);
+      if (last?.branch) await store.moveLeaf(partition, session, null, last.id);
+    };
+    return store;
+  },
+};
+
+test.each(Object.keys(planted))("the property catches a store that %s", manyRuns, async (name) => {
+  const check = await fc.check(sessionProperty(planted[name] ?? (() => new MemorySessionStore())), {
+    numRuns: 1_000,
+  });
+  expect(check.failed).toBe(true);
+});

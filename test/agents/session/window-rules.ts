@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import type { ChatMessage, PromptWindowOptions, SessionEntry } from "reeve";
+import { estimateTokens } from "#models";
+import { short } from "./talk.ts";
+
+/** No provider would refuse it: each call has exactly one result, right behind it, and no result stands alone. */
+export function assertPaired(messages: readonly ChatMessage[]): void {
+  let open: string[] = [];
+  for (const { role, content } of [
+    ...messages,
+    { role: "user", content: [{ type: "data", data: 0 }] } as const,
+  ]) {
+    assert.notEqual(role, "system");
+    assert.ok(content.length > 0, "an empty message");
+    for (const block of content) {
+      if (block.type !== "tool-result") continue;
+      assert.equal(role, "tool");
+      assert.ok(open.includes(block.callId), `result ${block.callId} without its call`);
+      open = open.filter((callId) => callId !== block.callId);
+    }
+    if (role === "tool") continue;
+    assert.deepEqual(open, [], "calls without results");
+    open = content.flatMap((block) => (block.type === "tool-call" ? [block.callId] : []));
+  }
+}
+
+/** It keeps its limits, is the end of the window without limits, and leaves nothing out that would still fit. */
+export function assertFills(
+  window: readonly ChatMessage[],
+  unlimited: readonly ChatMessage[],
+  { maxMessages = Infinity, maxTokens = Infinity }: PromptWindowOptions,
+): void {
+  const fits = (messages: readonly ChatMessage[]): boolean =>
+    messages.length <= maxMessages && estimateTokens(messages) <= maxTokens;
+  assert.ok(fits(window), "a window over its limits");
+  const summary = unlimited.slice(0, 1).filter(isSummary);
+  const body = window.slice(window.some(isSummary) ? 1 : 0);
+  const all = unlimited.slice(summary.length);
+  const older = all.slice(0, all.length - body.length);
+  assert.deepEqual(body, all.slice(older.length));
+  const next = older.slice(older.findLastIndex(({ role }) => role !== "tool"));
+  if (older.length > 0) assert.ok(!fits([...next, ...window]), "more would fit");
+  else if (window.length < unlimited.length) assert.ok(!fits(unlimited), "the summary would fit");
+}
+
+/** Without limits it says what the path says since the newest compaction. Which results are real is checked, too. */
+export function assertTells(unlimited: readonly ChatMessage[], path: readonly SessionEntry[]): void {
+  const compaction = path.findLast((entry) => entry.type === "compaction");
+  const start = path.findIndex(({ id }) => id === compaction?.keptFrom);
+  const told = path
+    .slice(Math.max(start, 0))
+    .flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+  const expected = told.flatMap((message, index) => {
+    if (message.role === "tool") return [];
+    const calls = message.content.flatMap((block) => (block.type === "tool-call" ? [block.callId] : []));
+    if (calls.length === 0) return [short(message)];
+    const behind = told.slice(index + 1);
+    const end = behind.findIndex(({ role }) => role !== "tool");
+    const given = behind
+      .slice(0, end < 0 ? undefined : end)
+      .flatMap(({ content }) => content)
+      .flatMap((block) => (block.type === "tool-result" ? [block.callId] : []));
+    return [short(message), calls.map((id) => (given.includes(id) ? `!${id}` : `!${id} failed`)).toSorted()];
+  });
+  assert.deepEqual(inGroups(unlimited.slice(compaction ? 1 : 0)), expected);
+}
+
+/** Messages in short, and the results of each cycle as one list. */
+function inGroups(messages: readonly ChatMessage[]): readonly (string | readonly string[])[] {
+  const groups: (string | string[])[] = [];
+  for (const message of messages) {
+    const last = groups.at(-1);
+    if (message.role !== "tool") groups.push(short(message));
+    else {
+      const results = message.content.map((block) => short({ role: "tool", content: [block] }));
+      if (Array.isArray(last)) last.push(...results);
+      else groups.push(results);
+    }
+  }
+  return groups.map((group) => (Array.isArray(group) ? group.toSorted() : group));
+}
+
+function isSummary(message: ChatMessage): boolean {
+  return short(message).startsWith("Summary of the conversation");
+}
