@@ -30,7 +30,10 @@ export class CrashingStore {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== "function") return method;
         return (...args: readonly unknown[]): unknown => {
-          const call = (): Promise<unknown> => Reflect.apply(method, target, args) as Promise<unknown>;
+          const call = async (): Promise<unknown> => {
+            const answer: unknown = await Reflect.apply(method, target, args);
+            return answer;
+          };
           return writes.has(name) ? through(call) : call();
         };
       },

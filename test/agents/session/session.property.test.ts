@@ -15,6 +15,16 @@ test(`${numRuns} random sequences leave sessions as plain ones, and windows whol
 });
 
 const planted: Readonly<Record<string, () => SessionStore>> = {
+  "moves the leaf for an append that was made before": () => {
+    const store = new MemorySessionStore();
+    const append = store.append.bind(store);
+    store.append = async (partition, session, entries) => {
+      await append(partition, session, entries);
+      const last = entries.at(-1);
+      if (last) await store.moveLeaf(partition, session, last.branch, last.id);
+    };
+    return store;
+  },
   "keeps a dropped branch": () =>
     Object.assign(new MemorySessionStore(), { dropBranch: () => Promise.resolve() }),
   "forks at the leaf": () => {

@@ -56,11 +56,13 @@ export function assertTells(unlimited: readonly ChatMessage[], path: readonly Se
     if (calls.length === 0) return [short(message)];
     const behind = told.slice(index + 1);
     const end = behind.findIndex(({ role }) => role !== "tool");
-    const given = behind
-      .slice(0, end < 0 ? undefined : end)
-      .flatMap(({ content }) => content)
-      .flatMap((block) => (block.type === "tool-result" ? [block.callId] : []));
-    return [short(message), calls.map((id) => (given.includes(id) ? `!${id}` : `!${id} failed`)).toSorted()];
+    const given = new Set(
+      behind
+        .slice(0, end < 0 ? undefined : end)
+        .flatMap(({ content }) => content)
+        .map((block) => (block.type === "tool-result" ? block.callId : null)),
+    );
+    return [short(message), calls.map((id) => (given.has(id) ? `!${id}` : `!${id} failed`)).toSorted()];
   });
   assert.deepEqual(inGroups(unlimited.slice(compaction ? 1 : 0)), expected);
 }
