@@ -28,13 +28,12 @@ export function readEntry(stored: SessionEntry): SessionEntry | null {
   return base && { ...base, type: "unknown", raw: stored.raw };
 }
 
-/** The form to keep outside: an unknown entry goes back exactly as it came. */
+/** The form to keep outside: an unknown entry goes back as it came, to where it now hangs. */
 export function encodeEntry(entry: SessionEntry): Json {
   if (entry.type === "message") return Json.of({ ...entry, message: encodeMessage(entry.message) });
   if (entry.type !== "unknown") return Json.of(entry);
   const { raw, type, ...base } = entry;
-  if (!isJsonObject(raw)) return Json.of({ ...base, type, raw });
-  return Object.hasOwn(raw, "id") ? raw : Json.of({ ...base, ...raw });
+  return Json.of(isJsonObject(raw) ? { ...raw, ...base } : { ...base, type, raw });
 }
 
 function decodeBase(raw: JsonObject): EntryBase | null {

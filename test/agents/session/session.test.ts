@@ -1,4 +1,13 @@
-import { NotFoundError, RunId, Session, SessionId, TreeId } from "reeve";
+import {
+  getPromptWindow,
+  Json,
+  NotFoundError,
+  RunId,
+  Session,
+  type SessionEntry,
+  SessionId,
+  TreeId,
+} from "reeve";
 import { expect, test } from "vitest";
 import { id, idsOf, label, reply, talk, user } from "./talk.ts";
 
@@ -131,6 +140,25 @@ test("the newest label of an entry counts, also from a branch that was left", as
   await session.navigate(id("a"));
   await session.append([label("l3", "b", null), label("l4", "a", "begin")]);
   expect(await session.labels()).toEqual(new Map([["a", "begin"]]));
+});
+
+test("what a store holds is decoded: entries from a newer version, damaged ones and circles stay readable", async () => {
+  const session = await talk();
+  const stored = [
+    { id: "a", parentId: "c", at: 0, branch: null, type: "hologram", layers: 3 },
+    { id: "b", parentId: "a", at: 0, branch: null, type: "message", message: "no message" },
+    { id: "c", parentId: "b", at: 0, branch: null, type: "unknown", raw: 7 },
+  ];
+  await session.store.append(session.partition, session.id, stored.map(Json.as<SessionEntry>));
+  const path: SessionEntry[] = [];
+  for await (const each of session.path()) path.push(each);
+  const [a, b, c] = stored;
+  expect(path).toEqual([
+    c,
+    { id: "b", parentId: "a", at: 0, branch: null, type: "unknown", raw: b },
+    { id: "a", parentId: "c", at: 0, branch: null, type: "unknown", raw: a },
+  ]);
+  expect(await getPromptWindow(session)).toEqual([]);
 });
 
 test("a path of many pages is read no further than the caller goes", async () => {
