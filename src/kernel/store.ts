@@ -55,12 +55,13 @@ export interface EventStore {
   changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Conversations. The main branch is `null`, a helper's is its run. */
+/** Conversations. The main branch is `null`, a helper's is its run. Each call that writes does all of it or nothing. */
 export interface SessionStore {
   /** Idempotent: a session that is there already stays as it is. */
   open(partition: Partition, session: Omit<SessionHead, "leaf" | "forkedFrom">): Promise<void>;
   /**
-   * A new session with the path from an entry to the root, and a link back. Idempotent.
+   * A new session with the path from an entry to the root, all of it on the main branch, and a link back. Entries
+   * keep their ids, which are unique within a session. Idempotent.
    *
    * @throws NotFoundError if there is no such entry.
    */

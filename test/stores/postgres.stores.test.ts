@@ -1,9 +1,11 @@
+import * as fc from "fast-check";
 import { Client } from "pg";
 import { environmentKeys, sealedStore } from "reeve/sealing";
 import { postgresStore } from "reeve/stores/postgres";
 import { storeSuite, type StoreHarness } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#kernel";
+import { sessionProperty } from "../agents/session/session-property.ts";
 import { readable, speak } from "../sealing/canaries.ts";
 import { type PostgresServer, postgresServer } from "./postgres-server.ts";
 import { appendAndTail } from "./two-processes.ts";
@@ -40,6 +42,14 @@ const harness: StoreHarness = {
 
 test.each(storeSuite.map((each) => [each.name, each] as const))("postgres: %s", async (_, each) => {
   await each.run(harness);
+});
+
+test("random operations and crashes leave sessions as plain ones", { timeout: 120_000 }, async () => {
+  const { sessions } = await postgresStore({ connectionString });
+  await fc.assert(
+    sessionProperty(() => sessions),
+    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
+  );
 });
 
 test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {

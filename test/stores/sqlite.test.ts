@@ -2,10 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import * as fc from "fast-check";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { storeSuite, type StoreHarness } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EntryId, SessionId } from "#kernel";
+import { sessionProperty } from "../agents/session/session-property.ts";
 import { appendAndTail } from "./two-processes.ts";
 
 let folder: string;
@@ -22,6 +24,14 @@ const harness: StoreHarness = { open: () => sqliteStore({ path }) };
 
 test.each(storeSuite.map((each) => [each.name, each] as const))("sqlite: %s", async (_, each) => {
   await each.run(harness);
+});
+
+test("random operations and crashes leave sessions as plain ones", { timeout: 120_000 }, async () => {
+  const { sessions } = await sqliteStore({ path: join(folder, "sessions.db") });
+  await fc.assert(
+    sessionProperty(() => sessions),
+    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
+  );
 });
 
 test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {

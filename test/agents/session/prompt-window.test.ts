@@ -4,10 +4,11 @@ import {
   type EntryDraft,
   getPromptWindow,
   type PromptWindowOptions,
+  type SessionStore,
 } from "reeve";
 import { expect, test } from "vitest";
 import { estimateTokens } from "#models";
-import { MemorySessionStore } from "./memory-session-store.ts";
+import { memoryStore } from "reeve/stores/memory";
 import { call, calling, compaction, entry, id, reply, result, results, short, talk, user } from "./talk.ts";
 
 async function windowOf(
@@ -177,14 +178,28 @@ test("a trimmed window holds more of the conversation within the same limit", as
   expect(estimateTokens(trimmed)).toBeLessThanOrEqual(maxTokens);
 });
 
+/** A store that counts the entries it hands out. */
+function countingStore(): { readonly store: SessionStore; entriesRead: number } {
+  const store = memoryStore().sessions;
+  const path = store.path.bind(store);
+  const counted = { store, entriesRead: 0 };
+  store.path = async (...given) => {
+    const entries = await path(...given);
+    counted.entriesRead += entries.length;
+    return entries;
+  };
+  return counted;
+}
+
 /** How many entries a window of a session of some length reads. */
 async function readOf(length: number, options: PromptWindowOptions): Promise<number> {
-  const store = new MemorySessionStore();
+  const counted = countingStore();
+  const { store } = counted;
   const session = await talk(store);
   await session.append(Array.from({ length }, (_, index) => user(`e${index}`)));
-  store.entriesRead = 0;
+  counted.entriesRead = 0;
   await getPromptWindow(session, options);
-  return store.entriesRead;
+  return counted.entriesRead;
 }
 
 test("a window of 100,000 entries reads no more than one of 1,000", async () => {
@@ -196,11 +211,11 @@ test("a window of 100,000 entries reads no more than one of 1,000", async () => 
 });
 
 test("a compaction ends what is read, without any limit", async () => {
-  const store = new MemorySessionStore();
-  const session = await talk(store);
+  const counted = countingStore();
+  const session = await talk(counted.store);
   await session.append(Array.from({ length: 1_000 }, (_, index) => user(`e${index}`)));
   await session.append([compaction("s", "sum", "e990")]);
-  store.entriesRead = 0;
+  counted.entriesRead = 0;
   expect(await getPromptWindow(session)).toHaveLength(11);
-  expect(store.entriesRead).toBeLessThan(100);
+  expect(counted.entriesRead).toBeLessThan(100);
 });

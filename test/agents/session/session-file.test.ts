@@ -9,7 +9,7 @@ import {
   TreeId,
 } from "reeve";
 import { expect, test } from "vitest";
-import { MemorySessionStore } from "./memory-session-store.ts";
+import { memoryStore } from "reeve/stores/memory";
 import { calling, compaction, entry, id, idsOf, label, reply, results, talk, user } from "./talk.ts";
 
 const helper = RunId.of(TreeId.of("books"), 1);
@@ -213,14 +213,14 @@ test("a file of many entries, all in one line of descent, is read", async () => 
   const lines = Array.from({ length: count }, (_, index) =>
     line(`e${index}`, index ? `e${index - 1}` : null),
   );
-  const session = await talk(new MemorySessionStore());
+  const session = await talk(memoryStore().sessions);
   const report = await importSession(session, [file(...lines.toReversed())]);
   expect(report).toEqual({ imported: count, duplicates: 0, moved: 0, skipped: 0 });
   expect((await idsOf(session.path(id(`e${count - 1}`)))).length).toBe(count);
 });
 
 test("an import that was cut short is made again", async () => {
-  const store = new MemorySessionStore();
+  const store = memoryStore().sessions;
   const session = await talk(store);
   const lines = Array.from({ length: 1_200 }, (_, index) =>
     line(`e${index}`, index ? `e${index - 1}` : null),

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { SessionStore } from "reeve";
 import { expect, test } from "vitest";
-import { MemorySessionStore } from "./memory-session-store.ts";
+import { memoryStore } from "reeve/stores/memory";
 import { sessionProperty } from "./session-property.ts";
 
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
@@ -9,14 +9,14 @@ const manyRuns = { timeout: 600_000 };
 
 test(`${numRuns} random sequences leave sessions as plain ones, and windows whole`, manyRuns, async () => {
   await fc.assert(
-    sessionProperty(() => new MemorySessionStore()),
+    sessionProperty(() => memoryStore().sessions),
     { numRuns },
   );
 });
 
 const planted: Readonly<Record<string, () => SessionStore>> = {
   "moves the leaf for an append that was made before": () => {
-    const store = new MemorySessionStore();
+    const store = memoryStore().sessions;
     const append = store.append.bind(store);
     store.append = async (partition, session, entries) => {
       await append(partition, session, entries);
@@ -26,9 +26,9 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
     return store;
   },
   "keeps a dropped branch": () =>
-    Object.assign(new MemorySessionStore(), { dropBranch: () => Promise.resolve() }),
+    Object.assign(memoryStore().sessions, { dropBranch: () => Promise.resolve() }),
   "forks at the leaf": () => {
-    const store = new MemorySessionStore();
+    const store = memoryStore().sessions;
     const fork = store.fork.bind(store);
     store.fork = async (partition, from, into) => {
       const leaf = await store.leaf(partition, from.session, null);
@@ -37,7 +37,7 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
     return store;
   },
   "moves the main leaf for a helper": () => {
-    const store = new MemorySessionStore();
+    const store = memoryStore().sessions;
     const append = store.append.bind(store);
     store.append = async (partition, session, entries) => {
       await append(partition, session, entries);
@@ -49,7 +49,7 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
 };
 
 test.each(Object.keys(planted))("the property catches a store that %s", manyRuns, async (name) => {
-  const check = await fc.check(sessionProperty(planted[name] ?? (() => new MemorySessionStore())), {
+  const check = await fc.check(sessionProperty(planted[name] ?? (() => memoryStore().sessions)), {
     numRuns: 1_000,
   });
   expect(check.failed).toBe(true);

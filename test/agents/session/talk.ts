@@ -9,12 +9,12 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
 } from "reeve";
-import { MemorySessionStore } from "./memory-session-store.ts";
+import { memoryStore } from "reeve/stores/memory";
 
 export const id = EntryId.of;
 
 /** An open session, in memory unless a store is given. */
-export async function talk(store: SessionStore = new MemorySessionStore(), name = "talk"): Promise<Session> {
+export async function talk(store: SessionStore = memoryStore().sessions, name = "talk"): Promise<Session> {
   const session = new Session(store, { tenantId: null }, SessionId.of(name));
   await session.open({ userId: null, startedAt: 0 });
   return session;
