@@ -8,8 +8,8 @@ export type MessageGroup = readonly ChatMessage[];
  *
  * A result belongs to a call if only results stand between them. A call that has none gets an error result that says
  * so: the model learns that it does not know, and no provider refuses the prompt. A result whose call is not there is
- * left out, and so is a message that has nothing left to say. System messages are left out: the system prompt is no
- * part of a conversation.
+ * left out; so are blocks that we do not know, and a message that has nothing left to say. System messages are left
+ * out: the system prompt is no part of a conversation.
  */
 export class ToolGroups {
   /** Results, newest first, whose calls are still to come. */
@@ -32,7 +32,8 @@ export class ToolGroups {
 }
 
 function sayable(role: ChatMessage["role"], type: ContentBlock["type"]): boolean {
-  return type !== "tool-result" && (type !== "tool-call" || role === "assistant");
+  if (type === "tool-call") return role === "assistant";
+  return type !== "tool-result" && type !== "unknown";
 }
 
 function answers(calls: readonly ToolCallBlock[], results: readonly ChatMessage[]): readonly ChatMessage[] {

@@ -118,11 +118,12 @@ test("a result without its call is left out, and so is a second one", async () =
   ]);
 });
 
-test("calls and results outside their roles are left out, and so are messages without content", async () => {
+test("calls and results outside their roles are left out, unknown blocks too, and what is then empty", async () => {
   const drafts = [
     entry("a", { role: "user", content: [call("1"), ContentBlock.text("hi"), result("2")] }),
     entry("b", { role: "assistant", content: [] }),
     entry("c", { role: "user", content: [result("3")] }),
+    entry("d", { role: "user", content: [{ type: "unknown", raw: { type: "smell" } }] }),
   ];
   expect(await shortWindowOf(drafts)).toEqual(["hi"]);
 });
