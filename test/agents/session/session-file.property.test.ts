@@ -6,6 +6,7 @@ import { id, idsOf, talk } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
 
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
+const manyRuns = { timeout: 600_000 };
 
 const name = fc.constantFrom("a", "b", "c", "d", "e", "__proto__");
 const junk = { weight: 1, arbitrary: fc.jsonValue() };
@@ -67,31 +68,35 @@ async function fileOf(session: Session): Promise<string> {
   return file;
 }
 
-test(`${numRuns} files of any lines are imported, read in full, and survive another journey`, async () => {
-  let imported = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(line, { maxLength: 15, size: "max" }), async (lines) => {
-      const session = await talk();
-      const report = await importSession(session, [lines.join("\n")]);
-      imported += report.imported;
-      const all = await idsOf(session.entries());
-      assert.equal(all.length, report.imported);
-      for (const each of all) {
-        const path = session.path(id(each));
-        let root: string | null = each;
-        for await (const step of path) root = step.parentId;
-        assert.equal(root, null, "a path that does not end at a root");
-      }
-      assertPaired(await getPromptWindow(session));
-      for await (const step of session.path()) assert.equal(step.branch, null);
-      const file = await fileOf(session);
-      const copy = await talk();
-      const again = await importSession(copy, [file]);
-      assert.deepEqual([again.imported, again.skipped, again.duplicates], [report.imported, 0, 0]);
-      assert.deepEqual(await idsOf(copy.path()), await idsOf(session.path()));
-      assert.equal(await fileOf(copy), file);
-    }),
-    { numRuns },
-  );
-  expect(imported).toBeGreaterThan(2 * numRuns);
-});
+test(
+  `${numRuns} files of any lines are imported, read in full, and survive another journey`,
+  manyRuns,
+  async () => {
+    let imported = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 15, size: "max" }), async (lines) => {
+        const session = await talk();
+        const report = await importSession(session, [lines.join("\n")]);
+        imported += report.imported;
+        const all = await idsOf(session.entries());
+        assert.equal(all.length, report.imported);
+        for (const each of all) {
+          const path = session.path(id(each));
+          let root: string | null = each;
+          for await (const step of path) root = step.parentId;
+          assert.equal(root, null, "a path that does not end at a root");
+        }
+        assertPaired(await getPromptWindow(session));
+        for await (const step of session.path()) assert.equal(step.branch, null);
+        const file = await fileOf(session);
+        const copy = await talk();
+        const again = await importSession(copy, [file]);
+        assert.deepEqual([again.imported, again.skipped, again.duplicates], [report.imported, 0, 0]);
+        assert.deepEqual(await idsOf(copy.path()), await idsOf(session.path()));
+        assert.equal(await fileOf(copy), file);
+      }),
+      { numRuns },
+    );
+    expect(imported).toBeGreaterThan(2 * numRuns);
+  },
+);
