@@ -1,0 +1,58 @@
+// Two processes, one store: a worker runs trees, and somebody else lists them and watches one as it grows.
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AgentId, createRuntime, type Agent } from "reeve";
+import { restate, restateServer } from "reeve/engines/restate";
+import { sqliteStore } from "reeve/stores/sqlite";
+
+const miller: Agent = {
+  id: AgentId.of("miller"),
+  run: async (ctx) => {
+    for (const sack of ["rye", "wheat"]) await ctx.emit({ ground: sack });
+    return "flour";
+  },
+};
+const reeve: Agent = {
+  id: AgentId.of("reeve"),
+  run: async (ctx) => {
+    const millers = await Promise.all([1, 2].map((sacks) => ctx.spawn(miller, `${sacks} sacks`)));
+    await Promise.all(millers.map((each) => ctx.join(each)));
+    return "all ground";
+  },
+};
+
+const [, , ingress, admin, path] = process.argv;
+if (ingress && admin && path) {
+  const engine = restate({ ingress, admin, log: () => undefined });
+  const runtime = createRuntime({ agents: [reeve, miller], engine, store: await sqliteStore({ path }) });
+  await runtime.serve({ port: 0 });
+  process.send?.("ready");
+  process.once("disconnect", () => process.exit());
+} else {
+  await using server = await restateServer();
+  const folder = await mkdtemp(join(tmpdir(), "reeve-list-"));
+  const file = join(folder, "store.sqlite");
+  const worker = fork(import.meta.filename, [server.ingress, server.admin, file]);
+  await once(worker, "message");
+  const store = await sqliteStore({ path: file });
+  await using runtime = createRuntime({ agents: [reeve, miller], engine: restate(server), store });
+  const run = await runtime.start(reeve, "Grind the harvest", { tenant: "manor", user: "ada" });
+  for await (const event of run.events()) {
+    if (event.type === "progress.emitted") console.log(event.seq, event.runId, event.data);
+  }
+  const tree = await runtime.runs.tree(run.treeId, { tenant: "manor" });
+  console.log(tree.map(({ runId, agentId, status }) => [runId, agentId, status].join(" ")));
+  assert.deepEqual(
+    tree.map(({ agentId }) => agentId),
+    ["reeve", "miller", "miller"],
+  );
+  const { items } = await runtime.runs.list({ tenant: "manor", status: "completed", rootsOnly: true });
+  assert.equal(items[0]?.userId, "ada");
+  assert.equal((await runtime.runs.list({ tenant: "abbey" })).items.length, 0); // another tenant sees nothing
+  worker.kill("SIGKILL");
+  await rm(folder, { recursive: true });
+}
