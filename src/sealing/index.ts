@@ -3,4 +3,5 @@ export { environmentKeys } from "./environment-keys.ts";
 export { keyFile } from "./key-file.ts";
 export { Seal } from "./seal.ts";
 export { sealedStore } from "./sealed-store.ts";
+export { storedKeys } from "./stored-keys.ts";
 export { Seals } from "./seals.ts";

@@ -34,4 +34,10 @@ test("a topic belongs to one tree", () => {
 test("no tenant has the name that stands for having none", () => {
   expect(() => TenantId.of("-")).toThrow(TypeError);
   expect(Partition.key({ tenantId: null })).toBe("-");
+  for (const key of ["-", "acme", "-/books", "acme/books"]) {
+    const { partition, tree: named } = Partition.parse(key);
+    expect(Partition.key(partition, named)).toBe(key);
+  }
+  for (const bad of ["", "/books", "acme/", "acme/a/b"])
+    expect(() => Partition.parse(bad)).toThrow(TypeError);
 });

@@ -131,14 +131,41 @@ test("a notification says a tree and a sequence, at most 20 times a second, and 
   await store[Symbol.asyncDispose]();
 });
 
+test("a reader is told again after its listening connection was cut, without looking", async () => {
+  const url = await server.database();
+  const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
+  const writer = await postgresStore({ connectionString: url });
+  for (const seq of [1, 2, 3]) {
+    const waiting = reader.events.changed(acme, tree, seq - 1, never);
+    await harness.cut?.();
+    await writer.events.append(acme, tree, [eventOf(seq)]);
+    await waiting;
+  }
+  expect(await reader.events.read(acme, tree, 0, 9)).toEqual([1, 2, 3].map(eventOf));
+  await reader[Symbol.asyncDispose]();
+  await writer[Symbol.asyncDispose]();
+});
+
+/** As somebody does who notifies nobody. */
+async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
+  const body = JSON.stringify(event).replaceAll("'", "''");
+  await server.query(`insert into reeve_event values ('acme', '${tree}', ${event.seq}, '${body}')`, url);
+}
+
 test("a reader that nobody tells looks by itself", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 50 });
   const waiting = reader.events.changed(acme, tree, 0, never);
-  const body = JSON.stringify(eventOf(1)).replaceAll("'", "''");
-  await server.query(`insert into reeve_event values ('acme', 'books', 1, '${body}')`, url);
+  // Once it listens: connecting is a reason to look, too.
+  const listening = `select 1 from pg_stat_activity
+    where datname = current_database() and state = 'idle' and query = 'listen reeve_event'`;
+  while ((await server.query(listening, url)).length === 0);
+  await insertBehind(url, eventOf(1));
   await waiting;
-  expect(await reader.events.read(acme, tree, 0, 9)).toEqual([eventOf(1)]);
+  const again = reader.events.changed(acme, tree, 1, never);
+  await insertBehind(url, eventOf(2));
+  await again;
+  expect(await reader.events.read(acme, tree, 0, 9)).toEqual([eventOf(1), eventOf(2)]);
   await reader[Symbol.asyncDispose]();
 });
 

@@ -21,7 +21,7 @@ export class MemoryKeys implements KeyStore {
 
   #kept(partition: Partition, tree: TreeId | null): WrappedKey | null {
     const kept = this.shelf.of(partition).get(tree ?? "");
-    if (kept === null) throw new KeyDestroyedError({ partition: [Partition.key(partition), tree].join("/") });
+    if (kept === null) throw new KeyDestroyedError({ partition: Partition.key(partition, tree) });
     return kept ?? null;
   }
 }

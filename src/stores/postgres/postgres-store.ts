@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool, types } from "pg";
 import type { Store } from "#kernel";
 import { Bell, migrate, SqlStore, type Tables } from "#stores/sql";
-import { Listener, Teller } from "./signals.ts";
+import { Listener, Teller } from "./notifications.ts";
 import { tenantAccess } from "./tenant-access.ts";
 
 /** Where a PostgreSQL store lies. */

@@ -46,6 +46,7 @@ async function kept(db: Kysely<Tables>, tenant: string, tree: TreeId | null): Pr
     .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree ?? "" }))
     .executeTakeFirst();
   if (!row) return null;
-  if (row.wrapped === null) throw new KeyDestroyedError({ partition: [tenant, tree ?? []].flat().join("/") });
+  if (row.wrapped === null)
+    throw new KeyDestroyedError({ partition: tree === null ? tenant : `${tenant}/${tree}` });
   return { id: row.key_id, wrapped: Uint8Array.from(Buffer.from(row.wrapped, "base64")) };
 }

@@ -65,4 +65,29 @@ export const auditCases: readonly StoreCase[] = [
     );
     assert.equal((await store.audit.read(tenant, 0, 10)).length, 4);
   }),
+
+  storeCase(
+    "two stores that lengthen one chain at once make one chain",
+    async ({ store, tenant, harness }) => {
+      const other = await harness.open();
+      const lengthen = async (own: Store, name: string): Promise<void> => {
+        for (let added = 0; added < 15;) {
+          const head = await own.audit.head(tenant);
+          const next = link((head?.index ?? -1) + 1, head?.hash ?? "", `${name}-${added}`);
+          const refused = await own.audit.append(tenant, next).catch((error: unknown) => error);
+          if (refused === undefined) added += 1;
+          else assert.ok(isRefusal(refused));
+        }
+      };
+      try {
+        await Promise.all([lengthen(store, "one"), lengthen(other, "other")]);
+        const links = await store.audit.read(tenant, 0, 99);
+        assert.equal(links.length, 30);
+        for (const [index, { previous }] of links.entries())
+          assert.equal(previous, links[index - 1]?.hash ?? "");
+      } finally {
+        await other[Symbol.asyncDispose]();
+      }
+    },
+  ),
 ];

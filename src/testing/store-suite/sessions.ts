@@ -4,6 +4,7 @@ import { ann, type Desk, entryOf, session, type StoreCase, storeCase, tree } fro
 
 const id = EntryId.of;
 const helper = RunId.of(tree, 1);
+const other = RunId.of(tree, 2);
 const isMissing = (error: unknown): boolean => error instanceof NotFoundError;
 const ids = (entries: readonly SessionEntry[]): string[] => entries.map((entry) => entry.id);
 
@@ -124,9 +125,11 @@ export const sessionCases: readonly StoreCase[] = [
     await store.sessions.append(tenant, session, [entryOf("i", "h", { branch: helper })]);
     assert.equal(await store.sessions.leaf(tenant, session, helper), "i");
     assert.equal(await store.sessions.leaf(tenant, session, null), "b");
+    await store.sessions.append(tenant, session, [entryOf("o", "a", { branch: other })]);
     await store.sessions.dropBranch(tenant, session, helper);
     assert.equal(await store.sessions.leaf(tenant, session, helper), null);
-    assert.deepEqual(ids(await store.sessions.entries(tenant, session, null, 9)), ["a", "b"]);
+    assert.equal(await store.sessions.leaf(tenant, session, other), "o");
+    assert.deepEqual(ids(await store.sessions.entries(tenant, session, null, 9)), ["a", "b", "o"]);
   }),
 
   storeCase("entries can be read in the order they came, a part at a time", async (desk) => {

@@ -1,5 +1,5 @@
 import { Client, type Pool } from "pg";
-import { TreeId } from "#kernel";
+import { Json, type TreeId } from "#kernel";
 
 const channel = "reeve_event";
 /** At most 20 notifications a second for a tree: the database passes each to every process that listens. */
@@ -63,7 +63,7 @@ export class Listener {
       application_name: "reeve listener",
     });
     this.#client = client;
-    client.on("notification", ({ payload = "" }) => this.#heard(TreeId.of(payload.split(" ", 1)[0] ?? "")));
+    client.on("notification", ({ payload = "" }) => this.#heard(Json.as(payload.split(" ", 1)[0])));
     client.on("error", () => this.#lost(client));
     client.on("end", () => this.#lost(client));
     client
