@@ -146,6 +146,17 @@ test("a reader is told again after its listening connection was cut, without loo
   await writer[Symbol.asyncDispose]();
 });
 
+test("a writer that closes at once has told of all it wrote", async () => {
+  const url = await server.database();
+  const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
+  const writer = await postgresStore({ connectionString: url });
+  const waiting = reader.events.changed(acme, tree, 9, never);
+  for (let seq = 1; seq <= 10; seq += 1) await writer.events.append(acme, tree, [eventOf(seq)]);
+  await writer[Symbol.asyncDispose]();
+  await waiting;
+  await reader[Symbol.asyncDispose]();
+});
+
 /** As somebody does who notifies nobody. */
 async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
   const body = JSON.stringify(event).replaceAll("'", "''");

@@ -21,9 +21,14 @@ export class Teller {
     else this.#send(tree, seq);
   }
 
-  close(): void {
-    for (const { timer } of this.#quiet.values()) clearTimeout(timer);
+  /** Says what it had put off. */
+  async close(): Promise<void> {
+    const open = [...this.#quiet];
     this.#quiet.clear();
+    for (const [tree, { timer, latest }] of open) {
+      clearTimeout(timer);
+      if (latest !== null) await this.#notify(tree, latest);
+    }
   }
 
   #send(tree: TreeId, seq: number): void {
@@ -33,7 +38,11 @@ export class Teller {
       if (latest !== null) this.#send(tree, latest);
     }, quietMs);
     this.#quiet.set(tree, { latest: null, timer });
-    this.#pool.query("select pg_notify($1, $2)", [channel, `${tree} ${seq}`]).catch(() => {});
+    void this.#notify(tree, seq);
+  }
+
+  async #notify(tree: TreeId, seq: number): Promise<void> {
+    await this.#pool.query("select pg_notify($1, $2)", [channel, `${tree} ${seq}`]).catch(() => {});
   }
 }
 

@@ -53,7 +53,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
     renewed: () => bell.ringAll(),
   });
   const close = async (): Promise<void> => {
-    teller.close();
+    await teller.close();
     await listener.close();
     await db.destroy();
   };

@@ -34,6 +34,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+// The last two: the database chose this transaction to make way for another.
 const lostCodes = new Set(["ECONNRESET", "EPIPE", "57P01", "57P02", "40001", "40P01"]);
 
 function isLost(error: unknown): boolean {
