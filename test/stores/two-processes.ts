@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Json } from "#kernel";
@@ -15,16 +15,21 @@ export interface Share {
 const fixture = fileURLToPath(new URL("fixtures/append-and-tail.ts", import.meta.url));
 
 /** Two processes append half of the events each, and tail all of them meanwhile. Gives what each has seen. */
-export function appendAndTail(share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> {
-  return Promise.all([0, 1].map((half) => seenBy({ ...share, half })));
+export async function appendAndTail(share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> {
+  const children = [0, 1].map((half) =>
+    fork(fixture, [JSON.stringify({ ...share, half })], { execArgv: ["--conditions=reeve-source"] }),
+  );
+  try {
+    return await Promise.all(children.map(seenBy));
+  } finally {
+    for (const child of children) child.kill();
+  }
 }
 
-async function seenBy(share: Share): Promise<readonly string[]> {
-  const child = fork(fixture, [JSON.stringify(share)], { execArgv: ["--conditions=reeve-source"] });
+async function seenBy(child: ChildProcess): Promise<readonly string[]> {
   const [seen]: Json[] = await Promise.race([
     once(child, "message"),
     once(child, "exit").then(([code]) => Promise.reject(new Error(`the process ended with ${code}`))),
   ]);
-  child.kill();
   return Array.isArray(seen) ? seen : [];
 }
