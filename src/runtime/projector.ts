@@ -53,8 +53,9 @@ export class Projector implements SinkDefinition {
   async #write(key: string, { events, runs }: ReplyOf<"unprojected">): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt(key);
-    await store.events.append(partition, tree, events);
+    // A tree is found, and erased, through its runs: no event without its run.
     for (const run of runs) await store.runs.put(partition, run);
+    await store.events.append(partition, tree, events);
   }
 
   #call: TreeCaller = (key, method, argument) =>
