@@ -2,7 +2,6 @@ import { estimateTokenCount } from "tokenx";
 import type { ChatMessage, ContentBlock, ToolDescription } from "#kernel";
 import { joinedText } from "./block-text.ts";
 import type { Measured } from "./input-bound.ts";
-import { ReportedPrompt } from "./reported-prompt.ts";
 
 /** The estimate counts JSON a third too low. */
 const jsonFactor = 1.5;
@@ -20,9 +19,9 @@ export function estimateTokens(
   tools: readonly ToolDescription[] = [],
   { reported }: Measured = {},
 ): number {
-  const covered = reported ? ReportedPrompt.covered(reported, messages) : 0;
+  const covered = reported?.covered(messages) ?? 0;
   // A shorter conversation than the reported one is another one: after a compaction, for example.
-  if (!reported || covered < reported.messages.length) return total(messages) + toolTokens(tools);
+  if (!reported || covered < reported.count) return total(messages) + toolTokens(tools);
   return reported.usage.input + total(messages.slice(covered));
 }
 

@@ -1,11 +1,14 @@
 import type { ChatMessage, ContentBlock, ToolDescription } from "#kernel";
 import { blockText, joinedText } from "./block-text.ts";
-import { ReportedPrompt } from "./reported-prompt.ts";
+import type { ReportedPrompt } from "./reported-prompt.ts";
 
 /** What a provider may add around a message, a call or a result. */
 const tokensAround = 16;
 /** What a provider may say to a model about tools as such. Up to 530 tokens are documented. */
 const toolPreamble = 768;
+
+/** So many messages that were reported are not worth measuring again. */
+const longConversation = 256;
 
 /** What is known from the call before. */
 export interface Measured {
@@ -24,22 +27,21 @@ export function inputBound(
   { reported }: Measured = {},
 ): number {
   const preamble = tools.length > 0 ? toolPreamble : 0;
-  let bound = preamble + sum(tools, toolBytes) + sum(messages, messageBytes);
-  if (!reported) return bound;
-  const covered = ReportedPrompt.covered(reported, messages);
+  const whole = (): number => preamble + sum(tools, toolBytes) + sum(messages, messageBytes);
+  if (!reported) return whole();
+  const covered = reported.covered(messages);
   const seen = new Set(reported.tools);
   const newTools = tools.filter((tool) => !seen.has(tool));
   const answer = messages[covered];
-  bound = Math.min(
-    bound,
+  const continued =
     reported.usage.input +
-      (reported.tools.length > 0 ? 0 : preamble) +
-      sum(newTools, toolBytes) +
-      sum(messages.slice(covered), messageBytes) +
-      // Thinking comes back as it was thought, of which we may only hold a summary.
-      (answer && thinks(answer) ? reported.usage.output : 0),
-  );
-  return bound;
+    (reported.tools.length > 0 ? 0 : preamble) +
+    sum(newTools, toolBytes) +
+    sum(messages.slice(covered), messageBytes) +
+    // Thinking comes back as it was thought, of which we may only hold a summary.
+    (answer && thinks(answer) ? reported.usage.output : 0);
+  // Both are bounds. A long conversation is not added up again for every call of it.
+  return covered > longConversation ? continued : Math.min(continued, whole());
 }
 
 const measured = new WeakMap<ChatMessage | ToolDescription, number>();

@@ -188,3 +188,23 @@ function leaves(value: unknown): string[] {
     key === "type" || key === "role" ? [] : leaves(inner),
   );
 }
+
+test("a prompt that has grown is remembered without a copy; one that was changed is another", () => {
+  const messages = [ChatMessage.user("a"), ChatMessage.assistant("b")];
+  const first = ReportedPrompt.of(messages, [], usage);
+  const second = first.next([...messages, ChatMessage.user("c")], [], usage);
+  expect([first.count, second.count, first.covered(messages), second.covered(messages)]).toEqual([
+    2, 3, 2, 2,
+  ]);
+  const forked = first.next([...messages, ChatMessage.user("d")], [], usage);
+  expect(forked.covered([...messages, ChatMessage.user("c")])).toBe(2);
+  expect(second.next([ChatMessage.user("other")], [], usage).count).toBe(1);
+});
+
+test("a long conversation is bounded by what was reported of it", () => {
+  const messages = Array.from({ length: 300 }, (_, index) => ChatMessage.user(`message ${index}`));
+  const reported = ReportedPrompt.of(messages, [], { input: 1_000_000, output: 1 });
+  const more = [...messages, ChatMessage.user("more")];
+  expect(inputBound(more, [], { reported })).toBeGreaterThan(1_000_000);
+  expect(inputBound(more.slice(-2), [], { reported })).toBeLessThan(100);
+});

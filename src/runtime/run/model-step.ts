@@ -66,7 +66,9 @@ function remember(
   { tools = [] }: LlmOptions,
   { usage }: ModelResponse,
 ): void {
-  if (usage && Usage.isSane(usage)) reported.set(id, ReportedPrompt.of(messages, tools, usage));
+  if (!usage || !Usage.isSane(usage)) return;
+  const before = reported.get(id);
+  reported.set(id, before?.next(messages, tools, usage) ?? ReportedPrompt.of(messages, tools, usage));
 }
 
 /** Reports every attempt of a record: the bill first, then what the stream should know. */
