@@ -36,8 +36,8 @@ export interface Attempt {
   readonly price: Price | null;
   /** The most the model may say. 0 for a tool. */
   readonly outputTokens: number;
-  /** Less than it asked for. */
-  readonly shrunk: boolean;
+  /** What made that less than was asked for. */
+  readonly shrunk: "tokens" | "cost" | null;
   readonly openedAt: number;
 }
 

@@ -67,13 +67,13 @@ function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
     ceiling,
     price: ask.price,
     outputTokens,
-    shrunk: outputTokens < ask.outputTokens,
+    shrunk: fit.shrunk,
     openedAt: at,
   });
 }
 
 function tool({ step, attempt: id, at }: Begin): Attempt {
-  const nothing = { ceiling: Amounts.none, price: null, outputTokens: 0, shrunk: false };
+  const nothing = { ceiling: Amounts.none, price: null, outputTokens: 0, shrunk: null };
   return { id, step, kind: "tool", ...nothing, openedAt: at };
 }
 

@@ -139,8 +139,8 @@ export type Gate =
       /** The most the model may say. 0 for a tool. */
       readonly outputTokens: number;
       readonly ceiling: Amounts;
-      /** Less than asked for: an answer cut at this length must not be acted on. */
-      readonly shrunk: boolean;
+      /** What made it less than was asked for: an answer cut at this length must not be acted on. */
+      readonly shrunk: "tokens" | "cost" | null;
       /** This try included: 1 on the first. */
       readonly attempts: number;
     }

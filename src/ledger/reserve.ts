@@ -7,7 +7,13 @@ import { path } from "./lineage.ts";
 
 /** What a call may use: its ceiling and the output that belongs to it; or why it may not begin. */
 export type Reservation =
-  | { readonly kind: "fits"; readonly outputTokens: number; readonly ceiling: Amounts }
+  | {
+      readonly kind: "fits";
+      readonly outputTokens: number;
+      readonly ceiling: Amounts;
+      /** What made it less than was asked for. */
+      readonly shrunk: "tokens" | "cost" | null;
+    }
   | Extract<Gate, { readonly kind: "denied" | "needs-block" }>;
 
 /** In the order in which they are checked. */
@@ -37,12 +43,15 @@ export function reservation(draft: Draft, command: Begin, ask: Ask): Reservation
   const deciding = isUnpriced ? [...caps, ...block.filter(({ dimension }) => dimension === "cost")] : caps;
   const denial = deny(deciding, { ...least, turns: 1, isUnpriced });
   if (denial) return denial;
-  const outputTokens = Math.min(outputFor(ask, room(caps, "cost")), room(caps, "tokens") - ask.inputTokens);
+  const forMoney = outputFor(ask, room(caps, "cost"));
+  const forTokens = room(caps, "tokens") - ask.inputTokens;
+  const outputTokens = Math.min(forMoney, forTokens);
+  const shrunkBy = forMoney < forTokens ? "cost" : "tokens";
   const ceiling = ceilingOf(ask, outputTokens);
   const tokens = Math.max(0, ceiling.tokens - room(block, "tokens"));
   const cost = Math.max(0, ceiling.cost - room(block, "cost"));
   if (!command.blockIsFinal && (tokens > 0 || cost > 0)) return { kind: "needs-block", tokens, cost };
-  return { kind: "fits", outputTokens, ceiling };
+  return { kind: "fits", outputTokens, ceiling, shrunk: outputTokens < ask.outputTokens ? shrunkBy : null };
 }
 
 /** The first limit that does not allow `need`, nearest account first within a dimension. */

@@ -1,6 +1,6 @@
-import { Json, Partition, RunId, TenantId, TreeId, type SinkDefinition, type Store } from "#kernel";
+import { Json, Partition, TenantId, TreeId, type SinkDefinition, type Store } from "#kernel";
 import { callTree } from "./tree/tree-object.ts";
-import type { ReplyOf } from "./tree/protocol.ts";
+import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 import { projectorType } from "./tree/tree-work.ts";
 
 /** What a projector stands on. */
@@ -58,15 +58,14 @@ export class Projector implements SinkDefinition {
     await store.events.append(partition, tree, events);
   }
 
-  #call: TreeCaller = (key, method, argument) =>
-    callTree((name, given) => this.#host.call(key, name, given), method, argument);
+  #call<Method extends TreeMethod>(
+    key: string,
+    method: Method,
+    argument: ArgumentOf<Method>,
+  ): Promise<ReplyOf<Method>> {
+    return callTree((name, given) => this.#host.call(key, name, given), method, argument);
+  }
 }
-
-type TreeCaller = <Method extends Parameters<typeof callTree>[1]>(
-  key: string,
-  method: Method,
-  argument: Parameters<typeof callTree<Method>>[2],
-) => Promise<ReplyOf<Method>>;
 
 /** Whose a tree is, and which, by the key of its object. */
 export function treeAt(key: string): { readonly partition: Partition; readonly tree: TreeId } {
@@ -74,6 +73,6 @@ export function treeAt(key: string): { readonly partition: Partition; readonly t
   const tenant = key.slice(0, cut);
   return {
     partition: { tenantId: tenant === Partition.key({ tenantId: null }) ? null : TenantId.of(tenant) },
-    tree: RunId.tree(RunId.root(TreeId.of(key.slice(cut + 1)))),
+    tree: TreeId.of(key.slice(cut + 1)),
   };
 }

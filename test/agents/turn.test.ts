@@ -200,6 +200,14 @@ test("a call that was shrunk and ends with length has its tool calls discarded, 
   expect(seen).toEqual([]);
 });
 
+test("a call that money has shrunk says so", async () => {
+  const price = { input: 1_000_000, output: 1_000_000 };
+  const model = { ...cutModel(), price };
+  const worker = agent({ name: "worker", model, tools: [echo], budget: { maxCostUsd: 0.0025 } });
+  await using t = testRuntime({ agents: [worker] });
+  expect(await t.run(worker, "go")).toMatchObject({ status: "landed", stopReason: "budget.cost" });
+});
+
 test("an agent made from another keeps everything but what is given anew", async () => {
   const human = text("ask_human", async (given) => `human says ${given}`);
   const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });

@@ -82,7 +82,7 @@ test("5.3 a tool that has begun before and is open is noticed", () => {
     kind: "granted",
     outputTokens: 0,
     ceiling: { tokens: 0, cost: 0 },
-    shrunk: false,
+    shrunk: null,
     attempts: 1,
   });
   const again = { step: step(1), attempt: attempt("2"), ask: null };
@@ -171,13 +171,13 @@ test("9.1 more than the tenant has lent is borrowed first, and nothing has happe
   expect(tree.state).toBe(before);
   tree.do({ kind: "lend", tokens: 15, cost: 99 });
   expect(tree.state.tree.block).toEqual({ tokens: 40, cost: null });
-  expect(tree.begin("root")).toMatchObject({ kind: "granted", shrunk: false });
+  expect(tree.begin("root")).toMatchObject({ kind: "granted", shrunk: null });
 });
 
 test("9.1 where the tenant has no more, its block is a limit without a slice", () => {
   const tree = new Tree({ block: { tokens: 35, cost: null } });
   tree.begin("root");
-  expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: true });
+  expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: "tokens" });
   expect(tree.begin("root", { blockIsFinal: true })).toEqual({
     kind: "denied",
     dimension: "tokens",

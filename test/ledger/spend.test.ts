@@ -19,7 +19,7 @@ test("3.2 exactly at the cap is allowed, one over is not", () => {
   const tree = new Tree({ rootBudget: { maxTokens: 20 } });
   const ask = { inputTokens: 10, outputTokens: 8, minOutputTokens: 8 };
   expect(tree.begin("root", { ask: { ...ask, inputTokens: 11 } })).toMatchObject({ dimension: "tokens" });
-  expect(tree.begin("root", { ask })).toMatchObject({ kind: "granted", shrunk: false });
+  expect(tree.begin("root", { ask })).toMatchObject({ kind: "granted", shrunk: null });
   expect(tree.begin("root", { ask: { ...ask, inputTokens: 1, outputTokens: 0 } })).toEqual({
     kind: "denied",
     dimension: "tokens",
@@ -103,7 +103,7 @@ test("3.5 each attempt is reserved at its ceiling, then settled at what it used"
     kind: "granted",
     outputTokens: 10,
     ceiling: { tokens: 20, cost: 30 },
-    shrunk: false,
+    shrunk: null,
     attempts: 1,
   });
   expect(tree.settle("root", "1", { input: 7, output: 3 })).toEqual({ tokens: 10, cost: 13, inDoubt: false });
@@ -139,11 +139,12 @@ test("3.5 the output shrinks to the largest that fits tokens and cost on every a
   const byTokens = new Tree({ treeBudget: { maxTokens: 100 } });
   byTokens.admit("a", { budget: { maxTokens: 40 } });
   const wish = { inputTokens: 10, outputTokens: 1000 };
-  expect(byTokens.begin("a", { ask: wish })).toMatchObject({ outputTokens: 26, shrunk: true });
+  expect(byTokens.begin("a", { ask: wish })).toMatchObject({ outputTokens: 26, shrunk: "tokens" });
   const byCost = new Tree({ rootBudget: { maxCostUsd: 0.0001 } });
   // 100 micro-dollars without the slice are 90; 10 go for the input, 80 for 40 tokens of output.
   expect(byCost.begin("root", { ask: wish })).toMatchObject({
     outputTokens: 40,
+    shrunk: "cost",
     ceiling: { tokens: 50, cost: 90 },
   });
 });

@@ -83,7 +83,7 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
   if (response.shrunk && response.finishReason === "length") {
     messages.push(withoutCalls(response.message));
     const output = ChatMessage.text(response.message);
-    return { kind: "ended", status: "landed", stopReason: "budget.tokens", output };
+    return { kind: "ended", status: "landed", stopReason: `budget.${response.shrunk}`, output };
   }
   if (response.usage) state.reported = { messages: messages.length, usage: response.usage };
   messages.push(response.message);

@@ -138,7 +138,7 @@ export class ModelCalls {
         }),
       );
       this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began });
-      return gate.shrunk ? { ...response, shrunk: true } : response;
+      return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;
     } catch (error) {
       const stopped = this.#stopped();
       const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
