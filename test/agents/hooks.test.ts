@@ -242,3 +242,43 @@ test("RunLogger keeps the latest events, and no more than it was told", async ()
   expect(few.events).toHaveLength(3);
   expect(few.events.map(({ type }) => type)).toEqual(seen.slice(-3).map(({ type }) => type));
 });
+
+test("7.2 hooks hear of money and of hires: reserved, settled and denied, admitted and queued", async () => {
+  const seen: ReeveEvent[] = [];
+  const hooks = new HookManager();
+  for (const type of [
+    "budget.reserved",
+    "budget.settled",
+    "budget.denied",
+    "spawn.admitted",
+    "spawn.queued",
+  ] as const)
+    hooks.on(type, (heard) => void seen.push(heard));
+  const helper = agent({ name: "helper", model: scriptedModel([say("helped")]) });
+  const model = scriptedModel(
+    [
+      call("ask_helper", { task: "one" }, ["ask_helper", { task: "two" }]),
+      say("enough", { input: 900, output: 5 }),
+    ],
+    { price },
+  );
+  const boss = agent({ name: "boss", model, team: [helper], hooks, maxOutputTokens: 100 });
+  await using t = testRuntime({ agents: [boss, helper] });
+  await t.run(boss, "go", { spawn: { maxAgents: 2 } });
+  const [first] = seen;
+  expect(seen.map(({ type }) => type)).toEqual([
+    "budget.reserved",
+    "budget.settled",
+    "spawn.admitted",
+    "spawn.queued",
+    "budget.reserved",
+    "budget.settled",
+  ]);
+  expect(seen[1]).toMatchObject({ attempt: first?.attempt, tokens: 15, cost: 15, inDoubt: false });
+  expect(seen.at(-1)).toMatchObject({ tokens: 905, inDoubt: false });
+  expect(new Set(seen.map(({ eventId }) => eventId)).size).toBe(seen.length);
+  const poor = agent({ name: "poor", model, hooks, budget: { maxTokens: 0 } });
+  await using u = testRuntime({ agents: [poor] });
+  await u.run(poor, "go");
+  expect(seen.at(-1)).toMatchObject({ type: "budget.denied", dimension: "tokens", limit: 0 });
+});

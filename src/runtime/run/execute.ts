@@ -68,12 +68,12 @@ async function perform(primitives: Primitives, assembled: Assembled, agent: Agen
   const { driver, inbox, context, scope, observer } = assembled;
   const { priority, parentRunId } = context.supervision;
   const began = driver.time;
-  observer.seenOnce("run.start", { priority, parentRunId });
+  observer.seenLive("run.start", { priority, parentRunId });
   const ending = await driver.drive(() => inRun(scope, () => runThrough(agent, assembled)));
   const end = await conclude(primitives, driver, inbox, ending, context.meta.cancellation.reason);
   if (!end) return;
   const { error, ...totals } = end;
-  observer.seenOnce("run.end", { ...totals, durationMs: driver.time - began, ...(error && { error }) });
+  observer.seenLive("run.end", { ...totals, durationMs: driver.time - began, ...(error && { error }) });
 }
 
 /** The agent's code inside its own middleware. Replayed: the layers see what the code sees. */
@@ -146,7 +146,7 @@ function assemble(
   const know = ({ id }: { readonly id: AgentId }): void => void agentOf(AgentId.type(id));
   const policy = agent.policy ?? {};
   const observer = new Observer(primitives, driver, { treeId, runId, agent: agentId }, policy.hooks);
-  const helpers = new Helpers({ driver, runId, agentId, uuid: () => uuidFrom(random), know });
+  const helpers = new Helpers({ driver, observer, runId, agentId, uuid: () => uuidFrom(random), know });
   const context = new JournaledContext({
     primitives,
     driver,

@@ -1,5 +1,6 @@
 import {
   AskFailedError,
+  BudgetExhaustedError,
   CancellationError,
   decodeError,
   ExecutionBudget,
@@ -19,6 +20,7 @@ import {
 } from "#kernel";
 import type { Driver } from "../driver/driver.ts";
 import type { InboxItem } from "../tree/records.ts";
+import type { Observer } from "./observer.ts";
 
 /** What a run needs to deal with other runs. */
 export interface HelpersHost {
@@ -26,6 +28,7 @@ export interface HelpersHost {
   readonly runId: RunId;
   readonly agentId: AgentId;
   readonly uuid: () => string;
+  readonly observer: Observer;
   /** @throws NotFoundError unless the agent can be hired here. */
   readonly know: (agent: Hireable) => void;
 }
@@ -87,11 +90,22 @@ export class Helpers {
       detached: options.detached ?? false,
       tools: options.tools ?? null,
     });
+    const { observer } = this.#host;
     if ("error" in reply) {
       const error = decodeError(reply.error);
       if (error instanceof CancellationError) driver.stopped(error.reason);
+      if (error instanceof BudgetExhaustedError)
+        observer.seenLive(
+          "spawn.denied",
+          { childAgent: agent.id, reason: error.reason ?? "full" },
+          `denied/${messageId}`,
+        );
       throw error;
     }
+    const hired = { child: reply.run, childAgent: agent.id };
+    const place = `hired/${reply.run}`;
+    if (reply.queued) observer.seenLive("spawn.queued", { ...hired, victim: reply.queued.victim }, place);
+    else observer.seenLive("spawn.admitted", { ...hired, priority: reply.priority }, place);
     this.#hired.add(reply.run);
     if (text !== null && !options.asks) this.#tasks.set(reply.run, text);
     return { runId: reply.run, agentId: agent.id, boot: text === null ? null : messageId };

@@ -8,14 +8,16 @@ import {
   Usage,
   type ChatMessage,
   type ErrorData,
+  type EventPayloads,
   type LlmOptions,
   type Model,
   type ModelRequest,
   type ModelResponse,
   type ModelRetry,
+  type Price,
   type StepIo,
 } from "#kernel";
-import type { Gate } from "#ledger";
+import type { Amounts, Gate } from "#ledger";
 import { estimateTokens, inputBound, ReportedPrompt } from "#models";
 import { seededRandom } from "../random.ts";
 import type { Wish } from "../tree/protocol.ts";
@@ -118,6 +120,7 @@ export class ModelCalls {
     const { model, messages, options } = asked;
     const gate = await this.#pass(attempt, asked);
     const began = primitives.now();
+    observer.seen("budget.reserved", gate.ceiling, attempt);
     observer.seen("model.start", { model: model.id }, attempt);
     const request: ModelRequest = {
       messages,
@@ -137,13 +140,13 @@ export class ModelCalls {
           onDelta,
         }),
       );
-      this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began });
+      this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began }, model, gate.ceiling);
       return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;
     } catch (error) {
       const stopped = this.#stopped();
       const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
       const ms = primitives.now() - began;
-      this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) });
+      this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) }, model, gate.ceiling);
       throw stopped ?? error;
     }
   }
@@ -155,12 +158,15 @@ export class ModelCalls {
     return stopped;
   }
 
-  #charge(charge: Charge): void {
+  /** Puts an attempt on the bill. The hooks hear of it in the order of the stream. */
+  #charge(charge: Charge, model: Model, ceiling: Amounts): void {
     this.charges.push(charge);
-    const { model, usage, ms, error, attempt, retry } = charge;
-    const payload = { model, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
-    this.#host.observer.seen("model.end", payload, attempt);
-    if (retry > 0) this.#host.observer.seen("retry.end", { retry, success: !error }, attempt);
+    const { observer, prices } = this.#host;
+    const { usage, ms, error, attempt, retry } = charge;
+    observer.seen("budget.settled", settled(usage, prices[model.id] ?? model.price, ceiling), attempt);
+    const payload = { model: model.id, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
+    observer.seen("model.end", payload, attempt);
+    if (retry > 0) observer.seen("retry.end", { retry, success: !error }, attempt);
   }
 
   /** Asks the gate. What it refuses ends the step. */
@@ -182,6 +188,10 @@ export class ModelCalls {
       // Attempts that died with their worker count: a crash gives no new retries.
       asked.retries = Math.max(asked.retries, gate.attempts - 1);
       return gate;
+    }
+    if (gate.kind === "denied") {
+      const { dimension, limit, used } = gate;
+      this.#host.observer.seen("budget.denied", { dimension, limit, used }, attempt);
     }
     throw this.#refusal(gate);
   }
@@ -244,6 +254,16 @@ function reportedOf(
   const known = host.reported.get(id);
   if (known || !reported || !Usage.isSane(reported.usage)) return known;
   return ReportedPrompt.of(messages.slice(0, reported.messages), tools, reported.usage);
+}
+
+/** What an attempt will be booked with: what it used, or all it might have. */
+function settled(
+  usage: Usage | null,
+  price: Price | undefined,
+  ceiling: Amounts,
+): EventPayloads["budget.settled"] {
+  if (!usage || !Usage.isSane(usage)) return { ...ceiling, inDoubt: true };
+  return { tokens: Usage.tokens(usage), cost: price ? Usage.cost(usage, price) : 0, inDoubt: false };
 }
 
 const tooLate = (): Error =>

@@ -51,9 +51,9 @@ export class Observer {
     if (this.#hooks) this.#tell(type, payload, place, this.#primitives.now(), attempt);
   }
 
-  /** The same, from code that is replayed, of what happens once in a run. */
-  seenOnce<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
-    if (this.#hooks && this.#primitives.isLive) this.seen(type, payload);
+  /** The same, from code that is replayed. `place` tells it from others of its type in the run. */
+  seenLive<Type extends EventType>(type: Type, payload: EventPayloads[Type], place: string = type): void {
+    if (this.#hooks && this.#primitives.isLive) this.#tell(type, payload, place, this.#primitives.now());
   }
 
   #tell<Type extends EventType>(

@@ -49,7 +49,8 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
   if (admission.kind === "denied") return { error: denialOf(admission) };
   if (text !== null) work.object.set(seenKey(agentId, messageId), run);
   if (asks) noteAsk(work, messageId, parent, run);
-  return { run };
+  const queued = admission.kind === "queued" ? { victim: admission.victim } : null;
+  return { run, priority: argument.priority ?? terms.priority, queued };
 }
 
 /** Brings a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */

@@ -154,7 +154,14 @@ interface TreeProtocol {
   readonly yield: { readonly argument: FromRun; readonly reply: News };
   readonly hire: {
     readonly argument: HireArgument;
-    readonly reply: { readonly run: RunId } | { readonly error: ErrorData };
+    readonly reply:
+      | {
+          readonly run: RunId;
+          readonly priority: Priority;
+          /** Null: it has its slot. */
+          readonly queued: { readonly victim: RunId | null } | null;
+        }
+      | { readonly error: ErrorData };
   };
   readonly send: {
     readonly argument: SendArgument;
