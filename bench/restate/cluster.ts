@@ -4,7 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime } from "reeve";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { staffOf } from "../../test/engines/restate/fixtures/staff.ts";
-import { WorkerProcess, freePort } from "../../test/engines/restate/scenarios/worker-process.ts";
+import { freePort } from "../../test/free-port.ts";
+import { WorkerProcess } from "../../test/engines/restate/scenarios/worker-process.ts";
 import { atPercent, median, print } from "./measure.ts";
 
 const lanes = Number(process.env["BENCH_LANES"] ?? 16);

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { AgentId, type Agent, type RunHandle, Runtime } from "reeve";
 import { restate, restateServer } from "reeve/engines/restate";
-import { freePort } from "../../test/engines/restate/scenarios/worker-process.ts";
+import { freePort } from "../../test/free-port.ts";
 import type { Told } from "./long-run-worker.ts";
 import { cpuMs, print } from "./measure.ts";
 

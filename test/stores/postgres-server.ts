@@ -2,10 +2,10 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
+import { freePort } from "../free-port.ts";
 
 /** A PostgreSQL server of our own, in a folder of its own. */
 export interface PostgresServer {
@@ -98,13 +98,4 @@ function binaries(): string {
   const [newest] = (existsSync(base) ? readdirSync(base) : []).toSorted((a, b) => Number(b) - Number(a));
   if (newest === undefined) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
   return join(base, newest, "bin");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Engine, Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { fresh, launch, program, settle, until } from "./counter-program.ts";
+import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
 let engine: Engine;
@@ -80,12 +80,4 @@ async function kill(worker: ChildProcess | undefined): Promise<void> {
   const ended = once(worker, "exit");
   worker.kill("SIGKILL");
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const address = holder.address();
-  await once(holder.close(), "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

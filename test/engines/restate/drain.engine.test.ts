@@ -3,14 +3,8 @@ import { restate, restateServer, type LogRecord, type RestateServer } from "reev
 import { providerDouble, type DoubleRequest, type ProviderDouble } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { launch, program, settle } from "./counter-program.ts";
-import {
-  eventually,
-  figure,
-  freePort,
-  killWorkers,
-  startWorker,
-  type WorkerProcess,
-} from "./worker-process.ts";
+import { freePort } from "../../free-port.ts";
+import { eventually, figure, killWorkers, startWorker, type WorkerProcess } from "./worker-process.ts";
 
 let server: RestateServer;
 let double: ProviderDouble;

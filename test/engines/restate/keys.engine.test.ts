@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { type Log, type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Engine, Json, KeyDestroyedError, type Keys, SealBrokenError } from "#kernel";
 import { Seal, environmentKeys } from "#sealing";
 import { fresh, launch, program, settle } from "./counter-program.ts";
+import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
 let port: number;
@@ -173,12 +172,4 @@ async function statusOf(execution: string): Promise<unknown> {
   });
   const { rows } = Json.as<{ rows: { status: string }[] }>(Json.of(await answer.json()));
   return rows[0]?.status;
-}
-
-async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const address = holder.address();
-  await once(holder.close(), "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

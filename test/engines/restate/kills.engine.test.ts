@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { providerDouble, type DoubleRequest, type ProviderDouble } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { freePort } from "../../free-port.ts";
 
 const price = { input: 1_000_000, output: 2_000_000 };
 let server: RestateServer;
@@ -139,12 +139,4 @@ async function kill(worker: ChildProcess): Promise<void> {
   const ended = once(worker, "exit");
   worker.kill("SIGKILL");
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  return typeof address === "object" && address ? address.port : 0;
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ForeignError, IdConflictError, type Engine } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { fresh, program, until } from "./counter-program.ts";
-import { freePort } from "./scenarios/worker-process.ts";
+import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
 let engine: Engine;

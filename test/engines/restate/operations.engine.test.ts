@@ -14,7 +14,8 @@ import {
   restateServer,
 } from "reeve/engines/restate";
 import { fresh, launch, program, settle, until } from "./counter-program.ts";
-import { eventually, freePort } from "./worker-process.ts";
+import { freePort } from "../../free-port.ts";
+import { eventually } from "./worker-process.ts";
 
 let server: RestateServer;
 let engine: RestateEngine;

@@ -6,7 +6,8 @@ import { restate, restateServer, type RestateServer } from "reeve/engines/restat
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { boss, helper } from "./fixtures/listed-agents.ts";
-import { freePort, killWorkers, startWorker } from "./worker-process.ts";
+import { freePort } from "../../free-port.ts";
+import { killWorkers, startWorker } from "./worker-process.ts";
 
 let server: RestateServer;
 let folder: string;

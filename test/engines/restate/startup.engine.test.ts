@@ -9,7 +9,7 @@ import {
   restateServer,
 } from "reeve/engines/restate";
 import { counterProgram } from "./counter-program.ts";
-import { freePort } from "./worker-process.ts";
+import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
 const strangers: Server[] = [];

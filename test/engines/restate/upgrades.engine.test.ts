@@ -2,7 +2,8 @@ import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
 import { restate, restateServer, type RestateEngine, type RestateServer } from "reeve/engines/restate";
 import { providerDouble, type ProviderDouble } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { eventually, freePort, killWorkers, startWorker, type WorkerProcess } from "./worker-process.ts";
+import { freePort } from "../../free-port.ts";
+import { eventually, killWorkers, startWorker, type WorkerProcess } from "./worker-process.ts";
 
 let server: RestateServer;
 let double: ProviderDouble;

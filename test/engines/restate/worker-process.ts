@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 
 /** A worker in a process of its own. */
@@ -58,13 +57,4 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
     if (performance.now() > end) throw new Error("it did not come to that");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-/** A port of loopback that nobody has. */
-export async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const address = holder.address();
-  await once(holder.close(), "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -2,7 +2,8 @@ import { type CancelReceipt, createRuntime } from "reeve";
 import { type RestateServer, restate } from "reeve/engines/restate";
 import { staffOf } from "../fixtures/staff.ts";
 import { Office } from "./office.ts";
-import { WorkerProcess, freePort } from "./worker-process.ts";
+import { freePort } from "../../../free-port.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 /** What became of the cancelled tree. */
 export interface CancelledTree {

@@ -5,7 +5,8 @@ import { type Runtime, createRuntime } from "reeve";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { staffOf } from "../fixtures/staff.ts";
 import { inLanes } from "./lanes.ts";
-import { type Memory, WorkerProcess, freePort } from "./worker-process.ts";
+import { freePort } from "../../../free-port.ts";
+import { type Memory, WorkerProcess } from "./worker-process.ts";
 
 const lanes = 50;
 const inactivityTimeoutMs = 1_000;

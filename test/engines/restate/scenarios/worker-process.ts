@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { Json } from "reeve";
 import type { RestateOptions } from "reeve/engines/restate";
@@ -76,13 +75,4 @@ export class WorkerProcess implements AsyncDisposable {
       this.#child.off("exit", fail);
     }
   }
-}
-
-/** A port of this machine that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const address = holder.address();
-  await once(holder.close(), "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
