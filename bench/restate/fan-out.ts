@@ -3,7 +3,7 @@ import { type Context, RestatePromise, service } from "@restatedev/restate-sdk";
 import { AgentId, type Agent, Runtime } from "reeve";
 import { restate, restateServer } from "reeve/engines/restate";
 import { BareWorker } from "./bare-worker.ts";
-import { type Load, load, medianLoad, print } from "./measure.ts";
+import { measureAll, print, printPair } from "./measure.ts";
 
 const children = 20;
 const stepsPerChild = 5;
@@ -61,32 +61,7 @@ const variants = {
 };
 
 const stepsPerRun = children * stepsPerChild;
-const loads = new Map<string, Load[]>();
-for (let round = 0; round <= rounds; round++) {
-  for (const lanes of widths) {
-    for (const [name, run] of Object.entries(variants)) {
-      const cell = `${name} × ${lanes}`;
-      const measured = await load({ lanes, forMs, stepsPerRun, serverPid: server.pid, run });
-      // The first round warms up.
-      if (round > 0) loads.set(cell, [...(loads.get(cell) ?? []), measured]);
-    }
-  }
-}
+const figures = await measureAll({ widths, rounds, forMs, stepsPerRun, serverPid: server.pid, variants });
 
 print(["parents at once", "steps/s", "ratio", "ms worker", "ms server", "ratio CPU"]);
-for (const lanes of widths) {
-  const base = medianLoad(loads.get(`bare × ${lanes}`) ?? []);
-  const own = medianLoad(loads.get(`ours × ${lanes}`) ?? []);
-  const cpu = (own.worker + own.server) / (base.worker + base.server);
-  print(
-    [`bare × ${lanes}`, base.stepsPerSecond, "", base.worker, base.server],
-    [
-      `ours × ${lanes}`,
-      own.stepsPerSecond,
-      own.stepsPerSecond / base.stepsPerSecond,
-      own.worker,
-      own.server,
-      cpu,
-    ],
-  );
-}
+for (const lanes of widths) printPair("bare", "ours", lanes, figures);

@@ -19,7 +19,7 @@ export interface Load {
 }
 
 /** Keeps `lanes` runs going for at least `forMs`, each counted when it has ended. */
-export async function load(options: {
+async function load(options: {
   readonly lanes: number;
   readonly forMs: number;
   readonly stepsPerRun: number;
@@ -55,7 +55,7 @@ export function atPercent(values: readonly number[], percent: number): number {
 }
 
 /** The median of each figure. */
-export function medianLoad(loads: readonly Load[]): Load {
+function medianLoad(loads: readonly Load[]): Load {
   return {
     stepsPerSecond: median(loads.map(({ stepsPerSecond }) => stepsPerSecond)),
     worker: median(loads.map(({ worker }) => worker)),
@@ -69,4 +69,43 @@ export function print(...rows: readonly (readonly (string | number)[])[]): void 
     const cells = row.map((cell) => (typeof cell === "number" ? cell.toFixed(cell < 10 ? 2 : 0) : cell));
     process.stdout.write(`${cells.map((cell, at) => cell.padEnd(at === 0 ? 26 : 12)).join(" ")}\n`);
   }
+}
+
+/** Loads every variant at every width in turn, as often as there are rounds; the first one warms up. */
+export async function measureAll(options: {
+  readonly widths: readonly number[];
+  readonly rounds: number;
+  readonly forMs: number;
+  readonly stepsPerRun: number;
+  readonly serverPid: number;
+  readonly variants: Readonly<Record<string, () => Promise<unknown>>>;
+}): Promise<(variant: string, lanes: number) => Load> {
+  const { widths, rounds, variants, ...rest } = options;
+  const loads = new Map<string, Load[]>();
+  for (let round = 0; round <= rounds; round++) {
+    for (const lanes of widths) {
+      for (const [name, run] of Object.entries(variants)) {
+        const cell = `${name} × ${lanes}`;
+        const measured = await load({ ...rest, lanes, run });
+        if (round > 0) loads.set(cell, [...(loads.get(cell) ?? []), measured]);
+      }
+    }
+  }
+  return (variant, lanes) => medianLoad(loads.get(`${variant} × ${lanes}`) ?? []);
+}
+
+/** Prints ours below its twin. */
+export function printPair(
+  twin: string,
+  ours: string,
+  lanes: number,
+  of: (variant: string, lanes: number) => Load,
+): void {
+  const [base, own] = [of(twin, lanes), of(ours, lanes)];
+  const cpu = (own.worker + own.server) / (base.worker + base.server);
+  const speed = own.stepsPerSecond / base.stepsPerSecond;
+  print(
+    [`${twin} × ${lanes}`, base.stepsPerSecond, "", base.worker, base.server],
+    [`${ours} × ${lanes}`, own.stepsPerSecond, speed, own.worker, own.server, cpu],
+  );
 }

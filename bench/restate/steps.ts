@@ -4,7 +4,7 @@ import { type Context, type ObjectContext, object, service } from "@restatedev/r
 import { AgentId, type Agent, ChatMessage, type Model, Runtime } from "reeve";
 import { restate, restateServer } from "reeve/engines/restate";
 import { BareWorker } from "./bare-worker.ts";
-import { type Load, load, medianLoad, print } from "./measure.ts";
+import { measureAll, print, printPair } from "./measure.ts";
 
 const stepsPerRun = Number(process.env["BENCH_STEPS"] ?? 10);
 const forMs = Number(process.env["BENCH_MS"] ?? 1_500);
@@ -86,31 +86,10 @@ const variants: Readonly<Record<string, () => Promise<unknown>>> = {
   "d ours, gated": () => start(gated),
 };
 
-const loads = new Map<string, Load[]>();
-for (let round = 0; round <= rounds; round++) {
-  for (const lanes of widths) {
-    for (const [name, run] of Object.entries(variants)) {
-      const cell = `${name} × ${lanes}`;
-      const measured = await load({ lanes, forMs, stepsPerRun, serverPid: server.pid, run });
-      // The first round warms up.
-      if (round > 0) loads.set(cell, [...(loads.get(cell) ?? []), measured]);
-    }
-  }
-}
+const figures = await measureAll({ widths, rounds, forMs, stepsPerRun, serverPid: server.pid, variants });
 
 print(["runs at once", "steps/s", "ratio", "ms worker", "ms server", "ratio CPU"]);
 for (const lanes of widths) {
-  for (const [twin, ours] of [
-    ["a bare", "b ours"],
-    ["c bare, gated", "d ours, gated"],
-  ] as const) {
-    const base = medianLoad(loads.get(`${twin} × ${lanes}`) ?? []);
-    const own = medianLoad(loads.get(`${ours} × ${lanes}`) ?? []);
-    const cpu = (own.worker + own.server) / (base.worker + base.server);
-    const speed = own.stepsPerSecond / base.stepsPerSecond;
-    print(
-      [`${twin} × ${lanes}`, base.stepsPerSecond, "", base.worker, base.server],
-      [`${ours} × ${lanes}`, own.stepsPerSecond, speed, own.worker, own.server, cpu],
-    );
-  }
+  printPair("a bare", "b ours", lanes, figures);
+  printPair("c bare, gated", "d ours, gated", lanes, figures);
 }
