@@ -1,4 +1,5 @@
-import { Json, Partition, TenantId, TreeId, type SinkDefinition, type Store } from "#kernel";
+import { Json, type SinkDefinition, type Store } from "#kernel";
+import { treeAt } from "./addresses.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 import { projectorType } from "./tree/tree-work.ts";
@@ -52,7 +53,7 @@ export class Projector implements SinkDefinition {
 
   async #write(key: string, { events, runs }: ReplyOf<"unprojected">): Promise<void> {
     const { store } = this.#host;
-    const { partition, tree } = treeAt(key);
+    const { partition, tree } = treeAt({ type: "tree", key });
     // A tree is found, and erased, through its runs: no event without its run.
     for (const run of runs) await store.runs.put(partition, run);
     await store.events.append(partition, tree, events);
@@ -65,14 +66,4 @@ export class Projector implements SinkDefinition {
   ): Promise<ReplyOf<Method>> {
     return callTree((name, given) => this.#host.call(key, name, given), method, argument);
   }
-}
-
-/** Whose a tree is, and which, by the key of its object. */
-export function treeAt(key: string): { readonly partition: Partition; readonly tree: TreeId } {
-  const cut = key.indexOf("/");
-  const tenant = key.slice(0, cut);
-  return {
-    partition: { tenantId: tenant === Partition.key({ tenantId: null }) ? null : TenantId.of(tenant) },
-    tree: TreeId.of(key.slice(cut + 1)),
-  };
 }

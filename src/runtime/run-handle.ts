@@ -16,8 +16,8 @@ import {
   type TreeId,
   type Usage,
 } from "#kernel";
+import { treeAt } from "./addresses.ts";
 import type { DeltaHub, RunDelta } from "./delta-hub.ts";
-import { treeAt } from "./projector.ts";
 import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -77,7 +77,7 @@ export class RunHandle {
   async #eventsAbove(after: number): Promise<ReplyOf<"events">> {
     const { store } = this.#host;
     if (!store) return this.#until("events", { after, limit: eventsPerRead }, isNews);
-    const { partition, tree } = treeAt(this.#tree.key);
+    const { partition, tree } = treeAt(this.#tree);
     const events = await store.events.read(partition, tree, after, eventsPerRead);
     if (events.length > 0) return { events, closed: false };
     const next = await this.#until("events", { after, limit: 1 }, isNews);

@@ -1,13 +1,5 @@
-import {
-  type Page,
-  type PageRequest,
-  type Partition,
-  type RunFilter,
-  type RunRecord,
-  type Store,
-  TenantId,
-  TreeId,
-} from "#kernel";
+import { type Page, type PageRequest, type RunFilter, type RunRecord, type Store, TreeId } from "#kernel";
+import { partitionOf } from "./addresses.ts";
 
 /** Whose runs. Default: those of nobody in particular. */
 interface Whose {
@@ -38,7 +30,3 @@ export class Runs {
     return this.#store;
   }
 }
-
-const partitionOf = (tenant: string | undefined): Partition => ({
-  tenantId: tenant === undefined ? null : TenantId.of(tenant),
-});

@@ -25,6 +25,7 @@ import {
 } from "#kernel";
 import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
+import { tenantKeyOf, treeAddress } from "./addresses.ts";
 import { DeltaHub } from "./delta-hub.ts";
 import { Projector, type ProjectorHost } from "./projector.ts";
 import { execute } from "./run/execute.ts";
@@ -134,7 +135,7 @@ export class Runtime {
   async start(agent: Agent, input: string, options: StartOptions = {}): Promise<RunHandle> {
     this.#agentOf(AgentId.type(agent.id));
     const treeId = TreeId.of(options.id ?? randomUUID());
-    const tree = addressOf(treeId, options.tenant);
+    const tree = treeAddress(treeId, options.tenant);
     const block = await this.#limitTenant(tree, options.tenant);
     const argument = this.#opening(agent, input, treeId, block, options);
     await this.#open(tree, argument, options);
@@ -152,7 +153,7 @@ export class Runtime {
       await callTree((method, given) => engine.call(tree, method, given), "open", open);
       return;
     }
-    const key = `${tree.key.slice(0, tree.key.indexOf("/"))}/${session}`;
+    const key = `${tenantKeyOf(tree)}/${session}`;
     const turn: InvokeArgument = { tree, open, onBusy };
     await engine.call({ type: sessionObject.type, key }, "invoke", Json.of(turn));
   }
@@ -160,7 +161,7 @@ export class Runtime {
   /** The handle of a tree's root, or of any run. */
   run(id: string, options: { readonly tenant?: string } = {}): RunHandle {
     const runId = id.includes("~") ? RunId.parse(id) : RunId.root(TreeId.of(id));
-    return this.#handle(addressOf(RunId.tree(runId), options.tenant), runId);
+    return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -242,20 +243,15 @@ export class Runtime {
     };
   }
 
-  async #limitTenant({ key }: ObjectAddress, tenant: string | undefined): Promise<Block | null> {
+  async #limitTenant(tree: ObjectAddress, tenant: string | undefined): Promise<Block | null> {
     const budget = this.#options.tenantBudget?.(tenant === undefined ? null : TenantId.of(tenant)) ?? null;
     if (!budget) return null;
     const maxCost = budget.maxCostUsd === undefined ? null : Money.cap(budget.maxCostUsd);
     const limits = { maxTokens: budget.maxTokens ?? null, maxCost };
-    const address = { type: "tenant", key: key.slice(0, key.indexOf("/")) };
+    const address = { type: "tenant", key: tenantKeyOf(tree) };
     await this.#options.engine.call(address, "limit", Json.of(limits));
     return { tokens: limits.maxTokens === null ? null : 0, cost: limits.maxCost === null ? null : 0 };
   }
-}
-
-/** A tree lies inside its tenant; `-` is the partition of those who have none. */
-function addressOf(tree: TreeId, tenant = "-"): ObjectAddress {
-  return { type: "tree", key: `${tenant}/${tree}` };
 }
 
 /** On which terms agents are hired where nobody says otherwise. */

@@ -42,7 +42,7 @@ function invoke(object: ObjectContext, argument: Json): Json {
 
 /** A tree is over: its turn is the next one's, or its place in line is free. */
 function release(object: ObjectContext, argument: Json): Json {
-  const { tree } = Json.as<{ readonly tree: ObjectAddress }>(argument);
+  const { tree, at } = Json.as<{ readonly tree: ObjectAddress; readonly at: number }>(argument);
   const session = recordOf(object);
   const line = session.line.filter((waiting) => !isSame(waiting, tree));
   if (!session.holder || !isSame(session.holder, tree)) {
@@ -51,7 +51,7 @@ function release(object: ObjectContext, argument: Json): Json {
   }
   const [next, ...rest] = line;
   write(object, next ? { holder: next, line: rest } : idle);
-  if (next) object.send(next, "go", argument);
+  if (next) object.send(next, "go", { at });
   return null;
 }
 
