@@ -7,7 +7,7 @@ const allowed: Record<string, readonly string[]> = {
   ledger: ["#kernel"],
   models: ["#kernel", "@ai-sdk/provider", "@pydantic/genai-prices", "tokenx"], // the AI SDK: types only
   agents: ["#kernel", "#ledger", "#models", "@standard-schema/spec"],
-  runtime: ["#kernel", "#ledger", "#models", "#agents", "node:async_hooks", "node:crypto"],
+  runtime: ["#kernel", "#ledger", "#models", "#agents", "#sealing", "node:async_hooks", "node:crypto"],
   sealing: ["#kernel", "node:crypto", "node:fs/promises", "node:path"],
   "engines/local": ["#kernel", "#ledger", "#runtime", "node:crypto", "node:process"],
   "engines/restate": [
@@ -40,6 +40,7 @@ const allowed: Record<string, readonly string[]> = {
     "#agents",
     "#runtime",
     "#engines/local",
+    "#stores/memory",
     "node:assert/strict",
     "node:crypto",
     "node:fs",

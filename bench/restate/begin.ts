@@ -18,7 +18,7 @@ const terms = { version: "1", priority: "normal", budget: null, retention: "none
 const agents = { boss: terms, helper: terms };
 engine.define({
   build: "bench",
-  objects: [treeObject({ agents, projects: false })],
+  objects: [treeObject({ agents, projects: false, eraseAfterMs: 30_000 })],
   sinks: [],
   run: async () => {},
 });

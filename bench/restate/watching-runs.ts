@@ -4,6 +4,7 @@ import type { Engine, Primitives } from "#kernel";
 export function watchingRuns(engine: Engine, onRun: (primitives: Primitives) => void): Engine {
   return {
     name: engine.name,
+    keysIn: (store) => engine.keysIn(store),
     define: (program) =>
       engine.define({
         ...program,

@@ -20,13 +20,16 @@ export const systemClock: Clock = {
       });
       signal?.addEventListener("abort", stop, { once: true });
     }),
-  callAt: (at, act) => {
+  callAt: (at, act, { mayLapse = false } = {}) => {
+    const arm = (): NodeJS.Timeout => {
+      const timer = setTimeout(look, Math.min(Math.max(at - Date.now(), 0), longestMs));
+      return mayLapse ? timer.unref() : timer;
+    };
     const look = (): void => {
-      const left = at - Date.now();
-      if (left > 0) timer = setTimeout(look, Math.min(left, longestMs));
+      if (at > Date.now()) timer = arm();
       else act();
     };
-    let timer = setTimeout(look, Math.min(Math.max(at - Date.now(), 0), longestMs));
+    let timer = arm();
     return () => clearTimeout(timer);
   },
 };

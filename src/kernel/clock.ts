@@ -3,6 +3,9 @@ export interface Clock {
   now(): number;
   /** Resolves once `now() >= at`; rejects with the signal's reason when aborted. */
   waitUntil(at: number, signal?: AbortSignal): Promise<void>;
-  /** Calls back once `now() >= at`, unless the returned function was called before. Never at once. */
-  callAt(at: number, act: () => void): () => void;
+  /**
+   * Calls back once `now() >= at`, unless the returned function was called before. Never at once. A process need not live
+   * on for what `mayLapse`.
+   */
+  callAt(at: number, act: () => void, options?: { readonly mayLapse?: boolean }): () => void;
 }

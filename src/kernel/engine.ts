@@ -1,11 +1,21 @@
 import type { ErrorData } from "./errors.ts";
 import type { RunId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { Keys } from "./keys.ts";
+import type { KeyStore } from "./store.ts";
 
 /** The address of an object: single-writer state with methods. */
 export interface ObjectAddress {
   readonly type: string;
   readonly key: string;
+}
+
+/** When a message of one object reaches another. */
+export interface SendOptions {
+  /** Default 0. */
+  readonly delayMs?: number;
+  /** Nothing is lost if the engine ends first: a process need not live on for it. Default false. */
+  readonly mayLapse?: boolean;
 }
 
 /**
@@ -20,9 +30,11 @@ export interface ObjectContext {
   /** These will be asked for: an engine that is far fetches them in one round trip. */
   expect(names: readonly string[]): void;
   set(name: string, value: Json): void;
+  /** The same, for what must be readable also once the key of this object is destroyed. */
+  keep(name: string, value: Json): void;
   clear(name: string): void;
   /** Calls another object later; waits for nothing. */
-  send(to: ObjectAddress, method: string, argument: Json, options?: { readonly delayMs?: number }): void;
+  send(to: ObjectAddress, method: string, argument: Json, options?: SendOptions): void;
   /** Calls an object further down (tree, then tenant) and waits for it. Never its own key. */
   call(to: ObjectAddress, method: string, argument: Json): Json;
   /** Starts an execution of a run. Returns the engine's name for it. */
@@ -131,7 +143,12 @@ export interface EngineProgram {
 /** Where runs really execute. */
 export interface Engine {
   readonly name: string;
-  /** Gives it the program, before anything else. */
+  /**
+   * Tells it where keys can be kept that are to be destroyed one by one, before anything else. Returns what it then seals
+   * with; null where nothing leaves the process.
+   */
+  keysIn(store: KeyStore | null): Keys | null;
+  /** Gives it the program, before anything but its keys. */
   define(program: EngineProgram): void;
   /** Makes this process a worker. Engines that only live in their process need no call. */
   serve(options: { readonly port: number }): Promise<void>;

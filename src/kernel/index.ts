@@ -13,10 +13,12 @@ export type {
   Outcome,
   Primitives,
   RunLaunch,
+  SendOptions,
   SinkDefinition,
   StepIo,
 } from "./engine.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";
+export { eraseError, eraseEvent } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
 export {
   AskFailedError,

@@ -40,6 +40,8 @@ export interface RunResult {
   /** The part of `spend` whose outcome nobody knows. */
   readonly inDoubt: Micros;
   readonly error?: ErrorData | undefined;
+  /** Its words are gone, as its retention says: the output is null, the error has its code only. */
+  readonly erased?: true | undefined;
 }
 
 /** What a cancel did. */

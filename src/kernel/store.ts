@@ -44,8 +44,18 @@ export interface RunStore {
 
 /** The event streams of trees. Never numbers: the sequence comes from the tree. */
 export interface EventStore {
-  /** Idempotent by (tree, seq): the first one stays. */
-  append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
+  /**
+   * Idempotent by (tree, seq): the first one stays. What is `fleeting` need not be readable once the key of the tree is
+   * destroyed. Default: none is.
+   */
+  append(
+    partition: Partition,
+    tree: TreeId,
+    events: readonly NumberedEvent[],
+    isFleeting?: (event: NumberedEvent) => boolean,
+  ): Promise<void>;
+  /** Puts events in the place of those with the same sequence, to last. Tells nobody. */
+  rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
   /**
    * Events with a sequence above `after`, in order, up to the first that is missing. So a reader never passes an
    * event that another writer is about to append.
@@ -241,7 +251,9 @@ export interface WrappedKey {
 
 /** Wrapped keys: one for each tree, and one of the tenant itself, which is the tree `null`. */
 export interface KeyStore {
-  /** The first one stays: returns the key that is kept. @throws KeyDestroyedError */
+  /**
+   * The first one stays, but the same one may be wrapped anew: returns the key that is kept. @throws KeyDestroyedError
+   */
   put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey>;
   /** Null if there never was one. @throws KeyDestroyedError */
   get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null>;
@@ -254,6 +266,8 @@ export interface KeyStore {
  * does not know whether one came through repeats it.
  */
 export interface Store extends AsyncDisposable {
+  /** Whether it outlives this process, and other processes see the same. */
+  readonly lasts: boolean;
   readonly runs: RunStore;
   readonly events: EventStore;
   readonly sessions: SessionStore;

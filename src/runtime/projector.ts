@@ -1,4 +1,4 @@
-import { Json, type SinkDefinition, type Store } from "#kernel";
+import { eraseEvent, Json, type Keys, type NumberedEvent, type SinkDefinition, type Store } from "#kernel";
 import { treeAt } from "./addresses.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -9,6 +9,8 @@ export interface ProjectorHost {
   /** Calls a tree by its key. */
   readonly call: (tree: string, method: string, argument: Json) => Promise<Json>;
   readonly store: Store;
+  /** What trees are sealed with; null: nothing is. */
+  readonly keys: Keys | null;
   readonly now: () => number;
 }
 
@@ -33,30 +35,62 @@ export class Projector implements SinkDefinition {
   }
 
   async take(key: string, argument: Json): Promise<void> {
+    const { after = 0, erase = false } = Json.as<{ readonly after?: number; readonly erase?: boolean }>(
+      argument,
+    );
     const { now } = this.#host;
-    let { after } = Json.as<{ readonly after: number }>(argument);
-    for (;;) {
-      const batch = await this.#read(key, after);
+    const upTo = await this.#write(key, after);
+    await this.#call(key, "projected", { upTo, at: now() });
+    if (erase) await this.#erase(key);
+  }
+
+  /** Everything above `after`. Returns the last number. */
+  async #write(key: string, after: number): Promise<number> {
+    const { now } = this.#host;
+    for (let upTo = after; ;) {
+      const batch = await this.#call(key, "unprojected", { after: upTo, limit: eventsPerBatch });
       const last = batch.events.at(-1);
-      if (!last) break;
-      await this.#write(key, batch);
-      after = last.seq;
+      if (!last) return upTo;
+      await this.#writeBatch(key, batch);
+      upTo = last.seq;
       this.#lagMs = Math.max(0, now() - last.at);
-      if (batch.events.length < eventsPerBatch) break;
+      if (batch.events.length < eventsPerBatch) return upTo;
     }
-    await this.#call(key, "projected", { upTo: after, at: now() });
   }
 
-  #read(key: string, after: number): Promise<ReplyOf<"unprojected">> {
-    return this.#call(key, "unprojected", { after, limit: eventsPerBatch });
-  }
-
-  async #write(key: string, { events, runs }: ReplyOf<"unprojected">): Promise<void> {
+  async #writeBatch(key: string, { events, runs, retentions }: ReplyOf<"unprojected">): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     // A tree is found, and erased, through its runs: no event without its run.
     for (const run of runs) await store.runs.put(partition, run);
-    await store.events.append(partition, tree, events);
+    const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
+    const isFleeting = (event: NumberedEvent): boolean =>
+      retentions[event.runId] === "run" && eraseEvent(event) !== event;
+    await store.events.append(partition, tree, kept, isFleeting);
+  }
+
+  /** The tree is over and all of it is written: what does not stay goes, here, in the tree, and with the key everywhere. */
+  async #erase(key: string): Promise<void> {
+    const { now, keys } = this.#host;
+    await this.#eraseEvents(key);
+    await this.#call(key, "erase", { at: now() });
+    await keys?.destroy?.(key);
+  }
+
+  async #eraseEvents(key: string): Promise<void> {
+    const { store } = this.#host;
+    const { partition, tree } = treeAt({ type: "tree", key });
+    const retentions = await this.#call(key, "retentions", null);
+    if (Object.values(retentions).every((retention) => retention === "permanent")) return;
+    for (let after = 0; ;) {
+      const events = await store.events.read(partition, tree, after, eventsPerBatch);
+      const last = events.at(-1);
+      if (!last) return;
+      const theirs = events.filter(({ runId }) => retentions[runId] !== "permanent");
+      const changed = theirs.filter((event) => eraseEvent(event) !== event);
+      if (changed.length > 0) await store.events.rewrite(partition, tree, changed.map(eraseEvent));
+      after = last.seq;
+    }
   }
 
   #call<Method extends TreeMethod>(

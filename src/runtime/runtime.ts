@@ -6,6 +6,7 @@ import {
   MessageId,
   Money,
   NotFoundError,
+  Partition,
   RunId,
   SessionId,
   SpawnBudget,
@@ -17,6 +18,7 @@ import {
   type Engine,
   type HistoryRetention,
   type JsonObject,
+  type Keys,
   type ObjectAddress,
   type Permissions,
   type Price,
@@ -25,7 +27,8 @@ import {
 } from "#kernel";
 import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
-import { tenantKeyOf, treeAddress } from "./addresses.ts";
+import { sealedStore } from "#sealing";
+import { tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
 import { DeltaHub } from "./delta-hub.ts";
 import { Projector, type ProjectorHost } from "./projector.ts";
 import { execute } from "./run/execute.ts";
@@ -42,7 +45,10 @@ export interface RuntimeOptions {
   /** Everybody who can be hired. */
   readonly agents: readonly Agent[];
   readonly engine: Engine;
-  /** What lasts: events and lists of runs are written there, and read from there. Default: nothing is kept. */
+  /**
+   * What lasts: events and lists of runs are written there, and read from there. An engine that seals what leaves the
+   * process seals its content, too. Default: nothing is kept.
+   */
   readonly store?: Store;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -56,6 +62,11 @@ export interface RuntimeOptions {
   readonly maxRestarts?: number;
   /** How long a run that must yield may finish its call before it is aborted. Default 60. */
   readonly yieldTimeoutS?: number;
+  /**
+   * How long after its end a tree still tells what does not stay: outputs, and words in events, of runs whose retention
+   * is not `permanent`. Then its key is destroyed. Default 30.
+   */
+  readonly eraseAfterS?: number;
   /** How long a run stands in line before it moves forward by one level. Default 60. */
   readonly ageingS?: number;
 }
@@ -96,12 +107,14 @@ export class Runtime {
   readonly runs: Runs;
 
   constructor(options: RuntimeOptions) {
-    this.#options = options;
+    const keys = options.engine.keysIn(options.store?.lasts ? options.store.keys : null);
+    const store = options.store?.lasts && keys ? sealedStore(options.store, keys) : options.store;
+    this.#options = { ...options, ...(store && { store }) };
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
     this.#prices = pricesOf(options.agents);
-    this.#projector = this.#projectorInto(options.store);
-    this.runs = new Runs(options.store ?? null);
+    this.#projector = this.#projectorInto(store, keys);
+    this.runs = new Runs(store ?? null);
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
       clock: this.#clock,
@@ -109,7 +122,11 @@ export class Runtime {
         options.permissions === "allow-all" ? allowAll : (options.permissions ?? defaultPermissions),
       deltas: this.#deltas,
     };
-    const trees = { agents: termsOf(this.#agents), projects: this.#projector !== null };
+    const trees = {
+      agents: termsOf(this.#agents),
+      projects: this.#projector !== null,
+      eraseAfterMs: (options.eraseAfterS ?? 30) * 1000,
+    };
     options.engine.define({
       build: this.#build(),
       objects: [treeObject(trees), sessionObject, tenantObject],
@@ -153,7 +170,7 @@ export class Runtime {
       await callTree((method, given) => engine.call(tree, method, given), "open", open);
       return;
     }
-    const key = `${tenantKeyOf(tree)}/${session}`;
+    const key = Partition.part(treeAt(tree).partition, session);
     const turn: InvokeArgument = { tree, open, onBusy };
     await engine.call({ type: sessionObject.type, key }, "invoke", Json.of(turn));
   }
@@ -162,6 +179,13 @@ export class Runtime {
   run(id: string, options: { readonly tenant?: string } = {}): RunHandle {
     const runId = id.includes("~") ? RunId.parse(id) : RunId.root(TreeId.of(id));
     return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
+  }
+
+  /** The store with its content open. @throws TypeError without one. */
+  get store(): Store {
+    const { store } = this.#options;
+    if (!store) throw new TypeError("there is no store: createRuntime({ store })");
+    return store;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -173,11 +197,11 @@ export class Runtime {
     return this.#projector?.lagMs ?? null;
   }
 
-  #projectorInto(store: Store | undefined): Projector | null {
+  #projectorInto(store: Store | undefined, keys: Keys | null): Projector | null {
     const { engine } = this.#options;
     const call: ProjectorHost["call"] = (key, method, argument) =>
       engine.call({ type: "tree", key }, method, argument);
-    return store ? new Projector({ call, store, now: () => this.#clock.now() }) : null;
+    return store ? new Projector({ call, store, keys, now: () => this.#clock.now() }) : null;
   }
 
   #handle(tree: ObjectAddress, runId: RunId): RunHandle {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type Partition, SealBrokenError } from "#kernel";
+import { isJsonObject, type Json, type Partition, SealBrokenError, type TreeId } from "#kernel";
 import type { Seal } from "./seal.ts";
 
 /** Seals and opens what a partition says, each piece for its place: moved to another one, it does not open. */
@@ -9,6 +9,11 @@ export class Content {
   constructor(partition: string, seal: Seal) {
     this.#partition = partition;
     this.#seal = seal;
+  }
+
+  /** The same, but what it seals stays readable once the partition's own key is destroyed. */
+  get lasting(): Content {
+    return new Content(this.#partition, this.#seal.lasting);
   }
 
   seal(place: string, said: unknown): { readonly sealed: string } {
@@ -29,5 +34,5 @@ export class Content {
   }
 }
 
-/** The content of a tenant. */
-export type ContentOf = (partition: Partition) => Promise<Content>;
+/** The content of a tenant, or of one of its trees. */
+export type ContentOf = (partition: Partition, tree?: TreeId) => Promise<Content>;

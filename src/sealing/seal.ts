@@ -6,7 +6,7 @@ import {
   createSecretKey,
   randomBytes,
 } from "node:crypto";
-import { type KeyRing, SealBrokenError } from "#kernel";
+import { KeyDestroyedError, type KeyRing, SealBrokenError } from "#kernel";
 
 const version = 1;
 const cipher = "aes-256-gcm";
@@ -14,6 +14,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 interface Key {
+  readonly isLasting: boolean;
   readonly id: Buffer;
   readonly secret: KeyObject;
   readonly nonces: KeyObject;
@@ -56,13 +57,20 @@ export class Seal {
     return Buffer.concat(parts);
   }
 
-  /** @throws SealBrokenError */
+  /** The same, but what it seals stays readable once the partition's own key is destroyed. */
+  get lasting(): Seal {
+    if (this.#newest.isLasting) return this;
+    const key = this.#keys.values().find(({ isLasting }) => isLasting);
+    return key ? new Seal(this.#partition, this.#keys, key, this.#place) : this;
+  }
+
+  /** @throws SealBrokenError; KeyDestroyedError if only what lasts can be opened any more. */
   open(sealed: Uint8Array): Uint8Array {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     const id = idIn(bytes);
     if (id === null) throw this.#broken("not-sealed");
     const key = this.#keys.get(id);
-    if (!key) throw this.#broken("unknown-key");
+    if (!key) throw this.#unknown();
     const start = 2 + key.id.length;
     const opening = createDecipheriv(cipher, key.secret, bytes.subarray(start, start + nonceBytes), {
       authTagLength: tagBytes,
@@ -76,6 +84,11 @@ export class Seal {
       throw this.#broken("not-authentic");
     }
     return value;
+  }
+
+  /** Whether the key that seals now has sealed this. */
+  isNewest(sealed: Uint8Array): boolean {
+    return idIn(Buffer.from(sealed)) === this.#newest.id.toString();
   }
 
   /**
@@ -94,17 +107,27 @@ export class Seal {
     return hash.update(`${this.#place}\n`).update(value).digest().subarray(0, nonceBytes);
   }
 
+  #unknown(): Error {
+    const isErased = this.#keys.values().every(({ isLasting }) => isLasting);
+    return isErased ? new KeyDestroyedError({ partition: this.#partition }) : this.#broken("unknown-key");
+  }
+
   #broken(reason: SealBrokenError["reason"]): SealBrokenError {
     return new SealBrokenError({ partition: this.#partition, reason });
   }
 }
 
-function keyOf({ id, secret }: KeyRing[number]): Key {
+function keyOf({ id, secret, lasting = false }: KeyRing[number]): Key {
   const name = Buffer.from(id);
   if (name.length < 1 || name.length > 255 || secret.length !== 32)
     throw new TypeError("a sealing key has an id of 1 to 255 bytes and 32 secret ones");
   const nonces = createHmac("sha256", secret).update("nonces").digest();
-  return { id: name, secret: createSecretKey(secret), nonces: createSecretKey(nonces) };
+  return {
+    isLasting: lasting,
+    id: name,
+    secret: createSecretKey(secret),
+    nonces: createSecretKey(nonces),
+  };
 }
 
 function idIn(sealed: Buffer): string | null {

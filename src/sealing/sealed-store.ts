@@ -14,18 +14,19 @@ import { sealedSessions } from "./sealed-sessions.ts";
 
 /**
  * A store whose database holds no content: what anybody said, remembered, decided or wrote into the audit is sealed
- * with the tenant's key before it gets there. Ids, names, kinds, amounts, sizes and times stay readable, because lists
+ * with the tenant's key, or with that of its tree, before it gets there. Ids, names, kinds, amounts, sizes and times stay readable, because lists
  * and pages go by them; so do the keys of facts.
  *
  * Whatever else is put into the database is refused with a `SealBrokenError` when it is read.
  */
 export function sealedStore(store: Store, keys: Keys): Store {
   const seals = new Seals(keys);
-  const contentOf: ContentOf = async (partition) => {
-    const key = Partition.key(partition);
+  const contentOf: ContentOf = async (partition, tree) => {
+    const key = Partition.key(partition, tree);
     return new Content(key, await seals.of(key));
   };
   return {
+    lasts: store.lasts,
     runs: store.runs,
     keys: store.keys,
     events: sealedEvents(store.events, contentOf),
@@ -41,16 +42,19 @@ export function sealedStore(store: Store, keys: Keys): Store {
 
 function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["events"] {
   return {
-    append: async (partition, tree, added) => {
-      const content = await contentOf(partition);
-      await events.append(
-        partition,
-        tree,
-        added.map((event) => sealEvent(content, event)),
-      );
+    append: async (partition, tree, added, isFleeting = () => false) => {
+      const fleeting = await contentOf(partition, tree);
+      const { lasting } = fleeting;
+      const sealed = added.map((event) => sealEvent(isFleeting(event) ? fleeting : lasting, event));
+      await events.append(partition, tree, sealed);
+    },
+    rewrite: async (partition, tree, given) => {
+      const { lasting } = await contentOf(partition, tree);
+      const sealed = given.map((event) => sealEvent(lasting, event));
+      await events.rewrite(partition, tree, sealed);
     },
     read: async (partition, tree, after, limit) => {
-      const content = await contentOf(partition);
+      const content = await contentOf(partition, tree);
       const kept = await events.read(partition, tree, after, limit);
       return kept.map((event) => openEvent(content, Json.as(Json.of(event))));
     },

@@ -38,6 +38,11 @@ export class Seals {
     return seal;
   }
 
+  /** Asks anew for the keys of a partition when it is next asked for. */
+  forget(partition: string): void {
+    this.#kept.delete(partition);
+  }
+
   /** The one asked for becomes the newest; the oldest are forgotten. */
   #keep(partition: string, kept: Kept): void {
     this.#kept.delete(partition);

@@ -1,26 +1,62 @@
-import { randomBytes } from "node:crypto";
-import { type Keys, type KeyStore, Partition, type WrappedKey } from "#kernel";
+import { hkdfSync, randomBytes } from "node:crypto";
+import {
+  KeyDestroyedError,
+  type Keys,
+  type KeyStore,
+  Partition,
+  type SealingKey,
+  type TreeId,
+  type WrappedKey,
+} from "#kernel";
 import type { Seal } from "./seal.ts";
 import { Seals } from "./seals.ts";
 
 /**
- * A key at random for each partition, kept in a store, wrapped with a key that is not in that database. So each can be
- * destroyed on its own, which derived keys cannot.
+ * Keys at random, one for each tenant and each tree, kept in a store, wrapped with a key that is not in that database. So
+ * each can be destroyed on its own, which derived keys cannot. What must outlive a tree is sealed with a key that follows
+ * from its tenant's. Where the wrapping key was replaced, each is wrapped anew when it is next used.
  */
 export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
   const seals = new Seals(wrapping);
+
+  async function keyOf(partition: Partition, tree: TreeId | null): Promise<SealingKey> {
+    const seal = await seals.of(Partition.key(partition, tree));
+    const kept = (await store.get(partition, tree)) ?? (await store.put(partition, tree, freshKey(seal)));
+    const secret = seal.open(kept.wrapped);
+    if (!seal.isNewest(kept.wrapped))
+      await store.put(partition, tree, { id: kept.id, wrapped: seal.seal(secret) });
+    return { id: kept.id, secret };
+  }
+
+  /** Null once it was destroyed. */
+  async function treeKey(partition: Partition, tree: TreeId): Promise<SealingKey | null> {
+    try {
+      return await keyOf(partition, tree);
+    } catch (error) {
+      if (error instanceof KeyDestroyedError) return null;
+      throw error;
+    }
+  }
+
   return {
     of: async (key) => {
       const { partition, tree } = Partition.parse(key);
-      const seal = await seals.of(key);
-      const kept = (await store.get(partition, tree)) ?? (await store.put(partition, tree, freshKey(seal)));
-      return [{ id: kept.id, secret: seal.open(kept.wrapped) }];
+      const following = keyFrom(await keyOf(partition, null), key);
+      if (tree === null) return [following];
+      const lasting = { ...following, lasting: true };
+      const own = await treeKey(partition, tree);
+      return own ? [own, lasting] : [lasting];
     },
     destroy: async (key) => {
       const { partition, tree } = Partition.parse(key);
       await store.destroy(partition, tree);
     },
   };
+}
+
+function keyFrom({ id, secret }: SealingKey, partition: string): SealingKey {
+  const derived = hkdfSync("sha256", secret, "", `reeve lasting 1\n${partition}`, 32);
+  return { id, secret: new Uint8Array(derived) };
 }
 
 function freshKey(seal: Seal): WrappedKey {

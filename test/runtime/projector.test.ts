@@ -100,6 +100,7 @@ test("lists without a store say what is missing", async () => {
 function bound(events: Store["events"]): Store["events"] {
   return {
     append: (...given) => events.append(...given),
+    rewrite: (...given) => events.rewrite(...given),
     read: (...given) => events.read(...given),
     changed: (...given) => events.changed(...given),
   };

@@ -1,7 +1,7 @@
-import { environmentKeys, storedKeys } from "reeve/sealing";
+import { environmentKeys, Seal, storedKeys } from "reeve/sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
-import { TenantId, TreeId } from "#kernel";
+import { Partition, TenantId, TreeId } from "#kernel";
 
 const wrapping = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
 
@@ -25,15 +25,46 @@ test("the store holds a key only as its wrapping key has sealed it", async () =>
   await expect(storedKeys(store.keys, other).of("acme/books")).rejects.toMatchObject({ code: "seal-broken" });
 });
 
-test("a destroyed key is gone for everybody, and no other is made", async () => {
+const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString("base64");
+
+test("once its key is destroyed only what was sealed to last can be opened, by everybody", async () => {
   const store = memoryStore();
   const keys = storedKeys(store.keys, wrapping);
-  await keys.of("acme/books");
-  await keys.of("acme/other");
+  const seal = Seal.of("acme/books", await keys.of("acme/books"));
+  const [fleeting, lasting] = [seal.seal(Buffer.from("gone")), seal.lasting.seal(Buffer.from("stays"))];
+  expect(Buffer.from(seal.open(lasting)).toString()).toBe("stays");
   await keys.destroy?.("acme/books");
-  await expect(storedKeys(store.keys, wrapping).of("acme/books")).rejects.toMatchObject({
-    code: "key-destroyed",
-    partition: "acme/books",
-  });
-  await expect(keys.of("acme/other")).resolves.toHaveLength(1);
+  const later = Seal.of("acme/books", await storedKeys(store.keys, wrapping).of("acme/books"));
+  expect(Buffer.from(later.open(lasting)).toString()).toBe("stays");
+  expect(Buffer.from(later.open(later.seal(Buffer.from("new")))).toString()).toBe("new");
+  const destroyed = { code: "key-destroyed", partition: "acme/books" };
+  expect(() => later.open(fleeting)).toThrow(expect.objectContaining(destroyed));
+  await expect(keys.of("acme/other")).resolves.toHaveLength(2);
+});
+
+test("what lasts of one tree is nothing to another, and goes with the key of its tenant", async () => {
+  const store = memoryStore();
+  const keys = storedKeys(store.keys, wrapping);
+  const kept = Seal.of("acme/books", await keys.of("acme/books")).lasting.seal(Buffer.from("stays"));
+  const other = Seal.of("acme/other", await keys.of("acme/other"));
+  expect(() => other.open(kept)).toThrow(expect.objectContaining({ code: "seal-broken" }));
+  await keys.destroy?.("acme");
+  await expect(keys.of("acme/books")).rejects.toMatchObject({ code: "key-destroyed", partition: "acme" });
+});
+
+test("a session that has the name of a tree is not sealed with that tree's key", async () => {
+  const keys = storedKeys(memoryStore().keys, wrapping);
+  const session = Partition.part({ tenantId: TenantId.of("acme") }, "books");
+  const sealed = Seal.of(session, await keys.of(session)).seal(Buffer.from("turns"));
+  await keys.destroy?.("acme/books");
+  expect(Buffer.from(Seal.of(session, await keys.of(session)).open(sealed)).toString()).toBe("turns");
+});
+
+test("when the wrapping key is replaced, each key is wrapped anew as it is used", async () => {
+  const store = memoryStore();
+  const before = await storedKeys(store.keys, wrapping).of("acme/books");
+  const both = environmentKeys({ REEVE_KEY: keyOf(9), REEVE_KEY_PREVIOUS: keyOf(7) });
+  expect(await storedKeys(store.keys, both).of("acme/books")).toEqual(before);
+  const newOnly = environmentKeys({ REEVE_KEY: keyOf(9) });
+  expect(await storedKeys(store.keys, newOnly).of("acme/books")).toEqual(before);
 });

@@ -5,6 +5,7 @@ import {
   type ObjectContext,
   type ObjectDefinition,
   type RunLaunch,
+  type SendOptions,
 } from "#kernel";
 import { copy } from "./copy.ts";
 import type { Hop } from "./hop.ts";
@@ -17,7 +18,7 @@ export interface ObjectWorld {
   wake(execution: string, name: string): void;
   cancel(execution: string): void;
   /** Calls back after so many milliseconds. */
-  later(delayMs: number, callback: () => void): void;
+  later(delayMs: number, callback: () => void, mayLapse: boolean): void;
   /** Lets others go first, as the way over a wire would. */
   readonly hop: Hop;
 }
@@ -151,6 +152,10 @@ class LocalWork implements ObjectContext {
     this.#written.set(name, value);
   }
 
+  keep(name: string, value: Json): void {
+    this.set(name, value);
+  }
+
   clear(name: string): void {
     this.#written.set(name, null);
   }
@@ -159,10 +164,10 @@ class LocalWork implements ObjectContext {
     to: ObjectAddress,
     method: string,
     argument: Json,
-    { delayMs = 0 }: { readonly delayMs?: number } = {},
+    { delayMs = 0, mayLapse = false }: SendOptions = {},
   ): void {
     const call = (): void => this.#objects.deliver({ to, method, argument });
-    this.#afterwards.push(delayMs > 0 ? () => this.#world.later(delayMs, call) : call);
+    this.#afterwards.push(delayMs > 0 ? () => this.#world.later(delayMs, call, mayLapse) : call);
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Json {

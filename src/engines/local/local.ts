@@ -4,6 +4,7 @@ import { systemClock } from "#runtime";
 import { macrotask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { LocalSinks } from "./local-sinks.ts";
+import { Timers } from "./timers.ts";
 import { LocalRun, type RunHost } from "./local-run.ts";
 
 /** How the local engine behaves. */
@@ -18,6 +19,7 @@ export interface LocalOptions {
 export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}): Engine {
   const runs = new Map<string, LocalRun>();
   const closed = new AbortController();
+  const timers = new Timers(clock);
   let program: EngineProgram | null = null;
   let executions = 0;
   let epochs = 0;
@@ -29,21 +31,13 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
       launch: (run) => launch(run),
       wake: (execution, name) => runs.get(execution)?.wake(name),
       cancel: (execution) => runs.get(execution)?.cancel(),
-      later: (delayMs, callback) => void later(delayMs, callback),
+      later: (delayMs, act, mayLapse) => timers.after(delayMs, act, mayLapse),
       hop,
     },
     sinks,
   );
   const epoch = (): string => String(++epochs).padStart(15, "0");
   const host: RunHost = { clock, objects, uuid: () => randomUUID(), epoch, hop };
-
-  async function later(delayMs: number, callback: () => void): Promise<void> {
-    const isDue = await clock.waitUntil(clock.now() + delayMs, closed.signal).then(
-      () => true,
-      () => false,
-    );
-    if (isDue) callback();
-  }
 
   function launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void } {
     const execution = `${run.runId}/${++executions}`;
@@ -64,6 +58,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
 
   return {
     name: "local",
+    keysIn: () => null,
     define: (given) => {
       program = given;
       objects.define(given.objects);
@@ -76,6 +71,7 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     changed: (object, signal, name) => objects.changed(object, signal, name),
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));
+      timers.close();
       for (const run of runs.values()) run.close();
       runs.clear();
     },

@@ -1,5 +1,5 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
-import { type Json, type ObjectAddress, RetryableError } from "#kernel";
+import { type Json, KeyDestroyedError, type ObjectAddress, RetryableError } from "#kernel";
 import type { Seal, Seals } from "#sealing";
 import { attempts } from "./attempts.ts";
 import { BusinessError } from "./business-error.ts";
@@ -48,6 +48,17 @@ export class Ingress {
    * for too long. A call that was accepted has no limit but the signal: it waits for a worker.
    */
   async call(to: ObjectAddress, method: string, argument: Json, signal?: AbortSignal): Promise<Json> {
+    try {
+      return await this.#call(to, method, argument, signal);
+    } catch (error) {
+      // Destroyed since we asked for it: what lasts is sealed with another one.
+      if (!(error instanceof KeyDestroyedError) || error.partition !== to.key) throw error;
+      this.#seals.forget(to.key);
+      return this.#call(to, method, argument, signal);
+    }
+  }
+
+  async #call(to: ObjectAddress, method: string, argument: Json, signal?: AbortSignal): Promise<Json> {
     const seal = await this.#seals.of(to.key);
     const body = sealed(seal, argument);
     const refused = tooLarge(body);

@@ -12,12 +12,13 @@ import {
   type ObjectContext,
   type ObjectMethod,
   type RunLaunch,
+  type SendOptions,
   decodeError,
 } from "#kernel";
 import type { Seal } from "#sealing";
 import { BusinessError } from "./business-error.ts";
 import type { CallSeals } from "./call-seals.ts";
-import { sealedSerde } from "./sealed-serde.ts";
+import { sealedSerde, stateSerde } from "./sealed-serde.ts";
 import { type ServiceNames, partitionHeader, runHandler } from "./service-names.ts";
 
 /** Thrown out of a method that needs something which has to be fetched first. */
@@ -62,7 +63,7 @@ export class ObjectCall {
     this.#writer = writer;
     this.names = names;
     this.#seals = seals;
-    this.#serde = sealedSerde(seals.own);
+    this.#serde = stateSerde(seals.own);
   }
 
   static ofMethod(restate: RestateObjectContext, names: ServiceNames, seals: CallSeals): ObjectCall {
@@ -148,18 +149,24 @@ export class ObjectCall {
     if (writer === null) return;
     const seals: Seal[] = [];
     for (const { partition } of effects) seals.push(await this.#seals.of(partition));
-    for (const [name, value] of written) {
+    const lasting = sealedSerde(this.#seals.own.lasting);
+    for (const [name, { value, isKept }] of written) {
       if (value === null) writer.clear(name);
-      else writer.set(name, value, this.#serde);
+      else writer.set(name, value, isKept ? lasting : this.#serde);
     }
     for (const [index, { apply }] of effects.entries()) apply(writer, seals[index] ?? this.#seals.own);
   }
 }
 
+interface Written {
+  readonly value: Json;
+  readonly isKept: boolean;
+}
+
 /** One try: what it reads sees what it wrote. */
 class Try implements ObjectContext {
   readonly key: string;
-  readonly written = new Map<string, Json>();
+  readonly written = new Map<string, Written>();
   readonly effects: Effect[] = [];
   readonly #call: ObjectCall;
   readonly #mayWrite: boolean;
@@ -173,7 +180,7 @@ class Try implements ObjectContext {
 
   get(name: string): Json {
     const written = this.written.get(name);
-    return written === undefined ? this.#call.read(name) : written;
+    return written === undefined ? this.#call.read(name) : written.value;
   }
 
   expect(names: readonly string[]): void {
@@ -182,14 +189,19 @@ class Try implements ObjectContext {
 
   set(name: string, value: Json): void {
     this.#change();
-    this.written.set(name, value);
+    this.written.set(name, { value, isKept: false });
+  }
+
+  keep(name: string, value: Json): void {
+    this.#change();
+    this.written.set(name, { value, isKept: true });
   }
 
   clear(name: string): void {
     this.set(name, null);
   }
 
-  send(to: ObjectAddress, method: string, argument: Json, options: { readonly delayMs?: number } = {}): void {
+  send(to: ObjectAddress, method: string, argument: Json, options: SendOptions = {}): void {
     this.#effect(to.key, (writer, seal) =>
       writer.genericSend({
         service: this.#call.names.object(to.type),

@@ -11,8 +11,9 @@ export interface RestateOptions {
   /** Where workers register: `http://127.0.0.1:9070`. It has no authentication: never expose it. */
   readonly admin: string;
   /**
-   * Who gives the keys that seal everything Restate gets. Workers and clients of one program need the same. Default:
-   * `REEVE_KEY`, 32 bytes in base64; where it is not set the file `.reeve/key`, but not in production.
+   * Who gives the keys that seal everything Restate gets. Workers and clients of one program need the same. Where the
+   * runtime has a store that lasts, and these cannot be destroyed one by one, they only wrap those that are kept there.
+   * Default: `REEVE_KEY`, 32 bytes in base64; where it is not set the file `.reeve/key`, but not in production.
    */
   readonly keys?: Keys;
   /** Keeps programs apart that share a server; those of one name are one program. Default `reeve`. */

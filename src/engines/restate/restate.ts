@@ -1,5 +1,5 @@
-import type { EngineProgram, Json, ObjectAddress } from "#kernel";
-import { Seals, defaultKeys } from "#sealing";
+import type { EngineProgram, Json, Keys, KeyStore, ObjectAddress } from "#kernel";
+import { Seals, defaultKeys, storedKeys } from "#sealing";
 import { Admin } from "./admin.ts";
 import { blobHost } from "./blob-host.ts";
 import { type Build, buildOf, pathOf } from "./build.ts";
@@ -37,6 +37,7 @@ class RestateWorker implements RestateEngine {
   readonly name = "restate";
   readonly #options: RestateOptions;
   readonly #names: ServiceNames;
+  #keys: Keys;
   readonly #seals: Seals;
   readonly #ingress: Ingress;
   readonly #kept: KeptSteps;
@@ -61,7 +62,8 @@ class RestateWorker implements RestateEngine {
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
     const nodes = [ingress].flat();
-    this.#seals = new Seals(options.keys ?? defaultKeys());
+    this.#keys = options.keys ?? defaultKeys();
+    this.#seals = new Seals({ of: (partition) => this.#keys.of(partition) });
     this.#ingress = new Ingress({ urls: nodes, names: this.#names, seals: this.#seals, patienceMs });
     this.#admin = new Admin(admin);
     this.#readiness = new Readiness(nodes);
@@ -71,6 +73,16 @@ class RestateWorker implements RestateEngine {
 
   get probes(): string | null {
     return this.#probes?.url ?? null;
+  }
+
+  keysIn(store: KeyStore | null): Keys {
+    if (store && !this.#keys.destroy) this.#keys = storedKeys(store, this.#keys);
+    const keys = this.#keys;
+    const destroy = async (partition: string): Promise<void> => {
+      await keys.destroy?.(partition);
+      this.#seals.forget(partition);
+    };
+    return { of: (partition) => keys.of(partition), ...(keys.destroy && { destroy }) };
   }
 
   define(program: EngineProgram): void {

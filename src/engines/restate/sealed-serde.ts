@@ -1,5 +1,5 @@
 import type { Serde } from "@restatedev/restate-sdk";
-import { Json, TooLargeError } from "#kernel";
+import { Json, KeyDestroyedError, TooLargeError } from "#kernel";
 import type { Seal } from "#sealing";
 
 const encoder = new TextEncoder();
@@ -32,5 +32,20 @@ export function sealedSerde(seal: Seal): Serde<Json> {
     contentType: "application/octet-stream",
     serialize: (value) => sealed(seal, value),
     deserialize: (bytes) => opened(seal, bytes),
+  };
+}
+
+/** The state of an object: what is erased is not there. */
+export function stateSerde(seal: Seal): Serde<Json> {
+  return {
+    ...sealedSerde(seal),
+    deserialize: (bytes) => {
+      try {
+        return opened(seal, bytes);
+      } catch (error) {
+        if (error instanceof KeyDestroyedError) return null;
+        throw error;
+      }
+    },
   };
 }

@@ -11,7 +11,8 @@ import {
 import { Ledger, type Slot } from "#ledger";
 import { perform } from "./life.ts";
 import type { ArgumentOf, ReplyOf } from "./protocol.ts";
-import { cancelKey, endedKey, type CancelRecord, type EndedRecord, type TreeRecord } from "./records.ts";
+import { cancelKey, type CancelRecord, type TreeRecord } from "./records.ts";
+import { endedOf, remains } from "./remains.ts";
 import { eventPage, type TreeWork } from "./tree-work.ts";
 
 /** Holds a run and everything below it. */
@@ -67,7 +68,7 @@ export function status(object: ObjectContext, { run }: ArgumentOf<"status">): Re
   const slots = Json.as<Readonly<Record<RunId, Slot>> | null>(object.get("slots"));
   const slot = slots?.[run];
   if (slot) return treeOf(object)?.waits ? "pending" : statusOf(slot);
-  return Json.as<EndedRecord | null>(object.get(endedKey(run)))?.result.status ?? null;
+  return endedOf(object, run)?.result.status ?? null;
 }
 
 /** How a slot shows from outside. */
@@ -78,13 +79,13 @@ export function statusOf({ phase, held }: Slot): RunStatus {
 
 /** What a run left behind; null while it lives. A root's comes when its whole tree is over, with all that tree spent. */
 export function result(object: ObjectContext, { run }: ArgumentOf<"result">): ReplyOf<"result"> {
-  const ended = Json.as<EndedRecord | null>(object.get(endedKey(run)));
-  if (!ended || run !== RunId.root(ended.result.treeId)) return ended?.result ?? null;
+  const left = remains(object, run);
+  if (!left || run !== RunId.root(left.treeId)) return left;
   const tree = treeOf(object);
   if (tree?.status !== "closed") return null;
   const { account } = tree.ledger;
   const spend = Ledger.spend(account).cost;
-  return { ...ended.result, usage: account.usage, spend, inDoubt: account.inDoubt.cost };
+  return { ...left, usage: account.usage, spend, inDoubt: account.inDoubt.cost };
 }
 
 /** Null: there is no such tree. */
@@ -100,7 +101,8 @@ export function events(object: ObjectContext, argument: ArgumentOf<"events">): R
   const found = [];
   const tailFrom = tree.tail[0]?.seq ?? tree.seq + 1;
   for (let seq = after + 1; seq < tailFrom && found.length < limit;) {
-    const page = Json.as<TreeRecord["tail"]>(object.get(eventPage(seq)));
+    // Erased where the store has them.
+    const page = Json.as<TreeRecord["tail"] | null>(object.get(eventPage(seq))) ?? [];
     for (const event of page) if (event.seq > after) found.push(event);
     seq = (page.at(-1)?.seq ?? tailFrom) + 1;
   }

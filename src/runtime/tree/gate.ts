@@ -43,6 +43,8 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     session: argument.session,
     waits: argument.waits,
     projection: { upTo: 0, asked: false },
+    fleeting: false,
+    erased: false,
   });
   const supervision = Supervision.root(argument.agentId, {
     treeId,

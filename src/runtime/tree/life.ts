@@ -6,13 +6,13 @@ import { inboxOf } from "./inbox.ts";
 import {
   cancelKey,
   closedKey,
-  endedKey,
   type CancelRecord,
   type EndedRecord,
   type EndReport,
   type InboxItem,
   type RunRecord,
 } from "./records.ts";
+import { bury, eraseLater } from "./remains.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Does what the ledger's decisions ask for, until nothing is left to do. */
@@ -103,7 +103,7 @@ export function cancel(work: TreeWork, id: RunId, reason: string): number | null
   const runs = marked.map((run) => [run, work.live(run)] as const);
   const open = runs.map(([run]) => [run, { endedAt: null, spentAfter: 0 }] as const);
   const record: CancelRecord = { reason, at: work.now, runs: Object.fromEntries(open) };
-  work.object.set(cancelKey(number), Json.of(record));
+  work.object.keep(cancelKey(number), Json.of(record));
   for (const [run, known] of runs) {
     work.emit(run, "run.cancelling", { reason });
     work.put(run, { ...known, cancel: number });
@@ -170,10 +170,11 @@ export function end(work: TreeWork, id: RunId, report: EndReport): RunResult | n
     agentId: run.agentId,
     parentRunId: run.supervision.parentRunId,
     startedAt: run.startedAt ?? run.hiredAt,
+    retention: run.supervision.retention,
     result,
     endedAt: work.now,
   };
-  work.object.set(endedKey(id), Json.of(ended));
+  bury(work, id, ended);
   const listeners = new Set([
     ...(run.supervision.parentRunId ? [run.supervision.parentRunId] : []),
     ...run.watchers,
@@ -249,7 +250,7 @@ function fillReceipt(work: TreeWork, id: RunId, run: RunRecord): void {
   // Calls that nobody has heard of stay booked at their ceilings.
   const lost = run.account.attempts.reduce((sum, { ceiling }) => sum + ceiling.cost, 0);
   const filled = { endedAt: work.now, spentAfter: run.spentAfter + lost };
-  work.object.set(key, Json.of({ ...record, runs: { ...record.runs, [id]: filled } }));
+  work.object.keep(key, Json.of({ ...record, runs: { ...record.runs, [id]: filled } }));
 }
 
 function closeIfOver(work: TreeWork, ended: RunId): void {
@@ -265,5 +266,6 @@ function closeIfOver(work: TreeWork, ended: RunId): void {
   const tree = { type: "tree", key: work.object.key };
   if (session) work.object.send(session, "release", Json.of({ tree, at: work.now }));
   work.change({ status: "closed" });
-  work.object.set(closedKey, true);
+  work.object.keep(closedKey, true);
+  eraseLater(work);
 }

@@ -1,8 +1,15 @@
-import { Json, type ObjectContext, type RunId, type RunRecord as ListedRun } from "#kernel";
+import {
+  type HistoryRetention,
+  Json,
+  type ObjectContext,
+  type RunId,
+  type RunRecord as ListedRun,
+} from "#kernel";
 import { Ledger, type Slot } from "#ledger";
 import { events, statusOf, treeOf } from "./control.ts";
 import type { ArgumentOf, ReplyOf } from "./protocol.ts";
-import { endedKey, type EndedRecord, type RunRecord, type TreeRecord } from "./records.ts";
+import { endedKey, type RunRecord, type TreeRecord } from "./records.ts";
+import { endedOf, runsOf } from "./remains.ts";
 import { runKey, type TreeWork } from "./tree-work.ts";
 
 /** What the store does not have yet. */
@@ -11,11 +18,21 @@ export function unprojected(
   argument: ArgumentOf<"unprojected">,
 ): ReplyOf<"unprojected"> {
   const tree = treeOf(object);
-  if (tree === null) return { events: [], runs: [] };
+  if (tree === null) return { events: [], runs: [], retentions: {} };
   const found = events(object, argument).events;
   const runs = [...new Set(found.map(({ runId }) => runId))];
   object.expect(["slots", ...runs.flatMap((run) => [runKey(run), endedKey(run)])]);
-  return { events: found, runs: runs.flatMap((run) => listed(object, tree, run) ?? []) };
+  return {
+    events: found,
+    runs: runs.flatMap((run) => listed(object, tree, run) ?? []),
+    retentions: Json.as(Object.fromEntries(runs.map((run) => [run, retentionOf(object, run)]))),
+  };
+}
+
+function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
+  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  // Nobody ever hears of a run without a record; were it otherwise, less is kept.
+  return live?.supervision.retention ?? endedOf(object, run)?.retention ?? "none";
 }
 
 /** The store has it: what is new by now is asked for when this commits. */
@@ -28,7 +45,7 @@ export function projected(work: TreeWork, { upTo }: ArgumentOf<"projected">): nu
 function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
   const { treeId, seq, scope } = tree;
   const of = { treeId, runId: run, userId: scope.userId, sessionId: scope.sessionId, seq };
-  const ended = Json.as<EndedRecord | null>(object.get(endedKey(run)));
+  const ended = endedOf(object, run);
   if (ended) {
     const { agentId, parentRunId, startedAt, endedAt, result } = ended;
     const { status, stopReason, spend } = result;
@@ -49,4 +66,13 @@ function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun 
     stopReason: null,
     spend: Ledger.spend(account).cost,
   };
+}
+
+/** Of every run that has ended, how long its words stay. */
+export function retentions(object: ObjectContext): ReplyOf<"retentions"> {
+  const tree = treeOf(object);
+  const runs = tree ? runsOf(tree) : [];
+  object.expect(runs.map(endedKey));
+  const ended = runs.map((run) => [run, endedOf(object, run)?.retention] as const);
+  return Json.as(Object.fromEntries(ended));
 }

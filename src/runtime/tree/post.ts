@@ -16,7 +16,7 @@ import { book } from "./gate.ts";
 import { deadLetter, denialOf, hire, wakeNew } from "./hire.ts";
 import { perform } from "./life.ts";
 import type { ArgumentOf, HireArgument, ReplyOf, SendArgument } from "./protocol.ts";
-import { endedKey, type EndedRecord } from "./records.ts";
+import { endedOf, remains } from "./remains.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** Hires a helper for a run. */
@@ -97,7 +97,7 @@ function resolve(work: TreeWork, to: RunId | AgentId): Target {
   if (!RunId.is(to)) return oldest(work, AgentId.parse(to));
   const live = work.run(to);
   if (live) return { agentId: live.agentId, run: to };
-  const ended = Json.as<EndedRecord | null>(work.object.get(endedKey(to)));
+  const ended = endedOf(work.object, to);
   if (!ended) throw new NotFoundError({ what: "run", id: to });
   return oldest(work, ended.agentId);
 }
@@ -130,8 +130,8 @@ function deliver(
 
 /** The result of another run, now or as news. */
 export function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): RunResult | null {
-  const ended = Json.as<EndedRecord | null>(work.object.get(endedKey(target)));
-  if (ended) return ended.result;
+  const left = remains(work.object, target);
+  if (left) return left;
   if (!work.run(target)) throw new RunEndedError({ run: target });
   watchFor(work, run, target);
   return null;

@@ -279,6 +279,8 @@ interface TreeProtocol {
     readonly argument: { readonly upTo: number; readonly at: number };
     readonly reply: null;
   };
+  /** To a tree that is over: what does not stay goes. */
+  readonly erase: { readonly argument: { readonly at: number }; readonly reply: null };
   /** To itself: a run had this long to yield. */
   readonly yieldOverdue: {
     readonly argument: { readonly run: RunId; readonly at: number };
@@ -298,7 +300,16 @@ interface TreeProtocol {
   /** Events above `after`, and the runs they speak of, as they stand now. */
   readonly unprojected: {
     readonly argument: { readonly after: number; readonly limit: number };
-    readonly reply: { readonly events: readonly NumberedEvent[]; readonly runs: readonly ListedRun[] };
+    readonly reply: {
+      readonly events: readonly NumberedEvent[];
+      readonly runs: readonly ListedRun[];
+      readonly retentions: Readonly<Record<RunId, HistoryRetention>>;
+    };
+  };
+  /** Of every run that has ended, how long its words stay. */
+  readonly retentions: {
+    readonly argument: null;
+    readonly reply: Readonly<Record<RunId, HistoryRetention>>;
   };
   readonly receipt: {
     readonly argument: { readonly number: number };

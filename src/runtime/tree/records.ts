@@ -64,6 +64,10 @@ export interface TreeRecord {
   readonly waits: boolean;
   /** How far the store has its events, and whether it is on its way to the next. */
   readonly projection: { readonly upTo: number; readonly asked: boolean };
+  /** Did anybody who has ended say what does not stay? */
+  readonly fleeting: boolean;
+  /** Is all of that gone? */
+  readonly erased: boolean;
 }
 
 /** Something that waits to be taken by a run. */
@@ -116,6 +120,8 @@ export interface TreeHost {
   readonly agents: AgentsRecord;
   /** Is there a store to write into? */
   readonly projects: boolean;
+  /** How long after its end a tree still says what does not stay. */
+  readonly eraseAfterMs: number;
 }
 
 /** One live run. */
@@ -164,6 +170,7 @@ export interface EndedRecord {
   readonly agentId: AgentId;
   readonly parentRunId: RunId | null;
   readonly startedAt: number;
+  readonly retention: HistoryRetention;
   readonly result: RunResult;
   readonly endedAt: number;
 }

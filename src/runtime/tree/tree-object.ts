@@ -6,6 +6,7 @@ import * as listing from "./listing.ts";
 import * as post from "./post.ts";
 import type { ArgumentOf, OpenArgument, ReplyOf, TreeMethod } from "./protocol.ts";
 import type { TreeHost } from "./records.ts";
+import { erase } from "./remains.ts";
 import * as topics from "./topics.ts";
 import type { Occasion, TreeWork } from "./tree-work.ts";
 
@@ -20,6 +21,7 @@ const queries = {
   result: typed(control.result),
   events: typed(control.events),
   unprojected: typed(listing.unprojected),
+  retentions: typed(listing.retentions),
   receipt: typed(control.receipt),
   ledger: typed(control.ledger),
 } satisfies Partial<Record<TreeMethod, ObjectMethod>>;
@@ -59,6 +61,7 @@ export function treeObject(host: TreeHost): ObjectDefinition {
     continue: on(gate.continueRun),
     end: on(gate.endRun),
     projected: on(listing.projected),
+    erase: on(erase),
     yieldOverdue: on(gate.yieldOverdue),
   } satisfies Record<Exclude<TreeMethod, keyof typeof queries>, ObjectMethod>;
   return { type: "tree", methods, queries };

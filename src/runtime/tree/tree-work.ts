@@ -21,6 +21,10 @@ const eventsPerPage = 16;
 /** The key of the page that holds event `seq`, once the page is full. */
 export const eventPage = (seq: number): string => `events/${Math.floor((seq - 1) / eventsPerPage)}`;
 
+/** The keys of all full pages. */
+export const eventPages = ({ seq, tail }: TreeRecord): readonly string[] =>
+  Array.from({ length: (seq - tail.length) / eventsPerPage }, (_, page) => `events/${page}`);
+
 /** What writes a tree's events into the store. */
 export const projectorType = "projector";
 /** So the store hears of a tree at most 20 times a second. */
@@ -267,8 +271,11 @@ export class TreeWork {
   /** Writes what has changed. */
   commit(): void {
     this.#project();
-    if (this.#tree !== this.#storedTree || this.#events.length > 0)
-      this.object.set("tree", Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() }));
+    if (this.#tree !== this.#storedTree || this.#events.length > 0) {
+      const tree = Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() });
+      if (this.#tree.erased) this.object.keep("tree", tree);
+      else this.object.set("tree", tree);
+    }
     if (this.#slots !== this.#storedSlots) this.object.set("slots", Json.of(this.#slots));
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
@@ -276,7 +283,7 @@ export class TreeWork {
       else this.object.clear(runKey(id));
     }
     for (const [attempt, doubt] of this.#doubts) {
-      if (doubt) this.object.set(`doubt/${attempt}`, Json.of(doubt));
+      if (doubt) this.object.keep(`doubt/${attempt}`, Json.of(doubt));
       else this.object.clear(`doubt/${attempt}`);
     }
   }

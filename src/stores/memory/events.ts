@@ -11,6 +11,11 @@ export class MemoryEvents implements EventStore {
     for (const look of this.#waiting) look();
   }
 
+  async rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
+    const kept = this.#of(partition, tree);
+    for (const event of events) if (kept.has(event.seq)) kept.set(event.seq, copy(event));
+  }
+
   async read(
     partition: Partition,
     tree: TreeId,

@@ -6,7 +6,9 @@ export class MemoryKeys implements KeyStore {
   readonly shelf = new Shelf<WrappedKey | null>();
 
   async put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey> {
-    const kept = this.#kept(partition, tree) ?? { id: key.id, wrapped: Uint8Array.from(key.wrapped) };
+    const before = this.#kept(partition, tree);
+    const isOther = before !== null && before.id !== key.id;
+    const kept = isOther ? before : { id: key.id, wrapped: Uint8Array.from(key.wrapped) };
     this.shelf.of(partition).set(tree ?? "", kept);
     return kept;
   }

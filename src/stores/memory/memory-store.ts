@@ -14,6 +14,7 @@ export function memoryStore(): Store {
 }
 
 class Memory implements Store {
+  readonly lasts = false;
   readonly runs = new MemoryRuns();
   readonly events = new MemoryEvents();
   readonly sessions = new MemorySessions();

@@ -35,6 +35,17 @@ export class SqlEvents implements EventStore {
     this.#tell(tree, Math.max(...events.map(({ seq }) => seq)));
   }
 
+  async rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
+    await this.#access.write(partition, async (db, tenant) => {
+      for (const event of events)
+        await db
+          .updateTable("reeve_event")
+          .set({ body: JSON.stringify(event) })
+          .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, seq: event.seq }))
+          .execute();
+    });
+  }
+
   async read(
     partition: Partition,
     tree: TreeId,

@@ -16,7 +16,12 @@ export class SqlKeys implements KeyStore {
       await db
         .insertInto("reeve_key")
         .values({ tenant_id: tenant, tree_id: tree ?? "", key_id: key.id, wrapped })
-        .onConflict((conflict) => conflict.doNothing())
+        .onConflict((conflict) =>
+          conflict
+            .columns(["tenant_id", "tree_id"])
+            .doUpdateSet({ wrapped })
+            .where("reeve_key.key_id", "=", key.id),
+        )
         .execute();
       return (await kept(db, tenant, tree)) ?? key;
     });

@@ -22,6 +22,7 @@ export interface Database {
 
 /** The store on any database that speaks this SQL. */
 export class SqlStore implements Store {
+  readonly lasts = true;
   readonly runs: SqlRuns;
   readonly events: SqlEvents;
   readonly sessions: SqlSessions;

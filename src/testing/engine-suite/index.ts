@@ -1,3 +1,4 @@
+import { retentionCases } from "./retention.ts";
 import { sessionCases } from "./sessions.ts";
 import { topicCases } from "./topics.ts";
 import { steeringCases } from "./steering.ts";
@@ -60,4 +61,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...steeringCases,
   ...topicCases,
   ...sessionCases,
+  ...retentionCases,
 ];

@@ -26,6 +26,14 @@ export const eventCases: readonly StoreCase[] = [
     assert.deepEqual(await store.events.read(tenant, tree, 0, 10), eventsOf(1, 3));
   }),
 
+  storeCase("an event is rewritten in its place, and no other is added", async ({ store, tenant }) => {
+    await store.events.append(tenant, tree, eventsOf(1, 3), ({ seq }) => seq === 2);
+    await store.events.rewrite(tenant, tree, [eventOf(2, "less"), eventOf(4)]);
+    const expected = [eventOf(1), eventOf(2, "less"), eventOf(3)];
+    assert.deepEqual(await store.events.read(tenant, tree, 0, 10), expected);
+    assert.deepEqual(await store.events.read(someTenant(), tree, 0, 10), []);
+  }),
+
   storeCase("every character of an event survives", async ({ store, tenant }) => {
     const event = eventOf(1, "\u0000 \ud800 \u{1f600} ' \" \\ \n %s $1 ?");
     await store.events.append(tenant, tree, [event]);

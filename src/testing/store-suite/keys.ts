@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { KeyDestroyedError, type PromptManifest, RunId, StepId, type WrappedKey } from "#kernel";
 import { root, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
-const key = (...bytes: readonly number[]): WrappedKey => ({ id: "k1", wrapped: Uint8Array.from(bytes) });
+const key = (...bytes: readonly number[]): WrappedKey => ({
+  id: `k${bytes[0]}`,
+  wrapped: Uint8Array.from(bytes),
+});
 const isDestroyed = (error: unknown): boolean => error instanceof KeyDestroyedError;
 
 const manifest = (number: number): PromptManifest => ({
@@ -20,6 +23,12 @@ export const keyCases: readonly StoreCase[] = [
     assert.deepEqual(await store.keys.get(tenant, tree), key(0, 255, 7));
     assert.equal(await store.keys.get(tenant, null), null);
     assert.equal(await store.keys.get(someTenant(), tree), null);
+  }),
+
+  storeCase("the same key may be wrapped anew", async ({ store, tenant }) => {
+    await store.keys.put(tenant, tree, key(1, 2));
+    assert.deepEqual(await store.keys.put(tenant, tree, key(1, 3)), key(1, 3));
+    assert.deepEqual(await store.keys.get(tenant, tree), key(1, 3));
   }),
 
   storeCase("of two keys put at once both callers get the one that is kept", async ({ store, tenant }) => {

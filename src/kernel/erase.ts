@@ -1,0 +1,62 @@
+import type { ErrorData } from "./errors.ts";
+import type { EventPayloads, EventType, NumberedEvent } from "./event.ts";
+
+/** Stands where words stood that are erased. */
+const erasedText = "[erased]";
+
+/** An error without what it says: its code stays. */
+export const eraseError = ({ code }: ErrorData): ErrorData => ({ code, message: erasedText });
+
+/** What is put in the place of words, for every kind of event; errors apart. */
+const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = {
+  "run.start": {},
+  "run.end": {},
+  "cycle.start": {},
+  "cycle.end": {},
+  "model.start": {},
+  "model.delta": { text: erasedText },
+  "model.end": {},
+  "tool.start": {},
+  "tool.update": { progress: null },
+  "tool.end": {},
+  "guardrail.trip": { reason: erasedText },
+  "handoff.made": {},
+  "flow.start": {},
+  "flow.end": {},
+  "turn.start": {},
+  "turn.end": {},
+  "turn.saved": {},
+  "session.settled": {},
+  "message.start": {},
+  "message.end": {},
+  "retry.start": {},
+  "retry.end": {},
+  "compaction.start": {},
+  "compaction.end": {},
+  "spawn.admitted": {},
+  "spawn.queued": {},
+  "spawn.denied": {},
+  "run.paused": {},
+  "run.resumed": {},
+  "run.reprioritized": {},
+  "run.cancelling": { reason: erasedText },
+  "budget.warning": {},
+  "budget.reserved": {},
+  "budget.settled": {},
+  "budget.denied": {},
+  "budget.topped-up": {},
+  "approval.requested": { why: erasedText },
+  "approval.decided": {},
+  "message.sent": {},
+  "message.dead-lettered": { reason: erasedText },
+  "progress.emitted": { data: null },
+  "extension.error": {},
+};
+
+/** An event without anybody's words; names, amounts and times stay. The same object where it holds no words. */
+export function eraseEvent(event: NumberedEvent): NumberedEvent {
+  const words = instead[event.type];
+  const error = "error" in event && event.error ? { error: eraseError(event.error) } : {};
+  const hasWords = Object.keys(words).length + Object.keys(error).length > 0;
+  return hasWords ? Object.assign({}, event, words, error) : event;
+}

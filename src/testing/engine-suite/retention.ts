@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import type { HistoryRetention, RunResult } from "#kernel";
+import type { RunHandle, RuntimeOptions } from "#runtime";
+import { memoryStore } from "#stores/memory";
+import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
+
+const eraseAfterS = 0.3;
+
+/** With a store, events are there; without one, in the tree. */
+const stores: readonly { readonly where: string; readonly open: () => Pick<RuntimeOptions, "store"> }[] = [
+  { where: "without a store", open: () => ({}) },
+  { where: "with a store", open: () => ({ store: memoryStore() }) },
+];
+
+/** A boss with three helpers, one for each retention, each of whom says something in every place where words can be. */
+const retentions = ["permanent", "run", "none"] as const satisfies readonly HistoryRetention[];
+
+const talker = agentOf("talker", async (ctx, inbox) => {
+  for await (const { text } of inbox) {
+    await ctx.emit(`${text} emitted`);
+    if (text.startsWith("fail")) throw new TypeError(`${text} thrown`);
+    return `${text} returned`;
+  }
+  return null;
+});
+
+const boss = agentOf("boss", async (ctx, inbox) => {
+  for await (const { text } of inbox) {
+    const helpers = await Promise.all(
+      retentions.map((retention) => ctx.spawn(talker, `${text} ${retention}`, { retention })),
+    );
+    await Promise.all(helpers.map((helper) => ctx.join(helper)));
+    return `${text} returned`;
+  }
+  return null;
+});
+
+async function erased(run: RunHandle): Promise<RunResult> {
+  let result = await run.result();
+  await eventually("its words are gone", async () => {
+    result = await run.result();
+    return result.erased === true;
+  });
+  return result;
+}
+
+const isAbout = (words: string, value: unknown): boolean => JSON.stringify(value).includes(words);
+
+const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCase[] => [
+  {
+    name: `8.7 what does not stay is told until the tree is over, and gone soon after, ${where}`,
+    run: (harness) =>
+      onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {
+        const run = await runtime.start(boss, "well", { retention: "run" });
+        const first = await run.result();
+        assert.equal(first.output, "well returned");
+        assert.equal(first.erased, undefined);
+        const left = await erased(run);
+        assert.deepEqual({ ...left, erased: undefined }, { ...first, output: null, erased: undefined });
+        const events = await historyOf(run);
+        assert.deepEqual(
+          events.map(({ seq }) => seq),
+          events.map((_, index) => index + 1),
+        );
+        const told = only(events, "progress.emitted").map(({ data }) => data);
+        assert.deepEqual(new Set(told), new Set(["well permanent emitted", null]));
+        assert.equal(told.length, 3);
+      }),
+  },
+  {
+    name: `8.7 what stays is told for ever, ${where}`,
+    run: (harness) =>
+      onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {
+        const run = await runtime.start(boss, "well");
+        const helper = only(await historyOf(run), "spawn.admitted")[1]?.child;
+        assert.ok(helper);
+        await erased(runtime.run(helper));
+        assert.equal((await run.result()).output, "well returned");
+        assert.equal(await run.status(), "completed");
+      }),
+  },
+  {
+    name: `8.7 an error that does not stay keeps its code alone, ${where}`,
+    run: (harness) =>
+      onRuntime(harness, { agents: [talker], eraseAfterS, maxRestarts: 0, ...open() }, async (runtime) => {
+        const run = await runtime.start(talker, "fail", { retention: "none" });
+        assert.equal((await run.result()).error?.message, "fail thrown");
+        const { error } = await erased(run);
+        assert.equal(error?.code, "foreign");
+        assert.ok(!isAbout("thrown", [error, await historyOf(run)]));
+      }),
+  },
+  {
+    name: `8.7 the same id is the same tree also when its words are gone, ${where}`,
+    run: (harness) =>
+      onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
+        const id = `again-${crypto.randomUUID()}`;
+        const run = await runtime.start(talker, "well", { id, retention: "none" });
+        const { spend } = await erased(run);
+        const again = await runtime.start(talker, "well", { id, retention: "none" });
+        assert.deepEqual(await again.result(), await run.result());
+        assert.equal((await again.result()).spend, spend);
+        await assert.rejects(runtime.start(talker, "other", { id }), { code: "id-conflict" });
+      }),
+  },
+];
+
+/** Section 8.7: what is left of a tree. */
+export const retentionCases: readonly EngineCase[] = stores.flatMap(casesWith);
