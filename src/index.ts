@@ -9,6 +9,7 @@ export {
   getPromptWindow,
   HookManager,
   importSession,
+  permissions,
   RetryPolicy,
   RunLogger,
   Session,
@@ -20,6 +21,7 @@ export {
   type HookSet,
   type ImportReport,
   type OldResults,
+  type PermissionSource,
   type PromptWindowOptions,
   type TeamMember,
 } from "#agents";

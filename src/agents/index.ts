@@ -21,3 +21,4 @@ export type { TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { describe, jsonSchemaOf, tool } from "./tools/tool.ts";
 export { fingerprint, spread } from "./fingerprint.ts";
+export { narrowed, permissions, stricter, type PermissionSource } from "./permissions/rules.ts";

@@ -1,3 +1,4 @@
+import type { ApprovalRecord } from "./approval.ts";
 import type { ErrorData } from "./errors.ts";
 import type { EventPayloads, EventType, NumberedEvent } from "./event.ts";
 
@@ -6,6 +7,14 @@ const erasedText = "[erased]";
 
 /** An error without what it says: its code stays. */
 export const eraseError = ({ code }: ErrorData): ErrorData => ({ code, message: erasedText });
+
+/** A question without what it was about: who decided what stays. */
+export const eraseApproval = ({ decision, ...asked }: ApprovalRecord): ApprovalRecord => {
+  const erased = { ...asked, arguments: null, why: erasedText };
+  if (decision === null) return { ...erased, decision };
+  const { arguments: _, reason: __, ...left } = decision;
+  return { ...erased, decision: left };
+};
 
 /** What is put in the place of words, for every kind of event; errors apart. */
 const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = {
@@ -49,6 +58,7 @@ const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = 
   "approval.decided": {},
   "message.sent": {},
   "message.dead-lettered": { reason: erasedText },
+  "permission.denied": { reason: erasedText },
   "progress.emitted": { data: null },
   "extension.error": {},
 };

@@ -26,6 +26,8 @@ import {
   type ErrorData,
 } from "./errors.ts";
 
+import { ApprovalRefusedError } from "./approval.ts";
+
 // The constructors check nothing: what comes back from storage is our own `toJSON`.
 const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "budget-exhausted": BudgetExhaustedError,
@@ -46,6 +48,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "tool-refused": ToolRefusedError,
   "key-destroyed": KeyDestroyedError,
   "seal-broken": SealBrokenError,
+  "approval-refused": ApprovalRefusedError,
   "audit-chain": AuditChainError,
   "too-large": TooLargeError,
   retryable: RetryableError,

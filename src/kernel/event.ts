@@ -87,6 +87,7 @@ export interface EventPayloads {
     readonly used: number;
   };
   readonly "budget.topped-up": { readonly tokens: number; readonly cost: Micros; readonly turns: number };
+  readonly "permission.denied": { readonly tool: string; readonly callId: string; readonly reason: string };
   readonly "approval.requested": {
     readonly approvalId: ApprovalId;
     readonly tool: string;

@@ -3,7 +3,8 @@ import type { RunId, SessionId, TreeId, UserId } from "./ids.ts";
 import type { Page } from "./page.ts";
 import type { Partition } from "./partition.ts";
 import type { SessionEntry, SessionHead } from "./session.ts";
-import type { ApprovalRecord, Fact, PromptManifest, RunRecord, Store } from "./store.ts";
+import type { ApprovalRecord } from "./approval.ts";
+import type { Fact, PromptManifest, RunRecord, Store } from "./store.ts";
 
 /** One thing that is kept of a user. */
 export type UserRecord =

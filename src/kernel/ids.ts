@@ -93,8 +93,20 @@ export const AttemptId = { of: (text: string): AttemptId => id(text) } as const;
 export const MessageId = { of: (text: string): MessageId => id(text) } as const;
 /** Constructors of {@link EntryId}. */
 export const EntryId = { of: (text: string): EntryId => id(text) } as const;
-/** Constructors of {@link ApprovalId}. */
-export const ApprovalId = { of: (text: string): ApprovalId => id(text) } as const;
+/** Constructors and readers of {@link ApprovalId}. */
+export const ApprovalId = {
+  /** The `round`-th question, from 0, about a step. */
+  at: (step: StepId, round: number): ApprovalId => `${step}${round === 0 ? "" : `.${round}`}` as ApprovalId,
+  /** Reads an id that came from outside. @throws TypeError if it is not an approval's. */
+  parse: (text: string): ApprovalId => {
+    if (!/^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text))
+      throw new TypeError(`not an approval's id: ${JSON.stringify(text.slice(0, 200))}`);
+    TreeId.of(text.slice(0, text.indexOf(runMark)));
+    return text as ApprovalId;
+  },
+  /** The tree it was asked in. */
+  tree: (approval: ApprovalId): TreeId => approval.slice(0, approval.indexOf(runMark)) as TreeId,
+} as const;
 
 /** Constructors of {@link StepId}. */
 export const StepId = {

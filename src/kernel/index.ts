@@ -1,4 +1,12 @@
 export type { Agent, AgentPolicy } from "./agent.ts";
+export {
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalRecord,
+  ApprovalRefusedError,
+  type ApprovalRequest,
+  type Approver,
+} from "./approval.ts";
 export type { CancellationToken } from "./cancellation.ts";
 export type { Clock } from "./clock.ts";
 export type { AgentContext, CompactionStrategy, EphemeralSource, HistoryProvider } from "./context.ts";
@@ -18,7 +26,7 @@ export type {
   StepIo,
 } from "./engine.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";
-export { eraseError, eraseEvent } from "./erase.ts";
+export { eraseApproval, eraseError, eraseEvent } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
 export {
   AskFailedError,
@@ -107,7 +115,14 @@ export type {
 export { type Micros, Money, type Price, Usage } from "./money.ts";
 export { Page, type PageRequest, type Place } from "./page.ts";
 export { Partition } from "./partition.ts";
-export type { PermissionRequest, Permissions, Verdict } from "./permission.ts";
+export type {
+  ArgumentTest,
+  PermissionRequest,
+  PermissionRule,
+  Permissions,
+  Risk,
+  Verdict,
+} from "./permission.ts";
 export type {
   AskOptions,
   AskOutcome,
@@ -127,9 +142,7 @@ export { RunMeta, type RunScope, type StandaloneOptions } from "./run-meta.ts";
 export type { CancelReceipt, EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
 export { type EntryBase, SessionEntry, type SessionHead, type SessionPhase } from "./session.ts";
 export {
-  type ApprovalDecision,
   type ApprovalFilter,
-  type ApprovalRecord,
   type ApprovalStore,
   type AuditEntry,
   type AuditStore,
@@ -156,4 +169,4 @@ export {
   Supervision,
 } from "./supervision.ts";
 export { ToolResult } from "./tool-result.ts";
-export type { EffectCall, EffectTool, Risk, RunTool, Tool, ToolBase } from "./tool.ts";
+export type { EffectCall, EffectTool, RunTool, Tool, ToolBase } from "./tool.ts";

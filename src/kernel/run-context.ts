@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model, ModelResponse, ToolDescription } from "./model.ts";
 import type { Usage } from "./money.ts";
+import type { PermissionRule } from "./permission.ts";
 import type { RunMeta } from "./run-meta.ts";
 import type { EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
 import type { ExecutionBudget, HistoryRetention, Priority, Supervision } from "./supervision.ts";
@@ -30,6 +31,8 @@ export interface SpawnOptions {
   readonly retention?: HistoryRetention;
   /** With no slot free: be refused, or stand in line. Default deny. */
   readonly onFull?: "deny" | "wait";
+  /** Narrower rules than the hiring run's, for the helper and all below it. Default: the same. */
+  readonly permissions?: readonly PermissionRule[];
   /** Does the helper live on when this run ends? The root then adopts it. Default false. */
   readonly detached?: boolean;
 }

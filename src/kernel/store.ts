@@ -1,3 +1,4 @@
+import type { ApprovalDecision, ApprovalRecord, ApprovalRequest } from "./approval.ts";
 import type { NumberedEvent } from "./event.ts";
 import type { AgentId, ApprovalId, EntryId, RunId, SessionId, StepId, TreeId, UserId } from "./ids.ts";
 import type { Json } from "./json.ts";
@@ -163,28 +164,6 @@ export interface MemoryStore {
   ): Promise<readonly Fact[]>;
 }
 
-/** What a person, or the clock, said. */
-export interface ApprovalDecision {
-  readonly decision: "approved" | "denied" | "edited" | "expired";
-  readonly by: string;
-  readonly at: number;
-  /** What the tool is called with instead. Only where `edited`. */
-  readonly arguments?: Json;
-}
-
-/** One question to a person. */
-export interface ApprovalRecord {
-  readonly id: ApprovalId;
-  readonly treeId: TreeId;
-  readonly runId: RunId;
-  readonly tool: string;
-  readonly arguments: Json;
-  readonly why: string;
-  readonly requestedAt: number;
-  /** Null while pending. */
-  readonly decision: ApprovalDecision | null;
-}
-
 /** Which approvals to list. Absent: any. */
 export interface ApprovalFilter {
   readonly state?: "pending" | "decided";
@@ -194,10 +173,12 @@ export interface ApprovalFilter {
 /** Questions to people, for those who look for them. */
 export interface ApprovalStore {
   /** Idempotent by id. */
-  request(partition: Partition, approval: Omit<ApprovalRecord, "decision">): Promise<void>;
+  request(partition: Partition, approval: ApprovalRequest): Promise<void>;
   /** The first decision stays: returns the record as it then stands. @throws NotFoundError */
   decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord>;
   list(partition: Partition, filter: ApprovalFilter, page: PageRequest): Promise<Page<ApprovalRecord>>;
+  /** Removes arguments and words of every question of a tree; who decided what stays. */
+  erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
 /** One link of a tenant's audit chain. */

@@ -1,9 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "./json.ts";
+import type { Risk } from "./permission.ts";
 import type { RunContext } from "./run-context.ts";
-
-/** How much harm a call can do. High and critical need a permission. */
-export type Risk = "safe" | "high" | "critical";
 
 /** What every tool says of itself. */
 export interface ToolBase<Input> {

@@ -58,11 +58,18 @@ export class Projector implements SinkDefinition {
     }
   }
 
-  async #writeBatch(key: string, { events, runs, retentions }: ReplyOf<"unprojected">): Promise<void> {
+  async #writeBatch(
+    key: string,
+    { events, runs, retentions, approvals }: ReplyOf<"unprojected">,
+  ): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     // A tree is found, and erased, through its runs: no event without its run.
     for (const run of runs) await store.runs.put(partition, run);
+    for (const { decision, ...asked } of approvals) {
+      await store.approvals.request(partition, asked);
+      if (decision) await store.approvals.decide(partition, asked.id, decision);
+    }
     const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
     const isFleeting = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
@@ -73,6 +80,8 @@ export class Projector implements SinkDefinition {
   async #erase(key: string): Promise<void> {
     const { now, keys } = this.#host;
     await this.#eraseEvents(key);
+    const { partition, tree } = treeAt({ type: "tree", key });
+    await this.#host.store.approvals.erase(partition, tree);
     await this.#call(key, "erase", { at: now() });
     await keys?.destroy?.(key);
   }

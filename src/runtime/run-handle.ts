@@ -1,4 +1,7 @@
 import {
+  type ApprovalAnswer,
+  ApprovalId,
+  type ApprovalRecord,
   MessageId,
   Money,
   NotFoundError,
@@ -30,6 +33,9 @@ export interface TopUpAmounts {
   readonly maxCostUsd?: number;
   readonly maxTurns?: number;
 }
+
+/** What goes with a decision. */
+type Said = Partial<Pick<ApprovalAnswer, "by" | "reason" | "remember" | "hash">>;
 
 /** What a handle stands on. */
 export interface HandleHost {
@@ -147,6 +153,31 @@ export class RunHandle {
   /** Tells what an attempt in doubt really used. False if there is no such doubt. */
   async reconcile(attempt: AttemptId, usage: Usage): Promise<boolean> {
     return this.#call("reconcile", { attempt, usage, at: this.#host.now() });
+  }
+
+  /** Every question to people of the whole tree, in the order they were asked. */
+  async approvals(): Promise<readonly ApprovalRecord[]> {
+    return this.#call("approvals", null);
+  }
+
+  /** Lets a call be made that waits for somebody's word. @throws NotFoundError, ApprovalRefusedError */
+  async approve(id: string, answer: Said = {}): Promise<void> {
+    await this.#decide(id, { by: "user", ...answer, decision: "approved" });
+  }
+
+  /** Refuses it: the model is told so. @throws NotFoundError, ApprovalRefusedError */
+  async deny(id: string, answer: Omit<Said, "remember"> = {}): Promise<void> {
+    await this.#decide(id, { by: "user", ...answer, decision: "denied" });
+  }
+
+  /** Has it made with other arguments, which are checked like the model's own. @throws NotFoundError, ApprovalRefusedError */
+  async edit(id: string, input: Json, answer: Omit<Said, "remember"> = {}): Promise<void> {
+    await this.#decide(id, { by: "user", ...answer, decision: "edited", arguments: input });
+  }
+
+  async #decide(id: string, answer: ApprovalAnswer): Promise<void> {
+    const decided = { ...answer, approval: ApprovalId.parse(id), operationId: this.#host.uuid() };
+    await this.#call("decideApproval", { ...decided, at: this.#host.now() });
   }
 
   /** Words for the work in hand: they reach the agent before its next model call. */

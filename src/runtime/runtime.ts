@@ -14,12 +14,14 @@ import {
   TreeId,
   UserId,
   type Agent,
+  type Approver,
   type Clock,
   type Engine,
   type HistoryRetention,
   type JsonObject,
   type Keys,
   type ObjectAddress,
+  type PermissionRule,
   type Permissions,
   type Price,
   type Priority,
@@ -29,6 +31,7 @@ import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
 import { sealedStore } from "#sealing";
 import { tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
+import { Approvals } from "./approvals.ts";
 import { DeltaHub } from "./delta-hub.ts";
 import { Projector, type ProjectorHost } from "./projector.ts";
 import { execute } from "./run/execute.ts";
@@ -39,6 +42,8 @@ import { tenantObject } from "./tenant-object.ts";
 import type { OpenArgument } from "./tree/protocol.ts";
 import type { AgentsRecord } from "./tree/records.ts";
 import { callTree, treeObject } from "./tree/tree-object.ts";
+
+const defaultExpiresS = 7 * 24 * 60 * 60;
 
 /** What a runtime is made of. */
 export interface RuntimeOptions {
@@ -58,6 +63,13 @@ export interface RuntimeOptions {
   ) => Pick<ExecutionBudget, "maxTokens" | "maxCostUsd"> | null;
   /** Who decides about tools where an agent says nothing. Default: safe ones run, others are refused. */
   readonly permissions?: Permissions | "allow-all";
+  /**
+   * Who decides about calls that need somebody's word: people, through `approvals`, or code. Default nobody: such calls
+   * are refused.
+   */
+  readonly approver?: "people" | Approver;
+  /** How long a question to people stands; then the call is refused. Default a week. */
+  readonly approvalExpiresS?: number;
   /** How often a run that crashed is started again. Default 3. */
   readonly maxRestarts?: number;
   /** How long a run that must yield may finish its call before it is aborted. Default 60. */
@@ -91,6 +103,8 @@ export interface StartOptions {
   readonly spawn?: Partial<SpawnBudget>;
   /** Default: the agent's, else normal. */
   readonly priority?: Priority;
+  /** What nobody in the tree may do, or must ask about: narrower than what agents and runtime allow. Default: nothing. */
+  readonly permissions?: readonly PermissionRule[];
   /** Seconds the whole tree may take. Default: the budget's. */
   readonly deadlineS?: number;
 }
@@ -105,6 +119,8 @@ export class Runtime {
   readonly #projector: Projector | null;
   /** Runs that are and were, as the store has them. */
   readonly runs: Runs;
+  /** Questions to people. */
+  readonly approvals: Approvals;
 
   constructor(options: RuntimeOptions) {
     const keys = options.engine.keysIn(options.store?.lasts ? options.store.keys : null);
@@ -115,11 +131,16 @@ export class Runtime {
     this.#prices = pricesOf(options.agents);
     this.#projector = this.#projectorInto(store, keys);
     this.runs = new Runs(store ?? null);
+    this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
       clock: this.#clock,
       permissions:
         options.permissions === "allow-all" ? allowAll : (options.permissions ?? defaultPermissions),
+      approvals: {
+        approver: options.approver ?? null,
+        expiresS: options.approvalExpiresS ?? defaultExpiresS,
+      },
       deltas: this.#deltas,
     };
     const trees = {
@@ -257,6 +278,7 @@ export class Runtime {
       block,
       priority: options.priority ?? agent.priority ?? "normal",
       retention: options.retention ?? agent.retention ?? "permanent",
+      rules: options.permissions ?? [],
       prices: this.#prices,
       ageingMs: (this.#options.ageingS ?? 60) * 1000,
       yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,

@@ -1,4 +1,4 @@
-import { Json, type Keys, Partition, type Store } from "#kernel";
+import { ApprovalId, Json, type Keys, Partition, type Store } from "#kernel";
 import type {
   ApprovalDecision,
   ApprovalRecord,
@@ -100,37 +100,43 @@ function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Store["mem
 }
 
 type Asked = Pick<ApprovalRecord, "arguments" | "why">;
-type Answered = Pick<ApprovalDecision, "arguments" | "by">;
+type Answered = Pick<ApprovalDecision, "arguments" | "reason">;
 
+const isErased = (kept: Json | undefined): boolean => kept === null || kept === undefined;
+
+/** Erased, it has nothing left to open. */
 function openApproval(content: Content, kept: ApprovalRecord): ApprovalRecord {
+  if (isErased(kept.arguments)) return kept;
   const asked = Json.as<Asked>(content.open(`approval ${kept.id}`, kept.arguments));
   if (kept.decision === null) return { ...kept, ...asked };
-  const { decision, at, arguments: sealed } = kept.decision;
+  const { arguments: sealed, ...open } = kept.decision;
   const answered = Json.as<Answered>(content.open(`decision ${kept.id}`, sealed));
-  return { ...kept, ...asked, decision: { decision, at, ...answered } };
+  return { ...kept, ...asked, decision: { ...open, ...answered } };
 }
 
+/** What they are about goes with the key of their tree. Who decided what stays. */
 function sealedApprovals(approvals: Store["approvals"], contentOf: ContentOf): Store["approvals"] {
   return {
     request: async (partition, approval) => {
-      const { arguments: given, why } = approval;
-      const content = await contentOf(partition);
+      const { arguments: given, why, treeId } = approval;
+      const content = await contentOf(partition, treeId);
       const sealed = content.seal(`approval ${approval.id}`, { arguments: given, why });
       await approvals.request(partition, { ...approval, arguments: sealed, why: "" });
     },
-    decide: async (partition, id, { arguments: edited, by, ...decision }) => {
-      const content = await contentOf(partition);
-      const sealed = content.seal(`decision ${id}`, { arguments: edited, by });
-      return openApproval(
-        content,
-        await approvals.decide(partition, id, { ...decision, by: "", arguments: sealed }),
-      );
+    decide: async (partition, id, { arguments: edited, reason, ...decision }) => {
+      const content = await contentOf(partition, ApprovalId.tree(id));
+      const sealed = content.seal(`decision ${id}`, { arguments: edited, reason });
+      const decided = await approvals.decide(partition, id, { ...decision, arguments: sealed });
+      return openApproval(content, decided);
     },
     list: async (partition, filter, page) => {
-      const content = await contentOf(partition);
       const { items, next } = await approvals.list(partition, filter, page);
-      return { items: items.map((approval) => openApproval(content, approval)), next };
+      const opened: ApprovalRecord[] = [];
+      for (const approval of items)
+        opened.push(openApproval(await contentOf(partition, approval.treeId), approval));
+      return { items: opened, next };
     },
+    erase: (partition, tree) => approvals.erase(partition, tree),
   };
 }
 

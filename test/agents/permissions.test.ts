@@ -48,7 +48,11 @@ async function tried(
 
 const refused = (name: string) => [
   true,
-  expect.stringMatching(new RegExp(`^tool ${name} refused: .*; permissions: "allow-all" would allow it$`)),
+  expect.stringMatching(
+    new RegExp(
+      String.raw`^tool ${name} refused: .*; permissions\(\[\{ tool: "${name}", verdict: "allow" \}\]\) would allow it$`,
+    ),
+  ),
 ];
 const both = ["act 1", "plan 1"];
 const neither = [refused("act"), refused("plan")];

@@ -35,8 +35,19 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   const message = ChatMessage.user(said("message"));
   await store.sessions.append(tenant, session, [{ ...entry, type: "message", message }]);
   await store.memory.remember(tenant, null, { key: "k", value: said("fact"), validFrom: 1, validTo: null });
-  const id = ApprovalId.of("q");
-  const asked = { id, treeId: tree, runId, tool: "mail", requestedAt: 1 };
+  const id = ApprovalId.at(StepId.of(runId, "tool", 1), 0);
+  const asked = {
+    id,
+    treeId: tree,
+    runId,
+    agentId: AgentId.of("clerk"),
+    tool: "mail",
+    risk: "high",
+    hash: "h",
+    requestedAt: 1,
+    expiresAt: 9,
+    spend: 0,
+  } as const;
   await store.approvals.request(tenant, { ...asked, arguments: { to: said("argument") }, why: said("why") });
   await store.approvals.decide(tenant, id, {
     decision: "edited",

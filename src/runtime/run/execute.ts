@@ -30,6 +30,7 @@ import { conclude, crashed, endDirectly, endDiverged, isMark, outputOf, type Out
 import { Helpers } from "./helpers.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Observer } from "./observer.ts";
+import type { ApprovalPolicy } from "./tool-host.ts";
 import { JournaledContext } from "./run-context.ts";
 
 /** What executions share. */
@@ -39,6 +40,7 @@ export interface ExecutionOptions {
   readonly clock: Clock;
   /** Who decides about tools where the agent says nothing. */
   readonly permissions: Permissions;
+  readonly approvals: ApprovalPolicy;
   readonly deltas: DeltaHub;
 }
 
@@ -114,7 +116,7 @@ interface Assembled {
 
 function assemble(
   primitives: Primitives,
-  { agentOf, clock, permissions, deltas }: ExecutionOptions,
+  { agentOf, clock, permissions, approvals, deltas }: ExecutionOptions,
   entrance: Entrance,
   agent: Agent,
 ): Assembled {
@@ -134,14 +136,9 @@ function assemble(
     tenantId: scope.tenantId,
     scope,
   });
-  const receive = (item: InboxItem): void => dispatch(item, driver, inbox, helpers);
-  const driver = new Driver({
-    primitives,
-    token,
-    deadline: entrance.deadline,
-    news: entrance.news,
-    onItem: receive,
-  });
+  const { deadline, news } = entrance;
+  const onItem = (item: InboxItem): void => dispatch(item, driver, inbox, helpers);
+  const driver = new Driver({ primitives, token, deadline, news, onItem });
   const inbox = new InboxReader(driver);
   const know = ({ id }: { readonly id: AgentId }): void => void agentOf(AgentId.type(id));
   const policy = agent.policy ?? {};
@@ -158,6 +155,8 @@ function assemble(
     helpers,
     random,
     permissions,
+    approvals,
+    rules: entrance.rules,
     agentId,
     policy,
     observer,
@@ -203,6 +202,10 @@ function dispatch(item: InboxItem, driver: Driver, inbox: InboxReader, helpers: 
       return driver.waits.arrive(`reply/${item.ask}`, Json.of({ text: item.text, data: item.data }));
     case "signal":
       return driver.waits.arrive(`signal/${item.name}`, item.data);
+    case "approval": {
+      const { hash, decision } = item;
+      return driver.waits.arrive(`approval/${item.approval}`, Json.of({ hash, decision }));
+    }
     case "ended":
     case "childPaused":
     case "childResumed":

@@ -89,6 +89,7 @@ export class Helpers {
       onFull: options.onFull ?? "deny",
       detached: options.detached ?? false,
       tools: options.tools ?? null,
+      rules: options.permissions ?? [],
     });
     const { observer } = this.#host;
     if ("error" in reply) {

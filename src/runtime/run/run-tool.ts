@@ -8,6 +8,7 @@ import {
   type StepIo,
   ToolResult,
 } from "#kernel";
+import { answered, askPerson } from "./ask-person.ts";
 import { decide } from "./decide-tool.ts";
 import { throughFunctionLayers } from "./function-layers.ts";
 import { ModelCalls, type Charge } from "./model-calls.ts";
@@ -32,16 +33,42 @@ export async function runTool(
   { input, subject, callId: given }: RunToolCall,
 ): Promise<ToolResult> {
   const place = placeStep(host, "decide", subject);
-  const decided = await journaled(host, place, () => decide(host, tool, input));
-  if ("refusal" in decided) return ToolResult.failure(decided.refusal);
   const { driver, observer } = host;
   const callId = given ?? place.id;
+  const allowed = await permitted(host, place, tool, input);
+  if ("refusal" in allowed) {
+    const { refusal, isDenied } = allowed;
+    if (isDenied) observer.note("permission.denied", { tool: tool.name, callId, reason: refusal });
+    return ToolResult.failure(refusal);
+  }
   const began = driver.time;
   observer.note("tool.start", { tool: tool.name, callId });
-  const result = await closed(host, tool, decided.value, await made(ctx, tool, decided.value));
+  const result = await closed(host, tool, allowed.value, await made(ctx, tool, allowed.value));
   const durationMs = driver.time - began;
   observer.note("tool.end", { tool: tool.name, callId, status: statusOf(result), durationMs });
   return result;
+}
+
+/** What it may be called with. Waits for whoever has to approve it. */
+async function permitted(
+  host: ToolHost,
+  place: StepPlace,
+  tool: RunTool,
+  input: Json,
+): Promise<{ readonly value: Json } | { readonly refusal: string; readonly isDenied: boolean }> {
+  let call: { readonly input: Json; readonly approved: "approved" | "edited" | null } = {
+    input,
+    approved: null,
+  };
+  for (let round = 0; ; round++) {
+    const now = call;
+    const decided = await journaled(host, place, () => decide(host, tool, now.input, now.approved));
+    if (decided.kind !== "ask") return decided.kind === "allowed" ? { value: decided.value } : decided;
+    const { value, why } = decided;
+    const next = answered(await askPerson(host, place, { tool, input: value, why, round }), value);
+    if ("refusal" in next) return { ...next, isDenied: false };
+    call = next;
+  }
 }
 
 async function made(ctx: RunContext, tool: RunTool, input: Json): Promise<ToolResult> {

@@ -1,5 +1,4 @@
 import {
-  ApprovalId,
   AttemptId,
   CancellationError,
   PreemptedError,
@@ -12,7 +11,8 @@ import {
   ToolResult,
 } from "#kernel";
 import type { ReplyOf } from "../tree/protocol.ts";
-import { decide } from "./decide-tool.ts";
+import { answered, askPerson } from "./ask-person.ts";
+import { decide, type Decision } from "./decide-tool.ts";
 import { throughFunctionLayers } from "./function-layers.ts";
 import { ModelCalls, refused, type Charge } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
@@ -26,9 +26,10 @@ import { within } from "./within.ts";
 const defaultTimeoutS = 600;
 
 type Call = (
-  | { readonly kind: "refused"; readonly refusal: string }
+  | Extract<Decision, { readonly kind: "refused" | "ask" }>
   | { readonly kind: "done"; readonly result: ToolResult; readonly attempt: AttemptId; readonly ms: number }
-  | { readonly kind: "interrupted" | "paused" | "unknown" | "ask" }
+  | { readonly kind: "in-doubt" }
+  | { readonly kind: "interrupted" | "paused" | "unknown" }
   | { readonly kind: "cancelled"; readonly reason: string }
 ) & { readonly charges: readonly Charge[]; readonly reported: number };
 
@@ -43,10 +44,15 @@ export async function callTool(
   const tool = host.tools.find((candidate) => candidate.name === name);
   if (!tool) return ToolResult.failure(`there is no tool ${name}`);
   const isListed = host.whitelist === null || host.whitelist.includes(name);
-  if (!isListed) return ToolResult.failure(`tool ${name} is not among the tools this run may call`);
+  if (!isListed) {
+    const reason = `tool ${name} is not among the tools this run may call`;
+    host.observer.note("permission.denied", { tool: name, callId: callId ?? name, reason });
+    return ToolResult.failure(reason);
+  }
   const subject = `${name}/${JSON.stringify(input)}`;
   if ("run" in tool) return runTool(host, ctx, tool, { input, subject, callId });
-  return effectTool(host, placeStep(host, "tool", subject), { tool, input, callId });
+  const rerun = tool.onUnknown === "rerun";
+  return effectTool(host, placeStep(host, "tool", subject), { tool, input, callId, approved: null, rerun });
 }
 
 interface Wanted {
@@ -54,34 +60,73 @@ interface Wanted {
   readonly input: Json;
   /** The model's own name for the call. */
   readonly callId: string | undefined;
+  /** Has somebody agreed to exactly this input, or put it there? */
+  readonly approved: "approved" | "edited" | null;
+  /** Run it although nobody knows what became of it the last time? */
+  readonly rerun: boolean;
 }
 
-async function effectTool(host: ToolHost, place: StepPlace, wanted: Wanted): Promise<ToolResult> {
-  const { tool } = wanted;
-  const { outbox, waits } = host.driver;
-  let rerun = tool.onUnknown === "rerun";
-  for (;;) {
-    const isRerun = rerun;
-    const record = await journaled(host, place, (io) => attempt(host, place, io, wanted, isRerun));
-    outbox.acknowledge(record.reported);
+async function effectTool(host: ToolHost, place: StepPlace, call: Wanted): Promise<ToolResult> {
+  let wanted = call;
+  for (let round = 0; ; round++) {
+    const now = wanted;
+    const record = await journaled(host, place, (io) => attempt(host, place, io, now));
+    host.driver.outbox.acknowledge(record.reported);
     settleCharges(host, record);
-    if (record.kind === "refused") return ToolResult.failure(record.refusal);
-    if (record.kind === "done") return told(host, wanted, record);
-    if (record.kind === "cancelled") return host.driver.stopped(record.reason);
-    if (record.kind === "unknown") return unknown(tool.name);
-    if (record.kind === "ask") {
-      const approvalId = ApprovalId.of(place.id);
-      outbox.event("approval.requested", record.t, null, {
-        approvalId,
-        tool: tool.name,
-        why: "outcome unknown",
-      });
-      const { value } = await waits.first([`signal/${place.id}`]);
-      if (value !== "rerun") return unknown(tool.name);
-      rerun = true;
+    switch (record.kind) {
+      case "refused":
+        return refusal(host, now, record);
+      case "done":
+        return told(host, now, record);
+      case "cancelled":
+        return host.driver.stopped(record.reason);
+      case "unknown":
+        return unknown(now.tool.name);
+      case "ask":
+      case "in-doubt": {
+        const next = await afterAsking(host, place, now, { ...record, round });
+        if ("content" in next) return next;
+        wanted = next;
+        break;
+      }
+      case "paused":
+      case "interrupted":
     }
     await host.driver.refresh();
   }
+}
+
+/** What somebody wants: the call, with these arguments, or none and why. */
+async function afterAsking(
+  host: ToolHost,
+  place: StepPlace,
+  wanted: Wanted,
+  asked: { readonly round: number } & (
+    | Extract<Decision, { readonly kind: "ask" }>
+    | { readonly kind: "in-doubt" }
+  ),
+): Promise<Wanted | ToolResult> {
+  const { tool } = wanted;
+  const { round } = asked;
+  if (asked.kind === "in-doubt") {
+    const why = "the outcome of an earlier attempt is unknown: run it again?";
+    const { decision } = await askPerson(host, place, { tool, input: wanted.input, why, round });
+    return decision === "approved" ? { ...wanted, rerun: true } : unknown(tool.name);
+  }
+  const { value, why } = asked;
+  const next = answered(await askPerson(host, place, { tool, input: value, why, round }), value);
+  return "refusal" in next ? ToolResult.failure(next.refusal) : { ...wanted, ...next };
+}
+
+function refusal(
+  { driver }: ToolHost,
+  { tool, callId }: Wanted,
+  record: { readonly refusal: string; readonly isDenied: boolean; readonly t: number },
+): ToolResult {
+  const { refusal: reason, isDenied, t } = record;
+  const denied = { tool: tool.name, callId: callId ?? tool.name, reason };
+  if (isDenied) driver.outbox.event("permission.denied", t, null, denied);
+  return ToolResult.failure(reason);
 }
 
 /** Tells the tree that a call is over; of one that passed no gate, also that it began. */
@@ -100,24 +145,16 @@ function told(
 }
 
 /** The closure of a tool step: decide, pass the gate, execute. */
-async function attempt(
-  host: ToolHost,
-  place: StepPlace,
-  io: StepIo,
-  wanted: Wanted,
-  rerun: boolean,
-): Promise<Call> {
+async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wanted): Promise<Call> {
   const { tool } = wanted;
   const calls = new ModelCalls(host, place, io, { of: "tool" });
   const { charges } = calls;
-  const decided = await decide(host, tool, wanted.input);
-  if ("refusal" in decided) return { kind: "refused", ...decided, charges, reported: 0 };
-  const { gate, reported } = tool.idempotent
-    ? open
-    : await passGate(host, io, beginning(place, io, wanted, rerun));
+  const decided = await decide(host, tool, wanted.input, wanted.approved);
+  if (decided.kind !== "allowed") return { ...decided, charges, reported: 0 };
+  const { gate, reported } = tool.idempotent ? open : await passGate(host, io, beginning(place, io, wanted));
   if (gate.kind === "refused") return { ...refused(gate), charges, reported };
   if (gate.kind === "earlier-attempt-open") {
-    return { kind: tool.onUnknown === "ask" ? "ask" : "unknown", charges, reported };
+    return { kind: tool.onUnknown === "ask" ? "in-doubt" : "unknown", charges, reported };
   }
   const booked = (): Pick<Call, "charges" | "reported"> => ({
     charges,
@@ -174,8 +211,7 @@ const open: Pick<ReplyOf<"begin">, "reported"> & { readonly gate: { readonly kin
 function beginning(
   { id: step }: StepPlace,
   io: StepIo,
-  { tool, callId }: Wanted,
-  rerun: boolean,
+  { tool, callId, rerun }: Wanted,
 ): Parameters<typeof passGate>[2] {
   return {
     step,

@@ -8,7 +8,7 @@ import type { TreeWork } from "./tree-work.ts";
 /** Sends an execution of a run off, with what the run is, what waits for it, and what the one before it passed on. */
 export function launch(work: TreeWork, id: RunId, run: RunRecord, state: Json = null): void {
   const { scope, traceId, prices } = work.tree;
-  const { agentId, version, supervision, tools, continuation } = run;
+  const { agentId, version, supervision, tools, rules, continuation } = run;
   work.put(id, run);
   const news = takeNews(work, id);
   const deadline = work.slot(id)?.deadline ?? null;
@@ -22,6 +22,7 @@ export function launch(work: TreeWork, id: RunId, run: RunRecord, state: Json = 
     state,
     prices,
     tools,
+    rules,
     news,
   };
   const tree = { type: "tree", key: work.object.key };

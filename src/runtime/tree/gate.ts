@@ -7,13 +7,14 @@ import {
   Supervision,
   type ObjectContext,
 } from "#kernel";
-import { Ledger, type Booked, type Decided, type Gate, type LedgerState, type Slot } from "#ledger";
+import { Ledger, type Gate, type Slot } from "#ledger";
 import { drawBlock } from "../tenant-object.ts";
 import { launch, takeNews } from "./entrance.ts";
+import { book, bookSettlement } from "./reports.ts";
 import { newRun, start } from "./hire.ts";
 import { cancel, end, perform, resumed, stopReasonOf } from "./life.ts";
 import type { ArgumentOf, BeginArgument, FromRun, News, OpenArgument, ReplyOf } from "./protocol.ts";
-import type { TreeHost, EndReport, Report, Settlement } from "./records.ts";
+import type { TreeHost, EndReport } from "./records.ts";
 import { TreeWork, type Occasion } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
@@ -57,7 +58,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   });
   const slot = ledger.slots[root];
   if (slot) work.setSlot(root, slot);
-  const more = { boot: [argument.boot], tools: null, budget: rootBudget };
+  const more = { boot: [argument.boot], tools: null, rules: argument.rules, budget: rootBudget };
   const record = newRun(work, supervision, argument.version, more);
   // The tree's turns are the root's.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
@@ -75,34 +76,6 @@ export function go(work: TreeWork): null {
   work.setSlot(work.root, { ...slot, since: work.now, deadline });
   start(work, work.root);
   return null;
-}
-
-/** Books what a run tells of its past. Told again after a replay, it changes nothing. */
-export function book(work: TreeWork, id: RunId, reports: readonly Report[]): void {
-  const run = work.run(id);
-  const last = reports.at(-1);
-  if (!run || !last || last.number <= run.reported) return;
-  for (const { number, settle, event } of reports) {
-    if (number <= run.reported) continue;
-    if (settle) bookSettlement(work, id, settle);
-    if (event) {
-      const { type, at, attempt, payload } = event;
-      work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
-    }
-  }
-  work.put(id, { ...work.live(id), reported: last.number });
-}
-
-function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): void {
-  const { attempt, usage, again } = settlement;
-  const settle = (state: LedgerState): Decided<Booked | null> =>
-    Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
-  // An attempt that was given up for lost and is journaled after all waits among the doubts.
-  const booked = work.decide(id, settle) ?? (usage && work.decideDoubt(attempt, settle));
-  if (!booked) return;
-  work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
-  const run = work.run(id);
-  if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.cost });
 }
 
 /** The gate of every call that costs or acts. */

@@ -7,6 +7,7 @@ import {
   type ErrorData,
   type ExecutionBudget,
   type HistoryRetention,
+  type PermissionRule,
   type Priority,
 } from "#kernel";
 import { Ledger, type Admission } from "#ledger";
@@ -26,6 +27,8 @@ export interface Hiring {
   readonly onFull: "deny" | "wait";
   readonly detached: boolean;
   readonly tools: readonly string[] | null;
+  /** Besides those of the parent. */
+  readonly rules: readonly PermissionRule[];
   readonly boot: readonly Envelope[];
 }
 
@@ -53,7 +56,9 @@ export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; rea
     retention: hiring.retention,
     priority,
   });
-  work.put(id, newRun(work, supervision, hiring.version, { boot: hiring.boot, tools: hiring.tools, budget }));
+  const { boot, version } = hiring;
+  const rules = [...boss.rules, ...hiring.rules];
+  work.put(id, newRun(work, supervision, version, { boot, tools: narrower(boss, hiring), rules, budget }));
   if (admission.kind === "granted") {
     work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
     start(work, id);
@@ -61,6 +66,15 @@ export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; rea
     work.emit(parent, "spawn.queued", { child: id, childAgent: agentId, victim: admission.victim });
   }
   return { run: id, admission };
+}
+
+/** Whoever may call only some tools lets a copy of itself call no others. */
+function narrower(
+  boss: RunRecord,
+  { agentId, tools }: Pick<Hiring, "agentId" | "tools">,
+): readonly string[] | null {
+  if (boss.tools === null || boss.agentId !== agentId) return tools;
+  return tools?.filter((name) => boss.tools?.includes(name)) ?? boss.tools;
 }
 
 /** The record of a run that has been hired and not started. */
@@ -71,6 +85,7 @@ export function newRun(
   more: {
     readonly boot: readonly Envelope[];
     readonly tools: readonly string[] | null;
+    readonly rules: readonly PermissionRule[];
     readonly budget: ExecutionBudget | null;
   },
 ): RunRecord {
@@ -91,6 +106,9 @@ export function newRun(
     crashedIn: "",
     watchers: [],
     tools: more.tools,
+    rules: more.rules,
+    asking: [],
+    remembered: [],
     cancel: null,
     spentAfter: 0,
   };
@@ -110,11 +128,11 @@ export function start(work: TreeWork, id: RunId): void {
 export function wakeNew(
   work: TreeWork,
   agentId: AgentId,
-  terms: Terms,
+  terms: Terms & { readonly rules?: readonly PermissionRule[] },
   boot: readonly Envelope[],
 ): { readonly run: RunId } | { readonly reason: string } {
   const place = { parent: work.root, agentId, onFull: "wait", detached: true, boot } as const;
-  const { run, admission } = hire(work, { ...terms, ...place });
+  const { run, admission } = hire(work, { rules: [], ...terms, ...place });
   return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }
 

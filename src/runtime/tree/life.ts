@@ -1,6 +1,7 @@
 import { BudgetExhaustedError, Json, keysOf, type Envelope, type RunId, type RunResult } from "#kernel";
 import { Ledger, type LedgerEffect } from "#ledger";
 import { returnBlock } from "../tenant-object.ts";
+import { closeApprovals } from "./approvals.ts";
 import { deadLetter, start, wakeNew } from "./hire.ts";
 import { inboxOf } from "./inbox.ts";
 import {
@@ -142,6 +143,7 @@ export function end(work: TreeWork, id: RunId, report: EndReport): RunResult | n
     work.decide(child, (state) => Ledger.adopt(state, { run: child, parent }));
     if (!isAdopted) cancel(work, child, "parent-ended");
   }
+  closeApprovals(work, id);
   const unread = unreadOf(work, id, report.unread ?? []);
   const summary = work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
   const result: RunResult = {
@@ -220,14 +222,14 @@ const wordsOf = (items: readonly InboxItem[], ...kinds: readonly InboxItem["kind
  * dead letters in any case. What the run was started with was its own, read or not.
  */
 function passOn(work: TreeWork, id: RunId, run: RunRecord, items: readonly InboxItem[]): void {
-  const { agentId, version, budget, tools, supervision } = run;
+  const { agentId, version, budget, tools, rules, supervision } = run;
   deadLetter(work, { run: id, agent: agentId }, wordsOf(items, "steer", "followUp"), "run-ended");
   const messages = wordsOf(items, "message");
   const unread = run.startedAt === null ? messages : messages.filter((message) => message.id !== run.boot);
   if (unread.length === 0) return;
   const { priority, retention } = supervision;
   const why = whyUnreadable(work, run);
-  const woken = why ?? wakeNew(work, agentId, { version, priority, budget, retention, tools }, unread);
+  const woken = why ?? wakeNew(work, agentId, { version, priority, budget, retention, tools, rules }, unread);
   if ("reason" in woken) deadLetter(work, { run: id, agent: agentId }, unread, woken.reason);
   perform(work);
 }

@@ -6,6 +6,7 @@ import {
   type RunRecord as ListedRun,
 } from "#kernel";
 import { Ledger, type Slot } from "#ledger";
+import { approvalOf } from "./approvals.ts";
 import { events, statusOf, treeOf } from "./control.ts";
 import type { ArgumentOf, ReplyOf } from "./protocol.ts";
 import { endedKey, type RunRecord, type TreeRecord } from "./records.ts";
@@ -18,14 +19,16 @@ export function unprojected(
   argument: ArgumentOf<"unprojected">,
 ): ReplyOf<"unprojected"> {
   const tree = treeOf(object);
-  if (tree === null) return { events: [], runs: [], retentions: {} };
+  if (tree === null) return { events: [], runs: [], retentions: {}, approvals: [] };
   const found = events(object, argument).events;
   const runs = [...new Set(found.map(({ runId }) => runId))];
+  const asked = [...new Set(found.flatMap((event) => ("approvalId" in event ? [event.approvalId] : [])))];
   object.expect(["slots", ...runs.flatMap((run) => [runKey(run), endedKey(run)])]);
   return {
     events: found,
     runs: runs.flatMap((run) => listed(object, tree, run) ?? []),
     retentions: Json.as(Object.fromEntries(runs.map((run) => [run, retentionOf(object, run)]))),
+    approvals: asked.flatMap((id) => approvalOf(object, id) ?? []),
   };
 }
 

@@ -12,7 +12,7 @@ import {
   type RunResult,
 } from "#kernel";
 import { cycleOf, noteAsk } from "./asks.ts";
-import { book } from "./gate.ts";
+import { book } from "./reports.ts";
 import { deadLetter, denialOf, hire, wakeNew } from "./hire.ts";
 import { perform } from "./life.ts";
 import type { ArgumentOf, HireArgument, ReplyOf, SendArgument } from "./protocol.ts";

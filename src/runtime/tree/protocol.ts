@@ -1,5 +1,7 @@
 import type {
   AgentId,
+  ApprovalDecision,
+  ApprovalRecord,
   AttemptId,
   CancelReceipt,
   Envelope,
@@ -11,6 +13,7 @@ import type {
   Micros,
   NumberedEvent,
   ObjectAddress,
+  PermissionRule,
   Price,
   Priority,
   RunId,
@@ -26,7 +29,7 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Block, Gate } from "#ledger";
-import type { EndReport, InboxItem, Report, Settlement, TreeScope } from "./records.ts";
+import type { EndReport, InboxItem, Question, Report, Settlement, Settling, TreeScope } from "./records.ts";
 
 /** What opens a tree. */
 export interface OpenArgument {
@@ -43,6 +46,8 @@ export interface OpenArgument {
   readonly block: Block | null;
   readonly priority: Priority;
   readonly retention: HistoryRetention;
+  /** What nobody in the tree may do, or must ask about. */
+  readonly rules: readonly PermissionRule[];
   readonly prices: Readonly<Record<string, Price>>;
   readonly ageingMs: number;
   readonly yieldTimeoutMs: number;
@@ -65,6 +70,7 @@ export interface Entrance {
   readonly state: Json;
   readonly prices: Readonly<Record<string, Price>>;
   readonly tools: readonly string[] | null;
+  readonly rules: readonly PermissionRule[];
   readonly news: News;
 }
 
@@ -122,6 +128,8 @@ export interface HireArgument extends FromRun {
   readonly onFull: "deny" | "wait";
   readonly detached: boolean;
   readonly tools: readonly string[] | null;
+  /** What the helper may not do, or must ask about, besides what holds for the hiring run. */
+  readonly rules: readonly PermissionRule[];
 }
 
 /** A message to a run, or to an agent. */
@@ -232,6 +240,12 @@ interface TreeProtocol {
     /** The number of the cancel; null if the run has ended. */
     readonly reply: number | null;
   };
+  readonly requestApproval: {
+    readonly argument: FromRun & { readonly approval: Question };
+    /** Null: news when it is decided. */
+    readonly reply: ApprovalDecision | null;
+  };
+  readonly decideApproval: { readonly argument: Settling; readonly reply: ApprovalDecision };
   readonly pause: { readonly argument: { readonly run: RunId; readonly at: number }; readonly reply: null };
   readonly resume: { readonly argument: { readonly run: RunId; readonly at: number }; readonly reply: null };
   readonly reprioritize: {
@@ -304,8 +318,10 @@ interface TreeProtocol {
       readonly events: readonly NumberedEvent[];
       readonly runs: readonly ListedRun[];
       readonly retentions: Readonly<Record<RunId, HistoryRetention>>;
+      readonly approvals: readonly ApprovalRecord[];
     };
   };
+  readonly approvals: { readonly argument: null; readonly reply: readonly ApprovalRecord[] };
   /** Of every run that has ended, how long its words stay. */
   readonly retentions: {
     readonly argument: null;

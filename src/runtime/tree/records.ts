@@ -1,5 +1,8 @@
 import type {
   AgentId,
+  ApprovalDecision,
+  ApprovalId,
+  ApprovalRequest,
   AttemptId,
   Envelope,
   ErrorData,
@@ -13,6 +16,7 @@ import type {
   Micros,
   NumberedEvent,
   ObjectAddress,
+  PermissionRule,
   Price,
   Priority,
   RunId,
@@ -83,6 +87,12 @@ export type InboxItem =
   | { readonly kind: "ended"; readonly run: RunId; readonly result: RunResult }
   | { readonly kind: "childPaused" | "childResumed"; readonly run: RunId }
   | { readonly kind: "signal"; readonly name: string; readonly data: Json }
+  | {
+      readonly kind: "approval";
+      readonly approval: ApprovalId;
+      readonly hash: string;
+      readonly decision: ApprovalDecision;
+    }
   | { readonly kind: "pause" | "resume" | "abortCall" }
   | { readonly kind: "cancel"; readonly reason: string };
 
@@ -150,6 +160,12 @@ export interface RunRecord {
   readonly watchers: readonly RunId[];
   /** The tools it may call; null: all of its agent's. */
   readonly tools: readonly string[] | null;
+  /** What those above it have forbidden, or want to be asked about. */
+  readonly rules: readonly PermissionRule[];
+  /** Questions to people that are open. */
+  readonly asking: readonly ApprovalId[];
+  /** Tools that somebody has approved for the rest of the run. */
+  readonly remembered: readonly { readonly tool: string; readonly by: string }[];
   /** The number of the cancel that reached it. */
   readonly cancel: number | null;
   /** What its own calls have come to since then. */
@@ -224,4 +240,20 @@ export interface EndReport {
   readonly poison?: MessageId | undefined;
   /** Messages that it has taken and not read, in their order. Default none. */
   readonly unread?: readonly InboxItem[] | undefined;
+}
+
+/** What a run asks people. The tree knows the rest. */
+export type Question = Pick<
+  ApprovalRequest,
+  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "expiresAt"
+>;
+
+/** What somebody, or the clock, says about a question. */
+export interface Settling extends Omit<ApprovalDecision, "at"> {
+  readonly approval: ApprovalId;
+  /** Made again because its answer was lost, it counts once. */
+  readonly operationId: string;
+  /** Of what the person saw. Default: whatever was asked. */
+  readonly hash?: string | undefined;
+  readonly at: number;
 }

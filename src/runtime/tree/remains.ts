@@ -7,6 +7,7 @@ import {
   RunId,
   type RunResult,
 } from "#kernel";
+import { eraseApprovals } from "./approvals.ts";
 import { endedKey, type EndedRecord, type TreeRecord } from "./records.ts";
 import { eventPages, projectorType, type TreeWork } from "./tree-work.ts";
 
@@ -57,6 +58,7 @@ export function erase(work: TreeWork): null {
   const { tree, object, host } = work;
   if (tree.status !== "closed" || tree.erased) return null;
   for (const run of runsOf(tree)) object.clear(wordsKey(run));
+  eraseApprovals(object);
   const left = (events: readonly NumberedEvent[]): readonly NumberedEvent[] =>
     host.projects ? [] : events.map((event) => leftOf(object, event));
   for (const page of eventPages(tree)) {

@@ -1,5 +1,5 @@
 import { Json, type Envelope, type ObjectContext } from "#kernel";
-import { book } from "./gate.ts";
+import { book } from "./reports.ts";
 import type { ArgumentOf } from "./protocol.ts";
 import type { TopicsRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";

@@ -1,4 +1,5 @@
 import { Json, type ObjectContext, type ObjectDefinition, type ObjectMethod } from "#kernel";
+import * as approvals from "./approvals.ts";
 import * as asks from "./asks.ts";
 import * as control from "./control.ts";
 import * as gate from "./gate.ts";
@@ -22,6 +23,7 @@ const queries = {
   events: typed(control.events),
   unprojected: typed(listing.unprojected),
   retentions: typed(listing.retentions),
+  approvals: typed(approvals.approvals),
   receipt: typed(control.receipt),
   ledger: typed(control.ledger),
 } satisfies Partial<Record<TreeMethod, ObjectMethod>>;
@@ -52,6 +54,8 @@ export function treeObject(host: TreeHost): ObjectDefinition {
     signal: on(post.signal),
     nudge: on(post.nudge),
     cancel: on(gate.cancelRun),
+    requestApproval: on(approvals.request),
+    decideApproval: on(approvals.decide),
     pause: on(control.pause),
     resume: on(control.resume),
     reprioritize: on(control.reprioritize),

@@ -1,11 +1,19 @@
-import { NotFoundError, type Page, type PageRequest, type Partition } from "#kernel";
-import type { ApprovalDecision, ApprovalFilter, ApprovalId, ApprovalRecord, ApprovalStore } from "#kernel";
+import { eraseApproval, NotFoundError, type Page, type PageRequest, type Partition } from "#kernel";
+import type {
+  ApprovalDecision,
+  ApprovalFilter,
+  ApprovalId,
+  ApprovalRecord,
+  ApprovalRequest,
+  ApprovalStore,
+  TreeId,
+} from "#kernel";
 import { copy, pageOf, Shelf } from "./shelf.ts";
 
 export class MemoryApprovals implements ApprovalStore {
   readonly shelf = new Shelf<ApprovalRecord>();
 
-  async request(partition: Partition, approval: Omit<ApprovalRecord, "decision">): Promise<void> {
+  async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
     const approvals = this.shelf.of(partition);
     if (!approvals.has(approval.id)) approvals.set(approval.id, copy({ ...approval, decision: null }));
   }
@@ -16,6 +24,12 @@ export class MemoryApprovals implements ApprovalStore {
     const decided = copy({ ...asked, decision: asked.decision ?? decision });
     this.shelf.of(partition).set(id, decided);
     return decided;
+  }
+
+  async erase(partition: Partition, tree: TreeId): Promise<void> {
+    const approvals = this.shelf.of(partition);
+    for (const [id, approval] of approvals)
+      if (approval.treeId === tree) approvals.set(id, copy(eraseApproval(approval)));
   }
 
   async list(

@@ -1,5 +1,13 @@
-import { Json, NotFoundError, Page, type PageRequest, type Partition } from "#kernel";
-import type { ApprovalDecision, ApprovalFilter, ApprovalId, ApprovalRecord, ApprovalStore } from "#kernel";
+import { eraseApproval, Json, NotFoundError, Page, type PageRequest, type Partition } from "#kernel";
+import type {
+  ApprovalDecision,
+  ApprovalFilter,
+  ApprovalId,
+  ApprovalRecord,
+  ApprovalRequest,
+  ApprovalStore,
+  TreeId,
+} from "#kernel";
 import type { Access } from "./access.ts";
 import { behind } from "./newest-first.ts";
 
@@ -10,7 +18,7 @@ export class SqlApprovals implements ApprovalStore {
     this.#access = access;
   }
 
-  async request(partition: Partition, approval: Omit<ApprovalRecord, "decision">): Promise<void> {
+  async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
     await this.#access.write(partition, (db, tenant) =>
       db
         .insertInto("reeve_approval")
@@ -41,6 +49,25 @@ export class SqlApprovals implements ApprovalStore {
     });
     if (!row) throw new NotFoundError({ what: "approval", id });
     return recordOf(row);
+  }
+
+  async erase(partition: Partition, tree: TreeId): Promise<void> {
+    await this.#access.write(partition, async (db, tenant) => {
+      const theirs = { tenant_id: tenant, tree_id: tree };
+      const rows = await db
+        .selectFrom("reeve_approval")
+        .select(["approval_id", "body", "decision"])
+        .where((eb) => eb.and(theirs))
+        .execute();
+      for (const row of rows) {
+        const { decision, ...asked } = eraseApproval(recordOf(row));
+        await db
+          .updateTable("reeve_approval")
+          .set({ body: JSON.stringify(asked), decision: decision && JSON.stringify(decision) })
+          .where((eb) => eb.and({ ...theirs, approval_id: row.approval_id }))
+          .execute();
+      }
+    });
   }
 
   async list(

@@ -1,3 +1,4 @@
+import { approvalCases } from "./approvals.ts";
 import { retentionCases } from "./retention.ts";
 import { sessionCases } from "./sessions.ts";
 import { topicCases } from "./topics.ts";
@@ -62,4 +63,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...topicCases,
   ...sessionCases,
   ...retentionCases,
+  ...approvalCases,
 ];

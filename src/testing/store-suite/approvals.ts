@@ -1,34 +1,13 @@
 import assert from "node:assert/strict";
-import {
-  type ApprovalDecision,
-  ApprovalId,
-  type ApprovalRecord,
-  NotFoundError,
-  RunId,
-  TreeId,
-} from "#kernel";
-import { type StoreCase, storeCase } from "./harness.ts";
-
-const asked = (
-  name: string,
-  requestedAt: number,
-  treeId = TreeId.of("books"),
-): Omit<ApprovalRecord, "decision"> => ({
-  id: ApprovalId.of(name),
-  treeId,
-  runId: RunId.root(treeId),
-  tool: "mail",
-  arguments: { to: "ann", body: [1, null, "x"] },
-  why: "it leaves the house",
-  requestedAt,
-});
+import { type ApprovalDecision, NotFoundError, RunId, TreeId } from "#kernel";
+import { questionOf, type StoreCase, storeCase } from "./harness.ts";
 
 const yes: ApprovalDecision = { decision: "edited", by: "boss", at: 9, arguments: { to: "bob" } };
 const no: ApprovalDecision = { decision: "denied", by: "clerk", at: 10 };
 
 export const approvalCases: readonly StoreCase[] = [
   storeCase("a question is pending until it is decided, and asked once", async ({ store, tenant }) => {
-    const question = asked("q", 1);
+    const question = questionOf(1);
     await store.approvals.request(tenant, question);
     await store.approvals.request(tenant, { ...question, why: "again" });
     const { items } = await store.approvals.list(tenant, { state: "pending" }, { size: 5 });
@@ -40,7 +19,7 @@ export const approvalCases: readonly StoreCase[] = [
   }),
 
   storeCase("the first decision stays, also when the question is asked again", async ({ store, tenant }) => {
-    const question = asked("q", 1);
+    const question = questionOf(1);
     await store.approvals.request(tenant, question);
     await store.approvals.decide(tenant, question.id, no);
     assert.deepEqual((await store.approvals.decide(tenant, question.id, yes)).decision, no);
@@ -50,33 +29,51 @@ export const approvalCases: readonly StoreCase[] = [
   }),
 
   storeCase("of two decisions at once one holds, and both hear of it", async ({ store, tenant }) => {
-    await store.approvals.request(tenant, asked("q", 1));
+    await store.approvals.request(tenant, questionOf(1));
     const [one, other] = await Promise.all(
-      [yes, no].map((decision) => store.approvals.decide(tenant, ApprovalId.of("q"), decision)),
+      [yes, no].map((decision) => store.approvals.decide(tenant, questionOf(1).id, decision)),
     );
     assert.deepEqual(one, other);
   }),
 
   storeCase("a question nobody asked cannot be decided", async ({ store, tenant }) => {
-    const deciding = store.approvals.decide(tenant, ApprovalId.of("none"), yes);
+    const deciding = store.approvals.decide(tenant, questionOf(9).id, yes);
     await assert.rejects(deciding, (error) => error instanceof NotFoundError);
   }),
 
   storeCase("questions are listed newest first, by tree and by page", async ({ store, tenant }) => {
     const other = TreeId.of("other");
-    for (const n of [1, 2, 3, 4]) await store.approvals.request(tenant, asked(`q${n}`, n));
-    await store.approvals.request(tenant, asked("z", 9, other));
+    for (const n of [1, 2, 3, 4]) await store.approvals.request(tenant, questionOf(n));
+    await store.approvals.request(tenant, questionOf(9, { runId: RunId.root(other) }));
     const first = await store.approvals.list(tenant, { treeId: TreeId.of("books") }, { size: 3 });
     assert.deepEqual(
-      first.items.map(({ id }) => String(id)),
-      ["q4", "q3", "q2"],
+      first.items.map(({ requestedAt }) => requestedAt),
+      [4, 3, 2],
     );
     const page = { size: 3, after: first.next ?? "" };
     const second = await store.approvals.list(tenant, { treeId: TreeId.of("books") }, page);
     assert.deepEqual(
-      second.items.map(({ id }) => String(id)),
-      ["q1"],
+      second.items.map(({ requestedAt }) => requestedAt),
+      [1],
     );
     assert.equal(second.next, null);
+  }),
+
+  storeCase("of an erased tree's questions who decided what stays, of that tree alone", async (desk) => {
+    const { store, tenant } = desk;
+    const other = questionOf(3, { runId: RunId.root(TreeId.of("other")) });
+    for (const question of [questionOf(1), questionOf(2), other])
+      await store.approvals.request(tenant, question);
+    await store.approvals.decide(tenant, questionOf(2).id, { ...yes, reason: "better so" });
+    await store.approvals.erase(tenant, questionOf(1).treeId);
+    await store.approvals.erase(tenant, questionOf(1).treeId);
+    const { items } = await store.approvals.list(tenant, {}, { size: 5 });
+    const erased = { arguments: null, why: "[erased]" };
+    const { decision, by, at } = yes;
+    assert.deepEqual(items, [
+      { ...other, decision: null },
+      { ...questionOf(2), ...erased, decision: { decision, by, at } },
+      { ...questionOf(1), ...erased, decision: null },
+    ]);
   }),
 ];

@@ -1,6 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { AgentId, ChatMessage, EntryId, EventId, RunId, SessionId, TenantId, TreeId, UserId } from "#kernel";
-import type { NumberedEvent, Partition, RunRecord, SessionEntry, Store } from "#kernel";
+import {
+  AgentId,
+  ApprovalId,
+  ChatMessage,
+  EntryId,
+  EventId,
+  RunId,
+  SessionId,
+  StepId,
+  TenantId,
+  TreeId,
+  UserId,
+} from "#kernel";
+import type { ApprovalRequest, NumberedEvent, Partition, RunRecord, SessionEntry, Store } from "#kernel";
 
 /** What a case needs of the store it is run on. */
 export interface StoreHarness {
@@ -95,5 +107,25 @@ export function entryOf(
     branch,
     type: "message",
     message: ChatMessage.user(text),
+  };
+}
+
+/** The `number`-th question of a run, with what a case cares about. */
+export function questionOf(number: number, fields: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  const runId = fields.runId ?? root;
+  return {
+    id: ApprovalId.at(StepId.of(runId, "tool", number), 0),
+    treeId: RunId.tree(runId),
+    runId,
+    agentId: AgentId.of("clerk"),
+    tool: "mail",
+    risk: "high",
+    arguments: { to: "ann", body: [1, null, "x"] },
+    hash: "h",
+    why: "it leaves the house",
+    requestedAt: number,
+    expiresAt: 1_000_000,
+    spend: 7,
+    ...fields,
   };
 }

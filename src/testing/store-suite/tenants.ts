@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { ApprovalId, EntryId, type Partition, RunId, SessionId, StepId, type Store, TreeId } from "#kernel";
+import { EntryId, type Partition, RunId, SessionId, StepId, type Store, TreeId } from "#kernel";
 import {
   ann,
   entryOf,
   eventOf,
+  questionOf,
   runOf,
   session,
   someTenant,
@@ -31,17 +32,9 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
   ({ memory }, { partition, canary }, n) =>
     memory.remember(partition, ann, { key: `k${n % 5}`, value: canary, validFrom: n, validTo: null }),
   ({ approvals }, { partition, canary }, n) =>
-    approvals.request(partition, {
-      id: ApprovalId.of(`q${n}`),
-      treeId: tree,
-      runId: RunId.root(tree),
-      tool: "mail",
-      arguments: canary,
-      why: canary,
-      requestedAt: n,
-    }),
+    approvals.request(partition, questionOf(n, { arguments: canary, why: canary })),
   ({ approvals }, { partition, canary }, n) =>
-    approvals.decide(partition, ApprovalId.of(`q${n}`), { decision: "denied", by: canary, at: n }),
+    approvals.decide(partition, questionOf(n).id, { decision: "denied", by: canary, at: n }),
   ({ audit }, { partition, canary }, n) =>
     audit.append(partition, {
       index: n,

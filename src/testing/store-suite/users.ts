@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
-import {
-  ApprovalId,
-  EntryId,
-  exportUser,
-  type Partition,
-  RunId,
-  SessionId,
-  StepId,
-  type Store,
-} from "#kernel";
+import { EntryId, exportUser, type Partition, RunId, SessionId, StepId, type Store } from "#kernel";
 import { TreeId, type UserId, type UserRecord } from "#kernel";
-import { ann, bob, entryOf, eventOf, runOf, someTenant, type StoreCase, storeCase } from "./harness.ts";
+import {
+  ann,
+  bob,
+  entryOf,
+  eventOf,
+  questionOf,
+  runOf,
+  someTenant,
+  type StoreCase,
+  storeCase,
+} from "./harness.ts";
 
 const wrapped = { id: "k1", wrapped: Uint8Array.of(1, 2, 3) };
 const treeOf = (user: UserId | null): TreeId => TreeId.of(`tree-of-${user ?? "nobody"}`);
@@ -30,15 +31,7 @@ async function live(store: Store, tenant: Partition, user: UserId | null): Promi
   await store.runs.put(tenant, runOf({ runId: helper, parentRunId: boss, userId: user, sessionId }));
   await store.events.append(tenant, treeId, [eventOf(1, word, treeId), eventOf(2, word, treeId)]);
   await store.memory.remember(tenant, user, { key: "k", value: word, validFrom: 1, validTo: null });
-  await store.approvals.request(tenant, {
-    id: ApprovalId.of(`question-of-${user ?? "nobody"}`),
-    treeId,
-    runId: helper,
-    tool: "mail",
-    arguments: word,
-    why: word,
-    requestedAt: 1,
-  });
+  await store.approvals.request(tenant, questionOf(1, { runId: helper, arguments: word, why: word }));
   await store.manifests.put(tenant, {
     runId: helper,
     stepId: StepId.of(helper, "model", 1),

@@ -92,7 +92,7 @@ test("5.3 killed inside a tool that asks: a person decides", async () => {
   const run = await start("mailer-ask");
   await killAndReplace(() => asked("mail") >= 1);
   for await (const event of run.events()) {
-    if (event.type === "approval.requested") await run.signal(event.approvalId, "rerun");
+    if (event.type === "approval.requested") await run.approve(event.approvalId);
   }
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
 }, 60_000);

@@ -1,0 +1,111 @@
+import {
+  AgentId,
+  type ArgumentTest,
+  isJsonObject,
+  type Json,
+  type PermissionRequest,
+  type PermissionRule,
+  type Permissions,
+  type Verdict,
+} from "#kernel";
+import { defaultPermissions, verdictOf } from "./permissions.ts";
+
+/** A rule, or a function that may say something about a call; null or nothing: it does not mind. */
+export type PermissionSource =
+  | PermissionRule
+  | ((request: PermissionRequest) => Verdict | null | undefined | Promise<Verdict | null | undefined>);
+
+const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };
+
+/** The stricter of two. */
+export const stricter = (one: Verdict, other: Verdict): Verdict =>
+  strictness[one] >= strictness[other] ? one : other;
+
+/**
+ * Permissions from rules and functions: of all that say something about a call the strictest counts. Where none does,
+ * `otherwise` decides; by default what is safe runs and the rest needs somebody's word.
+ */
+export function permissions(
+  sources: readonly PermissionSource[],
+  { otherwise = defaultPermissions }: { readonly otherwise?: Permissions } = {},
+): Permissions {
+  return {
+    decide: async (request) => {
+      let verdict: Verdict | null = null;
+      for (const source of sources) {
+        const said = await wordOf(source, request);
+        if (said) verdict = verdict === null ? said : stricter(verdict, said);
+      }
+      return verdict ?? otherwise.decide(request);
+    },
+  };
+}
+
+async function wordOf(source: PermissionSource, request: PermissionRequest): Promise<Verdict | null> {
+  if (typeof source !== "function") return wordOfRule(source, request);
+  const said = await source(request);
+  // Nothing is no word; a word that is none of the three is a no.
+  return said === null || said === undefined ? null : verdictOf({ decide: () => said }, request);
+}
+
+/** What rules alone say. They only narrow: where none matches, nothing is said against it. */
+export const narrowed = (rules: readonly PermissionRule[], request: PermissionRequest): Verdict =>
+  rules.reduce<Verdict>((verdict, rule) => stricter(verdict, wordOfRule(rule, request) ?? "allow"), "allow");
+
+function wordOfRule(rule: PermissionRule, request: PermissionRequest): Verdict | null {
+  const { tool, risk, agent, tenant, arguments: tests = [] } = rule;
+  const matches =
+    isAny(tool, request.tool) &&
+    isAny(risk, request.risk) &&
+    isAny(agent, AgentId.type(request.agentId)) &&
+    isAny(tenant, request.tenantId ?? "") &&
+    tests.every((test) => holds(test, at(request.input, test.path)));
+  return matches ? rule.verdict : null;
+}
+
+function isAny(patterns: string | readonly string[] | undefined, name: string): boolean {
+  return patterns === undefined || [patterns].flat().some((pattern) => isLike(pattern, name));
+}
+
+/** `*` stands for any part. Greedy from the left, so it takes linear time. */
+function isLike(pattern: string, name: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  if (rest.length === 0) return pattern === name;
+  const last = rest.pop() ?? "";
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last))
+    return false;
+  let from = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, from);
+    if (found < 0 || found + part.length > name.length - last.length) return false;
+    from = found + part.length;
+  }
+  return true;
+}
+
+function at(input: Json, path: string): Json | undefined {
+  let value: Json | undefined = input;
+  for (const name of path.split(".")) {
+    if (Array.isArray(value)) value = value[Number(name)];
+    else if (isJsonObject(value) && Object.hasOwn(value, name)) value = value[name];
+    else return undefined;
+  }
+  return value;
+}
+
+function holds(test: ArgumentTest, value: Json | undefined): boolean {
+  if (value === undefined) return false;
+  const { equals, oneOf, startsWith, endsWith, atMost, atLeast } = test;
+  const isText = typeof value === "string";
+  const isNumber = typeof value === "number";
+  return (
+    (equals === undefined || isSame(value, equals)) &&
+    (oneOf === undefined || oneOf.some((one) => isSame(value, one))) &&
+    (startsWith === undefined || (isText && value.startsWith(startsWith))) &&
+    (endsWith === undefined || (isText && value.endsWith(endsWith))) &&
+    (atMost === undefined || (isNumber && value <= atMost)) &&
+    (atLeast === undefined || (isNumber && value >= atLeast))
+  );
+}
+
+const isSame = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other);

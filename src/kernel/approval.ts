@@ -1,0 +1,72 @@
+import { ReeveError } from "./errors.ts";
+import type { AgentId, ApprovalId, RunId, TreeId } from "./ids.ts";
+import type { Json } from "./json.ts";
+import type { Micros } from "./money.ts";
+import type { Risk } from "./permission.ts";
+
+/** A question to a person: may this call be made, with exactly these arguments? */
+export interface ApprovalRequest {
+  readonly id: ApprovalId;
+  readonly treeId: TreeId;
+  readonly runId: RunId;
+  /** Who wants to make it. */
+  readonly agentId: AgentId;
+  readonly tool: string;
+  readonly risk: Risk;
+  /** Null once the tree's words are erased. */
+  readonly arguments: Json;
+  /** Of tree, run, tool and arguments: a decision that names another one is refused. */
+  readonly hash: string;
+  readonly why: string;
+  readonly requestedAt: number;
+  /** No decision counts after it. */
+  readonly expiresAt: number;
+  /** What the whole tree had spent when it was asked. */
+  readonly spend: Micros;
+}
+
+/** What somebody who may decide says. */
+export interface ApprovalAnswer {
+  readonly decision: "approved" | "denied" | "edited";
+  /** Who says so, for the audit. */
+  readonly by: string;
+  /** What the tool is called with instead. Only where `edited`. */
+  readonly arguments?: Json | undefined;
+  /** What the model is told. */
+  readonly reason?: string | undefined;
+  /** Approve every further call of this tool by this run. Default false. */
+  readonly remember?: boolean | undefined;
+  /** The hash of what the person saw. Default: whatever was asked under this id. */
+  readonly hash?: string | undefined;
+}
+
+/** How a question was settled: by somebody, or by the clock. */
+export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "hash"> {
+  readonly decision: ApprovalAnswer["decision"] | "expired";
+  readonly at: number;
+}
+
+/** A question, and what became of it. */
+export interface ApprovalRecord extends ApprovalRequest {
+  /** Null while pending. */
+  readonly decision: ApprovalDecision | null;
+}
+
+/** Code that decides instead of a person. Throwing, no answer in a minute, or one that is none: denied. */
+export type Approver = (
+  request: ApprovalRequest,
+  call: { readonly signal: AbortSignal },
+) => Promise<Omit<ApprovalAnswer, "by" | "hash">> | Omit<ApprovalAnswer, "by" | "hash">;
+
+/** A decision that does not count. */
+export class ApprovalRefusedError extends ReeveError {
+  readonly code = "approval-refused";
+  readonly approval: string;
+  readonly reason: "decided" | "expired" | "run-ended" | "other-arguments" | "no-arguments";
+
+  constructor(fields: { readonly approval: string; readonly reason: ApprovalRefusedError["reason"] }) {
+    super(`the decision on ${fields.approval} does not count: ${fields.reason}`);
+    this.approval = fields.approval;
+    this.reason = fields.reason;
+  }
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import {
+  ApprovalId,
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalFilter,
+  type ApprovalRecord,
+  type Engine,
+  type Page,
+  type PageRequest,
+  type Store,
+  TreeId,
+} from "#kernel";
+import { partitionOf, treeAddress } from "./addresses.ts";
+import { callTree } from "./tree/tree-object.ts";
+
+/** Whose. Default: those of nobody in particular. */
+interface Whose {
+  readonly tenant?: string | undefined;
+}
+
+/** Questions to people: from any process. */
+export class Approvals {
+  readonly #engine: Engine;
+  readonly #store: Store | null;
+  readonly #now: () => number;
+
+  constructor(engine: Engine, store: Store | null, now: () => number) {
+    this.#engine = engine;
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Newest first, from the store: a little behind what really happens. @throws TypeError without a store. */
+  list(
+    {
+      tenant,
+      tree,
+      state,
+    }: Whose & { readonly tree?: string; readonly state?: ApprovalFilter["state"] } = {},
+    page: PageRequest = { size: 50 },
+  ): Promise<Page<ApprovalRecord>> {
+    if (!this.#store) throw new TypeError("lists need a store: createRuntime({ store })");
+    const filter = { ...(state && { state }), ...(tree !== undefined && { treeId: TreeId.of(tree) }) };
+    return this.#store.approvals.list(partitionOf(tenant), filter, page);
+  }
+
+  /** Every question of one tree, in the order they were asked, as it knows them now. */
+  async ofTree(tree: string, { tenant }: Whose = {}): Promise<readonly ApprovalRecord[]> {
+    const address = treeAddress(TreeId.of(tree), tenant);
+    return callTree((method, given) => this.#engine.call(address, method, given), "approvals", null);
+  }
+
+  /**
+   * Settles a question; the run goes on. Bound to the tree, run, tool and arguments that were asked about; counts once.
+   *
+   * @throws NotFoundError; ApprovalRefusedError if it was decided before, has expired, its run is over, or `hash` names
+   * other arguments.
+   */
+  async decide(id: string, answer: ApprovalAnswer, { tenant }: Whose = {}): Promise<ApprovalDecision> {
+    const approval = ApprovalId.parse(id);
+    const address = treeAddress(ApprovalId.tree(approval), tenant);
+    const argument = { ...answer, approval, operationId: randomUUID(), at: this.#now() };
+    return callTree((method, given) => this.#engine.call(address, method, given), "decideApproval", argument);
+  }
+}

@@ -1,0 +1,33 @@
+import type { RunId } from "#kernel";
+import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
+import type { Report, Settlement } from "./records.ts";
+import type { TreeWork } from "./tree-work.ts";
+
+/** Books what a run tells of its past. Told again after a replay, it changes nothing. */
+export function book(work: TreeWork, id: RunId, reports: readonly Report[]): void {
+  const run = work.run(id);
+  const last = reports.at(-1);
+  if (!run || !last || last.number <= run.reported) return;
+  for (const { number, settle, event } of reports) {
+    if (number <= run.reported) continue;
+    if (settle) bookSettlement(work, id, settle);
+    if (event) {
+      const { type, at, attempt, payload } = event;
+      work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
+    }
+  }
+  work.put(id, { ...work.live(id), reported: last.number });
+}
+
+/** Books what became of an attempt, once. */
+export function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): void {
+  const { attempt, usage, again } = settlement;
+  const settle = (state: LedgerState): Decided<Booked | null> =>
+    Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
+  // An attempt that was given up for lost and is journaled after all waits among the doubts.
+  const booked = work.decide(id, settle) ?? (usage && work.decideDoubt(attempt, settle));
+  if (!booked) return;
+  work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
+  const run = work.run(id);
+  if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.cost });
+}

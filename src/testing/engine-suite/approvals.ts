@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { type Agent, ApprovalRefusedError, type Approver, Json, type Tool, type ToolResult } from "#kernel";
+import { type RunHandle, type Runtime, type RuntimeOptions } from "#runtime";
+import { memoryStore } from "#stores/memory";
+import { effect } from "./effect.ts";
+import { agentOf, type EngineCase, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
+import { historyOf, only, reaches, told } from "./history.ts";
+
+/** Somebody who mails what it is told to, and tells what came of it. */
+function office(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly clerk: Agent } {
+  const mailed: Json[] = [];
+  const mail: Tool = {
+    ...effect("mail", async (input) => {
+      mailed.push(input);
+      return "sent";
+    }),
+    risk: "high",
+  };
+  const clerk = agentOf(
+    "clerk",
+    async (ctx, inbox) => {
+      const results: ToolResult[] = [];
+      for await (const { text } of inbox) {
+        for (const to of text.split(" ")) results.push(await ctx.tool("mail", { to }));
+        return results.map(({ content: [first] }) => (first?.type === "text" ? first.text : ""));
+      }
+      return null;
+    },
+    { tools: [mail], ...rest },
+  );
+  return { mailed, clerk };
+}
+
+interface Desk extends ReturnType<typeof office> {
+  readonly runtime: Runtime;
+}
+
+function deciding(
+  name: string,
+  body: (desk: Desk) => Promise<void>,
+  options: Omit<RuntimeOptions, "agents" | "engine"> = {},
+): EngineCase {
+  const run = async (harness: SuiteHarness): Promise<void> => {
+    const made = office();
+    const given = { approver: "people", ...options, agents: [made.clerk] } as const;
+    await onRuntime(harness, given, (runtime) => body({ ...made, runtime }));
+  };
+  return { name, run };
+}
+
+const asked = async (run: RunHandle, number = 1): Promise<string> => {
+  await eventually("it asks", async () => (await run.approvals()).length >= number);
+  await reaches(run, "waiting");
+  return (await run.approvals())[number - 1]?.id ?? "";
+};
+
+const isRefused =
+  (reason: ApprovalRefusedError["reason"]) =>
+  (error: unknown): boolean =>
+    error instanceof ApprovalRefusedError && error.reason === reason;
+
+/** Section 7.5 and 7.6: who may decide about a call, and what a decision is worth. */
+export const approvalCases: readonly EngineCase[] = [
+  deciding(
+    "7.6 a call waits for somebody's word, and is made with exactly what was approved",
+    async (desk) => {
+      const run = await desk.runtime.start(desk.clerk, "ann");
+      const id = await asked(run);
+      const [question] = await run.approvals();
+      assert.equal(question?.tool, "mail");
+      assert.deepEqual(question?.arguments, { to: "ann" });
+      assert.equal(question?.agentId, "clerk");
+      assert.deepEqual(desk.mailed, []);
+      await run.approve(id, { by: "boss", ...(question && { hash: question.hash }) });
+      assert.deepEqual((await run.result()).output, ["sent"]);
+      assert.deepEqual(desk.mailed, [{ to: "ann" }]);
+      const events = await historyOf(run);
+      assert.deepEqual(only(events, "approval.requested").length, 1);
+      assert.deepEqual(
+        only(events, "approval.decided").map(({ decision, by }) => [decision, by]),
+        [["approved", "boss"]],
+      );
+      assert.equal(only(events, "tool.start").length, 1);
+    },
+  ),
+
+  deciding("7.6 what is denied is not called, and the reason is told", async (desk) => {
+    const run = await desk.runtime.start(desk.clerk, "ann");
+    await run.deny(await asked(run), { by: "boss", reason: "not today" });
+    assert.deepEqual((await run.result()).output, ["not called: boss denied it: not today"]);
+    assert.deepEqual(desk.mailed, []);
+  }),
+
+  deciding("7.6 edited arguments are checked again and executed instead", async (desk) => {
+    const run = await desk.runtime.start(desk.clerk, "ann");
+    await run.edit(await asked(run), { to: "bob" });
+    assert.deepEqual((await run.result()).output, ["sent"]);
+    assert.deepEqual(desk.mailed, [{ to: "bob" }]);
+  }),
+
+  deciding("7.6 an approval is remembered for the tool and the run, if asked to", async (desk) => {
+    const run = await desk.runtime.start(desk.clerk, "ann bob");
+    await run.approve(await asked(run), { remember: true });
+    assert.deepEqual((await run.result()).output, ["sent", "sent"]);
+    const other = await desk.runtime.start(desk.clerk, "eve");
+    await other.deny(await asked(other));
+    assert.deepEqual(desk.mailed, [{ to: "ann" }, { to: "bob" }]);
+  }),
+
+  deciding("7.6 one approval is good for one call", async (desk) => {
+    const run = await desk.runtime.start(desk.clerk, "ann ann");
+    const first = await asked(run);
+    await run.approve(first);
+    const second = await asked(run, 2);
+    assert.notEqual(first, second);
+    await assert.rejects(run.approve(first), isRefused("decided"));
+    await run.deny(second);
+    assert.deepEqual(desk.mailed, [{ to: "ann" }]);
+  }),
+
+  deciding(
+    "7.6 a decision on other arguments, on another run or tenant, or after a cancel does not count",
+    async (desk) => {
+      const run = await desk.runtime.start(desk.clerk, "ann");
+      const id = await asked(run);
+      await assert.rejects(run.approve(id, { hash: "other" }), isRefused("other-arguments"));
+      const other = await desk.runtime.start(desk.clerk, "eve");
+      await asked(other);
+      const swapped = id.replace(run.treeId, other.treeId).replace(/:\d+$/, ":99");
+      await assert.rejects(other.approve(swapped), { code: "not-found" });
+      const approved = { decision: "approved", by: "boss" } as const;
+      await assert.rejects(desk.runtime.approvals.decide(id, approved, { tenant: "acme" }), {
+        code: "not-found",
+      });
+      await run.cancel();
+      await assert.rejects(
+        run.approve(id),
+        (error) => isRefused("run-ended")(error) || isRefused("decided")(error),
+      );
+      await other.cancel();
+      assert.deepEqual(desk.mailed, []);
+    },
+  ),
+
+  deciding(
+    "7.6 a question that nobody answers in time is a no",
+    async (desk) => {
+      const run = await desk.runtime.start(desk.clerk, "ann");
+      assert.deepEqual((await run.result()).output, ["not called: nobody approved it in time"]);
+      const { approvalId } = await told(run, "approval.requested");
+      await assert.rejects(run.approve(approvalId), ApprovalRefusedError);
+      assert.deepEqual(desk.mailed, []);
+    },
+    { approvalExpiresS: 0.3 },
+  ),
+
+  deciding(
+    "7.6 questions are listed for all trees, and decided from anywhere",
+    async ({ runtime, clerk, mailed }) => {
+      const run = await runtime.start(clerk, "ann", { tenant: "acme" });
+      const list = () => runtime.approvals.list({ tenant: "acme", state: "pending" });
+      await eventually("it is listed", async () => (await list()).items.length === 1);
+      const [question] = (await list()).items;
+      assert.deepEqual(question?.arguments, { to: "ann" });
+      assert.deepEqual((await runtime.approvals.list()).items, []);
+      const answer = { decision: "approved", by: "boss", hash: question?.hash } as const;
+      await runtime.approvals.decide(question?.id ?? "", answer, { tenant: "acme" });
+      await run.result();
+      assert.deepEqual(mailed, [{ to: "ann" }]);
+      await eventually("it is decided", async () => (await list()).items.length === 0);
+      const { items } = await runtime.approvals.list({ tenant: "acme", state: "decided" });
+      assert.equal(items[0]?.decision?.by, "boss");
+    },
+    { store: memoryStore() },
+  ),
+
+  ...approvers(),
+  ...narrowing(),
+];
+
+/** Code that decides: anything but a clear yes is a no. */
+function approvers(): readonly EngineCase[] {
+  const no = "not called: approver denied it";
+  const given: readonly (readonly [string, Approver, string])[] = [
+    ["approves", async ({ tool }) => ({ decision: tool === "mail" ? "approved" : "denied" }), "sent"],
+    ["denies", () => ({ decision: "denied" }), no],
+    ["throws", () => Promise.reject(new Error("who am I?")), no],
+    ["says something else", () => Json.as<{ decision: "approved" }>({ decision: "maybe" }), no],
+    ["says nothing", () => Json.as<{ decision: "approved" }>(null), no],
+  ];
+  return given.map(([what, approver, output]) =>
+    deciding(
+      `7.5 an approver that ${what}`,
+      async ({ runtime, clerk }) => {
+        const run = await runtime.start(clerk, "ann");
+        assert.deepEqual((await run.result()).output, [output]);
+        assert.equal(only(await historyOf(run), "approval.decided").length, 1);
+      },
+      { approver },
+    ),
+  );
+}
+
+/** Hires somebody who may not mail to Eve. */
+const boss = (clerk: Agent): Agent =>
+  agentOf("boss", async (ctx) => {
+    const rule = { tool: "mail", verdict: "deny", arguments: [{ path: "to", equals: "eve" }] } as const;
+    const helper = await ctx.spawn(clerk, "eve ann", { permissions: [rule] });
+    return (await ctx.join(helper)).output;
+  });
+
+/** Those above may only forbid more. */
+function narrowing(): readonly EngineCase[] {
+  return [
+    {
+      name: "7.5 what a boss forbids its helper may not do, whatever its own policy allows",
+      run: async (harness) => {
+        const { clerk, mailed } = office({ policy: { permissions: { decide: () => "allow" } } });
+        await onRuntime(harness, { agents: [boss(clerk), clerk] }, async (runtime) => {
+          const run = await runtime.start(boss(clerk), "go");
+          const [first, second] = Json.as<readonly string[]>((await run.result()).output);
+          assert.match(first ?? "", /the policy denies it/);
+          assert.equal(second, "sent");
+          assert.deepEqual(mailed, [{ to: "ann" }]);
+          const [denied] = only(await historyOf(run), "permission.denied");
+          assert.equal(denied?.tool, "mail");
+        });
+      },
+    },
+    {
+      name: "7.5 with nobody to approve it a call that needs a word is refused, with the line that would allow it",
+      run: async (harness) => {
+        const { clerk, mailed } = office();
+        await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
+          const run = await runtime.start(clerk, "ann");
+          const [text] = Json.as<readonly string[]>((await run.result()).output);
+          assert.match(text ?? "", /permissions\(\[\{ tool: "mail", verdict: "allow" \}\]\)/);
+          assert.deepEqual(mailed, []);
+        });
+      },
+    },
+  ];
+}
