@@ -158,6 +158,8 @@ export {
   type SessionStore,
   type Store,
   type WrappedKey,
+  type WorkerRecord,
+  type WorkerStore,
 } from "./store.ts";
 export {
   type ChildOptions,

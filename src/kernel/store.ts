@@ -242,6 +242,23 @@ export interface KeyStore {
   destroy(partition: Partition, tree: TreeId | null): Promise<void>;
 }
 
+/** A process that executes runs. */
+export interface WorkerRecord {
+  readonly id: string;
+  /** Where the pieces of its models' answers can be watched. */
+  readonly url: string;
+  readonly expiresAt: number;
+}
+
+/** The workers that live. They belong to no tenant, and nothing here is content. */
+export interface WorkerStore {
+  /** Puts it on the list, or prolongs its stay; takes off those that had expired by then. */
+  announce(worker: WorkerRecord, at: number): Promise<void>;
+  /** Those that have not expired by then, in the order of their ids. */
+  list(at: number): Promise<readonly WorkerRecord[]>;
+  withdraw(id: string): Promise<void>;
+}
+
 /**
  * What must outlive a run, or be listed, searched and tailed. Every write may be made again without harm, so whoever
  * does not know whether one came through repeats it.
@@ -257,6 +274,7 @@ export interface Store extends AsyncDisposable {
   readonly audit: AuditStore;
   readonly manifests: ManifestStore;
   readonly keys: KeyStore;
+  readonly workers: WorkerStore;
   /**
    * Removes the user's facts, sessions and runs, with the events, approvals and manifests of their trees, and destroys
    * these trees' keys. The audit stays: taking a link away would break its chain.

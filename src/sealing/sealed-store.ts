@@ -29,6 +29,7 @@ export function sealedStore(store: Store, keys: Keys): Store {
     lasts: store.lasts,
     runs: store.runs,
     keys: store.keys,
+    workers: store.workers,
     events: sealedEvents(store.events, contentOf),
     sessions: sealedSessions(store.sessions, contentOf),
     memory: sealedMemory(store.memory, contentOf),

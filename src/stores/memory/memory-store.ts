@@ -7,6 +7,7 @@ import { MemoryKeys } from "./keys.ts";
 import { MemoryManifests } from "./manifests.ts";
 import { MemoryRuns } from "./runs.ts";
 import { MemorySessions } from "./sessions.ts";
+import { MemoryWorkers } from "./workers.ts";
 
 /** A store in this process, gone with it: for tests and the first five minutes. */
 export function memoryStore(): Store {
@@ -23,6 +24,7 @@ class Memory implements Store {
   readonly audit = new MemoryAudit();
   readonly manifests = new MemoryManifests();
   readonly keys = new MemoryKeys();
+  readonly workers = new MemoryWorkers();
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
     const theirs = [...this.runs.shelf.of(partition).values()].filter(({ userId }) => userId === user);

@@ -7,7 +7,7 @@ type Migration = (dialect: Dialect) => readonly string[];
 /** Ids compare byte by byte everywhere, so that pages have one order. */
 const idType = { sqlite: "text", postgres: 'text collate "C"' } as const;
 
-const tablesOfTheFirst = (id: string): Readonly<Record<keyof Tables, string>> => ({
+const tablesOfTheFirst = (id: string): Readonly<Record<string, string>> => ({
   reeve_run: `
     run_id ${id} not null, tree_id ${id} not null, parent_run_id ${id}, agent_id ${id} not null,
     agent_type ${id} not null, user_id ${id} not null, session_id ${id} not null, status ${id} not null,
@@ -79,6 +79,12 @@ const migrations: readonly Migration[] = [
       ...(dialect === "postgres" ? tables.flatMap(([name]) => guarded(name)) : []),
     ];
   },
+  (dialect) => [
+    `create table reeve_worker (
+      tenant_id ${idType[dialect]} not null, worker_id ${idType[dialect]} not null, url text not null,
+      expires_at bigint not null, primary key (tenant_id, worker_id))`,
+    ...(dialect === "postgres" ? guarded("reeve_worker") : []),
+  ],
 ];
 
 /** Rows of the tenant that the transaction has named, and of nobody else: also for the owner of the table. */

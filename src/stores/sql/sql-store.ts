@@ -10,6 +10,7 @@ import { SqlKeys } from "./keys.ts";
 import { SqlManifests } from "./manifests.ts";
 import { SqlRuns } from "./runs.ts";
 import { SqlSessions } from "./sessions.ts";
+import { SqlWorkers } from "./workers.ts";
 
 /** What a database brings with it. */
 export interface Database {
@@ -31,6 +32,7 @@ export class SqlStore implements Store {
   readonly audit: SqlAudit;
   readonly manifests: SqlManifests;
   readonly keys: SqlKeys;
+  readonly workers: SqlWorkers;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -44,6 +46,7 @@ export class SqlStore implements Store {
     this.audit = new SqlAudit(access);
     this.manifests = new SqlManifests(access);
     this.keys = new SqlKeys(access);
+    this.workers = new SqlWorkers(access);
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {

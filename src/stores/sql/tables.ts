@@ -95,6 +95,13 @@ interface KeyRow extends Row {
   readonly wrapped: string | null;
 }
 
+/** Workers belong to no tenant: all of them are in the partition of those without one. */
+interface WorkerRow extends Row {
+  readonly worker_id: string;
+  readonly url: string;
+  readonly expires_at: number;
+}
+
 /** The tables, in both databases. Bodies are JSON as text: a `jsonb` would refuse some of what a model may say. */
 export interface Tables {
   readonly reeve_run: RunRow;
@@ -107,4 +114,5 @@ export interface Tables {
   readonly reeve_audit: AuditRow;
   readonly reeve_manifest: ManifestRow;
   readonly reeve_key: KeyRow;
+  readonly reeve_worker: WorkerRow;
 }

@@ -8,6 +8,7 @@ import { runCases } from "./runs.ts";
 import { sessionCases } from "./sessions.ts";
 import { tenantCases } from "./tenants.ts";
 import { userCases } from "./users.ts";
+import { workerCases } from "./workers.ts";
 
 /** What every store must show. */
 export const storeSuite: readonly StoreCase[] = [
@@ -20,4 +21,5 @@ export const storeSuite: readonly StoreCase[] = [
   ...keyCases,
   ...userCases,
   ...tenantCases,
+  ...workerCases,
 ];
