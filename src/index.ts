@@ -32,7 +32,10 @@ export {
   currentScope,
   RunHandle,
   Runtime,
+  type DeltaEndpointOptions,
+  type RunDelta,
   type RuntimeOptions,
+  type ServeOptions,
   type StartOptions,
   type TopUpAmounts,
 } from "#runtime";

@@ -7,7 +7,17 @@ const allowed: Record<string, readonly string[]> = {
   ledger: ["#kernel"],
   models: ["#kernel", "@ai-sdk/provider", "@pydantic/genai-prices", "tokenx"], // the AI SDK: types only
   agents: ["#kernel", "#ledger", "#models", "@standard-schema/spec"],
-  runtime: ["#kernel", "#ledger", "#models", "#agents", "#sealing", "node:async_hooks", "node:crypto"],
+  runtime: [
+    "#kernel",
+    "#ledger",
+    "#models",
+    "#agents",
+    "#sealing",
+    "node:async_hooks",
+    "node:crypto",
+    "node:events",
+    "node:http",
+  ],
   sealing: ["#kernel", "node:crypto", "node:fs/promises", "node:path"],
   "engines/local": ["#kernel", "#ledger", "#runtime", "node:crypto", "node:process"],
   "engines/restate": [

@@ -352,6 +352,17 @@ export class ModelError extends ReeveError {
   }
 }
 
+/** Whoever watches the pieces of answers gets no more of them. `refused`: it has not shown that it may. */
+export class DeltasCutError extends ReeveError {
+  readonly code = "deltas-cut";
+  readonly reason: "too-slow" | "too-many" | "refused";
+
+  constructor(fields: Pick<DeltasCutError, "reason">) {
+    super(`no more pieces of answers: ${fields.reason}`);
+    this.reason = fields.reason;
+  }
+}
+
 /** Somebody else's error, kept as data. */
 export class ForeignError extends ReeveError {
   readonly code = "foreign";

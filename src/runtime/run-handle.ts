@@ -20,7 +20,8 @@ import {
   type Usage,
 } from "#kernel";
 import { treeAt } from "./addresses.ts";
-import type { DeltaHub, RunDelta } from "./delta-hub.ts";
+import type { Deltas } from "./deltas/deltas.ts";
+import type { RunDelta } from "./deltas/run-delta.ts";
 import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -42,7 +43,7 @@ export interface HandleHost {
   readonly engine: Engine;
   /** Null: events are read from the tree itself. */
   readonly store: Store | null;
-  readonly deltas: DeltaHub;
+  readonly deltas: Deltas;
   readonly now: () => number;
   readonly uuid: () => string;
 }
@@ -93,14 +94,12 @@ export class RunHandle {
   }
 
   /**
-   * The pieces of answers as they come, from every run of the tree that executes in this process. Not durable: for
-   * people who watch, never to be acted on. Ends with the tree.
+   * The pieces of answers as they come, from every run of the tree, here or in a worker that is listed in the store.
+   * Answers that are open come from their beginning. Not durable: for people who watch, never to be acted on. Ends
+   * with the run. @throws DeltasCutError
    */
-  async *deltas(): AsyncGenerator<RunDelta, void> {
-    const over = new AbortController();
-    const end = (): void => over.abort();
-    this.result().then(end, end);
-    yield* this.#host.deltas.watch(this.treeId, over.signal);
+  deltas(): AsyncGenerator<RunDelta, void> {
+    return this.#host.deltas.watch(this.#tree.key, () => this.result());
   }
 
   /** What the run left behind, once it has ended; a root's once its whole tree has. */

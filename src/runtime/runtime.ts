@@ -32,7 +32,8 @@ import type { Block } from "#ledger";
 import { sealedStore } from "#sealing";
 import { tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
 import { Approvals } from "./approvals.ts";
-import { DeltaHub } from "./delta-hub.ts";
+import type { DeltaEndpointOptions } from "./deltas/delta-endpoint.ts";
+import { Deltas, type DeltasHost } from "./deltas/deltas.ts";
 import { Projector, type ProjectorHost } from "./projector.ts";
 import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
@@ -109,12 +110,22 @@ export interface StartOptions {
   readonly deadlineS?: number;
 }
 
+/** How a process becomes a worker. */
+export interface ServeOptions {
+  readonly port: number;
+  /**
+   * Where other processes may watch the answers of models as they come, if there is a store to list it in. Default: a
+   * free port of `127.0.0.1`. Null: nowhere; models are then asked to stream only while somebody watches here.
+   */
+  readonly deltas?: DeltaEndpointOptions | null;
+}
+
 /** Starts trees and finds them again. */
 export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
-  readonly #deltas = new DeltaHub();
+  readonly #deltas: Deltas;
   readonly #prices: OpenArgument["prices"];
   readonly #projector: Projector | null;
   /** Runs that are and were, as the store has them. */
@@ -129,6 +140,7 @@ export class Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
     this.#prices = pricesOf(options.agents);
+    this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(options) });
     this.#projector = this.#projectorInto(store, keys);
     this.runs = new Runs(store ?? null);
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
@@ -141,7 +153,7 @@ export class Runtime {
         approver: options.approver ?? null,
         expiresS: options.approvalExpiresS ?? defaultExpiresS,
       },
-      deltas: this.#deltas,
+      deltas: this.#deltas.hub,
     };
     const trees = {
       agents: termsOf(this.#agents),
@@ -157,8 +169,14 @@ export class Runtime {
   }
 
   /** Makes this process a worker of its engine. */
-  async serve(options: { readonly port: number }): Promise<void> {
-    await this.#options.engine.serve(options);
+  async serve({ port, deltas = {} }: ServeOptions): Promise<void> {
+    if (deltas) await this.#deltas.serve(deltas);
+    try {
+      await this.#options.engine.serve({ port });
+    } catch (error) {
+      await this.#deltas.close();
+      throw error;
+    }
   }
 
   /**
@@ -210,6 +228,7 @@ export class Runtime {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#deltas.close();
     await this.#options.engine[Symbol.asyncDispose]();
   }
 
@@ -298,6 +317,12 @@ export class Runtime {
     await this.#options.engine.call(address, "limit", Json.of(limits));
     return { tokens: limits.maxTokens === null ? null : 0, cost: limits.maxCost === null ? null : 0 };
   }
+}
+
+/** Processes find each other in the store; an engine of one process has no others. */
+function othersOf({ engine, store }: RuntimeOptions): DeltasHost["others"] {
+  const sealer = engine.sealer?.bind(engine);
+  return store && sealer ? { workers: store.workers, sealer } : null;
 }
 
 /** On which terms agents are hired where nobody says otherwise. */

@@ -144,7 +144,7 @@ export async function setup() {
       const run = await runtime.start(agents.stream, m.USER);
       let text = "";
       for await (const delta of run.deltas()) {
-        m.counters.deltas += 1;
+        if (delta.kind !== "reset") m.counters.deltas += 1;
         text += delta.text;
       }
       return text;

@@ -5,21 +5,17 @@ import {
   ReplayDivergenceError,
   type Agent,
   type AgentRunContext,
-  type AttemptId,
   type Clock,
   type Continuation,
   type Ended,
-  type ModelDelta,
   type Permissions,
   type Primitives,
-  type RunId,
   type RunMeta,
   type RunScope,
   type Supervision,
-  type TreeId,
 } from "#kernel";
 import { cancellationToken, throughLayers } from "#agents";
-import type { DeltaHub } from "../delta-hub.ts";
+import type { DeltaHub } from "../deltas/delta-hub.ts";
 import { Driver } from "../driver/driver.ts";
 import { seededRandom, uuidFrom } from "../random.ts";
 import { stopReasonOf } from "../tree/life.ts";
@@ -161,7 +157,7 @@ function assemble(
     policy,
     observer,
     reported: new Map(),
-    onDelta: (attempt) => deltasOf(deltas, treeId, runId, attempt),
+    feedOf: (step, attempt) => deltas.begin(primitives.launch.tree.key, { runId, step, attempt }),
     state: entrance.state,
     model: agent.model,
     prices: entrance.prices,
@@ -179,15 +175,6 @@ function frozen(supervision: Supervision): Supervision {
     executionBudget: Object.freeze(executionBudget),
   };
   return Object.freeze({ ...supervision, ...budgets });
-}
-
-function deltasOf(
-  hub: DeltaHub,
-  tree: TreeId,
-  runId: RunId,
-  attempt: AttemptId,
-): ((delta: ModelDelta) => void) | undefined {
-  return hub.has(tree) ? (delta) => hub.publish(tree, { ...delta, runId, attempt }) : undefined;
 }
 
 function dispatch(item: InboxItem, driver: Driver, inbox: InboxReader, helpers: Helpers): void {

@@ -129,7 +129,7 @@ export class ModelCalls {
       ...(options.providerOptions && { options: options.providerOptions }),
     };
     const { signal } = this.#io;
-    const onDelta = this.#host.onDelta(attempt);
+    const feed = this.#host.feedOf(asked.step, attempt);
     const made = { attempt, model: model.id, retry: asked.retry };
     try {
       const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late: tooLate }, (limited) =>
@@ -137,7 +137,7 @@ export class ModelCalls {
           get signal() {
             return limited.signal;
           },
-          onDelta,
+          onDelta: feed?.take,
         }),
       );
       this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began }, model, gate.ceiling);
@@ -148,6 +148,8 @@ export class ModelCalls {
       const ms = primitives.now() - began;
       this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) }, model, gate.ceiling);
       throw stopped ?? error;
+    } finally {
+      feed?.end();
     }
   }
 

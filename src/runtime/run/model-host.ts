@@ -1,5 +1,6 @@
-import type { AgentId, AgentPolicy, AttemptId, Model, ModelDelta, Price } from "#kernel";
+import type { AgentId, AgentPolicy, AttemptId, Model, Price, StepId } from "#kernel";
 import type { ReportedPrompt } from "#models";
+import type { AnswerFeed } from "../deltas/delta-hub.ts";
 import type { Observer } from "./observer.ts";
 import type { StepHost } from "./step.ts";
 
@@ -14,5 +15,5 @@ export interface ModelHost extends StepHost {
   readonly policy: AgentPolicy;
   readonly observer: Observer;
   /** Where the pieces of an answer go; undefined while nobody watches. */
-  readonly onDelta: (attempt: AttemptId) => ((delta: ModelDelta) => void) | undefined;
+  readonly feedOf: (step: StepId, attempt: AttemptId) => AnswerFeed | undefined;
 }

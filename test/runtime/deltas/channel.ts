@@ -1,0 +1,62 @@
+import { environmentKeys, Seals } from "reeve/sealing";
+import { AttemptId, type Clock, type Keys, RunId, type Sealer, StepId, type Store, TreeId } from "#kernel";
+import { systemClock } from "#runtime";
+import type { AnswerFeed } from "../../../src/runtime/deltas/delta-hub.ts";
+import { Deltas } from "../../../src/runtime/deltas/deltas.ts";
+import type { RunDelta } from "../../../src/runtime/deltas/run-delta.ts";
+
+export const secret = Buffer.alloc(32, 7).toString("base64");
+export const run = RunId.root(TreeId.of("books"));
+export const step = StepId.of(run, "model", 1);
+
+/** What one process has of the channel. */
+export function processOf(
+  { workers }: Store,
+  keys: Keys = environmentKeys({ REEVE_KEY: secret }),
+  clock: Clock = systemClock,
+): { readonly deltas: Deltas; readonly sealer: (key: string) => Promise<Sealer> } {
+  const seals = new Seals(keys, { keptMs: 0 });
+  const sealer = (key: string): Promise<Sealer> => seals.of(key);
+  return { deltas: new Deltas({ clock, others: { workers, sealer } }), sealer };
+}
+
+/** Begins an answer in a process. @throws if nobody could watch it. */
+export function answer({ hub }: Deltas, key: string, attempt: string): AnswerFeed {
+  const feed = hub.begin(key, { runId: run, step, attempt: AttemptId.of(attempt) });
+  if (!feed) throw new Error("nobody watches");
+  return feed;
+}
+
+/** Somebody who watches a tree. */
+export class Watcher {
+  readonly heard: RunDelta[] = [];
+  /** Resolves with the error it ended with; null if it ended well. */
+  readonly ended: Promise<unknown>;
+  readonly #over = Promise.withResolvers<void>();
+
+  constructor(deltas: Deltas, key: string) {
+    this.ended = this.#listen(deltas, key).then(
+      () => null,
+      (error: unknown) => error,
+    );
+  }
+
+  /** What it shows: of each step only what came since its last reset. */
+  get shown(): string {
+    const since = this.heard.findLastIndex(({ kind }) => kind === "reset");
+    return this.heard
+      .slice(since + 1)
+      .map(({ text }) => text)
+      .join("");
+  }
+
+  /** The tree is over. */
+  async close(): Promise<unknown> {
+    this.#over.resolve();
+    return this.ended;
+  }
+
+  async #listen(deltas: Deltas, key: string): Promise<void> {
+    for await (const delta of deltas.watch(key, () => this.#over.promise)) this.heard.push(delta);
+  }
+}
