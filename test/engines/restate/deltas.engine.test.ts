@@ -1,0 +1,89 @@
+import { DatabaseSync } from "node:sqlite";
+import { restateServer, type RestateServer } from "reeve/engines/restate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Talk } from "./scenarios/talk.ts";
+
+let server: RestateServer;
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 60_000);
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Counts what is written into a database, save that workers prolong their stay on the list. */
+function watchWrites(path: string): { readonly stop: () => number } {
+  const file = new DatabaseSync(path, { readOnly: true });
+  const version = file.prepare("pragma data_version");
+  const listed = file.prepare("select * from reeve_worker order by worker_id");
+  const look = () => ({ version: version.get()?.["data_version"], workers: JSON.stringify(listed.all()) });
+  let known = look();
+  let writes = 0;
+  const compare = (): void => {
+    const now = look();
+    if (now.version !== known.version && now.workers === known.workers) writes += 1;
+    known = now;
+  };
+  const timer = setInterval(compare, 20);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      compare();
+      file.close();
+      return writes;
+    },
+  };
+}
+
+test("2,000 pieces a second reach 50 readers elsewhere whole and in order, and no database", async () => {
+  const { talk, worker } = await Talk.start(server);
+  await using _ = talk;
+  const readers = talk.readers(50);
+  await readers.hear("heard");
+  const writes = watchWrites(talk.store);
+  worker.order({ do: "talk", perSecond: 2_000, pieces: 8_000, size: 20 });
+  const { tookMs } = await worker.hear("said");
+  expect(writes.stop()).toBe(0);
+  worker.order({ do: "answer" });
+  const { whole, latencies, frames } = await readers.hear("over");
+  expect(whole).toBe(50);
+  expect(latencies.length).toBe(50 * 8_000);
+  // Each reader has the greeting, a frame for every 50 ms, and the last one.
+  expect(frames).toBeLessThanOrEqual(50 * (tookMs / 50 + 2));
+  const late = latencies.filter((ms) => ms > 2_000);
+  expect(late).toEqual([]);
+}, 60_000);
+
+test("readers that are stuck or stopped are cut with an error, one that keeps up hears all", async () => {
+  const { talk, worker } = await Talk.start(server);
+  await using _ = talk;
+  const [keen, stuck, stopped] = [talk.readers(1), talk.readers(1, "stuck"), talk.readers(1)];
+  for (const each of [keen, stuck, stopped]) await each.hear("heard");
+  stopped.process.kill("SIGSTOP");
+  worker.order({ do: "talk", perSecond: 500, pieces: 2_000, size: 20_000 });
+  await worker.hear("said");
+  stuck.order({ go: true });
+  expect((await stuck.hear("cut")).reason).toBe("too-slow");
+  stopped.process.kill("SIGCONT");
+  expect((await stopped.hear("cut")).reason).toBe("too-slow");
+  worker.order({ do: "answer" });
+  expect((await keen.hear("over")).latencies.length).toBe(2_000);
+}, 60_000);
+
+test("when a worker is killed, the answer begins anew at those who watch", async () => {
+  const { talk, worker } = await Talk.start(server);
+  await using _ = talk;
+  const reader = talk.readers(1);
+  expect((await reader.hear("heard")).attempts.length).toBe(1);
+  worker.order({ do: "talk", perSecond: 2_000, pieces: 500, size: 20 });
+  await worker.hear("said");
+  await worker.kill();
+  const next = await talk.serve();
+  await next.hear("asked");
+  const { attempts } = await reader.hear("heard");
+  expect(new Set(attempts).size).toBe(2);
+  next.order({ do: "talk", perSecond: 2_000, pieces: 500, size: 20 });
+  await next.hear("said");
+  next.order({ do: "answer" });
+  expect((await reader.hear("over")).whole).toBe(1);
+}, 60_000);
