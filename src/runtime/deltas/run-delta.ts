@@ -22,10 +22,12 @@ export const longestPiece = 64_000;
 /** What a piece weighs beside its text. */
 const placeSize = 200;
 
+type Growing = Omit<RunDelta, "text"> & { text: string };
+
 /** Pieces in the order they came. Those of one attempt and kind that follow each other are one. */
 export class Pieces {
-  readonly #pieces: (Omit<RunDelta, "text"> & { text: string })[] = [];
-  readonly #last = new Map<AttemptId, Omit<RunDelta, "text"> & { text: string }>();
+  readonly #pieces: Growing[] = [];
+  readonly #last = new Map<AttemptId, Growing>();
   #size = 0;
 
   /** In characters, about. */

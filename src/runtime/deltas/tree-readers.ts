@@ -11,7 +11,7 @@ const largestFrame = 64_000;
 /** Bytes that may wait for one reader, beside what the system itself buffers. */
 const mostBehind = 1_000_000;
 /** How long a reader that was cut may take to hear of it. */
-const cutGraceMs = 10_000;
+const cutGraceMs = 30_000;
 
 interface Reader {
   readonly response: ServerResponse;

@@ -14,6 +14,6 @@ export interface ModelHost extends StepHost {
   readonly reported: Map<string, ReportedPrompt>;
   readonly policy: AgentPolicy;
   readonly observer: Observer;
-  /** Where the pieces of an answer go; undefined while nobody watches. */
+  /** Where the pieces of an answer go; undefined while nobody watches, nor can. */
   readonly feedOf: (step: StepId, attempt: AttemptId) => AnswerFeed | undefined;
 }

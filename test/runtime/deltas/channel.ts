@@ -6,8 +6,8 @@ import { Deltas } from "../../../src/runtime/deltas/deltas.ts";
 import type { RunDelta } from "../../../src/runtime/deltas/run-delta.ts";
 
 export const secret = Buffer.alloc(32, 7).toString("base64");
-export const run = RunId.root(TreeId.of("books"));
-export const step = StepId.of(run, "model", 1);
+const run = RunId.root(TreeId.of("books"));
+const step = StepId.of(run, "model", 1);
 
 /** What one process has of the channel. */
 export function processOf(

@@ -10,7 +10,7 @@ import { talker, type TalkerNews, type TalkerOrder } from "../fixtures/talker.ts
 import { freePort } from "../../../free-port.ts";
 
 /** A process of its own that tells news and takes orders. */
-export class Child<News extends { readonly is: string }, Order extends object> {
+class Child<News extends { readonly is: string }, Order extends object> {
   readonly process: ChildProcess;
   readonly #news: News[] = [];
   readonly #exit: Promise<never>;
