@@ -16,6 +16,13 @@ export function book(draft: Draft, runs: readonly RunId[], booking: Booking): vo
   draft.tree = { ...draft.tree, account: warned === account.warned ? account : { ...account, warned } };
 }
 
+/** 80 % of a limit are used. */
+export interface Warning {
+  readonly dimension: BudgetDimension;
+  readonly limit: number;
+  readonly used: number;
+}
+
 interface Meter {
   readonly limit: number | null;
   readonly used: number;
@@ -25,16 +32,23 @@ const noTurns: Meter = { limit: null, used: 0 };
 
 /** Returns what the account has been warned of by now. */
 function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): readonly BudgetDimension[] {
-  const { maxTokens, maxCost } = account;
+  const fresh = warnings(account, turns);
+  if (fresh.length === 0) return account.warned;
+  for (const warning of fresh) draft.effects.push({ kind: "warn", run, ...warning });
+  return [...account.warned, ...fresh.map(({ dimension }) => dimension)];
+}
+
+/** What an account is to be warned of and has not been yet. */
+export function warnings(account: Account, turns: Meter): readonly Warning[] {
+  const { maxTokens, maxCost, warned } = account;
   const { tokens, cost } = Account.spend(account);
-  let { warned } = account;
+  const fresh: Warning[] = [];
   const read = (dimension: BudgetDimension, limit: number | null, used: number): void => {
     if (limit === null || used <= 0 || used * 5 < limit * 4 || warned.includes(dimension)) return;
-    draft.effects.push({ kind: "warn", run, dimension, limit, used });
-    warned = [...warned, dimension];
+    fresh.push({ dimension, limit, used });
   };
   read("tokens", maxTokens, tokens);
   read("cost", maxCost, cost);
   read("turns", turns.limit, turns.used);
-  return warned;
+  return fresh;
 }

@@ -22,8 +22,11 @@ export type {
   TopUp,
   Wait,
 } from "./command.ts";
+export type { Warning } from "./book.ts";
+export type { Denial, Fit } from "./fit.ts";
 export { type CommandKind, Ledger, type LedgerCommand, type LedgerDecision } from "./ledger.ts";
 export { ExecutionTracker, type Consumption, type Reservation } from "./execution-tracker.ts";
+export { Joint, type JointCall, type JointDecided } from "./joint.ts";
 export { SpawnTracker } from "./spawn-tracker.ts";
 export {
   type Draw,

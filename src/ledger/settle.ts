@@ -1,5 +1,6 @@
 import { type Price, type RunId, type StepId, Usage } from "#kernel";
 import { Account, type Attempt, type Doubt, type Real } from "./account.ts";
+import type { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
 import type { Booked, Decided, Reconcile, Settle } from "./command.ts";
 import { Draft } from "./draft.ts";
@@ -37,7 +38,7 @@ export function reconcile(state: LedgerState, command: Reconcile): Decided<boole
 }
 
 /** More than ten times what was thought to be the most is an error of the report. */
-function isCredible(usage: Usage | null, { ceiling }: Attempt | Doubt): usage is Usage {
+export function isCredible(usage: Usage | null, { ceiling }: { readonly ceiling: Amounts }): usage is Usage {
   return usage !== null && Usage.isSane(usage) && Usage.tokens(usage) <= 10 * ceiling.tokens + 10_000;
 }
 
@@ -72,7 +73,7 @@ function closeStep(draft: Draft, run: RunId, step: StepId): void {
 }
 
 /** Without a price a call costs nothing. */
-function realOf(usage: Usage, price: Price | null): Real {
+export function realOf(usage: Usage, price: Price | null): Real {
   const cost = price === null ? 0 : Usage.cost(usage, price);
   return { usage, amounts: { tokens: Usage.tokens(usage), cost } };
 }
