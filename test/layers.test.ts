@@ -18,6 +18,7 @@ const allowed: Record<string, readonly string[]> = {
     "node:events",
     "node:http",
   ],
+  govern: ["#kernel", "#ledger", "#models", "@ai-sdk/provider", "node:async_hooks", "node:crypto"],
   sealing: ["#kernel", "node:crypto", "node:fs/promises", "node:path"],
   "engines/local": ["#kernel", "#ledger", "#runtime", "node:crypto", "node:process"],
   "engines/restate": [

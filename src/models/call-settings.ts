@@ -50,7 +50,7 @@ export function merged(below: JsonObject, above: JsonObject): JsonObject {
  * money for. The budget is therefore taken out of the tokens allowed; where it does not fit it is halved into them,
  * and where that leaves too little the model does not think.
  */
-function withinCeiling(
+export function withinCeiling(
   options: JsonObject,
   ceiling: number,
 ): { readonly maxOutputTokens: number; readonly options: JsonObject } {
@@ -70,6 +70,16 @@ function withinCeiling(
     }
   }
   return { maxOutputTokens: ceiling, options };
+}
+
+/** The tokens that a package would add on top of the tokens allowed. */
+export function thinkingTokens(options: JsonObject): number {
+  const asked = Object.values(options).flatMap((own) =>
+    thinkingFields.map((field) => (isJsonObject(own) ? own[field] : undefined)),
+  );
+  const thinking = asked.find((setting) => isJsonObject(setting) && setting["type"] === "enabled");
+  if (!isJsonObject(thinking)) return 0;
+  return typeof thinking["budgetTokens"] === "number" ? thinking["budgetTokens"] : leastThinking;
 }
 
 const converted = new WeakMap<readonly ToolDescription[], LanguageModelV4FunctionTool[]>();

@@ -1,3 +1,4 @@
+export { thinkingTokens, withinCeiling } from "./call-settings.ts";
 export { classifyError, type ErrorCircumstances } from "./classify-error.ts";
 export { estimateTokens } from "./estimate-tokens.ts";
 export { inputBound, type Measured } from "./input-bound.ts";
@@ -15,5 +16,7 @@ export {
   type ModelName,
   type PriceCircumstances,
 } from "./model-facts.ts";
+export { readUsage } from "./read-usage.ts";
 export { ReportedPrompt } from "./reported-prompt.ts";
 export { isMalformed, type MalformedToolCall } from "./tool-input.ts";
+export { wireField } from "./wire-field.ts";

@@ -1,0 +1,22 @@
+import type { Price } from "#kernel";
+import type { AccountOptions, SpendAccount } from "./spend-account.ts";
+
+/** How calls are governed, whoever makes them. */
+export interface CallPolicy {
+  /** What the calls cost. Default: from the price list. */
+  readonly price?: Price | undefined;
+  /** A model without a known price is refused where its cost is limited. `allow`: it costs nothing. */
+  readonly unpriced?: "refuse" | "allow" | undefined;
+  /**
+   * A prompt without an upper bound (files, tools and conversations that the provider keeps) is refused where
+   * anything is limited. `allow`: its size is guessed, and the limit is not hard any more.
+   */
+  readonly unbounded?: "refuse" | "allow" | undefined;
+  /** What is asked for by calls that do not say how much they want. Default 4,096. */
+  readonly maxOutputTokens?: number | undefined;
+  /** A call that may say less than this is refused. Default 16. */
+  readonly minOutputTokens?: number | undefined;
+}
+
+/** How a model is governed: on an account of its own, or on one that was opened before. */
+export type GovernOptions = CallPolicy & (AccountOptions | { readonly account: SpendAccount });

@@ -1,0 +1,31 @@
+import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
+import { languageModel, type AiSdkModel } from "#models";
+import type { GovernOptions } from "./govern-options.ts";
+import { governedModel, type Governed } from "./governed-model.ts";
+import { Governor, inScope } from "./governor.ts";
+import type { AccountOptions, SpendAccount } from "./spend-account.ts";
+import { Tab } from "./tab.ts";
+
+function governModel(model: LanguageModelV4, options?: GovernOptions): Governed<LanguageModelV4>;
+function governModel(model: LanguageModelV3, options?: GovernOptions): Governed<LanguageModelV3>;
+function governModel(model: AiSdkModel, options?: GovernOptions): Governed;
+function governModel(model: AiSdkModel, options: GovernOptions = {}): Governed {
+  // Says what is wrong with what is no model.
+  languageModel(model);
+  return governedModel(model, new Governor(options));
+}
+
+/**
+ * The same model with a hard limit: every call reserves its worst case before it is made, says less where that does
+ * not fit, and fails with a `BudgetExhaustedError` where even the floor does not. Usable wherever the model was.
+ */
+export const govern = Object.assign(governModel, {
+  /**
+   * One account for everything called inside, however deep, on whichever governed model. Scopes inside narrow it.
+   * A scope may be an account that was opened before, to come back to it.
+   */
+  run: <Result>(scope: AccountOptions | SpendAccount, work: (account: SpendAccount) => Result): Result =>
+    inScope(scope, work),
+  /** Opens an account to share between models, or to enter again and again. */
+  account: (options: AccountOptions): SpendAccount => new Tab(options),
+});

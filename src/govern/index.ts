@@ -1,0 +1,11 @@
+export type { CallPolicy, GovernOptions } from "./govern-options.ts";
+export { govern } from "./govern.ts";
+export type { Governed } from "./governed-model.ts";
+export type {
+  AccountOptions,
+  DoubtfulCall,
+  GovernEvent,
+  Spend,
+  SpendAccount,
+  SpendBudget,
+} from "./spend-account.ts";

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import type { ChatMessage, Usage } from "#kernel";
+import { estimateTokens, inputBound } from "#models";
+import type { WirePrompt } from "./wire-prompt.ts";
+
+const mostRemembered = 1_000;
+
+/** How long prompts are. Remembers what providers have counted, not what was said. */
+export class PromptSizes {
+  readonly #reported = new Map<string, Usage>();
+
+  /**
+   * An upper bound of a prompt's tokens: what a provider has counted of its beginning, and the bytes of the rest.
+   * Null where there is no bound.
+   */
+  bound(prompt: WirePrompt): number | null {
+    if (!isBounded(prompt)) return null;
+    const { messages, tools } = prompt;
+    const whole = inputBound(messages, tools);
+    const marks = marksOf(prompt);
+    const covered = marks.findLastIndex((mark) => this.#reported.has(mark));
+    const before = this.#reported.get(marks[covered] ?? "");
+    if (!before) return whole;
+    const rest = messages.slice(covered + 1);
+    // Thinking comes back as it was thought, of which the prompt may only hold a summary.
+    const thought = rest.some(thinks) ? before.output : 0;
+    const continued = before.input + inputBound(rest) + thought;
+    return messages.some(thinks) ? continued : Math.min(continued, whole);
+  }
+
+  /** About how long it is, where there is no bound. */
+  guess({ messages, tools }: WirePrompt): number {
+    return estimateTokens(messages, tools);
+  }
+
+  /** What a provider has counted. */
+  report(prompt: WirePrompt, usage: Usage): void {
+    const mark = marksOf(prompt).at(-1);
+    if (mark === undefined || !isBounded(prompt)) return;
+    this.#reported.delete(mark);
+    this.#reported.set(mark, usage);
+    const [oldest] = this.#reported.keys();
+    if (this.#reported.size > mostRemembered && oldest !== undefined) this.#reported.delete(oldest);
+  }
+}
+
+function isBounded({ messages, isOpenEnded }: WirePrompt): boolean {
+  return !isOpenEnded && inputBound(messages) !== Infinity;
+}
+
+/** A digest of everything up to and including each message. */
+function marksOf({ setting, messages, tools }: WirePrompt): readonly string[] {
+  const hash = createHash("sha256").update(JSON.stringify([setting, tools]));
+  return messages.map((message) => hash.update(JSON.stringify(message)).copy().digest("base64"));
+}
+
+function thinks({ content }: ChatMessage): boolean {
+  return content.some(({ type }) => type === "reasoning");
+}

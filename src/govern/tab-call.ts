@@ -1,0 +1,83 @@
+import { AttemptId, BudgetExhaustedError, type Price, type Usage } from "#kernel";
+import { Joint, type Amounts, type Ask, type Booked, type Denial, type Fit, type JointCall } from "#ledger";
+import type { DoubtfulCall } from "./spend-account.ts";
+import { Tab } from "./tab.ts";
+
+/** What a call asks of the accounts it is booked on. */
+export interface Wish extends Omit<Ask, "landing"> {
+  readonly model: string;
+  /** Whether `inputTokens` is an upper bound. Without one nothing may be limited. */
+  readonly isBounded: boolean;
+}
+
+let last = 0;
+
+/** One model call on the accounts it is booked on. */
+export class TabCall implements JointCall, DoubtfulCall {
+  readonly attempt: AttemptId;
+  readonly model: string;
+  readonly ceiling: Amounts;
+  readonly price: Price | null;
+  /** The most the model may say. */
+  readonly outputTokens: number;
+  /** Whether that is less than was asked for: an answer cut at this length must not be acted on. */
+  readonly isShrunk: boolean;
+  readonly #tabs: readonly Tab[];
+  #state: "open" | "in-doubt" | "settled" = "open";
+
+  private constructor(tabs: readonly Tab[], { model, price }: Wish, fit: Fit) {
+    this.attempt = AttemptId.of(`call-${(last += 1)}`);
+    this.model = model;
+    this.price = price;
+    this.ceiling = fit.ceiling;
+    this.outputTokens = fit.outputTokens;
+    this.isShrunk = fit.shrunk !== null;
+    this.#tabs = tabs;
+  }
+
+  /** Books the worst case. @throws BudgetExhaustedError with nothing booked. */
+  static begin(tabs: readonly Tab[], wish: Wish): TabCall {
+    const decision =
+      unbounded(tabs, wish) ??
+      Tab.decide(tabs, (accounts) => Joint.begin(accounts, { ...wish, landing: false }));
+    if (decision.kind === "denied") {
+      const { kind: _kind, ...denial } = decision;
+      for (const tab of tabs)
+        tab.tell({ type: "budget.denied", account: tab.name, model: wish.model, ...denial });
+      throw new BudgetExhaustedError(denial);
+    }
+    const call = new TabCall(tabs, wish, decision);
+    call.#tell({ type: "budget.reserved", ...call.ceiling });
+    return call;
+  }
+
+  /** The call has ended. Null: nobody knows what it used. Only the first end counts. */
+  end(usage: Usage | null): void {
+    if (this.#state !== "open") return;
+    const booked = Tab.decide(this.#tabs, (accounts) => Joint.settle(accounts, this, usage));
+    this.#state = booked.inDoubt ? "in-doubt" : "settled";
+    if (booked.inDoubt) for (const tab of this.#tabs) tab.doubt(this);
+    this.#tell({ type: "budget.settled", ...booked });
+  }
+
+  reconcile(usage: Usage): boolean {
+    const booked = Tab.decide(this.#tabs, (accounts) => Joint.reconcile(accounts, this, usage));
+    if (!booked) return false;
+    this.#state = "settled";
+    for (const tab of this.#tabs) tab.clear(this.attempt);
+    this.#tell({ type: "budget.settled", ...booked });
+    return true;
+  }
+
+  #tell(
+    event: ({ readonly type: "budget.reserved" } & Amounts) | ({ readonly type: "budget.settled" } & Booked),
+  ): void {
+    const { attempt, model } = this;
+    for (const tab of this.#tabs) tab.tell({ ...event, account: tab.name, attempt, model });
+  }
+}
+
+function unbounded(tabs: readonly Tab[], { isBounded }: Wish): Denial | null {
+  const limit = isBounded ? null : tabs.map((tab) => tab.limit).find((each) => each !== null);
+  return limit ? { kind: "denied", ...limit, reason: "unbounded" } : null;
+}

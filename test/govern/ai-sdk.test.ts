@@ -1,0 +1,123 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { generateText, isStepCount, streamText, tool, ToolLoopAgent } from "ai";
+import { BudgetExhaustedError } from "reeve";
+import { govern } from "reeve/govern";
+import type { DoubleRequest, ProviderDouble } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { openDouble } from "../testing/real-providers.ts";
+
+const limit = 3_000;
+const helperCalls = 12;
+const price = { input: 2_000_000, output: 8_000_000 };
+
+/** A boss asks a helper, which makes twelve long calls before it answers. */
+function script({ model, messages, tools }: DoubleRequest) {
+  const turn = messages.filter(({ role }) => role === "assistant").length;
+  if (model === "boss" && turn === 0) return { toolCalls: [{ name: "ask", input: {} }] };
+  if (model === "helper" && turn < helperCalls - 1 && tools.length > 0)
+    return { toolCalls: [{ name: "note", input: {} }], outputTokens: 1_000 };
+  return { text: "done", outputTokens: model === "helper" ? 1_000 : 20 };
+}
+
+const open = (double: ProviderDouble) => {
+  const openai = createOpenAI({ baseURL: double.baseURL, apiKey: "none" });
+  return (id: string) => openai.chat(id);
+};
+
+const billed = ({ bill }: ProviderDouble): number => {
+  const { inputTokens, outputTokens } = bill.total();
+  return inputTokens + outputTokens;
+};
+
+/** The SDK's own idioms: a sub-agent is a tool that calls `generate`, a token limit is a stop condition. */
+async function bossAndHelper(model: (id: string) => LanguageModelV4): Promise<unknown> {
+  const note = tool({ inputSchema: z.object({}), execute: () => "noted" });
+  const helper = new ToolLoopAgent({ model: model("helper"), tools: { note }, stopWhen: isStepCount(50) });
+  const ask = tool({
+    inputSchema: z.object({}),
+    execute: async () => (await helper.generate({ prompt: "go" })).text,
+  });
+  const boss = new ToolLoopAgent({
+    model: model("boss"),
+    tools: { ask },
+    stopWhen: ({ steps }) => steps.reduce((sum, { usage }) => sum + (usage.totalTokens ?? 0), 0) >= limit,
+  });
+  return await boss.generate({ prompt: "go" });
+}
+
+test("a stop condition of the AI SDK lets a helper spend four times the limit", async () => {
+  const double = await openDouble({ script });
+  await bossAndHelper(open(double));
+  expect(billed(double)).toBeGreaterThan(4 * limit);
+});
+
+test("one scope around the same agents keeps the limit, by the provider's own bill", async () => {
+  const double = await openDouble({ script });
+  const model = open(double);
+  const governed = (id: string) => govern(model(id), { maxOutputTokens: 1_000 });
+  const spend = await govern.run({ budget: { maxTokens: limit } }, async (account) => {
+    await expect(bossAndHelper(governed)).rejects.toThrow(BudgetExhaustedError);
+    return account.spend;
+  });
+  expect(billed(double)).toBeLessThanOrEqual(limit);
+  expect(billed(double)).toBeGreaterThan(limit / 2);
+  expect(spend.settled.tokens).toBe(billed(double));
+});
+
+test("a refused call fails with the error of the budget, and the AI SDK does not make it again", async () => {
+  const double = await openDouble();
+  const model = govern(open(double)("any"), { budget: { maxTokens: 10 } });
+  const refused = generateText({ model, prompt: "Where is the mill?" });
+  await expect(refused).rejects.toThrow(BudgetExhaustedError);
+  await expect(refused).rejects.toMatchObject({ dimension: "tokens", limit: 10, used: 0 });
+  expect(double.bill.entries).toEqual([]);
+});
+
+test("every retry of the AI SDK has its own reservation, and one that cost nothing leaves nothing", async () => {
+  let calls = 0;
+  const double = await openDouble({
+    script: () =>
+      ++calls === 1 ? { fault: { kind: "rate-limit", retryAfterMs: 1 } } : { text: "at the brook" },
+  });
+  const reserved: unknown[] = [];
+  const model = govern(open(double)("any"), {
+    budget: { maxCostUsd: 0.1 },
+    price,
+    onEvent: (event) => void (event.type === "budget.reserved" && reserved.push(event.attempt)),
+  });
+  const { text } = await generateText({ model, prompt: "Where is the mill?" });
+  expect(text).toBe("at the brook");
+  expect(new Set(reserved).size).toBe(2);
+  expect(model.account.spend.settled.cost).toBe(double.bill.costMicros({ any: price }));
+  expect(model.account.spend.inDoubt.cost).toBe(0);
+});
+
+test("a stream is settled at its end", async () => {
+  const double = await openDouble({ script: () => ({ text: "at the brook" }) });
+  const model = govern(open(double)("any"), { budget: { maxTokens: 5_000 } });
+  const { textStream } = streamText({ model, prompt: "Where is the mill?" });
+  let text = "";
+  for await (const delta of textStream) text += delta;
+  expect(text).toBe("at the brook");
+  expect(model.account.spend).toMatchObject({
+    settled: { tokens: billed(double) },
+    reserved: { tokens: 0 },
+    inDoubt: { tokens: 0 },
+  });
+});
+
+test("an aborted stream stays booked at its ceiling", async () => {
+  const double = await openDouble({
+    script: () => ({ text: "word ".repeat(50), fault: { kind: "hang", afterBytes: 2_000 } }),
+  });
+  const model = govern(open(double)("any"), { budget: { maxTokens: 5_000 } });
+  const abort = new AbortController();
+  const { fullStream } = streamText({ model, prompt: "Where is the mill?", abortSignal: abort.signal });
+  for await (const { type } of fullStream) if (type === "text-delta") abort.abort();
+  const { settled, reserved, inDoubt } = model.account.spend;
+  expect([settled.tokens, reserved.tokens]).toEqual([0, 0]);
+  expect(inDoubt.tokens).toBeGreaterThanOrEqual(billed(double));
+  expect(model.account.doubts).toHaveLength(1);
+});
