@@ -3,8 +3,8 @@ import type { AccountOptions, SpendAccount } from "./spend-account.ts";
 
 /** How calls are governed, whoever makes them. */
 export interface CallPolicy {
-  /** What the calls cost. Default: from the price list. */
-  readonly price?: Price | undefined;
+  /** What models cost, by id. Default: from the price list. */
+  readonly prices?: Readonly<Record<string, Price>> | undefined;
   /** A model without a known price is refused where its cost is limited. `allow`: it costs nothing. */
   readonly unpriced?: "refuse" | "allow" | undefined;
   /**
@@ -18,5 +18,5 @@ export interface CallPolicy {
   readonly minOutputTokens?: number | undefined;
 }
 
-/** How a model is governed: on an account of its own, or on one that was opened before. */
+/** How calls are governed: on an account of their own, or on one that was opened before. */
 export type GovernOptions = CallPolicy & (AccountOptions | { readonly account: SpendAccount });

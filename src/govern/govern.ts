@@ -1,6 +1,7 @@
 import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 import { languageModel, type AiSdkModel } from "#models";
 import type { GovernOptions } from "./govern-options.ts";
+import { governedFetch, type GovernedFetch, type GovernFetchOptions } from "./governed-fetch.ts";
 import { governedModel, type Governed } from "./governed-model.ts";
 import { Governor, inScope } from "./governor.ts";
 import type { AccountOptions, SpendAccount } from "./spend-account.ts";
@@ -26,6 +27,12 @@ export const govern = Object.assign(governModel, {
    */
   run: <Result>(scope: AccountOptions | SpendAccount, work: (account: SpendAccount) => Result): Result =>
     inScope(scope, work),
+  /**
+   * A `fetch` with a hard limit, for clients that take one: those of OpenAI (chat completions, responses), of Anthropic
+   * (messages) and of whoever speaks like them. What does not fit is answered with 402, which no client makes again.
+   * Requests of another kind are refused where anything is limited, unless `unbounded` allows them.
+   */
+  fetch: (options: GovernFetchOptions = {}): GovernedFetch => governedFetch(options),
   /** Opens an account to share between models, or to enter again and again. */
   account: (options: AccountOptions): SpendAccount => new Tab(options),
 });

@@ -59,7 +59,7 @@ export class Governor {
   /** @throws BudgetExhaustedError with nothing booked. */
   begin(asked: Asked): Granted {
     const { model, prompt, extraOutputTokens } = asked;
-    const tabs = [...new Set([...(scopes.getStore() ?? []), this.account])];
+    const tabs = this.#tabs();
     const isLimited = tabs.some(({ limit }) => limit !== null);
     const { unbounded, unpriced = "refuse", maxOutputTokens = defaultMaxOutput } = this.#policy;
     const bound = this.#sizes.bound(prompt);
@@ -79,14 +79,23 @@ export class Governor {
       outputTokens: leaveOpen ? undefined : call.outputTokens,
       isShrunk: call.isShrunk,
       settle: (usage) => {
-        if (usage) this.#sizes.report(prompt, usage);
-        call.end(usage);
+        if (call.end(usage) && usage) this.#sizes.report(prompt, usage);
       },
-      fail: (error) => call.end(classifyError(error).unbilled ? Usage.none : null),
+      fail: (error) => void call.end(classifyError(error).unbilled ? Usage.none : null),
     };
   }
 
+  /** Lets something be done that nobody can count. @throws BudgetExhaustedError where anything is limited. */
+  allow(what: string): void {
+    if (this.#policy.unbounded !== "allow") TabCall.refuseUnbounded(this.#tabs(), what);
+  }
+
+  #tabs(): readonly Tab[] {
+    return [...new Set([...(scopes.getStore() ?? []), this.account])];
+  }
+
   #price({ model, prompt }: Asked): Price | null {
-    return this.#policy.price ?? modelFacts(model, { cacheWrites: cacheWrites(prompt) }).price;
+    const circumstances = { overrides: this.#policy.prices, cacheWrites: cacheWrites(prompt) };
+    return modelFacts(model, circumstances).price;
   }
 }

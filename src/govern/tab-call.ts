@@ -37,27 +37,28 @@ export class TabCall implements JointCall, DoubtfulCall {
 
   /** Books the worst case. @throws BudgetExhaustedError with nothing booked. */
   static begin(tabs: readonly Tab[], wish: Wish): TabCall {
-    const decision =
-      unbounded(tabs, wish) ??
-      Tab.decide(tabs, (accounts) => Joint.begin(accounts, { ...wish, landing: false }));
-    if (decision.kind === "denied") {
-      const { kind: _kind, ...denial } = decision;
-      for (const tab of tabs)
-        tab.tell({ type: "budget.denied", account: tab.name, model: wish.model, ...denial });
-      throw new BudgetExhaustedError(denial);
-    }
+    if (!wish.isBounded) TabCall.refuseUnbounded(tabs, wish.model);
+    const decision = Tab.decide(tabs, (accounts) => Joint.begin(accounts, { ...wish, landing: false }));
+    if (decision.kind === "denied") throw denied(tabs, wish.model, decision);
     const call = new TabCall(tabs, wish, decision);
     call.#tell({ type: "budget.reserved", ...call.ceiling });
     return call;
   }
 
-  /** The call has ended. Null: nobody knows what it used. Only the first end counts. */
-  end(usage: Usage | null): void {
-    if (this.#state !== "open") return;
+  /** @throws BudgetExhaustedError where anything limits what a call may say. */
+  static refuseUnbounded(tabs: readonly Tab[], model: string): void {
+    const limit = tabs.map((tab) => tab.limit).find((each) => each !== null);
+    if (limit) throw denied(tabs, model, { ...limit, reason: "unbounded" });
+  }
+
+  /** The call has ended. Null: nobody knows what it used. Only the first end counts. True: it is settled. */
+  end(usage: Usage | null): boolean {
+    if (this.#state !== "open") return false;
     const booked = Tab.decide(this.#tabs, (accounts) => Joint.settle(accounts, this, usage));
     this.#state = booked.inDoubt ? "in-doubt" : "settled";
     if (booked.inDoubt) for (const tab of this.#tabs) tab.doubt(this);
     this.#tell({ type: "budget.settled", ...booked });
+    return !booked.inDoubt;
   }
 
   reconcile(usage: Usage): boolean {
@@ -77,7 +78,9 @@ export class TabCall implements JointCall, DoubtfulCall {
   }
 }
 
-function unbounded(tabs: readonly Tab[], { isBounded }: Wish): Denial | null {
-  const limit = isBounded ? null : tabs.map((tab) => tab.limit).find((each) => each !== null);
-  return limit ? { kind: "denied", ...limit, reason: "unbounded" } : null;
+function denied(tabs: readonly Tab[], model: string, denial: Omit<Denial, "kind">): BudgetExhaustedError {
+  const { dimension, limit, used, reason } = denial;
+  for (const tab of tabs)
+    tab.tell({ type: "budget.denied", account: tab.name, model, dimension, limit, used, reason });
+  return new BudgetExhaustedError(denial);
 }

@@ -11,6 +11,7 @@ export {
 } from "./language-model.ts";
 export {
   modelFacts,
+  providerAt,
   resolvePrice,
   type ModelFacts,
   type ModelName,

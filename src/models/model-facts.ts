@@ -59,6 +59,11 @@ export function modelFacts(model: ModelName, circumstances: PriceCircumstances =
   return { price: price ?? null, contextWindow: info?.context_window ?? null };
 }
 
+/** Who sends the bill for what is asked at this address. Undefined: not in the list. */
+export function providerAt(url: string): string | undefined {
+  return findProvider({ providerApiUrl: url })?.id;
+}
+
 const found = new Map<string, ModelInfo | null>();
 
 function find(model: ModelName): ModelInfo | null {

@@ -10,7 +10,7 @@ import { openDouble } from "../testing/real-providers.ts";
 
 const limit = 3_000;
 const helperCalls = 12;
-const price = { input: 2_000_000, output: 8_000_000 };
+const prices = { any: { input: 2_000_000, output: 8_000_000 } };
 
 /** A boss asks a helper, which makes twelve long calls before it answers. */
 function script({ model, messages, tools }: DoubleRequest) {
@@ -84,13 +84,13 @@ test("every retry of the AI SDK has its own reservation, and one that cost nothi
   const reserved: unknown[] = [];
   const model = govern(open(double)("any"), {
     budget: { maxCostUsd: 0.1 },
-    price,
+    prices,
     onEvent: (event) => void (event.type === "budget.reserved" && reserved.push(event.attempt)),
   });
   const { text } = await generateText({ model, prompt: "Where is the mill?" });
   expect(text).toBe("at the brook");
   expect(new Set(reserved).size).toBe(2);
-  expect(model.account.spend.settled.cost).toBe(double.bill.costMicros({ any: price }));
+  expect(model.account.spend.settled.cost).toBe(double.bill.costMicros(prices));
   expect(model.account.spend.inDoubt.cost).toBe(0);
 });
 

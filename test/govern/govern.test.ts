@@ -3,7 +3,7 @@ import { govern, type GovernEvent } from "reeve/govern";
 import { expect, test } from "vitest";
 import { fakeV3, fakeV4, finish } from "../models/fake-models.ts";
 
-const price = { input: 1_000_000, output: 1_000_000 };
+const prices = { "acme-1": { input: 1_000_000, output: 1_000_000 } };
 const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Where is the mill?" }] }];
 const said = [{ type: "text", text: "At the brook." }];
 const called = [{ type: "tool-call", toolCallId: "1", toolName: "look", input: "{}" }];
@@ -93,7 +93,7 @@ test("a model without a price is refused under a cost limit unless it is priced 
     dimension: "cost",
     reason: "unpriced",
   });
-  const priced = govern(model, { budget, price });
+  const priced = govern(model, { budget, prices });
   const allowed = govern(model, { budget, unpriced: "allow" });
   await priced.doGenerate({ prompt });
   await allowed.doGenerate({ prompt });
@@ -195,7 +195,7 @@ test("events name their account and add up to its spend", async () => {
   const events: GovernEvent[] = [];
   const governed = govern(fakeV4(said).model, {
     name: "books",
-    price,
+    prices,
     budget: { maxTokens: 150 },
     onEvent: (event) => void events.push(event),
   });

@@ -1,0 +1,69 @@
+import type { JsonObject } from "#kernel";
+import type { Granted } from "./governor.ts";
+import type { Wire } from "./wires.ts";
+
+/** The call that a response answers. */
+interface Answered {
+  readonly wire: Wire;
+  readonly granted: Granted;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The same response, which settles its call: at once, or where it is a stream at the end of that. */
+export async function settled(response: Response, call: Answered): Promise<Response> {
+  const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
+  if (response.ok && isStream && response.body) return copy(response, watched(response.body, call));
+  const text = await response.text();
+  if (response.ok) call.granted.settle(call.wire.usage(parsed(text), {}).usage ?? null);
+  else {
+    const { status: statusCode, headers: responseHeaders, url } = response;
+    call.granted.fail({ message: response.statusText, statusCode, responseHeaders, responseBody: text, url });
+  }
+  return copy(response, text);
+}
+
+function copy({ status, statusText, headers }: Response, body: string | ReadableStream): Response {
+  const isEmpty = status === 204 || status === 205 || status === 304;
+  return new Response(isEmpty ? null : body, { status, statusText, headers });
+}
+
+/** Looks at every event as it passes. What ends before its usage has come stays in doubt. */
+function watched(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { wire, granted, signal }: Answered,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let seen: JsonObject = {};
+  const lose = (): void => granted.settle(null);
+  const stop = (): void => {
+    signal?.removeEventListener("abort", lose);
+    lose();
+  };
+  signal?.addEventListener("abort", lose, { once: true });
+  return body.pipeThrough(
+    new TransformStream({
+      transform(chunk, controller) {
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
+        rest = lines.pop() ?? "";
+        for (const line of lines) {
+          if (!line.startsWith("data:")) continue;
+          const reported = wire.usage(parsed(line.slice(5)), seen);
+          seen = reported.seen;
+          if (reported.usage !== undefined) granted.settle(reported.usage);
+        }
+        controller.enqueue(chunk);
+      },
+      flush: stop,
+      cancel: stop,
+    }),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { BudgetExhaustedError } from "#kernel";
+import { FetchRequest } from "./fetch-request.ts";
+import { settled } from "./fetch-response.ts";
+import type { GovernOptions } from "./govern-options.ts";
+import { Governor } from "./governor.ts";
+import type { SpendAccount } from "./spend-account.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** How requests are governed. */
+export type GovernFetchOptions = GovernOptions & {
+  /** What the requests are made with. Default: the global `fetch`. */
+  readonly fetch?: Fetch | undefined;
+};
+
+/** A `fetch` and the account it is booked on. */
+export type GovernedFetch = Fetch & { readonly account: SpendAccount };
+
+/** Answers what does not fit with a refusal that no client makes again. */
+export function governedFetch(options: GovernFetchOptions): GovernedFetch {
+  const governor = new Governor(options);
+  const send: Fetch = (input, init) => (options.fetch ?? fetch)(input, init);
+  const governed: Fetch = async (input, init) => {
+    const request = await FetchRequest.read(input, init);
+    try {
+      return await made(request, governor, send);
+    } catch (error) {
+      if (error instanceof BudgetExhaustedError) return refusal(error);
+      throw error;
+    }
+  };
+  return Object.assign(governed, { account: governor.account });
+}
+
+async function made(request: FetchRequest, governor: Governor, send: Fetch): Promise<Response> {
+  const { asked, wire } = request;
+  if (!asked || !wire) {
+    if (request.costs) governor.allow(request.url);
+    return send(...request.unchanged);
+  }
+  const granted = governor.begin(asked);
+  try {
+    return await settled(await send(...request.limited(granted)), { wire, granted, signal: request.signal });
+  } catch (error) {
+    granted.fail(error);
+    throw error;
+  }
+}
+
+/** In the form of OpenAI's errors and of Anthropic's. */
+function refusal(error: BudgetExhaustedError): Response {
+  const body = { type: "error", error: { ...error.toJSON(), type: "budget_exhausted" } };
+  return Response.json(body, { status: 402, headers: { "x-should-retry": "false" } });
+}
