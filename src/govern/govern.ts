@@ -3,7 +3,7 @@ import { languageModel, type AiSdkModel } from "#models";
 import type { GovernOptions } from "./govern-options.ts";
 import { governedFetch, type GovernedFetch, type GovernFetchOptions } from "./governed-fetch.ts";
 import { governedModel, type Governed } from "./governed-model.ts";
-import { Governor, inScope } from "./governor.ts";
+import { Governor, onAccount } from "./governor.ts";
 import type { AccountOptions, SpendAccount } from "./spend-account.ts";
 import { Tab } from "./tab.ts";
 
@@ -22,11 +22,11 @@ function governModel(model: AiSdkModel, options: GovernOptions = {}): Governed {
  */
 export const govern = Object.assign(governModel, {
   /**
-   * One account for everything called inside, however deep, on whichever governed model. Scopes inside narrow it.
-   * A scope may be an account that was opened before, to come back to it.
+   * One account for everything called inside, however deep, on whichever governed model. One inside another
+   * narrows it. An account that was opened before may be entered again.
    */
-  run: <Result>(scope: AccountOptions | SpendAccount, work: (account: SpendAccount) => Result): Result =>
-    inScope(scope, work),
+  run: <Result>(account: AccountOptions | SpendAccount, work: (entered: SpendAccount) => Result): Result =>
+    onAccount(account, work),
   /**
    * A `fetch` with a hard limit, for clients that take one: those of OpenAI (chat completions, responses), of Anthropic
    * (messages) and of whoever speaks like them. What does not fit is answered with 402, which no client makes again.

@@ -11,16 +11,16 @@ import { cacheWrites, type WirePrompt } from "./wire-prompt.ts";
 const defaultMaxOutput = 4_096;
 const defaultMinOutput = 16;
 
-/** The accounts of the scopes around, innermost first. */
-const scopes = new AsyncLocalStorage<readonly Tab[]>();
+/** The accounts that the code running now has been entered into, innermost first. */
+const entered = new AsyncLocalStorage<readonly Tab[]>();
 
-/** Books everything that is called inside on an account, and on those of the scopes around it. */
-export function inScope<Result>(
+/** Books everything that is called inside on an account, and on all accounts around it. */
+export function onAccount<Result>(
   options: AccountOptions | SpendAccount,
   work: (account: SpendAccount) => Result,
 ): Result {
   const tab = Tab.of(options);
-  return scopes.run([tab, ...(scopes.getStore() ?? [])], () => work(tab));
+  return entered.run([tab, ...(entered.getStore() ?? [])], () => work(tab));
 }
 
 /** A call as it leaves the caller. */
@@ -45,7 +45,7 @@ export interface Granted {
   readonly fail: (error: unknown) => void;
 }
 
-/** Lets calls begin, each on its own account and on those of the scopes it is made in. */
+/** Lets calls begin, each on its own account and on all that are entered where it is made. */
 export class Governor {
   readonly account: Tab;
   readonly #policy: CallPolicy;
@@ -91,7 +91,7 @@ export class Governor {
   }
 
   #tabs(): readonly Tab[] {
-    return [...new Set([...(scopes.getStore() ?? []), this.account])];
+    return [...new Set([...(entered.getStore() ?? []), this.account])];
   }
 
   #price({ model, prompt }: Asked): Price | null {

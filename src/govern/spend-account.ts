@@ -72,7 +72,7 @@ export interface DoubtfulCall {
   readonly ceiling: Amounts;
 }
 
-/** Where the calls of a model, or of everything inside a scope, are booked. */
+/** Where the calls of a model, or of everything inside `govern.run`, are booked. */
 export interface SpendAccount {
   readonly name: string;
   readonly budget: SpendBudget;

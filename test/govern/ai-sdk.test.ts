@@ -53,7 +53,7 @@ test("a stop condition of the AI SDK lets a helper spend four times the limit", 
   expect(billed(double)).toBeGreaterThan(4 * limit);
 });
 
-test("one scope around the same agents keeps the limit, by the provider's own bill", async () => {
+test("one account for the same agents keeps the limit, by the provider's own bill", async () => {
   const double = await openDouble({ script });
   const model = open(double);
   const governed = (id: string) => govern(model(id), { maxOutputTokens: 1_000 });

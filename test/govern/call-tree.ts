@@ -5,7 +5,7 @@ import type {
 } from "@ai-sdk/provider";
 import * as fc from "fast-check";
 import { BudgetExhaustedError, Money, Usage } from "reeve";
-import { govern, type SpendAccount, type SpendBudget } from "reeve/govern";
+import { govern, type GovernEvent, type SpendAccount, type SpendBudget } from "reeve/govern";
 
 /** How a call goes wrong, or does not. */
 const faults = [
@@ -31,11 +31,11 @@ export interface CallPlan {
   readonly streamed: boolean;
 }
 
-export interface ScopePlan {
-  readonly kind: "scope";
+export interface AccountPlan {
+  readonly kind: "account";
   readonly budget: SpendBudget;
   readonly parallel: boolean;
-  readonly work: readonly (CallPlan | ScopePlan)[];
+  readonly work: readonly (CallPlan | AccountPlan)[];
 }
 
 const words = fc.array(fc.string({ maxLength: 40, unit: "grapheme" }), { minLength: 1, maxLength: 3 });
@@ -52,28 +52,30 @@ const budget: fc.Arbitrary<SpendBudget> = fc.record(
   { requiredKeys: [] },
 );
 
-/** Random trees of scopes and calls. */
-export const programs: fc.Arbitrary<ScopePlan> = fc.letrec<{ scope: ScopePlan; node: CallPlan | ScopePlan }>(
-  (tie) => ({
-    node: fc.oneof({ maxDepth: 3 }, { weight: 4, arbitrary: call }, { weight: 1, arbitrary: tie("scope") }),
-    scope: fc.record({
-      kind: fc.constant("scope" as const),
-      budget,
-      parallel: fc.boolean(),
-      work: fc.array(tie("node"), { maxLength: 8 }),
-    }),
+/** Random trees of accounts and calls. */
+export const programs: fc.Arbitrary<AccountPlan> = fc.letrec<{
+  account: AccountPlan;
+  node: CallPlan | AccountPlan;
+}>((tie) => ({
+  node: fc.oneof({ maxDepth: 3 }, { weight: 4, arbitrary: call }, { weight: 1, arbitrary: tie("account") }),
+  account: fc.record({
+    kind: fc.constant("account" as const),
+    budget,
+    parallel: fc.boolean(),
+    work: fc.array(tie("node"), { maxLength: 8 }),
   }),
-).scope;
+})).account;
 
 export const price = { input: 1_000_000, output: 3_000_000 };
 
-/** What a scope was billed for, counted by the model and by nobody else. */
+/** What an account was billed for, counted by the model and by nobody else. */
 export interface Shadow {
   readonly account: SpendAccount;
   readonly below: Shadow[];
   tokens: number;
   cost: number;
-  readonly ownCalls: { tokens: number; cost: number };
+  /** By attempt, what the account says it has booked in the end. */
+  readonly booked: Map<string, number>;
 }
 
 /** A model that bills a call as soon as it arrives, whatever becomes of it, and answers when its turn comes. */
@@ -98,13 +100,17 @@ export class MeteredModel {
     this.#governed = govern(model, { prices: { metered: price }, maxOutputTokens: 200 });
   }
 
-  /** Runs a program; returns the shadow of its outermost scope. */
-  async run(plan: ScopePlan, above: readonly Shadow[] = []): Promise<Shadow> {
-    return govern.run({ budget: plan.budget }, async (account) => {
-      const shadow: Shadow = { account, below: [], tokens: 0, cost: 0, ownCalls: { tokens: 0, cost: 0 } };
+  /** Runs a program; returns the shadow of its outermost account. */
+  async run(plan: AccountPlan, above: readonly Shadow[] = []): Promise<Shadow> {
+    const booked = new Map<string, number>();
+    const onEvent = (event: GovernEvent): void => {
+      if (event.type === "budget.settled") booked.set(event.attempt, event.tokens);
+    };
+    return govern.run({ budget: plan.budget, onEvent }, async (account) => {
+      const shadow: Shadow = { account, below: [], tokens: 0, cost: 0, booked };
       const path = [shadow, ...above];
-      const start = async (item: CallPlan | ScopePlan): Promise<void> => {
-        if (item.kind === "scope") shadow.below.push(await this.run(item, path));
+      const start = async (item: CallPlan | AccountPlan): Promise<void> => {
+        if (item.kind === "account") shadow.below.push(await this.run(item, path));
         else await this.#call(item, path);
       };
       if (plan.parallel) await Promise.all(plan.work.map(start));
@@ -169,14 +175,8 @@ export class MeteredModel {
       throw Object.assign(new Error("nobody there"), { code: "ECONNREFUSED" });
     const output = Math.min(plan.wants, maxOutputTokens ?? Infinity);
     const usage = { input: prompt.reduce((sum, message) => sum + tokensOf(message), 0), output };
-    const [own] = path;
     const cost = Usage.cost(usage, price);
     this.billed += 1;
-    if (own)
-      Object.assign(own.ownCalls, {
-        tokens: own.ownCalls.tokens + Usage.tokens(usage),
-        cost: own.ownCalls.cost + cost,
-      });
     for (const shadow of path) {
       shadow.tokens += Usage.tokens(usage);
       shadow.cost += cost;

@@ -5,7 +5,7 @@ import { MeteredModel, programs, type Shadow } from "./call-tree.ts";
 
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 1000);
 
-/** Everything a scope holds, in flight or not. */
+/** Everything an account holds, in flight or not. */
 function held({ account: { spend } }: Shadow) {
   const { settled, reserved, inDoubt } = spend;
   return {
@@ -14,12 +14,12 @@ function held({ account: { spend } }: Shadow) {
   };
 }
 
-function everyScope(shadow: Shadow): readonly Shadow[] {
-  return [shadow, ...shadow.below.flatMap(everyScope)];
+function everyAccount(shadow: Shadow): readonly Shadow[] {
+  return [shadow, ...shadow.below.flatMap(everyAccount)];
 }
 
 test(
-  "no call tree is billed more than any of its scopes allows, at any instant, whatever goes wrong",
+  "no call tree is billed more than any of its accounts allows, at any instant, whatever goes wrong",
   { timeout: 600_000 },
   async () => {
     const seen = { billed: 0, refused: 0, exact: 0 };
@@ -27,18 +27,19 @@ test(
       const model = new MeteredModel(scheduler);
       const root = await scheduler.waitFor(model.run(program));
       expect(model.over).toEqual([]);
-      for (const scope of everyScope(root)) {
-        const { tokens, cost } = held(scope);
-        const { maxTokens = Infinity, maxCostUsd = Infinity } = scope.account.budget;
+      for (const shadow of everyAccount(root)) {
+        const { tokens, cost } = held(shadow);
+        const { maxTokens = Infinity, maxCostUsd = Infinity } = shadow.account.budget;
         // Nothing stays reserved, nothing is booked for less than it cost, and nothing over the limit.
-        expect(scope.account.spend.reserved).toEqual({ tokens: 0, cost: 0 });
-        expect(tokens).toBeGreaterThanOrEqual(scope.tokens);
-        expect(cost).toBeGreaterThanOrEqual(scope.cost);
+        expect(shadow.account.spend.reserved).toEqual({ tokens: 0, cost: 0 });
+        expect(tokens).toBeGreaterThanOrEqual(shadow.tokens);
+        expect(cost).toBeGreaterThanOrEqual(shadow.cost);
         expect(tokens).toBeLessThanOrEqual(maxTokens);
         expect(cost).toBeLessThanOrEqual(Money.cap(maxCostUsd));
-        // What the scopes below hold, this one holds too.
-        const below = scope.below.reduce((sum, inner) => sum + held(inner).tokens, 0);
-        expect(tokens - below).toBeGreaterThanOrEqual(scope.ownCalls.tokens);
+        // The events add up, and what an account below has booked, this one has booked just so.
+        expect(tokens).toBe([...shadow.booked.values()].reduce((sum, each) => sum + each, 0));
+        const below = shadow.below.flatMap(({ booked }) => [...booked]);
+        expect(below).toEqual(below.map(([attempt]) => [attempt, shadow.booked.get(attempt)]));
         if (tokens === maxTokens) seen.exact += 1;
       }
       seen.billed += model.billed;

@@ -129,7 +129,7 @@ test("thinking that a package adds on top is reserved, and shrinks with the rest
   expect(allowed).toBeLessThan(3_200);
 });
 
-test("the accounts of all scopes around and of the model are booked together or not at all", async () => {
+test("all accounts around a call and that of its model are booked together or not at all", async () => {
   const governed = govern(fakeV4(said).model, { budget: { maxTokens: 1_000 } });
   await govern.run({ name: "outer", budget: { maxTokens: 500 } }, async (outer) => {
     await govern.run({ name: "inner", budget: { maxTurns: 1 } }, async (inner) => {

@@ -1,0 +1,44 @@
+// Agents of another framework, here the AI SDK's, under one hard limit: a boss, its helper and every retry share it.
+import assert from "node:assert/strict";
+import { createOpenAI } from "@ai-sdk/openai";
+import { isStepCount, tool, ToolLoopAgent } from "ai";
+import { govern } from "reeve/govern";
+import { BudgetExhaustedError } from "reeve/kernel";
+import { obedient, providerDouble } from "reeve/testing";
+import { z } from "zod";
+
+// A provider on this machine, with its own bill. Its model does as it is told.
+await using provider = await providerDouble({
+  script: async (asked) => ({ ...(await obedient()(asked)), outputTokens: 400 }),
+});
+const openai = createOpenAI({ baseURL: provider.baseURL, apiKey: "none" });
+const model = govern(openai.chat("double"), {
+  prices: { double: { input: 3_000_000, output: 15_000_000 } }, // 3 and 15 dollars for a million tokens
+  maxOutputTokens: 500,
+});
+
+const dig = tool({ inputSchema: z.object({}), execute: () => "mud" });
+const helper = new ToolLoopAgent({ model, tools: { dig }, stopWhen: isStepCount(50) });
+const ask = tool({
+  inputSchema: z.object({}),
+  execute: async () => (await helper.generate({ prompt: "call dig\n" + "then call dig\n".repeat(20) })).text,
+});
+const boss = new ToolLoopAgent({ model, tools: { ask }, stopWhen: isStepCount(50) });
+
+const cap = 0.05; // dollars, for everything that is called inside, however deep
+const ended = await govern.run({ budget: { maxCostUsd: cap } }, async (account) => {
+  const error = await boss.generate({ prompt: "call ask" }).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return { error, spend: account.spend };
+});
+
+const { inputTokens, outputTokens } = provider.bill.total();
+const bill = inputTokens * 3 + outputTokens * 15; // micro-dollars, by the provider's own books
+console.log(`${bill} of ${cap * 1e6} micro-dollars in ${ended.spend.turns} calls`);
+assert.ok(bill <= cap * 1e6);
+assert.ok(bill > cap * 1e6 * 0.8);
+assert.ok(ended.error instanceof BudgetExhaustedError); // the boss had no money left for its answer
+assert.equal(ended.spend.settled.cost, bill);
+assert.equal(model.account.spend.settled.cost, bill); // what this model cost, here and elsewhere
