@@ -1,0 +1,65 @@
+// A boss with a token limit hires helpers, with each framework's own idioms for both. They would spend far more than the
+// limit, one after the other or all at once. What does the provider bill without `govern`, and with it? `bench/install.sh ai mastra langchain openai`
+// installs the frameworks; then `node --conditions=reeve-source bench/govern.mjs`, or with names for some of them.
+import { createOpenAI } from "@ai-sdk/openai";
+import { govern } from "reeve/govern";
+import { providerDouble } from "reeve/testing";
+
+const limit = 3_000;
+const tokensPerCall = 1_000;
+const cases = [
+  { name: "one helper, twelve calls", helpers: 1, calls: 12 },
+  { name: "eight helpers at once", helpers: 8, calls: 2 },
+];
+
+/** The boss asks its helpers once; each takes notes before it answers. */
+const script =
+  ({ helpers, calls }) =>
+  ({ model, messages, tools }) => {
+    const turn = messages.filter(({ role }) => role === "assistant").length;
+    if (model === "boss") {
+      const [helper] = tools;
+      if (turn > 0 || !helper) return { text: "answer", outputTokens: 20 };
+      const toolCall = { name: helper.name, input: { prompt: "go", input: "go" } };
+      return { toolCalls: Array.from({ length: helpers }, () => toolCall), outputTokens: 20 };
+    }
+    const note = turn < calls - 1 && tools.find(({ name }) => name === "note");
+    if (!note) return { text: "done", outputTokens: tokensPerCall };
+    return { toolCalls: [{ name: "note", input: {} }], outputTokens: tokensPerCall };
+  };
+
+/** What one run of a framework costs by the bill of its provider, and how it ended. */
+async function billOf(overspend, one, governed) {
+  await using double = await providerDouble({ script: script(one) });
+  const { baseURL } = double;
+  const openai = createOpenAI({ baseURL, apiKey: "none" });
+  const model = (id) => (governed ? govern(openai.chat(id)) : openai.chat(id));
+  const fetch = governed ? govern.fetch() : globalThis.fetch;
+  const run = () => overspend({ limit, baseURL, model, fetch });
+  const within = () => (governed ? govern.run({ budget: { maxTokens: limit } }, run) : run());
+  const ending = await within().then(
+    () => "answered",
+    ({ name, message }) => `${name}: ${message}`.slice(0, 80),
+  );
+  const { inputTokens, outputTokens } = double.bill.total();
+  return { spent: inputTokens + outputTokens, ending };
+}
+
+const chosen = process.argv.slice(2);
+for (const peer of chosen.length > 0 ? chosen : ["ai", "mastra", "langchain", "openai"]) {
+  const { overspend } = await import(`./peers/${peer}/govern.mjs`);
+  for (const one of cases) {
+    console.log(`${peer}, ${one.name}`);
+    for (const governed of [false, true]) {
+      const { spent, ending } = await billOf(overspend, one, governed);
+      const share = `${((spent / limit) * 100).toFixed(0)} %`;
+      console.log(
+        governed ? "  with   " : "  without",
+        `${spent} of ${limit} tokens`,
+        share.padStart(6),
+        ending,
+      );
+      if (governed && spent > limit) process.exitCode = 1;
+    }
+  }
+}

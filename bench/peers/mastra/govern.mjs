@@ -1,0 +1,37 @@
+// Mastra's own idioms: a sub-agent is one of `agents`, a token limit is a stop condition on the steps.
+process.env.MASTRA_TELEMETRY_DISABLED ??= "1";
+import { Agent } from "@mastra/core/agent";
+import { Mastra } from "@mastra/core/mastra";
+import { createTool } from "@mastra/core/tools";
+import { z } from "zod";
+
+export async function overspend({ limit, model }) {
+  const note = createTool({
+    id: "note",
+    description: "note",
+    inputSchema: z.object({}),
+    execute: async () => "noted",
+  });
+  const helper = new Agent({
+    id: "helper",
+    name: "helper",
+    description: "helps",
+    instructions: "Help.",
+    model: model("helper"),
+    tools: { note },
+    defaultOptions: { maxSteps: 50 },
+  });
+  const boss = new Agent({
+    id: "boss",
+    name: "boss",
+    instructions: "Ask.",
+    model: model("boss"),
+    agents: { helper },
+  });
+  new Mastra({ agents: { boss, helper }, logger: false });
+  const { text } = await boss.generate("go", {
+    maxSteps: 50,
+    stopWhen: ({ steps }) => steps.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0) >= limit,
+  });
+  return text;
+}

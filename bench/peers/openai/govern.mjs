@@ -1,0 +1,29 @@
+// OpenAI Agents' own idioms: a sub-agent is a tool made by `asTool`, a token limit is a look at the usage of the run
+// before each call.
+import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from "@openai/agents";
+import OpenAI from "openai";
+import { z } from "zod";
+
+setTracingDisabled(true);
+
+export async function overspend({ limit, baseURL, fetch }) {
+  const client = new OpenAI({ apiKey: "none", baseURL, fetch });
+  const model = (id) => new OpenAIChatCompletionsModel(client, id);
+  const note = tool({
+    name: "note",
+    description: "note",
+    parameters: z.object({}),
+    execute: () => "noted",
+  });
+  const helper = new Agent({ name: "helper", instructions: "Help.", model: model("helper"), tools: [note] });
+  const boss = new Agent({
+    name: "boss",
+    instructions: ({ usage }) => {
+      if (usage.totalTokens >= limit) throw new Error(`${usage.totalTokens} of ${limit} tokens used`);
+      return "Ask.";
+    },
+    model: model("boss"),
+    tools: [helper.asTool({ toolName: "ask", toolDescription: "ask", runOptions: { maxTurns: 50 } })],
+  });
+  return (await run(boss, "go", { maxTurns: 50 })).finalOutput;
+}
