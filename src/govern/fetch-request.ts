@@ -93,7 +93,7 @@ function limitField({ limits }: Wire, body: JsonObject, url: string): string {
 
 /** How many answers are asked for at once. */
 function choices({ n }: JsonObject): number {
-  return typeof n === "number" ? n : 1;
+  return typeof n === "number" && n > 1 ? n : 1;
 }
 
 function isOpenEnded({ openEnded, ownTools }: Wire, body: JsonObject): boolean {

@@ -115,8 +115,9 @@ function begin(governor: Governor, { provider, modelId }: AiSdkModel, options: C
 /** The same call, saying no more than is paid for. */
 function limited<Options extends CallOptions>(options: Options, { outputTokens }: Granted): Options {
   if (outputTokens === undefined) return options;
-  if (!options.providerOptions) return { ...options, maxOutputTokens: outputTokens };
-  const within = withinCeiling(jsonOf(options.providerOptions), outputTokens);
+  const own = jsonOf(options.providerOptions);
+  if (thinkingTokens(own) === 0) return { ...options, maxOutputTokens: outputTokens };
+  const within = withinCeiling(own, outputTokens);
   return { ...options, maxOutputTokens: within.maxOutputTokens, providerOptions: within.options };
 }
 

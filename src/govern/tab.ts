@@ -31,7 +31,9 @@ export class Tab implements SpendAccount {
 
   /** An account that was opened before as it is; else a new one. */
   static of(options: AccountOptions | SpendAccount): Tab {
-    return options instanceof Tab ? options : new Tab(options);
+    if (options instanceof Tab) return options;
+    if ("spend" in options) throw new TypeError("this account was opened by another copy of the package");
+    return new Tab(options);
   }
 
   /** One decision over several accounts: all of them change, or none. */

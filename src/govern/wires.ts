@@ -21,7 +21,7 @@ export interface Wire {
 }
 
 /** What was reported so far, and the usage where that is all. */
-export interface Reported {
+interface Reported {
   readonly seen: JsonObject;
   readonly usage?: Usage | null;
 }

@@ -20,7 +20,7 @@ const faults = [
   "given-up-stream",
 ] as const;
 
-export type Fault = (typeof faults)[number];
+type Fault = (typeof faults)[number];
 
 export interface CallPlan {
   readonly kind: "call";
@@ -66,7 +66,7 @@ export const programs: fc.Arbitrary<AccountPlan> = fc.letrec<{
   }),
 })).account;
 
-export const price = { input: 1_000_000, output: 3_000_000 };
+const price = { input: 1_000_000, output: 3_000_000 };
 
 /** What an account was billed for, counted by the model and by nobody else. */
 export interface Shadow {

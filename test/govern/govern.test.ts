@@ -129,6 +129,51 @@ test("thinking that a package adds on top is reserved, and shrinks with the rest
   expect(allowed).toBeLessThan(3_200);
 });
 
+const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
+
+test("a prompt that is written to a cache is reserved at the price of writing", async () => {
+  const reserved: number[] = [];
+  const governed = govern(Object.assign(fakeV4(said).model, claude), {
+    onEvent: (event) => void (event.type === "budget.reserved" && reserved.push(event.cost / event.tokens)),
+  });
+  const text = prompt[0]?.content[0]?.text ?? "";
+  const ask = (
+    providerOptions: { anthropic: { cacheControl: { type: string; ttl?: string } } } | undefined,
+  ) =>
+    governed.doGenerate({
+      prompt: [
+        {
+          role: "user",
+          content: [{ type: "text", text: `${text} "cacheControl":` }],
+          ...(providerOptions && { providerOptions }),
+        },
+      ],
+      maxOutputTokens: 1,
+    });
+  await ask(undefined);
+  await ask({ anthropic: { cacheControl: { type: "ephemeral" } } });
+  await ask({ anthropic: { cacheControl: { type: "ephemeral", ttl: "1h" } } });
+  const [plain = 0, written = 0, hour = 0] = reserved;
+  expect(written / plain).toBeGreaterThan(1.2);
+  expect(hour / plain).toBeGreaterThan(1.8);
+});
+
+test("a word for how much to think has no bound where the package adds it on top", async () => {
+  const budget = { maxTokens: 10_000 };
+  const governed = govern(Object.assign(fakeV4(said).model, claude), { budget });
+  await expect(governed.doGenerate({ prompt, reasoning: "high" })).rejects.toMatchObject({
+    reason: "unbounded",
+  });
+  await governed.doGenerate({ prompt, reasoning: "none" });
+  await govern(fakeV4(said).model, { budget }).doGenerate({ prompt, reasoning: "high" });
+});
+
+test("an account of another copy of the package is refused, and not opened anew", () => {
+  const { name, budget, spend } = govern.account({});
+  const foreign = { name, budget, spend, doubts: [], reconcile: () => false };
+  expect(() => govern.run(foreign, () => 1)).toThrow("another copy");
+});
+
 test("all accounts around a call and that of its model are booked together or not at all", async () => {
   const governed = govern(fakeV4(said).model, { budget: { maxTokens: 1_000 } });
   await govern.run({ name: "outer", budget: { maxTokens: 500 } }, async (outer) => {
