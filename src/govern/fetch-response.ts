@@ -14,7 +14,7 @@ export async function settled(response: Response, call: Answered): Promise<Respo
   const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
   if (response.ok && isStream && response.body) return copy(response, watched(response.body, call));
   const text = await response.text();
-  if (response.ok) call.granted.settle(call.wire.usage(parsed(text), {}).usage ?? null);
+  if (response.ok) call.granted.settle(call.wire.usage(call.wire.note(parsed(text), {})));
   else {
     const { status: statusCode, headers: responseHeaders, url } = response;
     call.granted.fail({ message: response.statusText, statusCode, responseHeaders, responseBody: text, url });
@@ -27,7 +27,7 @@ function copy({ status, statusText, headers }: Response, body: string | Readable
   return new Response(isEmpty ? null : body, { status, statusText, headers });
 }
 
-/** Looks at every event as it passes. What ends before its usage has come stays in doubt. */
+/** Looks at every event as it passes. What ends before its last one has come stays in doubt. */
 function watched(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   { wire, granted, signal }: Answered,
@@ -48,9 +48,9 @@ function watched(
         rest = lines.pop() ?? "";
         for (const line of lines) {
           if (!line.startsWith("data:")) continue;
-          const reported = wire.usage(parsed(line.slice(5)), seen);
-          seen = reported.seen;
-          if (reported.usage !== undefined) granted.settle(reported.usage);
+          const event = parsed(line.slice(5));
+          seen = wire.note(event, seen);
+          if (wire.isLast(event)) granted.settle(wire.usage(seen));
         }
         controller.enqueue(chunk);
       },
@@ -64,6 +64,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    return text.trim();
   }
 }

@@ -12,18 +12,15 @@ export interface Wire {
   readonly ownTools: readonly unknown[];
   /** Fields that bring in what is not in the request. */
   readonly openEnded: readonly string[];
-  /** Fields that say how much may come back: the first one that is there, else the last. */
+  /** Fields that say how much may come back. The newest comes last, and not everybody knows it. */
   readonly limits: readonly string[];
   /** What the request must say besides, for usage to be reported. */
   readonly reporting: (body: JsonObject) => JsonObject;
-  /** What an answer, or an event of a stream, says about usage: undefined where it says nothing final. */
-  readonly usage: (event: unknown, before: JsonObject) => Reported;
-}
-
-/** What was reported so far, and the usage where that is all. */
-interface Reported {
-  readonly seen: JsonObject;
-  readonly usage?: Usage | null;
+  /** What is known of the usage after an answer, or after one more event of a stream. */
+  readonly note: (event: unknown, seen: JsonObject) => JsonObject;
+  /** Whether nothing that follows this event changes the usage. */
+  readonly isLast: (event: unknown) => boolean;
+  readonly usage: (seen: JsonObject) => Usage | null;
 }
 
 const chat: Wire = {
@@ -39,12 +36,10 @@ const chat: Wire = {
   limits: ["max_tokens", "max_completion_tokens"],
   reporting: ({ stream, stream_options: options }) =>
     stream === true ? { stream_options: { ...objectOf(options), include_usage: true } } : {},
-  usage: (event, seen) => {
-    const usage = wireField(event, "usage");
-    return isJsonObject(usage)
-      ? { seen, usage: read(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details") }
-      : { seen };
-  },
+  // Some say it with every event, and only the last one counts.
+  note: (event, seen) => ({ ...seen, ...objectOf(wireField(event, "usage")) }),
+  isLast: (event) => event === "[DONE]",
+  usage: (seen) => read(seen, "prompt_tokens", "completion_tokens", "prompt_tokens_details"),
 };
 
 const responses: Wire = {
@@ -58,12 +53,12 @@ const responses: Wire = {
   openEnded: ["previous_response_id", "conversation", "prompt", "background"],
   limits: ["max_output_tokens"],
   reporting: () => ({}),
-  usage: (event, seen) => {
-    const usage = wireField(wireField(event, "response") ?? event, "usage");
-    return isJsonObject(usage)
-      ? { seen, usage: read(usage, "input_tokens", "output_tokens", "input_tokens_details") }
-      : { seen };
-  },
+  note: (event, seen) => ({
+    ...seen,
+    ...objectOf(wireField(wireField(event, "response") ?? event, "usage")),
+  }),
+  isLast: (event) => /^response\.(?:completed|incomplete|failed)$/.test(String(wireField(event, "type"))),
+  usage: (seen) => read(seen, "input_tokens", "output_tokens", "input_tokens_details"),
 };
 
 const messages: Wire = {
@@ -78,19 +73,17 @@ const messages: Wire = {
   openEnded: ["mcp_servers", "container", "fallbacks"],
   limits: ["max_tokens"],
   reporting: () => ({}),
-  usage: (event, before) => {
-    const started = objectOf(wireField(wireField(event, "message"), "usage"));
-    const seen = { ...before, ...started, ...objectOf(wireField(event, "usage")) };
-    const kind = wireField(event, "type");
-    if (kind !== "message" && kind !== "message_delta") return { seen };
-    const {
-      input_tokens: fresh,
-      cache_creation_input_tokens: written,
-      cache_read_input_tokens: cached,
-    } = seen;
-    const total = [fresh, written ?? 0, cached ?? 0].reduce((sum: number, part) => sum + Number(part), 0);
-    const inputTokens = { total, cacheRead: cached ?? 0 };
-    return { seen, usage: readUsage({ inputTokens, outputTokens: { total: seen["output_tokens"] } }) };
+  note: (event, seen) => ({
+    ...seen,
+    ...objectOf(wireField(wireField(event, "message"), "usage")),
+    ...objectOf(wireField(event, "usage")),
+  }),
+  isLast: (event) => wireField(event, "type") === "message_delta",
+  usage: (seen) => {
+    const cacheRead = seen["cache_read_input_tokens"] ?? 0;
+    const parts = [seen["input_tokens"], seen["cache_creation_input_tokens"] ?? 0, cacheRead];
+    const total = parts.reduce((sum: number, part) => sum + Number(part), 0);
+    return readUsage({ inputTokens: { total, cacheRead }, outputTokens: { total: seen["output_tokens"] } });
   },
 };
 

@@ -176,3 +176,27 @@ test("OpenAI is told the limit in the field that all of its models take, and pri
   expect(bodies).toMatchObject([{ max_completion_tokens: 4_096 }]);
   expect(governed.account.spend.settled.cost).toBeGreaterThan(0);
 });
+
+const chunk = (completion_tokens: number): string =>
+  `data: ${JSON.stringify({ choices: [{ delta: {} }], usage: { prompt_tokens: 10, completion_tokens } })}\r\n\r\n`;
+
+/** What is spent after a stream of these pieces. */
+async function spendOf(pieces: readonly string[]) {
+  const headers = { "content-type": "text/event-stream" };
+  const governed = govern.fetch({
+    fetch: async () =>
+      new Response(ReadableStream.from(pieces).pipeThrough(new TextEncoderStream()), { headers }),
+  });
+  const body = JSON.stringify({ model: "double-1", messages: [], stream: true });
+  const response = await governed("https://api.example.com/v1/chat/completions", { method: "POST", body });
+  expect(await response.text()).toBe(pieces.join(""));
+  return governed.account.spend;
+}
+
+test("a stream that reports usage with every event is settled with the last one", async () => {
+  const events = [chunk(1), chunk(7), "data: [DO", "NE]\r\n\r\n"];
+  expect(await spendOf(events)).toMatchObject({ settled: { tokens: 17 }, inDoubt: { tokens: 0 } });
+  const cut = await spendOf(events.slice(0, 2));
+  expect(cut.settled.tokens).toBe(0);
+  expect(cut.inDoubt.tokens).toBeGreaterThan(17);
+});
