@@ -55,7 +55,7 @@ export class FetchRequest {
     return {
       model: { id, provider: providerAt(url) },
       prompt: {
-        setting: JSON.stringify([id, wire.path]),
+        setting: JSON.stringify([id, wire.path, body["tool_choice"], body["thinking"]]),
         messages: wire.messages(body).map(wireMessage),
         tools: tools.map(wireTool),
         isOpenEnded: isOpenEnded(wire, body),

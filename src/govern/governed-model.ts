@@ -10,6 +10,7 @@ interface CallOptions {
   readonly prompt: readonly unknown[];
   maxOutputTokens?: number;
   readonly tools?: readonly { readonly type: string }[];
+  readonly toolChoice?: object;
   readonly responseFormat?: { readonly type: string };
   readonly reasoning?: string;
   readonly abortSignal?: AbortSignal;
@@ -96,13 +97,13 @@ async function stream<
 
 function begin(governor: Governor, { provider, modelId }: AiSdkModel, options: CallOptions): Granted {
   options.abortSignal?.throwIfAborted();
-  const { prompt, tools = [], responseFormat, maxOutputTokens } = options;
+  const { prompt, tools = [], toolChoice, responseFormat, maxOutputTokens } = options;
   const own = jsonOf(options.providerOptions);
   const described = responseFormat?.type === "json" ? [...tools, responseFormat] : tools;
   return governor.begin({
     model: { id: modelId, provider },
     prompt: {
-      setting: JSON.stringify([modelId, own]),
+      setting: JSON.stringify([modelId, own, toolChoice]),
       messages: prompt.map(wireMessage),
       tools: described.map(wireTool),
       isOpenEnded: isOpenEnded(own, options) || addsThinking(provider, options),
