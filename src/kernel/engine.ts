@@ -1,7 +1,7 @@
 import type { ErrorData } from "./errors.ts";
 import type { RunId } from "./ids.ts";
 import type { Json } from "./json.ts";
-import type { Keys, Sealer } from "./keys.ts";
+import type { Keys } from "./keys.ts";
 import type { KeyStore } from "./store.ts";
 
 /** The address of an object: single-writer state with methods. */
@@ -161,7 +161,5 @@ export interface Engine {
    * `name` of its state says so, and may be spared the changes of others.
    */
   changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void>;
-  /** Seals what processes tell each other of an object, by its key. Absent where there is one process only. */
-  sealer?(key: string): Promise<Sealer>;
   [Symbol.asyncDispose](): Promise<void>;
 }

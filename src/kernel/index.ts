@@ -79,7 +79,7 @@ export {
   UserId,
 } from "./ids.ts";
 export { Json, type JsonObject, isJsonObject, keysOf } from "./json.ts";
-export type { KeyRing, Keys, Sealer, SealingKey } from "./keys.ts";
+export type { KeyRing, Keys, SealingKey } from "./keys.ts";
 export {
   ChatMessage,
   ContentBlock,

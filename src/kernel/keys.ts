@@ -11,13 +11,6 @@ export interface SealingKey {
 /** The keys of one partition, newest first: that one seals, each of them opens. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
 
-/** Seals and opens the values of one partition. */
-export interface Sealer {
-  seal(value: Uint8Array): Uint8Array;
-  /** @throws SealBrokenError */
-  open(sealed: Uint8Array): Uint8Array;
-}
-
 /**
  * Who gives the key of a partition. A partition is the key of an object: `tenant/tree` or a tenant. Its content is
  * readable as long as its key is, wherever copies lie.

@@ -29,7 +29,7 @@ import {
 } from "#kernel";
 import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
-import { sealedStore } from "#sealing";
+import { sealedStore, Seals } from "#sealing";
 import { tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
 import { Approvals } from "./approvals.ts";
 import type { DeltaEndpointOptions } from "./deltas/delta-endpoint.ts";
@@ -140,7 +140,7 @@ export class Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
     this.#prices = pricesOf(options.agents);
-    this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(options) });
+    this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(store, keys) });
     this.#projector = this.#projectorInto(store, keys);
     this.runs = new Runs(store ?? null);
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
@@ -320,9 +320,10 @@ export class Runtime {
 }
 
 /** Processes find each other in the store; an engine of one process has no others. */
-function othersOf({ engine, store }: RuntimeOptions): DeltasHost["others"] {
-  const sealer = engine.sealer?.bind(engine);
-  return store && sealer ? { workers: store.workers, sealer } : null;
+function othersOf(store: Store | undefined, keys: Keys | null): DeltasHost["others"] {
+  if (!store || !keys) return null;
+  const seals = new Seals(keys);
+  return { workers: store.workers, sealer: (key) => seals.of(key) };
 }
 
 /** On which terms agents are hired where nobody says otherwise. */

@@ -107,9 +107,15 @@ export class Seal {
     return hash.update(`${this.#place}\n`).update(value).digest().subarray(0, nonceBytes);
   }
 
+  /** Was the partition's own key destroyed? */
+  get isErased(): boolean {
+    return this.#keys.values().every(({ isLasting }) => isLasting);
+  }
+
   #unknown(): Error {
-    const isErased = this.#keys.values().every(({ isLasting }) => isLasting);
-    return isErased ? new KeyDestroyedError({ partition: this.#partition }) : this.#broken("unknown-key");
+    return this.isErased
+      ? new KeyDestroyedError({ partition: this.#partition })
+      : this.#broken("unknown-key");
   }
 
   #broken(reason: SealBrokenError["reason"]): SealBrokenError {

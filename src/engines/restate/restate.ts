@@ -1,4 +1,4 @@
-import type { EngineProgram, Json, Keys, KeyStore, ObjectAddress, Sealer } from "#kernel";
+import type { EngineProgram, Json, Keys, KeyStore, ObjectAddress } from "#kernel";
 import { Seals, defaultKeys, storedKeys } from "#sealing";
 import { Admin } from "./admin.ts";
 import { blobHost } from "./blob-host.ts";
@@ -160,10 +160,6 @@ class RestateWorker implements RestateEngine {
 
   changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void> {
     return this.#poll.changed(object, signal, name);
-  }
-
-  sealer(key: string): Promise<Sealer> {
-    return this.#seals.of(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Clock, Sealer } from "#kernel";
+import type { Clock } from "#kernel";
+import type { Seal } from "#sealing";
 import type { DeltaHub } from "./delta-hub.ts";
 import { isProof } from "./proof.ts";
 import { TreeReaders } from "./tree-readers.ts";
@@ -24,7 +25,7 @@ export interface EndpointHost {
   readonly clock: Clock;
   /** The worker's id. */
   readonly worker: string;
-  readonly sealer: (key: string) => Promise<Sealer>;
+  readonly sealer: (key: string) => Promise<Seal>;
 }
 
 const beatMs = 10_000;
@@ -98,13 +99,13 @@ export class DeltaEndpoint {
   }
 
   /** The seal of the tree, for those who have its key themselves. */
-  async #proven(key: string, proof: string): Promise<Sealer | null> {
+  async #proven(key: string, proof: string): Promise<Seal | null> {
     const { sealer, worker, clock } = this.#host;
     const seal = await sealer(key).catch(() => null);
     return seal && isProof(seal, proof, { worker, at: clock.now() }) ? seal : null;
   }
 
-  #admit(key: string, sealer: Sealer, request: IncomingMessage, response: ServerResponse): void {
+  #admit(key: string, sealer: Seal, request: IncomingMessage, response: ServerResponse): void {
     const { hub, clock } = this.#host;
     response.writeHead(200, { "content-type": "application/octet-stream", connection: "close" });
     response.flushHeaders();
@@ -128,7 +129,7 @@ export class DeltaEndpoint {
   async #beat(): Promise<void> {
     for (const [key, readers] of this.#trees) {
       const sealer = await this.#host.sealer(key).catch(() => null);
-      if (sealer) readers.beat(sealer);
+      if (sealer && !sealer.isErased) readers.beat(sealer);
       else this.#drop(key, readers);
     }
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Sealer, Store, WorkerRecord } from "#kernel";
+import type { Clock, Store, WorkerRecord } from "#kernel";
+import type { Seal } from "#sealing";
 import { DeltaEndpoint, type DeltaEndpointOptions } from "./delta-endpoint.ts";
 import { DeltaHub } from "./delta-hub.ts";
 import { DeltaQueue } from "./delta-queue.ts";
@@ -12,7 +13,7 @@ export interface DeltasHost {
   /** How processes find each other, and what they seal with. Null: there is no other process. */
   readonly others: {
     readonly workers: Store["workers"];
-    readonly sealer: (key: string) => Promise<Sealer>;
+    readonly sealer: (key: string) => Promise<Seal>;
   } | null;
 }
 

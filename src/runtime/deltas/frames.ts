@@ -1,4 +1,5 @@
-import { Json, type Sealer } from "#kernel";
+import { Json } from "#kernel";
+import type { Seal } from "#sealing";
 import type { RunDelta } from "./run-delta.ts";
 
 // On the wire a frame is its length, four bytes, and so many sealed ones. Two lengths say something themselves.
@@ -12,7 +13,7 @@ export const beat: Uint8Array = new Uint8Array(lengthBytes);
 export const cut: Uint8Array = Uint8Array.of(255, 255, 255, 255);
 
 /** Pieces as they travel: only those who have the key of their tree can read them. */
-export function frameOf(sealer: Sealer, pieces: readonly RunDelta[]): Uint8Array {
+export function frameOf(sealer: Seal, pieces: readonly RunDelta[]): Uint8Array {
   const sealed = sealer.seal(Buffer.from(JSON.stringify(pieces)));
   const frame = Buffer.alloc(lengthBytes + sealed.length);
   frame.writeUInt32BE(sealed.length);
@@ -22,10 +23,10 @@ export function frameOf(sealer: Sealer, pieces: readonly RunDelta[]): Uint8Array
 
 /** Reads frames from bytes, however they are cut up. */
 export class FrameReader {
-  readonly #sealer: Sealer;
+  readonly #sealer: Seal;
   #bytes: Buffer = Buffer.alloc(0);
 
-  constructor(sealer: Sealer) {
+  constructor(sealer: Seal) {
     this.#sealer = sealer;
   }
 

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type Sealer } from "#kernel";
+import { isJsonObject, type Json } from "#kernel";
+import type { Seal } from "#sealing";
 
 /** How far the clocks of two machines may be apart. */
 const freshMs = 30_000;
@@ -6,7 +7,7 @@ const purpose = "watch deltas";
 
 /** What a reader shows a worker: that it has the key of the tree, now, for this worker and nothing else. */
 export function proofOf(
-  sealer: Sealer,
+  sealer: Seal,
   { worker, at }: { readonly worker: string; readonly at: number },
 ): string {
   const said = JSON.stringify({ purpose, worker, at });
@@ -15,7 +16,7 @@ export function proofOf(
 
 /** Is it one, for this worker at this time? */
 export function isProof(
-  sealer: Sealer,
+  sealer: Seal,
   proof: string,
   { worker, at }: { readonly worker: string; readonly at: number },
 ): boolean {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { Clock, Sealer } from "#kernel";
+import type { Clock } from "#kernel";
+import type { Seal } from "#sealing";
 import type { DeltaHub } from "./delta-hub.ts";
 import { beat, cut, frameOf } from "./frames.ts";
 import { Pieces, type RunDelta } from "./run-delta.ts";
@@ -26,11 +27,11 @@ export class TreeReaders {
   readonly #clock: Clock;
   readonly #readers = new Set<Reader>();
   readonly #unwatch: () => void;
-  #sealer: Sealer;
+  #sealer: Seal;
   #pending = new Pieces();
   #disarm: (() => void) | null = null;
 
-  constructor(hub: DeltaHub, key: string, sealer: Sealer, clock: Clock) {
+  constructor(hub: DeltaHub, key: string, sealer: Seal, clock: Clock) {
     this.#hub = hub;
     this.#key = key;
     this.#sealer = sealer;
@@ -60,7 +61,7 @@ export class TreeReaders {
   }
 
   /** Shows that the worker lives; with the key as it is now. */
-  beat(sealer: Sealer): void {
+  beat(sealer: Seal): void {
     this.#sealer = sealer;
     for (const reader of this.#readers) this.#write(reader, beat);
   }

@@ -1,5 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as open } from "node:http";
-import { DeltasCutError, type Sealer, type WorkerRecord } from "#kernel";
+import { DeltasCutError, type WorkerRecord } from "#kernel";
+import type { Seal } from "#sealing";
 import type { DeltaQueue } from "./delta-queue.ts";
 import { FrameReader } from "./frames.ts";
 import { proofOf } from "./proof.ts";
@@ -11,7 +12,7 @@ const silenceMs = 30_000;
 export interface Question {
   readonly worker: WorkerRecord;
   readonly key: string;
-  readonly sealer: Sealer;
+  readonly sealer: Seal;
   readonly at: number;
 }
 
@@ -19,7 +20,7 @@ export interface Question {
 export class WorkerStream {
   readonly #request: ClientRequest;
   readonly #queue: DeltaQueue;
-  readonly #sealer: Sealer;
+  readonly #sealer: Seal;
   /** Resolves when nothing more will come. */
   readonly closed: Promise<void>;
 

@@ -1,4 +1,5 @@
-import type { Clock, Sealer, WorkerRecord } from "#kernel";
+import type { Clock, WorkerRecord } from "#kernel";
+import type { Seal } from "#sealing";
 import type { DeltaQueue } from "./delta-queue.ts";
 import { WorkerStream } from "./worker-stream.ts";
 
@@ -7,7 +8,7 @@ export interface StreamsHost {
   readonly clock: Clock;
   /** Those that live now. */
   readonly workers: () => Promise<readonly WorkerRecord[]>;
-  readonly sealer: () => Promise<Sealer>;
+  readonly sealer: () => Promise<Seal>;
 }
 
 /** How often it looks who has come. */

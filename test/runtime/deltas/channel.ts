@@ -1,5 +1,6 @@
 import { environmentKeys, Seals } from "reeve/sealing";
-import { AttemptId, type Clock, type Keys, RunId, type Sealer, StepId, type Store, TreeId } from "#kernel";
+import { AttemptId, type Clock, type Keys, RunId, StepId, type Store, TreeId } from "#kernel";
+import type { Seal } from "#sealing";
 import { systemClock } from "#runtime";
 import type { AnswerFeed } from "../../../src/runtime/deltas/delta-hub.ts";
 import { Deltas } from "../../../src/runtime/deltas/deltas.ts";
@@ -14,9 +15,9 @@ export function processOf(
   { workers }: Store,
   keys: Keys = environmentKeys({ REEVE_KEY: secret }),
   clock: Clock = systemClock,
-): { readonly deltas: Deltas; readonly sealer: (key: string) => Promise<Sealer> } {
+): { readonly deltas: Deltas; readonly sealer: (key: string) => Promise<Seal> } {
   const seals = new Seals(keys, { keptMs: 0 });
-  const sealer = (key: string): Promise<Sealer> => seals.of(key);
+  const sealer = (key: string): Promise<Seal> => seals.of(key);
   return { deltas: new Deltas({ clock, others: { workers, sealer } }), sealer };
 }
 

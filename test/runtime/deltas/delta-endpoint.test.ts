@@ -4,7 +4,8 @@ import { environmentKeys, storedKeys } from "reeve/sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
 import { afterEach, expect, test } from "vitest";
-import { DeltasCutError, type Sealer, type Store, TenantId, TreeId, type WorkerRecord } from "#kernel";
+import { DeltasCutError, type Store, TenantId, TreeId, type WorkerRecord } from "#kernel";
+import type { Seal } from "#sealing";
 import type { Deltas } from "../../../src/runtime/deltas/deltas.ts";
 import type { DeltaEndpointOptions } from "#runtime";
 import { answer, processOf, secret, Watcher } from "./channel.ts";
@@ -37,7 +38,7 @@ async function worker(
   return { ...made, record };
 }
 
-const seal = (sealer: Sealer, said: object): string =>
+const seal = (sealer: Seal, said: object): string =>
   Buffer.from(sealer.seal(Buffer.from(JSON.stringify(said)))).toString("base64url");
 
 const ask = async (url: string, proof?: string): Promise<number> => {
@@ -103,7 +104,7 @@ test("one reader more than a worker takes is refused, and may come when another 
 });
 
 /** A reader that proves itself and then reads nothing. */
-async function deaf(record: WorkerRecord, sealer: Sealer, at = Date.now()): Promise<Socket> {
+async function deaf(record: WorkerRecord, sealer: Seal, at = Date.now()): Promise<Socket> {
   const { hostname, port, pathname } = new URL(record.url);
   const proof = seal(sealer, { purpose: "watch deltas", worker: record.id, at });
   const socket = connect({ host: hostname, port: Number(port) });
