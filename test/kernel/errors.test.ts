@@ -23,6 +23,7 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.AuditChainError({ index: 3, head: 1 }),
   new kernel.TooLargeError({ what: "a result", bytes: 11, limit: 10 }),
   new kernel.DeltasCutError({ reason: "too-slow" }),
+  new kernel.ApprovalRefusedError({ approval: "books~0:tool:1", reason: "expired" }),
   new kernel.RetryableError({ message: "busy", retryAfterMs: 50 }),
   new kernel.ModelError({
     kind: "rate-limit",
