@@ -15,6 +15,8 @@ export interface PostgresServer {
   query(text: string, connectionString?: string): Promise<Record<string, unknown>[]>;
   /** Where its files are. */
   readonly folder: string;
+  /** Ends it without asking, and starts it again where it was. */
+  restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -31,7 +33,7 @@ export async function postgresServer({
   const [initdb, ...rest] = asPostgres(join(binaries(), "initdb"));
   execFileSync(initdb, [...rest, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"]);
   const port = await freePort();
-  const server = await start(data, port, fsync);
+  let server = await start(data, port, fsync);
   const url = (role: string, name: string): string => `postgres://${role}@127.0.0.1:${port}/${name}`;
   const query: PostgresServer["query"] = async (text, connectionString) => {
     const name = connectionString === undefined ? "postgres" : new URL(connectionString).pathname.slice(1);
@@ -48,6 +50,12 @@ export async function postgresServer({
   return {
     folder: data,
     query,
+    restart: async () => {
+      const ended = once(server, "exit");
+      server.kill("SIGQUIT"); // At once: what is not in its log is lost.
+      await ended;
+      server = await start(data, port, fsync);
+    },
     database: async () => {
       count += 1;
       await query(`create database reeve_${count} owner reeve`);

@@ -1,0 +1,76 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { agent, createRuntime } from "reeve";
+import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
+import { postgresStore } from "reeve/stores/postgres";
+import { obedient, providerDouble } from "reeve/testing";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
+import { freePort } from "../free-port.ts";
+import { type PostgresServer, postgresServer } from "./postgres-server.ts";
+
+let server: RestateServer;
+let postgres: PostgresServer;
+
+beforeAll(async () => {
+  server = await restateServer();
+  postgres = await postgresServer();
+}, 60_000);
+
+afterEach(killWorkers);
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
+});
+
+test("7.6 a question outlives worker, Restate and Postgres; once decided the run goes on, and the model is not asked again", async () => {
+  await using double = await providerDouble({ script: obedient() });
+  const mailed: string[] = [];
+  const office = createServer((request, response) => {
+    request.setEncoding("utf8").on("data", (text: string) => mailed.push(text));
+    request.on("end", () => response.end());
+  }).listen(0, "127.0.0.1");
+  await once(office, "listening");
+  const { port: officePort } = office.address() as AddressInfo;
+  const connectionString = await postgres.database();
+  const port = String(await freePort());
+  const work = () =>
+    startWorker("careful-worker.ts", [
+      server.ingress,
+      server.admin,
+      port,
+      connectionString,
+      double.baseURL,
+      `http://127.0.0.1:${officePort}`,
+    ]);
+  const first = await work();
+  const model = createAnthropic({ baseURL: double.baseURL, apiKey: "none" })("claude-sonnet-4-5");
+  const clerk = agent({ name: "clerk", model });
+  const engine = restate({ ...server, log: () => {} });
+  const store = await postgresStore({ connectionString });
+  await using runtime = createRuntime({ agents: [clerk], engine, store });
+  const run = await runtime.start(clerk, 'call mail {"to": "ada"}', { tenant: "acme" });
+  const pending = async () => (await runtime.approvals.list({ tenant: "acme", state: "pending" })).items;
+  await expect.poll(async () => (await pending()).length, { timeout: 20_000 }).toBe(1);
+  const asked = double.bill.entries.length;
+
+  first.process.kill("SIGKILL");
+  await first.exit;
+  await server.restart();
+  await postgres.restart();
+  await work();
+
+  const [question] = await pending();
+  expect(question).toMatchObject({ tool: "mail", agentId: "clerk", arguments: { to: "ada" } });
+  expect(mailed).toEqual([]);
+  const approved = { decision: "approved", by: "ann", hash: question?.hash } as const;
+  await expect(runtime.approvals.decide(question?.id ?? "", approved)).rejects.toThrow();
+  await runtime.approvals.decide(question?.id ?? "", approved, { tenant: "acme" });
+  expect(await run.result()).toMatchObject({ status: "completed", output: "sent" });
+  expect(mailed).toHaveLength(1);
+  expect(double.bill.entries.length).toBe(asked + 1);
+  office.close();
+}, 120_000);
