@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, createRuntime } from "reeve";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
@@ -29,12 +28,12 @@ afterAll(async () => {
 test("7.6 a question outlives worker, Restate and Postgres; once decided the run goes on, and the model is not asked again", async () => {
   await using double = await providerDouble({ script: obedient() });
   const mailed: string[] = [];
+  const officePort = await freePort();
   const office = createServer((request, response) => {
     request.setEncoding("utf8").on("data", (text: string) => mailed.push(text));
     request.on("end", () => response.end());
-  }).listen(0, "127.0.0.1");
+  }).listen(officePort, "127.0.0.1");
   await once(office, "listening");
-  const { port: officePort } = office.address() as AddressInfo;
   const connectionString = await postgres.database();
   const port = String(await freePort());
   const work = () =>
@@ -67,7 +66,9 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
   expect(question).toMatchObject({ tool: "mail", agentId: "clerk", arguments: { to: "ada" } });
   expect(mailed).toEqual([]);
   const approved = { decision: "approved", by: "ann", hash: question?.hash } as const;
-  await expect(runtime.approvals.decide(question?.id ?? "", approved)).rejects.toThrow();
+  await expect(runtime.approvals.decide(question?.id ?? "", approved)).rejects.toMatchObject({
+    code: "not-found",
+  });
   await runtime.approvals.decide(question?.id ?? "", approved, { tenant: "acme" });
   expect(await run.result()).toMatchObject({ status: "completed", output: "sent" });
   expect(mailed).toHaveLength(1);
