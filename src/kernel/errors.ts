@@ -263,7 +263,7 @@ export class SealBrokenError extends ReeveError {
   }
 }
 
-/** This link does not follow the head of the audit chain: another was appended first, or one is missing. */
+/** This link does not follow the head of the audit chain: another was appended first, or it tells of the same again. */
 export class AuditChainError extends ReeveError {
   readonly code = "audit-chain";
   /** Of the refused link. */

@@ -146,6 +146,7 @@ export {
   type ApprovalFilter,
   type ApprovalStore,
   type AuditEntry,
+  type AuditHead,
   type AuditStore,
   type EventStore,
   Fact,

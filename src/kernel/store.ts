@@ -188,22 +188,31 @@ export interface AuditEntry {
   readonly at: number;
   readonly kind: string;
   readonly data: Json;
+  /** What it tells of. No two links of a tenant have the same. */
+  readonly source: string;
+  /** The key of its hash. */
+  readonly keyId: string;
   /** The hash of the link before; empty in the first. */
   readonly previous: string;
   readonly hash: string;
 }
 
+/** The last link of a chain, and so all of it: kept elsewhere, it shows later that nothing was cut off. */
+export type AuditHead = Pick<AuditEntry, "index" | "hash">;
+
 /** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
 export interface AuditStore {
   /**
-   * The link that is there already, given again, changes nothing.
+   * Adds links, all or none. Those that are there already, given again, change nothing.
    *
-   * @throws AuditChainError if it does not follow the head.
+   * @throws AuditChainError if they do not follow the head and each other, or tell of what another link tells of.
    */
-  append(partition: Partition, entry: AuditEntry): Promise<void>;
+  append(partition: Partition, links: readonly AuditEntry[]): Promise<void>;
+  /** Which of these sources a link tells of. */
+  known(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
   /** From an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
-  head(partition: Partition): Promise<AuditEntry | null>;
+  head(partition: Partition): Promise<AuditHead | null>;
 }
 
 /** What the prompt of one model step was made of, so that it can be shown again. */

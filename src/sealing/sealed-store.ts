@@ -147,18 +147,19 @@ function openLink(content: Content, link: AuditEntry): AuditEntry {
 
 function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"] {
   return {
-    append: async (partition, link) => {
+    append: async (partition, links) => {
       const content = await contentOf(partition);
-      await audit.append(partition, { ...link, data: content.seal(`audit ${link.index}`, link.data) });
+      await audit.append(
+        partition,
+        links.map((link) => ({ ...link, data: content.seal(`audit ${link.index}`, link.data) })),
+      );
     },
+    known: (partition, sources) => audit.known(partition, sources),
     read: async (partition, from, limit) => {
       const content = await contentOf(partition);
       return (await audit.read(partition, from, limit)).map((link) => openLink(content, link));
     },
-    head: async (partition) => {
-      const link = await audit.head(partition);
-      return link && openLink(await contentOf(partition), link);
-    },
+    head: (partition) => audit.head(partition),
   };
 }
 

@@ -55,8 +55,8 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
     at: 2,
     arguments: said("answer"),
   });
-  const link = { index: 0, at: 1, kind: "note", previous: "", hash: "h" };
-  await store.audit.append(tenant, { ...link, data: said("audit") });
+  const link = { index: 0, at: 1, kind: "note", source: "books/1", keyId: "k", previous: "", hash: "h" };
+  await store.audit.append(tenant, [{ ...link, data: said("audit") }]);
   const stepId = StepId.of(runId, "model", 1);
   await store.manifests.put(tenant, { runId, stepId, at: 1, parts: said("manifest") });
   return word;

@@ -54,7 +54,7 @@ test("another key, another place and plain words in the database are noticed", a
   });
   const file = new DatabaseSync(path);
   file.exec("update reeve_audit set data = (select value from reeve_fact)");
-  await expect(sealed.audit.head(acme)).rejects.toMatchObject({ reason: "not-authentic" });
+  await expect(sealed.audit.read(acme, 0, 9)).rejects.toMatchObject({ reason: "not-authentic" });
   file.exec(`update reeve_fact set value = '"plain"'`);
   await expect(sealed.memory.recall(acme, null, {})).rejects.toMatchObject({ reason: "not-sealed" });
   file.exec(`update reeve_entry set body = '{"type":"message","message":{"role":"user","content":[]}}'`);

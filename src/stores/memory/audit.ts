@@ -1,29 +1,50 @@
-import { AuditChainError, type AuditEntry, type AuditStore, Partition } from "#kernel";
+import { AuditChainError, type AuditEntry, type AuditHead, type AuditStore, Partition } from "#kernel";
 import { copy } from "./shelf.ts";
 
-export class MemoryAudit implements AuditStore {
-  readonly #chains = new Map<string, AuditEntry[]>();
+interface Chain {
+  readonly links: AuditEntry[];
+  readonly sources: Set<string>;
+}
 
-  async append(partition: Partition, entry: AuditEntry): Promise<void> {
+export class MemoryAudit implements AuditStore {
+  readonly #chains = new Map<string, Chain>();
+
+  async append(partition: Partition, links: readonly AuditEntry[]): Promise<void> {
     const chain = this.#of(partition);
-    if (chain[entry.index]?.hash === entry.hash) return;
-    const head = chain.at(-1);
-    if (entry.index !== chain.length || entry.previous !== (head?.hash ?? ""))
-      throw new AuditChainError({ index: entry.index, head: head?.index ?? null });
-    chain.push(copy(entry));
+    const fresh = links.filter(({ index, hash }) => chain.links[index]?.hash !== hash);
+    const sources = new Set<string>();
+    let head = chain.links.at(-1);
+    for (const link of fresh) {
+      const follows = link.index === (head?.index ?? -1) + 1 && link.previous === (head?.hash ?? "");
+      const isKnown = chain.sources.has(link.source) || sources.has(link.source);
+      if (!follows || isKnown)
+        throw new AuditChainError({ index: link.index, head: chain.links.at(-1)?.index ?? null });
+      sources.add(link.source);
+      head = link;
+    }
+    for (const link of fresh) {
+      chain.links.push(copy(link));
+      chain.sources.add(link.source);
+    }
+  }
+
+  async known(partition: Partition, sources: readonly string[]): Promise<readonly string[]> {
+    const chain = this.#of(partition);
+    return sources.filter((source) => chain.sources.has(source));
   }
 
   async read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]> {
-    return this.#of(partition).slice(from, from + limit);
+    return this.#of(partition).links.slice(from, from + limit);
   }
 
-  async head(partition: Partition): Promise<AuditEntry | null> {
-    return this.#of(partition).at(-1) ?? null;
+  async head(partition: Partition): Promise<AuditHead | null> {
+    const head = this.#of(partition).links.at(-1);
+    return head ? { index: head.index, hash: head.hash } : null;
   }
 
-  #of(partition: Partition): AuditEntry[] {
+  #of(partition: Partition): Chain {
     const key = Partition.key(partition);
-    const chain = this.#chains.get(key) ?? [];
+    const chain = this.#chains.get(key) ?? { links: [], sources: new Set() };
     this.#chains.set(key, chain);
     return chain;
   }

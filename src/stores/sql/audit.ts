@@ -1,6 +1,13 @@
-import { AuditChainError, type AuditEntry, type AuditStore, Json, type Partition } from "#kernel";
+import {
+  AuditChainError,
+  type AuditEntry,
+  type AuditHead,
+  type AuditStore,
+  Json,
+  type Partition,
+} from "#kernel";
 import type { Kysely, Selectable } from "kysely";
-import type { Access } from "./access.ts";
+import { type Access, batches } from "./access.ts";
 import type { Tables } from "./tables.ts";
 
 export class SqlAudit implements AuditStore {
@@ -10,17 +17,38 @@ export class SqlAudit implements AuditStore {
     this.#access = access;
   }
 
-  async append(partition: Partition, entry: AuditEntry): Promise<void> {
+  async append(partition: Partition, links: readonly AuditEntry[]): Promise<void> {
     await this.#access.write(partition, async (db, tenant) => {
       const head = await headOf(db, tenant);
-      const follows = entry.index === (head?.link ?? -1) + 1 && entry.previous === (head?.hash ?? "");
-      if (follows && (await insert(db, tenant, entry))) return;
-      const kept = db.selectFrom("reeve_audit").select("hash");
-      const same = await kept
-        .where((eb) => eb.and({ tenant_id: tenant, link: entry.index }))
-        .executeTakeFirst();
-      if (same?.hash !== entry.hash)
-        throw new AuditChainError({ index: entry.index, head: head?.link ?? null });
+      const refuse = (index: number): never => {
+        throw new AuditChainError({ index, head: head?.index ?? null });
+      };
+      let last = head;
+      const fresh = links.filter(({ index }) => index > (head?.index ?? -1));
+      for (const link of fresh) {
+        if (link.index !== (last?.index ?? -1) + 1 || link.previous !== (last?.hash ?? ""))
+          refuse(link.index);
+        last = link;
+      }
+      const again = links.filter((link) => !fresh.includes(link));
+      const wrong = await missing(db, tenant, again);
+      if (wrong) refuse(wrong.index);
+      for (const batch of batches(fresh)) {
+        const added = await insert(db, tenant, batch);
+        // Somebody was faster, or it is told already: nothing of this stays.
+        if (added < batch.length) refuse(batch[0]?.index ?? 0);
+      }
+    });
+  }
+
+  async known(partition: Partition, sources: readonly string[]): Promise<readonly string[]> {
+    return this.#access.read(partition, async (db, tenant) => {
+      const found: string[] = [];
+      for (const batch of batches(sources)) {
+        const rows = db.selectFrom("reeve_audit").select("source").where("tenant_id", "=", tenant);
+        for (const { source } of await rows.where("source", "in", batch).execute()) found.push(source);
+      }
+      return found;
     });
   }
 
@@ -38,32 +66,55 @@ export class SqlAudit implements AuditStore {
     return rows.map(entryOf);
   }
 
-  async head(partition: Partition): Promise<AuditEntry | null> {
-    const row = await this.#access.read(partition, headOf);
-    return row ? entryOf(row) : null;
+  async head(partition: Partition): Promise<AuditHead | null> {
+    return this.#access.read(partition, headOf);
   }
 }
 
-type Row = Selectable<Tables["reeve_audit"]>;
-
-function headOf(db: Kysely<Tables>, tenant: string): Promise<Row | undefined> {
-  const links = db.selectFrom("reeve_audit").selectAll().where("tenant_id", "=", tenant);
-  return links.orderBy("link", "desc").limit(1).executeTakeFirst();
+async function headOf(db: Kysely<Tables>, tenant: string): Promise<AuditHead | null> {
+  const links = db.selectFrom("reeve_audit").select(["link", "hash"]).where("tenant_id", "=", tenant);
+  const head = await links.orderBy("link", "desc").limit(1).executeTakeFirst();
+  return head ? { index: head.link, hash: head.hash } : null;
 }
 
-/** Whether nobody was faster. */
-async function insert(db: Kysely<Tables>, tenant: string, entry: AuditEntry): Promise<boolean> {
-  const { index, at, kind, data, previous, hash } = entry;
-  const row = { tenant_id: tenant, link: index, at, kind, data: JSON.stringify(data), previous, hash };
+/** The first of these that is not there as it is. */
+async function missing(
+  db: Kysely<Tables>,
+  tenant: string,
+  links: readonly AuditEntry[],
+): Promise<AuditEntry | undefined> {
+  const [first] = links;
+  if (!first) return undefined;
+  const rows = await db
+    .selectFrom("reeve_audit")
+    .select(["link", "hash"])
+    .where("tenant_id", "=", tenant)
+    .where("link", ">=", first.index)
+    .orderBy("link")
+    .limit(links.length)
+    .execute();
+  return links.find(({ index, hash }, place) => rows[place]?.link !== index || rows[place].hash !== hash);
+}
+
+/** Returns how many were added. */
+async function insert(db: Kysely<Tables>, tenant: string, links: readonly AuditEntry[]): Promise<number> {
+  const rows = links.map(({ index, keyId, data, ...rest }) => ({
+    ...rest,
+    tenant_id: tenant,
+    link: index,
+    key_id: keyId,
+    data: JSON.stringify(data),
+  }));
   const added = await db
     .insertInto("reeve_audit")
-    .values(row)
+    .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .returning("link")
-    .executeTakeFirst();
-  return added !== undefined;
+    .execute();
+  return added.length;
 }
 
-function entryOf({ link, at, kind, data, previous, hash }: Row): AuditEntry {
-  return { index: link, at, kind, data: Json.of(JSON.parse(data)), previous, hash };
+function entryOf(row: Selectable<Tables["reeve_audit"]>): AuditEntry {
+  const { link: index, at, kind, data, source, key_id: keyId, previous, hash } = row;
+  return { index, at, kind, data: Json.of(JSON.parse(data)), source, keyId, previous, hash };
 }

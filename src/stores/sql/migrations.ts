@@ -37,9 +37,9 @@ const tablesOfTheFirst = (id: string): Readonly<Record<string, string>> => ({
     decision text,
     primary key (tenant_id, approval_id)`,
   reeve_audit: `
-    link bigint not null, at bigint not null, kind text not null, data text not null, previous text not null,
-    hash text not null,
-    primary key (tenant_id, link)`,
+    link bigint not null, at bigint not null, kind text not null, data text not null, source ${id} not null,
+    key_id text not null, previous text not null, hash text not null,
+    primary key (tenant_id, link), unique (tenant_id, source)`,
   reeve_manifest: `
     step_id ${id} not null, run_id ${id} not null, tree_id ${id} not null, at bigint not null, parts text not null,
     primary key (tenant_id, step_id)`,

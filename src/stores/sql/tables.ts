@@ -75,6 +75,8 @@ interface AuditRow extends Row {
   readonly at: number;
   readonly kind: string;
   readonly data: string;
+  readonly source: string;
+  readonly key_id: string;
   readonly previous: string;
   readonly hash: string;
 }

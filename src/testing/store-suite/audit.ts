@@ -2,62 +2,118 @@ import assert from "node:assert/strict";
 import { AuditChainError, type AuditEntry, type Partition, type Store } from "#kernel";
 import { someTenant, type StoreCase, storeCase } from "./harness.ts";
 
-const link = (index: number, previous: string, hash = `hash-${index}`): AuditEntry => ({
+const link = (index: number, previous: string, fields: Partial<AuditEntry> = {}): AuditEntry => ({
   index,
   at: 1_000 + index,
-  kind: "budget.topped-up",
+  kind: "spend",
   data: { cost: index },
+  source: `books/${index}`,
+  keyId: "key",
   previous,
-  hash,
+  hash: `hash-${index}`,
+  ...fields,
 });
 
-const chain = [link(0, ""), link(1, "hash-0"), link(2, "hash-1")];
+/** Links from one index to another. */
+const chainOf = (from: number, to: number): readonly AuditEntry[] =>
+  Array.from({ length: to - from + 1 }, (_, place) =>
+    link(from + place, from + place === 0 ? "" : `hash-${from + place - 1}`),
+  );
 
-async function keep(store: Store, tenant: Partition): Promise<void> {
-  for (const entry of chain) await store.audit.append(tenant, entry);
-}
+const chain = chainOf(0, 2);
 
 const isRefusal = (error: unknown): boolean => error instanceof AuditChainError;
+
+/** Adds links of its own to whatever is there, two at a time, until 30 of them are in. */
+async function lengthen(store: Store, tenant: Partition, name: string): Promise<void> {
+  for (let added = 0; added < 30;) {
+    const head = await store.audit.head(tenant);
+    const first = link((head?.index ?? -1) + 1, head?.hash ?? "", {
+      source: `${name}/${added}`,
+      hash: `${name}-${added}`,
+    });
+    const second = link(first.index + 1, first.hash, {
+      source: `${name}/${added + 1}`,
+      hash: `${name}-${added + 1}`,
+    });
+    const refused = await store.audit.append(tenant, [first, second]).catch((error: unknown) => error);
+    if (refused === undefined) added += 2;
+    else assert.ok(isRefusal(refused));
+  }
+}
 
 export const auditCases: readonly StoreCase[] = [
   storeCase("links are kept in order, and the head is the last", async ({ store, tenant }) => {
     assert.equal(await store.audit.head(tenant), null);
-    await keep(store, tenant);
+    await store.audit.append(tenant, chain);
     assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
     assert.deepEqual(await store.audit.read(tenant, 1, 1), chain.slice(1, 2));
-    assert.deepEqual(await store.audit.head(tenant), chain[2]);
+    assert.deepEqual(await store.audit.head(tenant), { index: 2, hash: "hash-2" });
     assert.equal(await store.audit.head(someTenant()), null);
   }),
 
-  storeCase(
-    "a link that does not follow the head is refused, and nothing changes",
-    async ({ store, tenant }) => {
-      await assert.rejects(store.audit.append(tenant, link(1, "")), isRefusal);
-      await assert.rejects(store.audit.append(tenant, link(0, "hash-9")), isRefusal);
-      await keep(store, tenant);
-      for (const wrong of [
-        link(3, "hash-1"),
-        link(4, "hash-2"),
-        link(2, "hash-1", "other"),
-        link(0, "", "other"),
-        link(3, ""),
-        link(-1, ""),
-      ])
-        await assert.rejects(store.audit.append(tenant, wrong), isRefusal);
-      assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
-    },
-  ),
-
-  storeCase("a link given again changes nothing", async ({ store, tenant }) => {
-    await keep(store, tenant);
-    await keep(store, tenant);
+  storeCase("links that do not follow the head are refused, and nothing changes", async (desk) => {
+    const { store, tenant } = desk;
+    await assert.rejects(store.audit.append(tenant, [link(1, "")]), isRefusal);
+    await assert.rejects(store.audit.append(tenant, [link(0, "hash-9")]), isRefusal);
+    await store.audit.append(tenant, chain);
+    for (const wrong of [
+      [link(3, "hash-1")],
+      [link(4, "hash-2")],
+      [link(2, "hash-1", { hash: "other" })],
+      [link(0, "", { hash: "other" })],
+      [link(3, "")],
+      [link(-1, "")],
+      // The first would do, but all are added or none.
+      [link(3, "hash-2"), link(4, "hash-9")],
+      [link(3, "hash-2"), link(5, "hash-3")],
+      [link(3, "hash-2"), link(3, "hash-2", { hash: "other" })],
+      [link(2, "hash-1", { hash: "other" }), link(3, "hash-2")],
+    ])
+      await assert.rejects(store.audit.append(tenant, wrong), isRefusal);
     assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
   }),
 
+  storeCase("links given again change nothing, alone or with some that are new", async (desk) => {
+    const { store, tenant } = desk;
+    await store.audit.append(tenant, chain);
+    await store.audit.append(tenant, chain);
+    await store.audit.append(tenant, chain.slice(1, 2));
+    await store.audit.append(tenant, chainOf(1, 4));
+    await store.audit.append(tenant, []);
+    assert.deepEqual(await store.audit.read(tenant, 0, 10), chainOf(0, 4));
+  }),
+
+  storeCase("what a link tells of, no other link does", async ({ store, tenant }) => {
+    await store.audit.append(tenant, chain);
+    assert.deepEqual(await store.audit.known(tenant, ["books/2", "books/3", "books/0"]).then(sorted), [
+      "books/0",
+      "books/2",
+    ]);
+    assert.deepEqual(await store.audit.known(tenant, []), []);
+    assert.deepEqual(await store.audit.known(someTenant(), ["books/0"]), []);
+    const again = link(3, "hash-2", { source: "books/1" });
+    await assert.rejects(store.audit.append(tenant, [again]), isRefusal);
+    await assert.rejects(store.audit.append(tenant, [link(3, "hash-2"), { ...again, index: 4 }]), isRefusal);
+    const twice = [link(3, "hash-2"), link(4, "hash-3", { source: "books/3" })];
+    await assert.rejects(store.audit.append(tenant, twice), isRefusal);
+    assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
+    await store.audit.append(someTenant(), chain);
+  }),
+
+  storeCase("more links than a statement takes are added at once", async ({ store, tenant }) => {
+    await store.audit.append(tenant, chainOf(0, 1_199));
+    assert.deepEqual(await store.audit.read(tenant, 0, 2_000), chainOf(0, 1_199));
+    await store.audit.append(tenant, chainOf(0, 1_199));
+    const wrong = [...chainOf(1_200, 2_398), link(2_399, "hash-2398", { source: "books/7" })];
+    await assert.rejects(store.audit.append(tenant, wrong), isRefusal);
+    assert.equal((await store.audit.head(tenant))?.index, 1_199);
+  }),
+
   storeCase("of two links at once for one place, one is refused", async ({ store, tenant }) => {
-    await keep(store, tenant);
-    const rivals = [link(3, "hash-2", "one"), link(3, "hash-2", "other")];
-    const outcomes = await Promise.allSettled(rivals.map((entry) => store.audit.append(tenant, entry)));
+    await store.audit.append(tenant, chain);
+    const rivals = ["one", "other"].map((name) => link(3, "hash-2", { hash: name, source: name }));
+    const outcomes = await Promise.allSettled(rivals.map((entry) => store.audit.append(tenant, [entry])));
     const refused = outcomes.filter((outcome) => outcome.status === "rejected");
     assert.deepEqual(
       refused.map(({ reason }) => isRefusal(reason)),
@@ -66,28 +122,20 @@ export const auditCases: readonly StoreCase[] = [
     assert.equal((await store.audit.read(tenant, 0, 10)).length, 4);
   }),
 
-  storeCase(
-    "two stores that lengthen one chain at once make one chain",
-    async ({ store, tenant, harness }) => {
-      const other = await harness.open();
-      const lengthen = async (own: Store, name: string): Promise<void> => {
-        for (let added = 0; added < 15;) {
-          const head = await own.audit.head(tenant);
-          const next = link((head?.index ?? -1) + 1, head?.hash ?? "", `${name}-${added}`);
-          const refused = await own.audit.append(tenant, next).catch((error: unknown) => error);
-          if (refused === undefined) added += 1;
-          else assert.ok(isRefusal(refused));
-        }
-      };
-      try {
-        await Promise.all([lengthen(store, "one"), lengthen(other, "other")]);
-        const links = await store.audit.read(tenant, 0, 99);
-        assert.equal(links.length, 30);
-        for (const [index, { previous }] of links.entries())
-          assert.equal(previous, links[index - 1]?.hash ?? "");
-      } finally {
-        await other[Symbol.asyncDispose]();
-      }
-    },
-  ),
+  storeCase("two stores that lengthen one chain at once make one chain", async (desk) => {
+    const { store, tenant, harness } = desk;
+    const other = await harness.open();
+    try {
+      await Promise.all([lengthen(store, tenant, "one"), lengthen(other, tenant, "other")]);
+      const links = await store.audit.read(tenant, 0, 99);
+      assert.equal(links.length, 60);
+      assert.equal(new Set(links.map(({ source }) => source)).size, 60);
+      for (const [index, { previous }] of links.entries())
+        assert.equal(previous, links[index - 1]?.hash ?? "");
+    } finally {
+      await other[Symbol.asyncDispose]();
+    }
+  }),
 ];
+
+const sorted = (texts: readonly string[]): readonly string[] => texts.toSorted();

@@ -36,14 +36,18 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
   ({ approvals }, { partition, canary }, n) =>
     approvals.decide(partition, questionOf(n).id, { decision: "denied", by: canary, at: n }),
   ({ audit }, { partition, canary }, n) =>
-    audit.append(partition, {
-      index: n,
-      at: n,
-      kind: "note",
-      data: canary,
-      previous: n === 0 ? "" : `${canary}-${n - 1}`,
-      hash: `${canary}-${n}`,
-    }),
+    audit.append(partition, [
+      {
+        index: n,
+        at: n,
+        kind: "note",
+        data: canary,
+        source: `t/${n}`,
+        keyId: "k",
+        previous: n === 0 ? "" : `${canary}-${n - 1}`,
+        hash: `${canary}-${n}`,
+      },
+    ]),
   ({ manifests }, { partition, canary }, n) =>
     manifests.put(partition, {
       runId: RunId.root(tree),
@@ -64,6 +68,7 @@ const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unkn
   ({ memory }, { partition }) => memory.recall(partition, ann, {}),
   ({ approvals }, { partition }) => approvals.list(partition, {}, page),
   ({ audit }, { partition }) => audit.read(partition, 0, 1_000),
+  ({ audit }, { partition }) => audit.head(partition),
   ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree)),
   ({ keys }, { partition }, n) => keys.get(partition, TreeId.of(`t${n}`)),
 ];
