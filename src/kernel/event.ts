@@ -80,7 +80,13 @@ export interface EventPayloads {
     readonly used: number;
   };
   readonly "budget.reserved": { readonly tokens: number; readonly cost: Micros };
-  readonly "budget.settled": { readonly tokens: number; readonly cost: Micros; readonly inDoubt: boolean };
+  readonly "budget.settled": {
+    readonly tokens: number;
+    readonly cost: Micros;
+    readonly inDoubt: boolean;
+    /** Of a call that was in doubt, told later by somebody who knows. */
+    readonly reconciled?: true;
+  };
   readonly "budget.denied": {
     readonly dimension: BudgetDimension;
     readonly limit: number;

@@ -185,6 +185,11 @@ export interface Reconcile {
   readonly usage: Usage;
 }
 
+/** What a reconciliation booked, and for whom. */
+export interface Reconciled extends Booked {
+  readonly run: RunId;
+}
+
 /** More of everything. `run` null: the tree. Absent dimensions stay. */
 export interface TopUp {
   readonly run: RunId | null;

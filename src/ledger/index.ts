@@ -15,6 +15,7 @@ export type {
   Lend,
   Open,
   Reconcile,
+  Reconciled,
   Reprioritize,
   RunAt,
   Settle,

@@ -17,6 +17,7 @@ import type {
   Gate,
   Lend,
   Reconcile,
+  Reconciled,
   Reprioritize,
   RunAt,
   Settle,
@@ -49,7 +50,7 @@ interface Rules {
   readonly adopt: { readonly takes: Adopt; readonly decides: boolean };
   readonly begin: { readonly takes: Begin; readonly decides: Gate };
   readonly settle: { readonly takes: Settle; readonly decides: Booked | null };
-  readonly reconcile: { readonly takes: Reconcile; readonly decides: boolean };
+  readonly reconcile: { readonly takes: Reconcile; readonly decides: Reconciled | null };
   readonly topUp: { readonly takes: TopUp; readonly decides: boolean };
   readonly lend: { readonly takes: Lend; readonly decides: null };
   readonly giveBack: { readonly takes: object; readonly decides: Amounts };

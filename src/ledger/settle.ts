@@ -2,7 +2,7 @@ import { type Price, type RunId, type StepId, Usage } from "#kernel";
 import { Account, type Attempt, type Doubt, type Real } from "./account.ts";
 import type { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
-import type { Booked, Decided, Reconcile, Settle } from "./command.ts";
+import type { Booked, Decided, Reconcile, Reconciled, Settle } from "./command.ts";
 import { Draft } from "./draft.ts";
 import { path } from "./lineage.ts";
 import { lose } from "./lose.ts";
@@ -28,13 +28,12 @@ export function settle(state: LedgerState, command: Settle): Decided<Booked | nu
   return draft.decided(booked);
 }
 
-/** Books what a lost attempt really cost. False for one that is not in doubt, or figures that cannot be booked. */
-export function reconcile(state: LedgerState, command: Reconcile): Decided<boolean> {
+/** Books what a lost attempt really cost. Null for one that is not in doubt, or figures that cannot be booked. */
+export function reconcile(state: LedgerState, command: Reconcile): Decided<Reconciled | null> {
   const draft = new Draft(state);
   const doubt = draft.doubts.get(command.attempt);
-  if (!doubt || !Usage.isSane(command.usage)) return draft.decided(false);
-  clear(draft, command, doubt);
-  return draft.decided(true);
+  if (!doubt || !Usage.isSane(command.usage)) return draft.decided(null);
+  return draft.decided({ ...clear(draft, command, doubt), run: doubt.run });
 }
 
 /** More than ten times what was thought to be the most is an error of the report. */

@@ -129,13 +129,13 @@ test("a lost attempt is reconciled on the accounts that are left, once", () => {
   tree.begin("a", { attempt: attempt("1") });
   tree.of("release", "a");
   const reconcile = { kind: "reconcile", attempt: attempt("1"), usage: { input: 3, output: 0 } } as const;
-  expect(tree.do({ ...reconcile, usage: { input: -3, output: 0 } })).toBe(false);
-  expect(tree.do(reconcile)).toBe(true);
+  expect(tree.do({ ...reconcile, usage: { input: -3, output: 0 } })).toBeNull();
+  expect(tree.do(reconcile)).toEqual({ run: run("a"), tokens: 3, cost: 3, inDoubt: false });
   expect(tree.account("root")).toMatchObject({
     settled: { tokens: 3, cost: 3 },
     inDoubt: { tokens: 0, cost: 0 },
   });
-  expect(tree.do(reconcile)).toBe(false);
+  expect(tree.do(reconcile)).toBeNull();
 });
 
 test("an adopted run takes its calls in flight along and leaves what it has spent", () => {

@@ -60,7 +60,18 @@ export function topUp(work: TreeWork, argument: ArgumentOf<"topUp">): null {
 /** Books what a lost attempt really cost. */
 export function reconcile(work: TreeWork, argument: ArgumentOf<"reconcile">): boolean {
   const { attempt, usage } = argument;
-  return work.decideDoubt(attempt, (state) => Ledger.reconcile(state, { attempt, usage })) ?? false;
+  const booked = work.decideDoubt(attempt, (state) => Ledger.reconcile(state, { attempt, usage }));
+  if (!booked) return false;
+  const { run, ...amounts } = booked;
+  // Bills come late: the run may be over.
+  const agent = (work.run(run) ?? endedOf(work.object, run))?.agentId;
+  const told = { ...amounts, reconciled: true } as const;
+  work.emit(run, "budget.settled", told, {
+    place: `reconciled/${attempt}`,
+    attempt,
+    ...(agent && { agent }),
+  });
+  return true;
 }
 
 /** Where a run stands; null if it never was. */
