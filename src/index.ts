@@ -29,6 +29,10 @@ export * from "#kernel";
 export { ExecutionTracker, SpawnTracker } from "#ledger";
 export { languageModel, type AnyModel } from "#models";
 export {
+  type Audit,
+  type AuditFault,
+  type AuditKind,
+  type AuditVerdict,
   currentScope,
   RunHandle,
   Runtime,

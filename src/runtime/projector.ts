@@ -1,5 +1,7 @@
 import { eraseEvent, Json, type Keys, type NumberedEvent, type SinkDefinition, type Store } from "#kernel";
 import { treeAt } from "./addresses.ts";
+import { auditOf, erasure } from "./audit/audit-of.ts";
+import type { AuditWriter } from "./audit/audit-writer.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 import { projectorType } from "./tree/tree-work.ts";
@@ -9,6 +11,7 @@ export interface ProjectorHost {
   /** Calls a tree by its key. */
   readonly call: (tree: string, method: string, argument: Json) => Promise<Json>;
   readonly store: Store;
+  readonly audit: AuditWriter;
   /** What trees are sealed with; null: nothing is. */
   readonly keys: Keys | null;
   readonly now: () => number;
@@ -17,7 +20,8 @@ export interface ProjectorHost {
 const eventsPerBatch = 256;
 
 /**
- * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them. In order, from
+ * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them, and what was
+ * decided into the audit. In order, from
  * where it stopped, and the same again changes nothing: whatever crashes in between, the store ends up the same.
  */
 export class Projector implements SinkDefinition {
@@ -62,7 +66,7 @@ export class Projector implements SinkDefinition {
     key: string,
     { events, runs, retentions, approvals }: ReplyOf<"unprojected">,
   ): Promise<void> {
-    const { store } = this.#host;
+    const { store, audit } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     // A tree is found, and erased, through its runs: no event without its run.
     for (const run of runs) await store.runs.put(partition, run);
@@ -70,6 +74,11 @@ export class Projector implements SinkDefinition {
       await store.approvals.request(partition, asked);
       if (decision) await store.approvals.decide(partition, asked.id, decision);
     }
+    // What is told is in the audit already.
+    await audit.record(
+      partition,
+      events.flatMap((event) => auditOf(event) ?? []),
+    );
     const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
     const isFleeting = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
@@ -78,19 +87,20 @@ export class Projector implements SinkDefinition {
 
   /** The tree is over and all of it is written: what does not stay goes, here, in the tree, and with the key everywhere. */
   async #erase(key: string): Promise<void> {
-    const { now, keys } = this.#host;
-    await this.#eraseEvents(key);
-    const { partition, tree } = treeAt({ type: "tree", key });
-    await this.#host.store.approvals.erase(partition, tree);
-    await this.#call(key, "erase", { at: now() });
-    await keys?.destroy?.(key);
-  }
-
-  async #eraseEvents(key: string): Promise<void> {
-    const { store } = this.#host;
+    const { now, keys, store, audit } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     const retentions = await this.#call(key, "retentions", null);
-    if (Object.values(retentions).every((retention) => retention === "permanent")) return;
+    const gone = Object.values(retentions).filter((retention) => retention !== "permanent");
+    if (gone.length > 0) await this.#eraseEvents(key, retentions);
+    await store.approvals.erase(partition, tree);
+    await this.#call(key, "erase", { at: now() });
+    await keys?.destroy?.(key);
+    if (gone.length > 0) await audit.record(partition, [erasure(tree, gone.length, now())]);
+  }
+
+  async #eraseEvents(key: string, retentions: ReplyOf<"retentions">): Promise<void> {
+    const { store } = this.#host;
+    const { partition, tree } = treeAt({ type: "tree", key });
     for (let after = 0; ;) {
       const events = await store.events.read(partition, tree, after, eventsPerBatch);
       const last = events.at(-1);

@@ -34,6 +34,9 @@ import { tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
 import { Approvals } from "./approvals.ts";
 import type { DeltaEndpointOptions } from "./deltas/delta-endpoint.ts";
 import { Deltas, type DeltasHost } from "./deltas/deltas.ts";
+import { Audit } from "./audit/audit.ts";
+import { auditKeys } from "./audit/audit-keys.ts";
+import { AuditWriter } from "./audit/audit-writer.ts";
 import { Projector, type ProjectorHost } from "./projector.ts";
 import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
@@ -132,6 +135,8 @@ export class Runtime {
   readonly runs: Runs;
   /** Questions to people. */
   readonly approvals: Approvals;
+  /** What was decided, by whom, in a chain that shows whether anybody changed it. */
+  readonly audit: Audit;
 
   constructor(options: RuntimeOptions) {
     const keys = options.engine.keysIn(options.store?.lasts ? options.store.keys : null);
@@ -141,9 +146,11 @@ export class Runtime {
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
     this.#prices = pricesOf(options.agents);
     this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(store, keys) });
-    this.#projector = this.#projectorInto(store, keys);
-    this.runs = new Runs(store ?? null);
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
+    const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
+    this.#projector = audited && this.#projectorInto(audited.store, keys, audited.keys);
+    this.runs = new Runs(store ?? null);
+    this.audit = new Audit(audited);
     const execution = {
       agentOf: (type: string) => this.#agentOf(type),
       clock: this.#clock,
@@ -237,11 +244,13 @@ export class Runtime {
     return this.#projector?.lagMs ?? null;
   }
 
-  #projectorInto(store: Store | undefined, keys: Keys | null): Projector | null {
+  #projectorInto(store: Store, keys: Keys | null, chained: Keys): Projector {
     const { engine } = this.#options;
     const call: ProjectorHost["call"] = (key, method, argument) =>
       engine.call({ type: "tree", key }, method, argument);
-    return store ? new Projector({ call, store, keys, now: () => this.#clock.now() }) : null;
+    const now = (): number => this.#clock.now();
+    const audit = new AuditWriter({ audit: store.audit, keys: chained, now });
+    return new Projector({ call, store, audit, keys, now });
   }
 
   #handle(tree: ObjectAddress, runId: RunId): RunHandle {

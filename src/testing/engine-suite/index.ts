@@ -1,4 +1,5 @@
 import { approvalCases } from "./approvals.ts";
+import { auditCases } from "./audit.ts";
 import { retentionCases } from "./retention.ts";
 import { sessionCases } from "./sessions.ts";
 import { topicCases } from "./topics.ts";
@@ -64,4 +65,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...sessionCases,
   ...retentionCases,
   ...approvalCases,
+  ...auditCases,
 ];

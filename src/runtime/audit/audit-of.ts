@@ -1,0 +1,118 @@
+import type { EventType, JsonObject, NumberedEvent, ReeveEvent, TreeId } from "#kernel";
+import { stopReasonOf } from "../tree/life.ts";
+import type { AuditNote } from "./chain.ts";
+
+/** What can be decided. */
+export type AuditKind =
+  | "permission"
+  | "approval"
+  | "guardrail"
+  | "spawn"
+  | "spend"
+  | "reconcile"
+  | "cancel"
+  | "retention";
+
+interface Told {
+  readonly kind: AuditKind;
+  readonly data: JsonObject;
+}
+
+/** What the audit says of every kind of event; null: nothing was decided. Ids, names and amounts only, nobody's words. */
+const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Told) | null } = {
+  "run.start": null,
+  "run.end": null,
+  "cycle.start": null,
+  "cycle.end": null,
+  "model.start": null,
+  "model.delta": null,
+  "model.end": null,
+  "tool.start": ({ tool, callId }) => ({
+    kind: "permission",
+    data: { decision: "allowed", tool, callId },
+  }),
+  "tool.update": null,
+  "tool.end": null,
+  "permission.denied": ({ tool, callId }) => ({
+    kind: "permission",
+    data: { decision: "denied", tool, callId },
+  }),
+  "guardrail.trip": ({ guardrail }) => ({ kind: "guardrail", data: { decision: "tripped", guardrail } }),
+  "handoff.made": null,
+  "flow.start": null,
+  "flow.end": null,
+  "turn.start": null,
+  "turn.end": null,
+  "turn.saved": null,
+  "session.settled": null,
+  "message.start": null,
+  "message.end": null,
+  "retry.start": null,
+  "retry.end": null,
+  "compaction.start": null,
+  "compaction.end": null,
+  "spawn.admitted": ({ child, childAgent, priority }) => ({
+    kind: "spawn",
+    data: { decision: "admitted", child, childAgent, priority },
+  }),
+  "spawn.queued": ({ child, childAgent, victim }) => ({
+    kind: "spawn",
+    data: { decision: "queued", child, childAgent, victim },
+  }),
+  "spawn.denied": ({ childAgent, reason }) => ({
+    kind: "spawn",
+    data: { decision: "denied", childAgent, reason },
+  }),
+  "run.paused": null,
+  "run.resumed": null,
+  "run.reprioritized": null,
+  // Why is somebody's words, unless it is one of our own reasons.
+  "run.cancelling": ({ reason }) => ({ kind: "cancel", data: { decision: stopReasonOf(reason) } }),
+  "budget.warning": null,
+  "budget.reserved": null,
+  "budget.settled": ({ tokens, cost, inDoubt, reconciled = false }) => ({
+    kind: reconciled ? "reconcile" : "spend",
+    data: { decision: "settled", tokens, cost, inDoubt },
+  }),
+  "budget.denied": ({ dimension, limit, used }) => ({
+    kind: "spend",
+    data: { decision: "denied", dimension, limit, used },
+  }),
+  "budget.topped-up": ({ tokens, cost, turns }) => ({
+    kind: "spend",
+    data: { decision: "topped-up", tokens, cost, turns },
+  }),
+  "approval.requested": ({ approvalId, tool }) => ({
+    kind: "approval",
+    data: { decision: "requested", approvalId, tool },
+  }),
+  "approval.decided": ({ approvalId, decision, by }) => ({
+    kind: "approval",
+    data: { decision, approvalId, by },
+  }),
+  "message.sent": null,
+  "message.dead-lettered": null,
+  "progress.emitted": null,
+  "extension.error": null,
+};
+
+/** What the audit says of an event; null if nothing was decided. */
+export function auditOf(event: NumberedEvent): AuditNote | null {
+  const told = tell(event.type, event);
+  if (!told) return null;
+  const { treeId, seq, runId: run, agent, at, attempt } = event;
+  const { kind, data } = told;
+  const about = { run, agent, ...(attempt !== null && { attempt }) };
+  return { at, kind, data: { ...data, ...about }, source: `${treeId}/${seq}` };
+}
+
+/** What the audit says when a tree's words are gone: those of so many runs. */
+export function erasure(tree: TreeId, runs: number, at: number): AuditNote {
+  const kind: AuditKind = "retention";
+  return { at, kind, data: { decision: "erased", tree, runs }, source: `${tree}/erased` };
+}
+
+/** With the type apart, the compiler knows which teller belongs to which event. */
+function tell<Type extends EventType>(type: Type, event: ReeveEvent<Type>): Told | null {
+  return tellers[type]?.(event) ?? null;
+}

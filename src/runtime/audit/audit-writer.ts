@@ -1,0 +1,105 @@
+import { AuditChainError, type AuditHead, type AuditStore, type Keys, Partition } from "#kernel";
+import { type AuditNote, ChainKeys } from "./chain.ts";
+
+/** What a writer stands on. */
+export interface AuditWriterHost {
+  readonly audit: AuditStore;
+  readonly keys: Keys;
+  readonly now: () => number;
+}
+
+/** What is known of a tenant's chain. */
+interface Desk {
+  /** Undefined: not known. Wrong as soon as somebody else writes: then the store refuses what follows it. */
+  head: AuditHead | null | undefined;
+  keys: ChainKeys | null;
+  keysUntil: number;
+  /** Resolves when everything before is written: who writes at once would only refuse each other. */
+  turn: Promise<unknown>;
+}
+
+/** Keys that are replaced or destroyed must not live on here. */
+const keptMs = 30_000;
+const mostDesks = 1_000;
+
+/** Lengthens the audit chains of tenants, beside other processes that do the same. */
+export class AuditWriter {
+  readonly #host: AuditWriterHost;
+  readonly #desks = new Map<string, Desk>();
+
+  constructor(host: AuditWriterHost) {
+    this.#host = host;
+  }
+
+  /** Writes what is not written yet: all of it or nothing. */
+  async record(partition: Partition, notes: readonly AuditNote[]): Promise<void> {
+    if (notes.length === 0) return;
+    const desk = this.#desk(Partition.key(partition));
+    const written = desk.turn.then(() => this.#write(partition, desk, notes));
+    desk.turn = written.catch(() => {
+      desk.head = undefined;
+    });
+    await written;
+  }
+
+  /** As if nothing was there of it; where that is refused, after a look. */
+  async #write(partition: Partition, desk: Desk, notes: readonly AuditNote[]): Promise<void> {
+    if (desk.head !== undefined && (await this.#follows(partition, desk, notes)) === null) return;
+    for (let refused: AuditHead | null | undefined; ;) {
+      // The head first: whatever is written after this look makes the store refuse.
+      desk.head = await this.#host.audit.head(partition);
+      const sources = notes.map(({ source }) => source);
+      const known = new Set(await this.#host.audit.known(partition, sources));
+      const fresh = notes.filter(({ source }) => !known.has(source));
+      const refusal = await this.#follows(partition, desk, fresh);
+      if (refusal === null) return;
+      // Somebody was faster, and so the head has moved: else the store is broken.
+      if (refused !== undefined && refused?.hash === desk.head?.hash) throw refusal;
+      refused = desk.head;
+    }
+  }
+
+  /** Null: written. */
+  async #follows(
+    partition: Partition,
+    desk: Desk,
+    notes: readonly AuditNote[],
+  ): Promise<AuditChainError | null> {
+    const keys = await this.#keys(partition, desk);
+    const links = keys.link(desk.head ?? null, notes);
+    const last = links.at(-1);
+    if (!last) return null;
+    try {
+      await this.#host.audit.append(partition, links);
+      desk.head = { index: last.index, hash: last.hash };
+      return null;
+    } catch (error) {
+      if (error instanceof AuditChainError) return error;
+      throw error;
+    }
+  }
+
+  async #keys(partition: Partition, desk: Desk): Promise<ChainKeys> {
+    const now = this.#host.now();
+    if (desk.keys && now < desk.keysUntil) return desk.keys;
+    const key = Partition.key(partition);
+    desk.keys = new ChainKeys(key, await this.#host.keys.of(key));
+    desk.keysUntil = now + keptMs;
+    return desk.keys;
+  }
+
+  #desk(key: string): Desk {
+    const desk = this.#desks.get(key) ?? {
+      head: undefined,
+      keys: null,
+      keysUntil: 0,
+      turn: Promise.resolve(),
+    };
+    // The one asked for becomes the newest; the oldest is forgotten.
+    this.#desks.delete(key);
+    this.#desks.set(key, desk);
+    const [oldest] = this.#desks.keys();
+    if (this.#desks.size > mostDesks && oldest !== undefined) this.#desks.delete(oldest);
+    return desk;
+  }
+}
