@@ -141,6 +141,7 @@ export type {
 } from "./run-context.ts";
 export { RunMeta, type RunScope, type StandaloneOptions } from "./run-meta.ts";
 export type { CancelReceipt, EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
+export { Secret, secret } from "./secret.ts";
 export { type EntryBase, SessionEntry, type SessionHead, type SessionPhase } from "./session.ts";
 export {
   type ApprovalFilter,

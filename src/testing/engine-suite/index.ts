@@ -1,5 +1,6 @@
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
+import { secretCases } from "./secrets.ts";
 import { retentionCases } from "./retention.ts";
 import { sessionCases } from "./sessions.ts";
 import { topicCases } from "./topics.ts";
@@ -66,4 +67,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...retentionCases,
   ...approvalCases,
   ...auditCases,
+  ...secretCases,
 ];
