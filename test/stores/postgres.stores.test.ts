@@ -8,7 +8,8 @@ import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#
 import { sessionProperty } from "../agents/session/session-property.ts";
 import { readable, speak } from "../sealing/canaries.ts";
 import { type PostgresServer, postgresServer } from "./postgres-server.ts";
-import { appendAndTail } from "./two-processes.ts";
+import { auditTampering } from "./audit-tampering.ts";
+import { appendAndTail, decideInTwo } from "./two-processes.ts";
 
 let server: PostgresServer;
 let connectionString: string;
@@ -60,6 +61,19 @@ test("two processes append and tail 10,000 events: no gap, no duplicate, one ord
     Array.from({ length: total }, (_, n) => n + 1),
   );
   expect(other).toEqual(one);
+});
+
+test("two processes decide at once for one tenant: one chain, nothing twice, nothing lost", async () => {
+  const store = await postgresStore({ connectionString });
+  await decideInTwo(store, { store: { postgres: connectionString }, tenant: "decided", total: 40 });
+  await store[Symbol.asyncDispose]();
+});
+
+test("whatever is done to the rows of an audit is noticed, and where", async () => {
+  const url = await server.database();
+  const store = await postgresStore({ connectionString: url });
+  await auditTampering(store, (statement) => server.query(statement, url));
+  await store[Symbol.asyncDispose]();
 });
 
 test("a query that forgets its tenant finds nothing, and what it writes for another is refused", async () => {

@@ -8,7 +8,8 @@ import { storeSuite, type StoreHarness } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EntryId, SessionId } from "#kernel";
 import { sessionProperty } from "../agents/session/session-property.ts";
-import { appendAndTail } from "./two-processes.ts";
+import { auditTampering } from "./audit-tampering.ts";
+import { appendAndTail, decideInTwo } from "./two-processes.ts";
 
 let folder: string;
 let path: string;
@@ -41,6 +42,20 @@ test("two processes append and tail 10,000 events: no gap, no duplicate, one ord
     Array.from({ length: total }, (_, n) => n + 1),
   );
   expect(other).toEqual(one);
+});
+
+test("two processes decide at once for one tenant: one chain, nothing twice, nothing lost", async () => {
+  const store = await sqliteStore({ path });
+  await decideInTwo(store, { store: { sqlite: path }, tenant: "decided", total: 40 });
+  await store[Symbol.asyncDispose]();
+});
+
+test("whatever is done to the rows of an audit is noticed, and where", async () => {
+  const store = await sqliteStore({ path });
+  const file = new DatabaseSync(path);
+  await auditTampering(store, async (statement) => file.exec(statement));
+  file.close();
+  await store[Symbol.asyncDispose]();
 });
 
 test("what was kept is there when the file is opened again, and many may open a new one at once", async () => {

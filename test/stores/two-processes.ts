@@ -1,24 +1,46 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Json } from "#kernel";
+import { environmentKeys } from "reeve/sealing";
+import { expect } from "vitest";
+import type { Json, Store } from "#kernel";
+import { Audit } from "../../src/runtime/audit/audit.ts";
 
 /** What one of the processes is told. */
 export interface Share {
   readonly store: { readonly sqlite: string } | { readonly postgres: string };
   readonly tenant: string;
-  /** 0 or 1: which half of the events this process appends. */
+  /** 0 or 1: which half of the work is this process's. */
   readonly half: number;
   readonly total: number;
 }
 
-const fixture = fileURLToPath(new URL("fixtures/append-and-tail.ts", import.meta.url));
-
 /** Two processes append half of the events each, and tail all of them meanwhile. Gives what each has seen. */
-export async function appendAndTail(share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> {
-  const children = [0, 1].map((half) =>
-    fork(fixture, [JSON.stringify({ ...share, half })], { execArgv: ["--conditions=reeve-source"] }),
-  );
+export const appendAndTail = (share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> =>
+  inTwo("append-and-tail.ts", share, {});
+
+const key = { REEVE_KEY: Buffer.alloc(32, 7).toString("base64") };
+
+/** Two processes run half of the trees each, for one tenant. Checks that the tenant's audit is one chain with all of it. */
+export async function decideInTwo(store: Store, share: Omit<Share, "half">): Promise<void> {
+  const seen = (await inTwo("decide.ts", share, key)).flat();
+  expect(seen).toHaveLength(5 * share.total);
+  const { tenant } = share;
+  const audit = new Audit({ store, keys: environmentKeys(key) });
+  const links = await audit.read({ tenant, limit: 10 * share.total });
+  expect(links.map(({ source }) => source).toSorted()).toEqual(seen.toSorted());
+  const head = await audit.head({ tenant });
+  expect(await audit.verify({ tenant, head })).toEqual({ ok: true, length: seen.length, head });
+}
+
+async function inTwo(
+  fixture: string,
+  share: Omit<Share, "half">,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly (readonly string[])[]> {
+  const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
+  const options = { execArgv: ["--conditions=reeve-source"], env: { ...process.env, ...env } };
+  const children = [0, 1].map((half) => fork(path, [JSON.stringify({ ...share, half })], options));
   try {
     return await Promise.all(children.map(seenBy));
   } finally {

@@ -55,4 +55,11 @@ test("a tree is read from the store by another process while its workers are kil
   expect(tree.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => "completed"));
   const { items } = await runtime.runs.list({ tenant: "acme", rootsOnly: true, status: "completed" });
   expect(items.map(({ runId }) => runId)).toEqual([run.runId]);
+  const links = await runtime.audit.read({ tenant: "acme" });
+  const hired = events
+    .filter(({ type }) => type === "spawn.admitted")
+    .map(({ seq }) => `${run.treeId}/${seq}`);
+  expect(links.filter(({ kind }) => kind === "spawn").map(({ source }) => source)).toEqual(hired);
+  expect(new Set(links.map(({ source }) => source)).size).toBe(links.length);
+  expect(await runtime.audit.verify({ tenant: "acme" })).toMatchObject({ ok: true, length: links.length });
 }, 60_000);
