@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { type AuditEntry, type AuditHead, type KeyRing, TreeId } from "#kernel";
 import { type AuditNote, ChainKeys } from "../../../src/runtime/audit/chain.ts";
+import type { AuditFault } from "../../../src/runtime/audit/verify.ts";
 
 const older = { id: "older", secret: new Uint8Array(32).fill(1) };
 const newer = { id: "newer", secret: new Uint8Array(32).fill(2) };
@@ -36,11 +37,12 @@ export const logs = fc
     return { log, i, j: i + 1 + (b % (log.length - 1 - i)) };
   });
 
-/** What was done to a log, and where the first fault is. */
+/** What was done to a log, where the first fault is and, where nothing else would do, which. */
 export interface Tampered {
   readonly log: readonly AuditEntry[];
   readonly kept: AuditHead | null;
   readonly at: number;
+  readonly fault?: AuditFault;
 }
 
 const renumbered = (log: readonly AuditEntry[]): readonly AuditEntry[] =>
@@ -68,7 +70,7 @@ export const mishaps: Readonly<
     const field = fields[(i + 3 * j) % fields.length] ?? "data";
     return { log: log.map((link, index) => (index === i ? flip(link, field, j) : link)), kept: null, at: i };
   },
-  "a link deleted": (log, { i }) => ({ log: log.toSpliced(i, 1), kept: null, at: i }),
+  "a link deleted": (log, { i }) => ({ log: log.toSpliced(i, 1), kept: null, at: i, fault: "missing" }),
   "a link deleted and the rest numbered anew": (log, { i }) => ({
     log: renumbered(log.toSpliced(i, 1)),
     kept: null,
@@ -83,11 +85,11 @@ export const mishaps: Readonly<
     const made = stranger.link(log[i - 1] ?? null, [
       { at: 1, kind: "spend", data: { cost: 0 }, source: "x" },
     ]);
-    return { log: [...log.slice(0, i), ...made, ...log.slice(i)], kept: null, at: i };
+    return { log: [...log.slice(0, i), ...made, ...log.slice(i)], kept: null, at: i, fault: "changed" };
   },
   "a link added that a stranger made": (log) => {
     const made = stranger.link(log.at(-1) ?? null, [{ at: 1, kind: "spend", data: null, source: "x" }]);
-    return { log: [...log, ...made], kept: null, at: log.length };
+    return { log: [...log, ...made], kept: null, at: log.length, fault: "changed" };
   },
   "two links swapped": (log, { i, j }) => {
     const [one, other] = [log[i], log[j]];
@@ -97,8 +99,13 @@ export const mishaps: Readonly<
     const [one, other] = [log[i], log[j]];
     return { log: renumbered(one && other ? log.with(i, other).with(j, one) : []), kept: null, at: i };
   },
-  "its end cut off": (log, { j }) => ({ log: log.slice(0, j), kept: log.at(-1) ?? null, at: j }),
-  "all of it gone": (log) => ({ log: [], kept: log.at(-1) ?? null, at: 0 }),
+  "its end cut off": (log, { j }) => ({
+    log: log.slice(0, j),
+    kept: log.at(-1) ?? null,
+    at: j,
+    fault: "truncated",
+  }),
+  "all of it gone": (log) => ({ log: [], kept: log.at(-1) ?? null, at: 0, fault: "truncated" }),
   // By somebody with the key, or by going back to an old copy of the database and on from there.
   "another end grown": (log, { i, j }) => {
     const others = log.slice(i).map(({ at, kind, source }) => ({ at, kind, source, data: "another" }));
@@ -106,6 +113,6 @@ export const mishaps: Readonly<
       ...others,
       { at: 9, kind: "spend", data: 1, source: "more" },
     ]);
-    return { log: [...log.slice(0, i), ...grown], kept: log[j] ?? null, at: j };
+    return { log: [...log.slice(0, i), ...grown], kept: log[j] ?? null, at: j, fault: "forked" };
   },
 };
