@@ -20,9 +20,9 @@ export interface ProjectorHost {
 const eventsPerBatch = 256;
 
 /**
- * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them, and what was
- * decided into the audit. In order, from
- * where it stopped, and the same again changes nothing: whatever crashes in between, the store ends up the same.
+ * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them and what was
+ * decided. In order, from where it stopped, and the same again changes nothing: whatever crashes in between, the store
+ * ends up the same.
  */
 export class Projector implements SinkDefinition {
   readonly type = projectorType;

@@ -55,8 +55,8 @@ export interface RuntimeOptions {
   readonly agents: readonly Agent[];
   readonly engine: Engine;
   /**
-   * What lasts: events and lists of runs are written there, and read from there. An engine that seals what leaves the
-   * process seals its content, too. Default: nothing is kept.
+   * What lasts: events, lists of runs and the audit are written there, and read from there. An engine that seals what
+   * leaves the process seals its content, too. Default: nothing is kept.
    */
   readonly store?: Store;
   /** Default: the machine's clock. */

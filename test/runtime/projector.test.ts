@@ -91,9 +91,11 @@ test("a store that is behind shows the same order, later", async () => {
   expect(events.at(-1)).toMatchObject({ type: "run.end", runId: run.runId });
 });
 
-test("lists without a store say what is missing", async () => {
+test("lists and the audit say what is missing without a store", async () => {
   await using runtime = createRuntime({ agents: [boss, helper] });
   expect(() => runtime.runs.list()).toThrow("lists need a store");
+  expect(() => runtime.audit.read()).toThrow("the audit needs a store");
+  await expect(runtime.audit.verify()).rejects.toThrow("the audit needs a store");
 });
 
 /** The methods of one part of a store, to be put together anew. */

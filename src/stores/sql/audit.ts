@@ -23,16 +23,20 @@ export class SqlAudit implements AuditStore {
       const refuse = (index: number): never => {
         throw new AuditChainError({ index, head: head?.index ?? null });
       };
+      const top = head?.index ?? -1;
+      const wrong = await missing(
+        db,
+        tenant,
+        links.filter(({ index }) => index <= top),
+      );
+      if (wrong) refuse(wrong.index);
+      const fresh = links.filter(({ index }) => index > top);
       let last = head;
-      const fresh = links.filter(({ index }) => index > (head?.index ?? -1));
       for (const link of fresh) {
         if (link.index !== (last?.index ?? -1) + 1 || link.previous !== (last?.hash ?? ""))
           refuse(link.index);
         last = link;
       }
-      const again = links.filter((link) => !fresh.includes(link));
-      const wrong = await missing(db, tenant, again);
-      if (wrong) refuse(wrong.index);
       for (const batch of batches(fresh)) {
         const added = await insert(db, tenant, batch);
         // Somebody was faster, or it is told already: nothing of this stays.
