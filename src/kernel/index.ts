@@ -80,6 +80,7 @@ export {
 } from "./ids.ts";
 export { Json, type JsonObject, isJsonObject, keysOf } from "./json.ts";
 export type { KeyRing, Keys, SealingKey } from "./keys.ts";
+export { LimitState, type LimitWish } from "./limit.ts";
 export {
   ChatMessage,
   ContentBlock,
@@ -149,9 +150,11 @@ export {
   type AuditEntry,
   type AuditHead,
   type AuditStore,
+  type CacheStore,
   type EventStore,
   Fact,
   type KeyStore,
+  type LimitStore,
   type ManifestStore,
   type MemoryStore,
   type PromptManifest,

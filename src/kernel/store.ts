@@ -2,6 +2,7 @@ import type { ApprovalDecision, ApprovalRecord, ApprovalRequest } from "./approv
 import type { NumberedEvent } from "./event.ts";
 import type { AgentId, ApprovalId, EntryId, RunId, SessionId, StepId, TreeId, UserId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { LimitWish } from "./limit.ts";
 import type { Micros } from "./money.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
@@ -268,6 +269,26 @@ export interface WorkerStore {
   withdraw(id: string): Promise<void>;
 }
 
+/** Limits that processes share, such as a provider's. Moments are the caller's: clocks may differ a little. */
+export interface LimitStore {
+  /**
+   * Takes all of a wish, or nothing: 0, or the milliseconds until another try is worth it. One whose answer was lost may
+   * count twice: never too little.
+   */
+  take(partition: Partition, key: string, wish: LimitWish, now: number): Promise<number>;
+  /** Takes more than is left, or with less than zero gives back: what was used turned out to differ. */
+  correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void>;
+  /** Nobody takes anything before a moment. The latest one holds. */
+  slow(partition: Partition, key: string, until: number): Promise<void>;
+}
+
+/** Answers that may be given again. May forget any of them at any time. */
+export interface CacheStore {
+  /** Undefined: not there, or past its time. */
+  get(partition: Partition, key: string, now: number): Promise<Json | undefined>;
+  put(partition: Partition, key: string, value: Json, until: number): Promise<void>;
+}
+
 /**
  * What must outlive a run, or be listed, searched and tailed. Every write may be made again without harm, so whoever
  * does not know whether one came through repeats it.
@@ -284,6 +305,7 @@ export interface Store extends AsyncDisposable {
   readonly manifests: ManifestStore;
   readonly keys: KeyStore;
   readonly workers: WorkerStore;
+  readonly limits: LimitStore;
   /**
    * Removes the user's facts, sessions and runs, with the events, approvals and manifests of their trees, and destroys
    * these trees' keys. The audit stays: taking a link away would break its chain.

@@ -4,6 +4,7 @@ import { MemoryAudit } from "./audit.ts";
 import { MemoryEvents } from "./events.ts";
 import { MemoryFacts } from "./facts.ts";
 import { MemoryKeys } from "./keys.ts";
+import { MemoryLimits } from "./limits.ts";
 import { MemoryManifests } from "./manifests.ts";
 import { MemoryRuns } from "./runs.ts";
 import { MemorySessions } from "./sessions.ts";
@@ -25,6 +26,7 @@ class Memory implements Store {
   readonly manifests = new MemoryManifests();
   readonly keys = new MemoryKeys();
   readonly workers = new MemoryWorkers();
+  readonly limits = new MemoryLimits();
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
     const theirs = [...this.runs.shelf.of(partition).values()].filter(({ userId }) => userId === user);

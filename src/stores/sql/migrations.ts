@@ -85,6 +85,14 @@ const migrations: readonly Migration[] = [
       expires_at bigint not null, primary key (tenant_id, worker_id))`,
     ...(dialect === "postgres" ? guarded("reeve_worker") : []),
   ],
+  (dialect) => {
+    const id = idType[dialect];
+    return [
+      `create table reeve_limit (tenant_id ${id} not null, key ${id} not null, body text not null,
+       primary key (tenant_id, key))`,
+      ...(dialect === "postgres" ? guarded("reeve_limit") : []),
+    ];
+  },
 ];
 
 /** Rows of the tenant that the transaction has named, and of nobody else: also for the owner of the table. */

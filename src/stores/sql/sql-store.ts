@@ -7,6 +7,7 @@ import { eraseUser } from "./erase-user.ts";
 import { SqlEvents } from "./events.ts";
 import { SqlFacts } from "./facts.ts";
 import { SqlKeys } from "./keys.ts";
+import { SqlLimits } from "./limits.ts";
 import { SqlManifests } from "./manifests.ts";
 import { SqlRuns } from "./runs.ts";
 import { SqlSessions } from "./sessions.ts";
@@ -33,6 +34,7 @@ export class SqlStore implements Store {
   readonly manifests: SqlManifests;
   readonly keys: SqlKeys;
   readonly workers: SqlWorkers;
+  readonly limits: SqlLimits;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -47,6 +49,7 @@ export class SqlStore implements Store {
     this.manifests = new SqlManifests(access);
     this.keys = new SqlKeys(access);
     this.workers = new SqlWorkers(access);
+    this.limits = new SqlLimits(access);
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {

@@ -104,6 +104,11 @@ interface WorkerRow extends Row {
   readonly expires_at: number;
 }
 
+interface LimitRow extends Row {
+  readonly key: string;
+  readonly body: string;
+}
+
 /** The tables, in both databases. Bodies are JSON as text: a `jsonb` would refuse some of what a model may say. */
 export interface Tables {
   readonly reeve_run: RunRow;
@@ -117,4 +122,5 @@ export interface Tables {
   readonly reeve_manifest: ManifestRow;
   readonly reeve_key: KeyRow;
   readonly reeve_worker: WorkerRow;
+  readonly reeve_limit: LimitRow;
 }

@@ -4,6 +4,7 @@ import { eventCases } from "./events.ts";
 import { factCases } from "./facts.ts";
 import type { StoreCase } from "./harness.ts";
 import { keyCases } from "./keys.ts";
+import { limitCases } from "./limits.ts";
 import { runCases } from "./runs.ts";
 import { sessionCases } from "./sessions.ts";
 import { tenantCases } from "./tenants.ts";
@@ -19,6 +20,7 @@ export const storeSuite: readonly StoreCase[] = [
   ...approvalCases,
   ...auditCases,
   ...keyCases,
+  ...limitCases,
   ...userCases,
   ...tenantCases,
   ...workerCases,

@@ -1,0 +1,24 @@
+import { type LimitStore, LimitState, type LimitWish, type Partition } from "#kernel";
+import { Shelf } from "./shelf.ts";
+
+export class MemoryLimits implements LimitStore {
+  readonly shelf = new Shelf<LimitState>();
+
+  async take(partition: Partition, key: string, wish: LimitWish, now: number): Promise<number> {
+    const { state, waitMs } = LimitState.take(this.#kept(partition, key), wish, now);
+    this.shelf.of(partition).set(key, state);
+    return waitMs;
+  }
+
+  async correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void> {
+    this.shelf.of(partition).set(key, LimitState.correct(this.#kept(partition, key), used));
+  }
+
+  async slow(partition: Partition, key: string, until: number): Promise<void> {
+    this.shelf.of(partition).set(key, LimitState.slow(this.#kept(partition, key), until));
+  }
+
+  #kept(partition: Partition, key: string): LimitState {
+    return this.shelf.of(partition).get(key) ?? LimitState.none;
+  }
+}
