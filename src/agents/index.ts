@@ -9,7 +9,15 @@ export {
 export { CostTracker } from "./hooks/cost-tracker.ts";
 export { HookManager, type HookError, type HookSet } from "./hooks/hook-manager.ts";
 export { RunLogger } from "./hooks/run-logger.ts";
+export { cache, type CacheOptions } from "./middleware/cache.ts";
+export { fallback, type FallbackOptions } from "./middleware/fallback.ts";
 export { throughLayers } from "./middleware/pipeline.ts";
+export { rateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
+export { redact, type RedactOptions } from "./middleware/redact.ts";
+export { sensitive, type SensitivePattern } from "./middleware/sensitive.ts";
+export { placeRetry, retry, type RetryOptions } from "./middleware/retry.ts";
+export { timeout } from "./middleware/timeout.ts";
+export { validate, type ValidateOptions } from "./middleware/validate.ts";
 export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
 export { RetryPolicy } from "./retry-policy.ts";
 export { getPromptWindow, type OldResults, type PromptWindowOptions } from "./session/prompt-window.ts";

@@ -1,7 +1,9 @@
-import type { AgentId, RunId, SessionId } from "./ids.ts";
+import type { Clock } from "./clock.ts";
+import type { AgentId, RunId, SessionId, TenantId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
-import type { Model, ModelResponse, ToolDescription } from "./model.ts";
+import type { Model, ModelResponse, ModelRetry, ToolDescription } from "./model.ts";
+import type { Tool } from "./tool.ts";
 import type { ToolResult } from "./tool-result.ts";
 
 /**
@@ -17,8 +19,26 @@ export interface Middleware<Context> {
 /** What code inside a step can ask for: the same gate and the same bill, without a step of its own. */
 export interface StepScope {
   readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Whose run this is. */
+  readonly tenantId: TenantId | null;
+  /** Of the agent. */
+  readonly version: string;
+  /** How often calls of this step were made again so far: by whichever layer, and before a long wait or a crash, too. */
+  readonly retries: number;
   /** A model call, charged as part of the step it is made in. */
   llm(messages: readonly ChatMessage[], options?: ScopedLlmOptions): Promise<ModelResponse>;
+  /**
+   * Waits. Around a model call, more than 5 s are not waited for here: the step ends, whatever is thrown for that or
+   * made of it, and begins anew when the time has come, layers and all. No slot in the process is held meanwhile.
+   */
+  wait(ms: number): Promise<void>;
+  /**
+   * Counts one retry, tells the stream, and waits as long as the schedule or the provider wants. Then call `next` again.
+   *
+   * @throws the error itself if it may not be retried: a termination, a cancellation, a budget, a run that must yield.
+   */
+  again(error: unknown, schedule?: Pick<ModelRetry, "baseMs">): Promise<void>;
 }
 
 /** How code inside a step calls a model. */
@@ -45,6 +65,10 @@ export interface ChatContext {
   messages: readonly ChatMessage[];
   tools: readonly ToolDescription[];
   options: JsonObject;
+  /** Which one is asked. */
+  model: Model;
+  /** How long one attempt may take. Default 600,000. */
+  timeoutMs: number;
   result: ModelResponse | undefined;
   readonly scope: StepScope;
 }
@@ -55,6 +79,10 @@ export interface FunctionContext {
   readonly runId: RunId;
   readonly functionName: string;
   readonly arguments: Json;
+  /** What is called: its risk, for example. */
+  readonly tool: Tool;
+  /** How long it may take, where it touches the world; the tool's own limit holds besides. Default: no other. */
+  timeoutMs: number;
   result: ToolResult | undefined;
   readonly scope: StepScope;
 }
@@ -62,6 +90,12 @@ export interface FunctionContext {
 /** A layer around a run. */
 export type AgentMiddleware = Middleware<AgentRunContext>;
 /** A layer around a model call. */
-export type ChatMiddleware = Middleware<ChatContext>;
+export interface ChatMiddleware extends Middleware<ChatContext> {
+  /**
+   * Model calls are retried in one place. `makes`: in this layer, and nowhere else. `sees`: around this layer, so that
+   * it sees every attempt. Default: inside all layers.
+   */
+  readonly attempts?: "makes" | "sees";
+}
 /** A layer around a tool call. */
 export type FunctionMiddleware = Middleware<FunctionContext>;

@@ -19,7 +19,7 @@ export async function structured(
   let text = answer;
   for (let repair = 0; ; repair++) {
     const given = text;
-    const checked = await ctx.step("output", () => check(schema, given), { input: given });
+    const checked = await ctx.step("output", () => checkAnswer(schema, given), { input: given });
     if ("value" in checked || repair === maxRepairs) return checked;
     messages.push(
       ChatMessage.user(`That does not match: ${checked.issues}. Answer again with the corrected JSON only.`),
@@ -32,7 +32,8 @@ export async function structured(
 
 type Checked = { readonly value: Json } | { readonly issues: string };
 
-async function check(schema: StandardSchemaV1, text: string): Promise<Checked> {
+/** An answer in words as the value it should be; a code fence around it is no mistake. */
+export async function checkAnswer(schema: StandardSchemaV1, text: string): Promise<Checked> {
   const parsed = parse(text);
   if (parsed === undefined) return { issues: "it is not JSON" };
   const result = await schema["~standard"].validate(parsed);

@@ -154,6 +154,7 @@ function assemble(
     approvals,
     rules: entrance.rules,
     agentId,
+    agentVersion: entrance.version,
     policy,
     observer,
     reported: new Map(),

@@ -8,6 +8,7 @@ import {
 } from "#kernel";
 import { throughLayers } from "#agents";
 import type { ModelCalls } from "./model-calls.ts";
+import { stepScope } from "./step-scope.ts";
 import type { ToolHost } from "./tool-host.ts";
 
 /** A tool call inside a step. */
@@ -22,34 +23,27 @@ interface InnerCall {
 export async function throughFunctionLayers(
   host: ToolHost,
   { io, tool, input, calls }: InnerCall,
-  core: () => Promise<ToolResult>,
+  core: (timeoutMs: number) => Promise<ToolResult>,
 ): Promise<ToolResult> {
   const layers = host.policy.function ?? [];
-  if (layers.length === 0) return core();
+  if (layers.length === 0) return core(Infinity);
   const context: FunctionContext = {
     agentName: host.agentId,
     runId: host.scope.runId,
     functionName: tool.name,
     arguments: input,
+    tool,
+    timeoutMs: Infinity,
     result: undefined,
-    scope: {
-      signal: io.signal,
-      llm: (messages, given = {}) => calls.make(modelOf(host, given.model), messages, given),
-    },
+    scope: stepScope(host, io, calls, host.model),
   };
   try {
     await throughLayers(layers, context, async () => {
-      context.result = await core();
+      context.result = await core(context.timeoutMs);
     });
   } catch (error) {
     if (error instanceof MiddlewareTermination) return ToolResult.failure(error.message);
     throw error;
   }
   return context.result ?? ToolResult.failure("middleware ended without a result");
-}
-
-function modelOf({ model }: ToolHost, given: ToolHost["model"]): NonNullable<ToolHost["model"]> {
-  const known = given ?? model;
-  if (!known) throw new TypeError("this agent has no model");
-  return known;
 }

@@ -1,8 +1,11 @@
 import {
   AttemptId,
   BudgetExhaustedError,
+  CancellationError,
   encodeError,
+  MiddlewareTermination,
   ModelError,
+  PreemptedError,
   ReeveError,
   StepId,
   Usage,
@@ -29,7 +32,9 @@ import { within } from "./within.ts";
 const defaultMaxOutput = 4_096;
 const defaultMinOutput = 16;
 const longestRetryAfterMs = 60_000;
-const defaultTimeoutS = 600;
+const defaultBaseMs = 2_000;
+/** How long an attempt may take unless somebody says otherwise. */
+export const defaultTimeoutMs = 600_000;
 
 /** One attempt that was made, for the bill and the stream. */
 export interface Charge {
@@ -62,16 +67,27 @@ interface CallsOwner {
   readonly used?: number;
 }
 
-/** One call: as many attempts as it takes. */
-interface Asked {
+/** A call's place in the ledger, the same for all its attempts. */
+interface CallPlace {
   readonly step: StepId;
+  /** The last retry that was announced. */
+  retry: number;
+}
+
+/** One call: as many attempts as it takes. */
+interface Asked extends CallPlace {
   readonly model: Model;
   readonly messages: readonly ChatMessage[];
   readonly options: LlmOptions;
-  /** Attempts that failed, or were lost, before this one. */
-  retries: number;
-  /** The last retry that was announced. */
-  retry: number;
+  readonly timeoutMs: number;
+}
+
+/** How a call is made, where a layer says so. */
+interface Making {
+  /** Default: the agent's. */
+  readonly retry?: ModelRetry | undefined;
+  /** Default 600,000. */
+  readonly timeoutMs?: number;
 }
 
 /** The model calls of one execution of one step: each through the gate, each on the bill, each on its own. */
@@ -87,37 +103,82 @@ export class ModelCalls {
   readonly #owner: CallsOwner;
   #calls = 0;
   #attempts = 0;
+  /** Of all calls of the step together, those before this execution included: so that levels never multiply. */
+  #retries: number;
+  #failed: { readonly attempt: AttemptId; readonly place: CallPlace } | null = null;
+  /** What the next call is another attempt of. */
+  #repeated: CallPlace | null = null;
 
   constructor(host: ModelHost, place: StepPlace, io: StepIo, owner: CallsOwner) {
     this.#host = host;
     this.#place = place;
     this.#io = io;
     this.#owner = owner;
+    this.#retries = owner.used ?? 0;
+  }
+
+  get retries(): number {
+    return this.#retries;
   }
 
   /** Calls until it is answered, refused, or fails for good. */
-  async make(model: Model, messages: readonly ChatMessage[], options: LlmOptions): Promise<ModelResponse> {
-    const { maxRetries = 3, baseMs = 2_000 }: ModelRetry = this.#host.policy.retry ?? {};
-    const { used = 0 } = this.#owner;
-    const step = StepId.inner(this.#place.id, this.#number(this.#calls++));
-    const asked: Asked = { step, model, messages, options, retries: used, retry: used };
+  async make(
+    model: Model,
+    messages: readonly ChatMessage[],
+    options: LlmOptions,
+    { retry = this.#host.policy.retry ?? {}, timeoutMs = defaultTimeoutMs }: Making = {},
+  ): Promise<ModelResponse> {
+    const { maxRetries = 3, baseMs = defaultBaseMs } = retry;
+    const asked: Asked = { ...this.#nextPlace(), model, messages, options, timeoutMs };
     for (;;) {
       const attempt = this.#attemptId();
       try {
         return await this.#attempt(attempt, asked);
       } catch (error) {
+        this.#failed = { attempt, place: asked };
         const mayPass = ReeveError.is(error) && error.retryable && this.stop === null;
-        if (!mayPass || asked.retries >= maxRetries) throw error;
-        asked.retry = asked.retries += 1;
-        const delayMs = delayOf(error, baseMs * 2 ** (asked.retries - 1), attempt);
-        await this.#pause(attempt, asked, delayMs);
+        if (!mayPass || this.#retries >= maxRetries) throw error;
+        asked.retry = this.#retries += 1;
+        await this.#pause(attempt, asked.retry, delayOf(error, baseMs * 2 ** (asked.retry - 1), attempt));
       }
     }
   }
 
+  /** Makes the next call another attempt of the one that failed last. */
+  async again(error: unknown, { baseMs = defaultBaseMs }: Pick<ModelRetry, "baseMs"> = {}): Promise<void> {
+    if (this.stop !== null || this.#stopped() !== null || isFinal(error)) throw error;
+    const retry = (this.#retries += 1);
+    const failed = this.#owner.of === "model" ? this.#failed : null;
+    if (failed) this.#repeated = { step: failed.place.step, retry };
+    const attempt = failed?.attempt ?? AttemptId.of(this.#io.attempt);
+    await this.#pause(attempt, retry, delayOf(error, baseMs * 2 ** (retry - 1), attempt));
+  }
+
+  /** Waits: here if it is short, else by ending the step. */
+  async wait(ms: number): Promise<void> {
+    const { clock } = this.#host;
+    if (this.stop !== null) throw new Error("the step has to end");
+    if (ms > longestWaitInStepMs && this.#owner.of === "model") {
+      this.stop = { kind: "later", at: clock.now() + ms, retries: this.#retries };
+      throw new Error("to be made again later");
+    }
+    await clock.waitUntil(clock.now() + ms, this.#io.signal).catch((error: unknown) => {
+      throw this.#stopped() ?? error;
+    });
+  }
+
+  #nextPlace(): CallPlace {
+    const repeated = this.#repeated;
+    this.#repeated = null;
+    if (repeated) return repeated;
+    const index = this.#calls++;
+    const step = StepId.inner(this.#place.id, this.#number(index));
+    return { step, retry: index === 0 ? (this.#owner.used ?? 0) : 0 };
+  }
+
   async #attempt(attempt: AttemptId, asked: Asked): Promise<ModelResponse> {
     const { primitives, clock, observer } = this.#host;
-    const { model, messages, options } = asked;
+    const { model, messages, options, timeoutMs } = asked;
     const gate = await this.#pass(attempt, asked);
     const began = primitives.now();
     observer.seen("budget.reserved", gate.ceiling, attempt);
@@ -132,13 +193,16 @@ export class ModelCalls {
     const feed = this.#host.feedOf(asked.step, attempt);
     const made = { attempt, model: model.id, retry: asked.retry };
     try {
-      const response = await within(clock, { ms: defaultTimeoutS * 1000, signal, late: tooLate }, (limited) =>
-        model.generate(request, {
-          get signal() {
-            return limited.signal;
-          },
-          onDelta: feed?.take,
-        }),
+      const response = await within(
+        clock,
+        { ms: timeoutMs, signal, late: () => tooLate(timeoutMs) },
+        (limited) =>
+          model.generate(request, {
+            get signal() {
+              return limited.signal;
+            },
+            onDelta: feed?.take,
+          }),
       );
       this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began }, model, gate.ceiling);
       return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;
@@ -188,7 +252,7 @@ export class ModelCalls {
     this.reported = reported;
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.
-      asked.retries = Math.max(asked.retries, gate.attempts - 1);
+      this.#retries = Math.max(this.#retries, gate.attempts - 1);
       return gate;
     }
     if (gate.kind === "denied") {
@@ -205,21 +269,14 @@ export class ModelCalls {
     return new Error(`the gate refused: ${gate.why}`);
   }
 
-  async #pause(attempt: AttemptId, { retry, retries }: Asked, delayMs: number): Promise<void> {
-    const { clock, observer } = this.#host;
+  async #pause(attempt: AttemptId, retry: number, delayMs: number): Promise<void> {
     const index = this.charges.findIndex((charge) => charge.attempt === attempt);
     const failed = this.charges[index];
     if (failed?.error) {
       this.charges[index] = { ...failed, again: { retry, delayMs } };
-      observer.seen("retry.start", { retry, delayMs, error: failed.error }, attempt);
+      this.#host.observer.seen("retry.start", { retry, delayMs, error: failed.error }, attempt);
     }
-    if (delayMs > longestWaitInStepMs && this.#owner.of === "model") {
-      this.stop = { kind: "later", at: clock.now() + delayMs, retries };
-      throw new Error("to be made again later");
-    }
-    await clock.waitUntil(clock.now() + delayMs, this.#io.signal).catch((error: unknown) => {
-      throw this.#stopped() ?? error;
-    });
+    await this.wait(delayMs);
   }
 
   #attemptId(): AttemptId {
@@ -268,12 +325,20 @@ function settled(
   return { tokens: Usage.tokens(usage), cost: price ? Usage.cost(usage, price) : 0, inDoubt: false };
 }
 
-const tooLate = (): Error =>
-  new ModelError({ kind: "timeout", message: `no answer after ${defaultTimeoutS} s` });
+const tooLate = (timeoutMs: number): Error =>
+  new ModelError({ kind: "timeout", message: `no answer after ${timeoutMs / 1000} s` });
+
+/** Is it no failure of the call, but the end of its run, or of its turn? */
+const isFinal = (error: unknown): boolean =>
+  error instanceof MiddlewareTermination ||
+  error instanceof CancellationError ||
+  error instanceof BudgetExhaustedError ||
+  error instanceof PreemptedError;
 
 /** What the provider asked for, up to a minute; else the schedule, 20 % more or less so that a fleet spreads out. */
-function delayOf(error: ReeveError, scheduledMs: number, seed: string): number {
-  const asked = "retryAfterMs" in error && typeof error.retryAfterMs === "number" ? error.retryAfterMs : 0;
+function delayOf(error: unknown, scheduledMs: number, seed: string): number {
+  const told = error instanceof Error && "retryAfterMs" in error ? error.retryAfterMs : null;
+  const asked = typeof told === "number" ? told : 0;
   const jittered = scheduledMs * (0.8 + 0.4 * seededRandom(seed)());
   return Math.round(Math.max(jittered, Math.min(asked, longestRetryAfterMs)));
 }

@@ -7,6 +7,7 @@ import type { StepHost } from "./step.ts";
 /** What a model step needs besides. */
 export interface ModelHost extends StepHost {
   readonly agentId: AgentId;
+  readonly agentVersion: string;
   /** The agent's own model. */
   readonly model: Model | undefined;
   readonly prices: Readonly<Record<string, Price>>;

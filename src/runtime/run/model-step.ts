@@ -11,10 +11,11 @@ import {
   type ModelResponse,
   type StepIo,
 } from "#kernel";
-import { throughLayers } from "#agents";
+import { placeRetry, throughLayers } from "#agents";
 import { ReportedPrompt } from "#models";
-import { ModelCalls, type Charge, type Stop } from "./model-calls.ts";
+import { defaultTimeoutMs, ModelCalls, type Charge, type Stop } from "./model-calls.ts";
 import type { ModelHost } from "./model-host.ts";
+import { stepScope } from "./step-scope.ts";
 import { journaled, placeStep, type StepPlace, type StepRecord } from "./step.ts";
 
 type Call = (
@@ -114,14 +115,16 @@ async function respond(
   wanted: Wanted,
 ): Promise<ModelResponse> {
   const { model, messages, options } = wanted;
-  const layers = host.policy.chat ?? [];
-  if (layers.length === 0) return calls.make(model, messages, options);
+  const { chat = [] } = host.policy;
+  if (chat.length === 0) return calls.make(model, messages, options);
+  const { layers, retry } = placeRetry(chat, host.policy.retry);
   const context = contextOf(host, io, calls, wanted);
   await throughLayers(layers, context, async () => {
-    const { systemInstructions, tools } = context;
+    const { systemInstructions, tools, timeoutMs } = context;
     const system = systemInstructions === "" ? [] : [ChatMessage.system(systemInstructions)];
     const changed = { ...options, tools, providerOptions: context.options };
-    context.result = await calls.make(model, [...system, ...context.messages], changed);
+    const prompt = [...system, ...context.messages];
+    context.result = await calls.make(context.model, prompt, changed, { retry, timeoutMs });
   });
   if (!context.result) throw new TypeError("middleware ended without a result");
   return context.result;
@@ -138,10 +141,9 @@ function contextOf(host: ModelHost, io: StepIo, calls: ModelCalls, wanted: Wante
     messages: hasSystem ? rest : messages,
     tools: options.tools ?? [],
     options: options.providerOptions ?? {},
+    model,
+    timeoutMs: defaultTimeoutMs,
     result: undefined,
-    scope: {
-      signal: io.signal,
-      llm: (inner, given = {}) => calls.make(given.model ?? model, inner, given),
-    },
+    scope: stepScope(host, io, calls, model),
   };
 }

@@ -163,7 +163,9 @@ async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wan
   const inner = { io, tool, input: decided.value, calls };
   try {
     const result = await watched(host, io, wanted, () =>
-      throughFunctionLayers(host, inner, () => execute(host, place, io, { ...wanted, input: decided.value })),
+      throughFunctionLayers(host, inner, (timeoutMs) =>
+        execute(host, place, io, { ...wanted, input: decided.value, timeoutMs }),
+      ),
     );
     return { kind: "done", ...result, attempt: AttemptId.of(io.attempt), ...booked() };
   } catch (error) {
@@ -228,9 +230,9 @@ async function execute(
   { clock }: ToolHost,
   place: StepPlace,
   io: StepIo,
-  { tool, input }: Wanted,
+  { tool, input, timeoutMs }: Wanted & { readonly timeoutMs: number },
 ): Promise<ToolResult> {
-  const timeoutS = tool.timeoutS ?? defaultTimeoutS;
+  const timeoutS = Math.min(tool.timeoutS ?? defaultTimeoutS, timeoutMs / 1000);
   const late = (): Error =>
     new ToolRefusedError({ tool: tool.name, reason: `no result after ${timeoutS} s` });
   const value = await within(clock, { ms: timeoutS * 1000, signal: io.signal, late }, (limited) =>

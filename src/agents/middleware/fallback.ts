@@ -1,0 +1,58 @@
+import { ModelError, type ChatMiddleware, type ModelErrorKind, type StepScope } from "#kernel";
+import { languageModel, type AnyModel } from "#models";
+
+/** When another model is asked. */
+export interface FallbackOptions {
+  /** Default: whatever another provider, or another account, might do better. Not what is wrong with the request. */
+  readonly on?: readonly ModelErrorKind[] | undefined;
+}
+
+const worthIt: readonly ModelErrorKind[] = [
+  "rate-limit",
+  "overloaded",
+  "server-error",
+  "timeout",
+  "context-overflow",
+  "unknown",
+  "auth",
+  "auth-permanent",
+  "billing",
+  "model-not-found",
+];
+
+/**
+ * Asks the next model as soon as one fails, each time through the gate and on the bill. Only when the last has failed,
+ * too, is the retry's schedule used, and it goes on with that last one: so the calls are at most models plus retries,
+ * never their product. A `retry()` registered after this layer comes before the next model instead.
+ */
+export function fallback(
+  models: readonly AnyModel[],
+  { on = worthIt }: FallbackOptions = {},
+): ChatMiddleware {
+  const others = models.map((model) => languageModel(model));
+  const kinds = new Set(on);
+  /** How many were given up in a step that is being made. */
+  const givenUp = new WeakMap<StepScope, number>();
+  return {
+    repeats: true,
+    attempts: "sees",
+    async process(context, next) {
+      const asked = context.model;
+      const candidates = [asked, ...others];
+      try {
+        for (let index = givenUp.get(context.scope) ?? 0; ; index++) {
+          givenUp.set(context.scope, index);
+          context.model = candidates[index] ?? asked;
+          try {
+            return await next();
+          } catch (error) {
+            const isWorthIt = error instanceof ModelError && kinds.has(error.kind);
+            if (!isWorthIt || index === others.length) throw error;
+          }
+        }
+      } finally {
+        context.model = asked;
+      }
+    },
+  };
+}

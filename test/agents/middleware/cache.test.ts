@@ -1,0 +1,190 @@
+import { agent, cache, ChatMessage, retry, type CacheOptions, type Json, type Risk } from "reeve";
+import {
+  call,
+  heldModel,
+  manualClock,
+  say,
+  scriptedModel,
+  testRuntime,
+  type ScriptedModel,
+} from "reeve/testing";
+import { expect, test } from "vitest";
+import { LruCache } from "../../../src/agents/middleware/lru.ts";
+import { eventsOf } from "../events-of.ts";
+import { until } from "../passing-time.ts";
+import { broken, look, price } from "./models.ts";
+
+const cached = (model: ScriptedModel, layer = cache(), version?: string) =>
+  agent({ name: "worker", model, version, middleware: { chat: [layer] } });
+
+test("3.5 a hit asks nobody, reserves nothing and costs nothing", async () => {
+  const model = scriptedModel([say("done")], { price });
+  const worker = cached(model);
+  await using t = testRuntime({ agents: [worker] });
+  expect(await t.run(worker, "go")).toMatchObject({ output: "done", spend: 15 });
+  const run = await t.start(worker, "go");
+  expect(await run.result()).toMatchObject({ status: "completed", output: "done", spend: 0 });
+  expect((await t.events(run)).filter(({ type }) => /^(budget|model)\./.test(type))).toEqual([]);
+  await t.run(worker, "something else");
+  expect(model.requests).toHaveLength(2);
+});
+
+test("another tenant, agent version or cache version finds nothing", async () => {
+  const model = scriptedModel([say("done")], { price });
+  const store = new LruCache();
+  const layer = (options: CacheOptions = {}) => cache({ store, ...options });
+  const asks = async (
+    layerOf: ReturnType<typeof cache>,
+    tenant: string,
+    version?: string,
+  ): Promise<number> => {
+    const before = model.requests.length;
+    const worker = cached(model, layerOf, version);
+    await using t = testRuntime({ agents: [worker] });
+    await t.run(worker, "go", { tenant });
+    return model.requests.length - before;
+  };
+  expect(await asks(layer(), "acme")).toBe(1);
+  expect(await asks(layer(), "acme")).toBe(0);
+  expect(await asks(layer(), "globex")).toBe(1);
+  expect(await asks(layer(), "acme", "2")).toBe(1);
+  expect(await asks(layer({ version: "b" }), "acme")).toBe(1);
+});
+
+test("an answer is forgotten when its time is over", async () => {
+  const clock = manualClock();
+  const model = scriptedModel([say("done")], { price });
+  const worker = cached(model, cache({ ttlS: 10 }));
+  await using t = testRuntime({ agents: [worker], clock });
+  for (const wait of [0, 9_999, 1]) {
+    await clock.advance(wait);
+    await t.run(worker, "go");
+  }
+  expect(model.requests).toHaveLength(2);
+});
+
+test("failures, refusals and answers cut short are never kept", async () => {
+  const filtered = { message: ChatMessage.assistant("no"), finishReason: "content-filter" } as const;
+  const length = { message: ChatMessage.assistant("half"), finishReason: "length" } as const;
+  const model = scriptedModel([broken("overloaded"), filtered, length, say("done")], { price });
+  const worker = agent({ name: "worker", model, retry: { maxRetries: 0 }, middleware: { chat: [cache()] } });
+  await using t = testRuntime({ agents: [worker] });
+  for (let n = 0; n < 5; n++) await t.run(worker, "go");
+  expect(model.requests).toHaveLength(4);
+});
+
+test("an answer that a budget allowed less for is never kept", async () => {
+  const model = scriptedModel([say("short")], { price, maxOutputTokens: 4_000 });
+  const worker = cached(model);
+  await using t = testRuntime({ agents: [worker] });
+  for (let n = 0; n < 2; n++) await t.run(worker, "go", { budget: { maxTokens: 2_000 } });
+  expect(model.requests).toHaveLength(2);
+});
+
+test("two equal calls at once are one; if it fails, the other makes its own", async () => {
+  const model = heldModel({ price });
+  const worker = agent({ name: "worker", model, retry: { maxRetries: 0 }, middleware: { chat: [cache()] } });
+  await using t = testRuntime({ agents: [worker] });
+  const [one, other, third] = [
+    await t.start(worker, "go"),
+    await t.start(worker, "go"),
+    await t.start(worker, "go"),
+  ];
+  await until(() => model.calls.length === 1);
+  await one.cancel("user");
+  expect(await one.result()).toMatchObject({ status: "cancelled" });
+  await until(() => model.calls.length === 2);
+  model.calls[1]?.answer("done");
+  const results = await Promise.all([other.result(), third.result()]);
+  expect(results.map(({ output }) => output)).toEqual(["done", "done"]);
+  expect(results.map(({ spend }) => spend).toSorted((a, b) => a - b)).toEqual([0, 15]);
+  expect(model.calls).toHaveLength(2);
+});
+
+test("who waits for another's equal call can be cancelled", async () => {
+  const model = heldModel({ price });
+  const worker = agent({ name: "worker", model, middleware: { chat: [cache()] } });
+  await using t = testRuntime({ agents: [worker] });
+  const one = await t.start(worker, "go");
+  await until(() => model.calls.length === 1);
+  const other = await t.start(worker, "go");
+  await other.cancel("user");
+  expect(await other.result()).toMatchObject({ status: "cancelled" });
+  model.calls[0]?.answer("done");
+  expect(await one.result()).toMatchObject({ status: "completed" });
+});
+
+test.each([
+  ["safe", 1],
+  ["high", 2],
+] as const)("results of a tool of risk %s: called %i times", async (risk: Risk, times) => {
+  const seen: string[] = [];
+  const model = scriptedModel([
+    call("look", { question: "mill" }),
+    call("look", { question: "mill" }),
+    say("done"),
+  ]);
+  const tools = [look(seen, undefined, { risk })];
+  const worker = agent({
+    name: "worker",
+    model,
+    tools,
+    permissions: "allow-all",
+    middleware: { function: [cache()] },
+  });
+  await using t = testRuntime({ agents: [worker] });
+  expect(await t.run(worker, "go")).toMatchObject({ output: "done" });
+  expect(seen).toHaveLength(times);
+  expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain("found mill");
+});
+
+test("a failed tool result is not kept", async () => {
+  const seen: string[] = [];
+  const act = async (): Promise<string> => {
+    if (seen.length === 1) throw new Error("not now");
+    return "found";
+  };
+  const model = scriptedModel([
+    call("look", { question: "a" }),
+    call("look", { question: "a" }),
+    say("done"),
+  ]);
+  const worker = agent({
+    name: "worker",
+    model,
+    tools: [look(seen, act)],
+    middleware: { function: [cache()] },
+  });
+  await using t = testRuntime({ agents: [worker] });
+  await t.run(worker, "go");
+  expect(seen).toHaveLength(2);
+});
+
+test("a cache around a retry keeps the answer that came in the end", async () => {
+  const model = scriptedModel([broken("overloaded"), say("done")], { price });
+  const chat = [cache(), retry({ baseMs: 1 })];
+  const worker = agent({ name: "worker", model, middleware: { chat } });
+  await using t = testRuntime({ agents: [worker] });
+  const run = await t.start(worker, "go");
+  expect(await run.result()).toMatchObject({ output: "done" });
+  expect(eventsOf(await t.events(run), "retry.end")).toHaveLength(1);
+  expect(await t.run(worker, "go")).toMatchObject({ output: "done", spend: 0 });
+  expect(model.requests).toHaveLength(2);
+});
+
+test("the cache of a process is bounded by count and by bytes, and what was used last stays", async () => {
+  const nobody = { tenantId: null };
+  const has = async (lru: LruCache, ...keys: readonly string[]): Promise<readonly Json[]> =>
+    Promise.all(keys.map(async (key) => (await lru.get(nobody, key, 0)) ?? null));
+  const counted = new LruCache({ max: 2 });
+  await counted.put(nobody, "a", 1, 9);
+  await counted.put(nobody, "b", 2, 9);
+  await counted.get(nobody, "a", 0);
+  await counted.put(nobody, "c", 3, 9);
+  expect(await has(counted, "a", "b", "c")).toEqual([1, null, 3]);
+  const sized = new LruCache({ maxBytes: 100 });
+  await sized.put(nobody, "a", "x".repeat(30), 9);
+  await sized.put(nobody, "b", "y".repeat(30), 9);
+  await sized.put(nobody, "huge", "z".repeat(99), 9);
+  expect(await has(sized, "a", "b", "huge")).toEqual([null, "y".repeat(30), null]);
+});

@@ -1,0 +1,113 @@
+import { agent, ChatMessage, redact, sensitive } from "reeve";
+import { call, say, scriptedModel, testRuntime } from "reeve/testing";
+import { performance } from "node:perf_hooks";
+import { expect, test } from "vitest";
+import { look, price } from "./models.ts";
+
+/** What a model is shown of a text. */
+async function shown(text: string): Promise<string> {
+  const model = scriptedModel([say("done")]);
+  const worker = agent({ name: "worker", model, middleware: { chat: [redact()] } });
+  await using t = testRuntime({ agents: [worker], replay: false });
+  await t.run(worker, text);
+  return model.requests[0]?.messages.map(ChatMessage.text).join("") ?? "";
+}
+
+test.each([
+  ["write to ann.b+c@mail.example.co.uk, please", "write to [email], please"],
+  ["an @ sign, a@b, and x@ y", null],
+  ["call +49 30 901820 today", "call [phone] today"],
+  ["call (030) 901 820 or 415-555-0132.", "call [phone] or [phone]."],
+  ["in 1287, 40 of 2026-11-15, version 1.2.3", null],
+  ["card 4111 1111 1111 1111!", "card [card]!"],
+  ["card 4111-1111-1111-1112, by one wrong", null],
+  ["order 123456789012345", null],
+  ["IBAN DE89 3704 0044 0532 0130 00 IS MINE", "IBAN [iban] IS MINE"],
+  ["pay GB82WEST12345698765432 now", "pay [iban] now"],
+  ["GB82WEST12345698765431 is none", null],
+  ["sk-proj-abcdefghijklmnopqrstuv and AKIAIOSFODNN7EXAMPLE", "[key] and [key]"],
+  ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[key]"],
+  ["task-force, risk-averse, skating", null],
+])("hides what is sensitive and nothing else: %s", async (text, expected) => {
+  expect(await shown(text)).toBe(expected ?? text);
+});
+
+const bait = [
+  "a",
+  "a.",
+  "a@",
+  "@a.",
+  "a@a.",
+  "1",
+  "1-",
+  "1 ",
+  "+1",
+  "(1",
+  "(123)1",
+  "DE89",
+  "DE89 AAAA ",
+  "AAAA ",
+  "A1",
+  "sk-",
+  "sk-a",
+  "eyJ",
+  "eyJaaaaaaaaaaa.",
+  "xoxb-",
+  "ghp_",
+  "AIza",
+  "-",
+  "_",
+  "%",
+  "4111 1111 ",
+];
+
+test("adversarial text takes time linear in its length", () => {
+  for (const piece of bait) {
+    for (const { name, looks } of sensitive) {
+      const time = (length: number): number => {
+        const text = `${piece.repeat(length / piece.length)}!`;
+        const began = performance.now();
+        text.replace(looks, "");
+        return performance.now() - began;
+      };
+      time(20_000);
+      // 200,000 characters at a microsecond each; a quadratic pattern would take minutes.
+      expect(time(200_000), `${name} on ${piece}`).toBeLessThan(1_000);
+    }
+  }
+});
+
+test("what comes back is looked through, too: answers and results of tools", async () => {
+  const model = scriptedModel([call("look", { question: "who" }), say("It is ann@example.com.")], { price });
+  const tools = [look([], async () => "bob@example.com")];
+  const middleware = { chat: [redact()], function: [redact()] };
+  const worker = agent({ name: "worker", model, instructions: "Ask eve@example.com.", tools, middleware });
+  await using t = testRuntime({ agents: [worker] });
+  expect(await t.run(worker, "go")).toMatchObject({ status: "completed", output: "It is [email]." });
+  expect(JSON.stringify(model.requests)).not.toContain("example.com");
+});
+
+test("arguments are restored where asked, and the model never sees the real ones", async () => {
+  const seen: string[] = [];
+  const model = scriptedModel([
+    call("look", { question: "mail of [email-2], not [email-9]" }),
+    say("Told [email-2]."),
+  ]);
+  const middleware = { chat: [redact({ restore: "arguments" })] };
+  const worker = agent({ name: "worker", model, tools: [look(seen)], middleware });
+  await using t = testRuntime({ agents: [worker] });
+  const result = await t.run(worker, "not ann@example.com but bob@example.com, again: bob@example.com");
+  expect(result.output).toBe("Told [email-2].");
+  expect(seen).toEqual(["mail of bob@example.com, not [email-9]"]);
+  expect(JSON.stringify(model.requests)).not.toContain("example.com");
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("found mail of [email-2]");
+});
+
+test("patterns of your own", async () => {
+  const model = scriptedModel([say("done")]);
+  const patterns = [{ name: "case", looks: /\bcase-\d{1,9}\b/ }];
+  const worker = agent({ name: "worker", model, middleware: { chat: [redact({ patterns })] } });
+  await using t = testRuntime({ agents: [worker] });
+  await t.run(worker, "case-1 and case-22 of a@b.example");
+  expect(model.requests[0]?.messages).toEqual([ChatMessage.user("[case] and [case] of a@b.example")]);
+});
