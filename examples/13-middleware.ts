@@ -1,0 +1,63 @@
+// Layers around model calls and tools: hide, remember, check, pace, retry, and ask somebody else.
+import assert from "node:assert/strict";
+import {
+  agent,
+  cache,
+  createRuntime,
+  fallback,
+  ModelError,
+  rateLimit,
+  redact,
+  retry,
+  timeout,
+  tool,
+  validate,
+} from "reeve";
+import { call, fail, say, scriptedModel } from "reeve/testing";
+import { z } from "zod";
+import { engine } from "./engine.ts";
+
+const overloaded = new ModelError({ kind: "overloaded", message: "try later", unbilled: true });
+const first = scriptedModel([fail(overloaded)], { id: "first" });
+const second = scriptedModel(
+  [call("send", { to: "[email-1]" }), say("Sent."), say('{"sent":1}')], // the second answer is no JSON
+  { id: "second" },
+);
+
+const sent: string[] = [];
+const send = tool({
+  name: "send",
+  description: "Sends the report",
+  input: z.object({ to: z.string() }),
+  risk: "high",
+  idempotent: true,
+  execute: async ({ to }) => `number ${sent.push(to)}`,
+});
+
+const clerk = agent({
+  name: "clerk",
+  model: first,
+  tools: [send],
+  permissions: "allow-all",
+  middleware: {
+    // The first is outermost: nothing inside `redact` ever sees an address.
+    chat: [
+      redact({ restore: "arguments" }),
+      cache({ ttlS: 600 }),
+      validate(z.object({ sent: z.number() })),
+      fallback([second]),
+      rateLimit({ key: "my-account", requestsPerMinute: 600 }),
+      timeout({ seconds: 30 }),
+    ],
+    function: [retry({ maxRetries: 2 }), timeout({ seconds: 10 })],
+  },
+});
+
+await using runtime = createRuntime({ agents: [clerk], engine });
+await runtime.serve({ port: 0 });
+const result = await (await runtime.start(clerk, "Send the report to ada@example.com.")).result();
+
+console.log(result.output);
+assert.equal(result.output, '{"sent":1}');
+assert.deepEqual(sent, ["ada@example.com"]); // the tool was told
+assert.ok(!JSON.stringify([first.requests, second.requests]).includes("ada@")); // no model was
