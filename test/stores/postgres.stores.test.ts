@@ -10,6 +10,7 @@ import { readable, speak } from "../sealing/canaries.ts";
 import { type PostgresServer, postgresServer } from "./postgres-server.ts";
 import { auditTampering } from "./audit-tampering.ts";
 import { appendAndTail, decideInTwo } from "./two-processes.ts";
+import { appendAndTail, takeFromLimit } from "./two-processes.ts";
 
 let server: PostgresServer;
 let connectionString: string;
@@ -74,6 +75,15 @@ test("whatever is done to the rows of an audit is noticed, and where", async () 
   const store = await postgresStore({ connectionString: url });
   await auditTampering(store, (statement) => server.query(statement, url));
   await store[Symbol.asyncDispose]();
+}
+
+test("two processes share a limit: together they get what there is, and no more", async () => {
+  const granted = await takeFromLimit({
+    store: { postgres: connectionString },
+    tenant: "limited",
+    total: 200,
+  });
+  expect(granted.flat()).toHaveLength(200);
 });
 
 test("a query that forgets its tenant finds nothing, and what it writes for another is refused", async () => {
