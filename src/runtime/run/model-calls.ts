@@ -146,7 +146,7 @@ export class ModelCalls {
 
   /** Makes the next call another attempt of the one that failed last. */
   async again(error: unknown, { baseMs = defaultBaseMs }: Pick<ModelRetry, "baseMs"> = {}): Promise<void> {
-    if (this.stop !== null || this.#stopped() !== null || isFinal(error)) throw error;
+    if (this.stop !== null || this.stopped() !== null || isFinal(error)) throw error;
     const retry = (this.#retries += 1);
     const failed = this.#owner.of === "model" ? this.#failed : null;
     if (failed) this.#repeated = { step: failed.place.step, retry };
@@ -163,7 +163,7 @@ export class ModelCalls {
       throw new Error("to be made again later");
     }
     await clock.waitUntil(clock.now() + ms, this.#io.signal).catch((error: unknown) => {
-      throw this.#stopped() ?? error;
+      throw this.stopped() ?? error;
     });
   }
 
@@ -207,7 +207,7 @@ export class ModelCalls {
       this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began }, model, gate.ceiling);
       return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;
     } catch (error) {
-      const stopped = this.#stopped();
+      const stopped = this.stopped();
       const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
       const ms = primitives.now() - began;
       this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) }, model, gate.ceiling);
@@ -217,8 +217,8 @@ export class ModelCalls {
     }
   }
 
-  /** Why the step was told to end; null if it was not. */
-  #stopped(): ReeveError | null {
+  /** Why the step was told to end; null if it was not. Whoever waits for something else in a layer asks, too. */
+  stopped(): ReeveError | null {
     const stopped = stoppedBy(this.#io.signal);
     if (stopped) this.stop ??= stopped.code === "preempted" ? { kind: "interrupted" } : cancelled(stopped);
     return stopped;

@@ -102,7 +102,7 @@ async function call(host: ModelHost, place: StepPlace, io: StepIo, wanted: Wante
   const calls = new ModelCalls(host, place, io, { of: "model", used: wanted.used });
   const outcome = await respond(host, io, calls, wanted).then(
     (response) => ({ kind: "answered", response }) as const,
-    (error: unknown) => ({ kind: "failed", error: encodeError(error) }) as const,
+    (error: unknown) => ({ kind: "failed", error: encodeError(calls.stopped() ?? error) }) as const,
   );
   const { charges, reported } = calls;
   return { ...(calls.stop ?? outcome), charges, reported };

@@ -1,4 +1,14 @@
-import { agent, cache, ChatMessage, retry, type CacheOptions, type Json, type Risk } from "reeve";
+import {
+  agent,
+  cache,
+  ChatMessage,
+  retry,
+  ToolResult,
+  type CacheOptions,
+  type FunctionMiddleware,
+  type Json,
+  type Risk,
+} from "reeve";
 import {
   call,
   heldModel,
@@ -158,6 +168,21 @@ test("a failed tool result is not kept", async () => {
   await using t = testRuntime({ agents: [worker] });
   await t.run(worker, "go");
   expect(seen).toHaveLength(2);
+
+  const refuses: FunctionMiddleware = {
+    async process(context, next) {
+      await next();
+      context.result = ToolResult.failure("refused");
+    },
+  };
+  const again = agent({
+    ...worker,
+    model: scriptedModel([call("look", { question: "b" }), call("look", { question: "b" }), say("done")]),
+    middleware: { function: [cache(), refuses] },
+  });
+  await using other = testRuntime({ agents: [again] });
+  await other.run(again, "go");
+  expect(seen).toHaveLength(4);
 });
 
 test("a cache around a retry keeps the answer that came in the end", async () => {
