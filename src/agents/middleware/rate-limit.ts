@@ -1,4 +1,5 @@
 import {
+  ChatMessage,
   LimitState,
   ModelError,
   Partition,
@@ -62,11 +63,11 @@ export function rateLimit(options: RateLimitOptions): ChatMiddleware {
 }
 
 function wishOf({ requestsPerMinute, tokensPerMinute }: RateLimitOptions, context: ChatContext): LimitWish {
+  const tokens = (): number =>
+    estimateTokens([ChatMessage.system(context.systemInstructions), ...context.messages], context.tools);
   return {
     ...(requestsPerMinute !== undefined && { requests: { amount: 1, perMinute: requestsPerMinute } }),
-    ...(tokensPerMinute !== undefined && {
-      tokens: { amount: estimateTokens(context.messages, context.tools), perMinute: tokensPerMinute },
-    }),
+    ...(tokensPerMinute !== undefined && { tokens: { amount: tokens(), perMinute: tokensPerMinute } }),
   };
 }
 
