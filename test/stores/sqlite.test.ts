@@ -9,8 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { EntryId, SessionId } from "#kernel";
 import { sessionProperty } from "../agents/session/session-property.ts";
 import { auditTampering } from "./audit-tampering.ts";
-import { appendAndTail, decideInTwo } from "./two-processes.ts";
-import { appendAndTail, takeFromLimit } from "./two-processes.ts";
+import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
 
 let folder: string;
 let path: string;
@@ -57,7 +56,7 @@ test("whatever is done to the rows of an audit is noticed, and where", async () 
   await auditTampering(store, async (statement) => file.exec(statement));
   file.close();
   await store[Symbol.asyncDispose]();
-}
+});
 
 test("two processes share a limit: together they get what there is, and no more", async () => {
   const granted = await takeFromLimit({ store: { sqlite: path }, tenant: "limited", total: 200 });

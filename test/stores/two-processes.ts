@@ -33,6 +33,10 @@ export async function decideInTwo(store: Store, share: Omit<Share, "half">): Pro
   expect(await audit.verify({ tenant, head })).toEqual({ ok: true, length: seen.length, head });
 }
 
+/** Two processes try to take all of one limit, each one at a time. Gives what each was granted. */
+export const takeFromLimit = (share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> =>
+  inTwo("take-from-limit.ts", share, {});
+
 async function inTwo(
   fixture: string,
   share: Omit<Share, "half">,
@@ -41,19 +45,6 @@ async function inTwo(
   const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
   const options = { execArgv: ["--conditions=reeve-source"], env: { ...process.env, ...env } };
   const children = [0, 1].map((half) => fork(path, [JSON.stringify({ ...share, half })], options));
-}
-
-  inTwo("append-and-tail.ts", share);
-
-/** Two processes try to take all of one limit, each one at a time. Gives what each was granted. */
-export const takeFromLimit = (share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> =>
-  inTwo("take-from-limit.ts", share);
-
-async function inTwo(name: string, share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> {
-  const fixture = fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-  const children = [0, 1].map((half) =>
-    fork(fixture, [JSON.stringify({ ...share, half })], { execArgv: ["--conditions=reeve-source"] }),
-  );
   try {
     return await Promise.all(children.map(seenBy));
   } finally {
