@@ -336,7 +336,8 @@ export class Driver {
   }
 
   #from(): FromRun {
-    return { run: this.#primitives.launch.runId, reports: this.outbox.unsent, at: this.#time };
+    const { runId: run, continuation } = this.#primitives.launch;
+    return { run, continuation, reports: this.outbox.unsent, at: this.#time };
   }
 
   #callTree(method: string, argument: unknown): Operation {

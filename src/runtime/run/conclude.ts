@@ -68,8 +68,12 @@ export async function crashed(primitives: Primitives, why: "crash" | "version"):
 
 /** Ends a run whose code cannot say so any more. */
 export async function endDirectly(primitives: Primitives, end: EndReport): Promise<void> {
-  const { tree, runId: run } = primitives.launch;
-  await primitives.direct(tree, "end", Json.of({ run, reports: [], at: primitives.now(), end }));
+  const { tree, runId: run, continuation } = primitives.launch;
+  await primitives.direct(
+    tree,
+    "end",
+    Json.of({ run, continuation, reports: [], at: primitives.now(), end }),
+  );
 }
 
 /** The journal is not this code's: people look at the run where the engine can stop it, else it has failed. */

@@ -12,6 +12,7 @@ import {
   type TreeId,
 } from "#kernel";
 import type { Driver } from "../driver/driver.ts";
+import { reportPlace } from "../tree/records.ts";
 
 /** Who an event speaks of. */
 export interface EventSource {
@@ -38,7 +39,9 @@ export class Observer {
   note<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void {
     const { outbox, time } = this.#driver;
     const number = outbox.event(type, time, null, payload);
-    if (this.#hooks && this.#primitives.isLive) this.#tell(type, payload, `${type}/${number}`, time);
+    const { launch, isLive } = this.#primitives;
+    if (this.#hooks && isLive)
+      this.#tell(type, payload, reportPlace(type, launch.continuation, number), time);
   }
 
   /** Something that the stream learns in another way happens now, for the hooks. Inside a step, or live. */

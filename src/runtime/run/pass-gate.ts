@@ -9,7 +9,8 @@ export async function passGate(
   call: Omit<BeginArgument, keyof FromRun | "epoch">,
 ): Promise<ReplyOf<"begin">> {
   const { launch, epoch } = primitives;
-  const from: FromRun = { run: launch.runId, reports: driver.outbox.unsent, at: primitives.now() };
+  const { runId: run, continuation } = launch;
+  const from: FromRun = { run, continuation, reports: driver.outbox.unsent, at: primitives.now() };
   const begin: BeginArgument = { ...call, ...from, epoch };
   return Json.as(await io.call(launch.tree, "begin", Json.of(begin)));
 }

@@ -26,7 +26,7 @@ const approvalKey = (id: ApprovalId): string => `approval/${id}`;
 /** A run asks. The answer, where there is one already; else null, and news when it is there. */
 export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">): ReplyOf<"requestApproval"> {
   const { run, approval } = argument;
-  book(work, run, argument.reports);
+  book(work, argument);
   const known = keptOf(work.object, approval.id);
   if (known) return known.decision;
   const record = work.live(run);

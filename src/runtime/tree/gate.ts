@@ -81,15 +81,17 @@ export function go(work: TreeWork): null {
 /** The gate of every call that costs or acts. */
 export function begin(work: TreeWork, argument: BeginArgument): ReplyOf<"begin"> {
   const { run } = argument;
-  book(work, run, argument.reports);
+  book(work, argument);
   for (const made of argument.previous) bookSettlement(work, run, made);
+  // A call that got no answer is made again: what it was granted was told already.
+  const isTold = work.run(run)?.account.attempts.some(({ id }) => id === argument.attempt) ?? false;
   let gate = ask(work, argument, false);
   if (gate.kind === "needs-block") {
     const lent = drawBlock(work, gate);
     work.decide(run, (state) => Ledger.lend(state, lent));
     gate = ask(work, argument, true);
   }
-  announce(work, argument, gate);
+  if (!isTold) announce(work, argument, gate);
   perform(work);
   return { gate, reported: work.run(run)?.reported ?? 0 };
 }
@@ -123,7 +125,9 @@ function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
   const { run, attempt, ask: wish, subject, callId = attempt } = argument;
   if (gate.kind === "denied") {
     const { dimension, limit, used } = gate;
-    work.emit(run, "budget.denied", { dimension, limit, used }, { place: `denied/${attempt}`, attempt });
+    const place = `denied/${attempt}`;
+    if (!work.hasTold(run, place))
+      work.emit(run, "budget.denied", { dimension, limit, used }, { place, attempt });
   }
   if (gate.kind !== "granted") return;
   if (wish) {
@@ -136,7 +140,7 @@ function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
 
 /** A run wants to wait: it does, unless something has come meanwhile. */
 export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
-  book(work, argument.run, argument.reports);
+  book(work, argument);
   const news = takeNews(work, argument.run);
   if (news.items.length === 0 && news.standing === "running") {
     work.decide(argument.run, (state) =>
@@ -150,7 +154,7 @@ export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
 /** A run goes on, if it still has its slot. */
 export function take(work: TreeWork, argument: FromRun): News {
   const { run } = argument;
-  book(work, run, argument.reports);
+  book(work, argument);
   const wasParked = work.slot(run)?.phase === "parked";
   const { phase } = work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
   if (wasParked && phase === "running") resumed(work, run);
@@ -160,7 +164,7 @@ export function take(work: TreeWork, argument: FromRun): News {
 
 /** A run that was told to yield has nothing in flight any more. */
 export function yieldSlot(work: TreeWork, argument: FromRun): News {
-  book(work, argument.run, argument.reports);
+  book(work, argument);
   work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
   perform(work);
   return takeNews(work, argument.run);
@@ -168,7 +172,7 @@ export function yieldSlot(work: TreeWork, argument: FromRun): News {
 
 /** The run is over. */
 export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"end"> {
-  book(work, argument.run, argument.reports);
+  book(work, argument);
   const slot = work.slot(argument.run);
   if (!slot) return null;
   const result = end(work, argument.run, verdict(argument.end, slot, work.now));
@@ -192,7 +196,7 @@ function whyStopped({ cancelled, deadline }: Slot, now: number): string | null {
 
 /** The run goes on in a fresh execution; what it has not read goes with it. */
 export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): null {
-  book(work, argument.run, argument.reports);
+  book(work, argument);
   const run = work.live(argument.run);
   const items = [...argument.unread, ...run.inbox.items];
   const inbox = { ...run.inbox, items, woken: false };

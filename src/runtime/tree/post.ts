@@ -22,7 +22,7 @@ import type { TreeWork } from "./tree-work.ts";
 /** Hires a helper for a run. */
 export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire"> {
   const { run: parent, agentId, text, messageId, asks } = argument;
-  book(work, parent, argument.reports);
+  book(work, argument);
   const boss = work.live(parent);
   const reason = work.slot(parent)?.cancelled ?? null;
   if (reason !== null) return { error: new CancellationError({ reason }).toJSON() };

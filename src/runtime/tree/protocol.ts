@@ -89,6 +89,8 @@ export interface News {
 /** What a run sends along with whatever else it asks: the past, and the time as far as it knows. */
 export interface FromRun {
   readonly run: RunId;
+  /** Which of its journals the reports are from: each numbers its own. */
+  readonly continuation: number;
   readonly reports: readonly Report[];
   readonly at: number;
 }

@@ -222,6 +222,10 @@ export type Report = {
   };
 }[EventType];
 
+/** Names what was reported in the stream: every journal of a run numbers its reports from 1. */
+export const reportPlace = (type: EventType, continuation: number, number: number): string =>
+  continuation === 0 ? `${type}/${number}` : `${type}@${continuation}/${number}`;
+
 /** What became of an attempt, as its journaled result says. */
 export interface Settlement {
   readonly attempt: AttemptId;

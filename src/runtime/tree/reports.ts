@@ -1,19 +1,23 @@
 import type { RunId } from "#kernel";
 import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
-import type { Report, Settlement } from "./records.ts";
+import type { FromRun } from "./protocol.ts";
+import { reportPlace, type Settlement } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
-/** Books what a run tells of its past. Told again after a replay, it changes nothing. */
-export function book(work: TreeWork, id: RunId, reports: readonly Report[]): void {
+/**
+ * Books what a run tells of its past. Told again after a replay, it changes nothing; nor does what an execution tells
+ * that was left behind by a continuation.
+ */
+export function book(work: TreeWork, { run: id, continuation, reports }: FromRun): void {
   const run = work.run(id);
   const last = reports.at(-1);
-  if (!run || !last || last.number <= run.reported) return;
+  if (!run || !last || continuation !== run.continuation || last.number <= run.reported) return;
   for (const { number, settle, event } of reports) {
     if (number <= run.reported) continue;
     if (settle) bookSettlement(work, id, settle);
     if (event) {
       const { type, at, attempt, payload } = event;
-      work.emit(id, type, payload, { place: `${type}/${number}`, at, attempt });
+      work.emit(id, type, payload, { place: reportPlace(type, continuation, number), at, attempt });
     }
   }
   work.put(id, { ...work.live(id), reported: last.number });

@@ -7,7 +7,7 @@ import type { TreeWork } from "./tree-work.ts";
 /** Tells a topic: the tree's stream, and everybody who follows. */
 export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
   const { run, topic, data, messageId } = argument;
-  book(work, run, argument.reports);
+  book(work, argument);
   const { agentId } = work.live(run);
   work.emit(run, "progress.emitted", { topic, data }, { place: `progress/${messageId}` });
   const followers = topicsOf(work.object)[topic] ?? [];

@@ -221,6 +221,12 @@ export class TreeWork {
     return effects;
   }
 
+  /** Is an event of that place among the newest? */
+  hasTold(run: RunId, place: string): boolean {
+    const id = EventId.of(run, place);
+    return [...this.#tree.tail, ...this.#events].some(({ eventId }) => eventId === id);
+  }
+
   /** Puts an event into the tree's order. `place` makes its id stable. */
   emit<Type extends EventType>(
     run: RunId,

@@ -17,6 +17,7 @@ export const continueCases: readonly EngineCase[] = [
         const life = typeof ctx.state === "number" ? ctx.state : 0;
         ids.add(ctx.supervision.runId);
         await ctx.step("work", ({ idempotencyKey }) => void executed.push(`${life} ${idempotencyKey}`));
+        ctx.note("flow.start", { flow: `life ${life}` });
         return life < 4 ? ctx.continueAs(life + 1) : life;
       });
       await onRuntime(harness, { agents: [boss] }, async (runtime) => {
@@ -25,6 +26,11 @@ export const continueCases: readonly EngineCase[] = [
         assert.deepEqual([status, output, ids], ["completed", 4, new Set([run.runId])]);
         const events = await historyOf(run);
         assert.deepEqual([only(events, "run.start").length, only(events, "run.end").length], [1, 1]);
+        assert.equal(
+          new Set(events.map(({ eventId }) => eventId)).size,
+          events.length,
+          "each has its own id",
+        );
       });
       assert.deepEqual(
         executed.map((line) => line.slice(0, 1)),

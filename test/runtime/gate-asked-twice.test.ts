@@ -1,0 +1,82 @@
+import { agent, AgentId, createRuntime, tool, type Agent, type NumberedEvent } from "reeve";
+import { local } from "reeve/engines/local";
+import { call, say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Engine, Primitives, StepIo } from "#kernel";
+
+/** Calls get no answer the first time, and are made again. */
+const twice = (io: StepIo): StepIo => ({
+  ...io,
+  call: async (...given) => {
+    await io.call(...given);
+    return io.call(...given);
+  },
+});
+
+const deaf = (inner: Primitives): Primitives => ({
+  launch: inner.launch,
+  epoch: inner.epoch,
+  canPause: inner.canPause,
+  get isLive() {
+    return inner.isLive;
+  },
+  now: () => inner.now(),
+  direct: (...given) => inner.direct(...given),
+  step: (name, run) => inner.step(name, (io) => run(twice(io))),
+  call: (...given) => inner.call(...given),
+  wake: (name) => inner.wake(name),
+  sleepUntil: (at) => inner.sleepUntil(at),
+  cancelled: () => inner.cancelled(),
+  pick: (open) => inner.pick(open),
+  drain: () => inner.drain(),
+});
+
+/** An engine whose steps are deaf when they call. */
+function forgetful(): Engine {
+  const engine = local();
+  return {
+    name: engine.name,
+    define: (program) => engine.define({ ...program, run: (primitives) => program.run(deaf(primitives)) }),
+    serve: (options) => engine.serve(options),
+    drain: (options) => engine.drain(options),
+    call: (...given) => engine.call(...given),
+    changed: (...given) => engine.changed(...given),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
+}
+
+async function eventsOf(boss: Agent, budget = {}): Promise<readonly NumberedEvent[]> {
+  await using runtime = createRuntime({ agents: [boss], engine: forgetful() });
+  const run = await runtime.start(boss, "go", { budget });
+  const events: NumberedEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  return events;
+}
+
+const ids = (events: readonly NumberedEvent[]): readonly string[] => events.map(({ eventId }) => eventId);
+
+test("a gate that is asked twice by one attempt grants, and tells of it, once", async () => {
+  const look = tool({
+    name: "look",
+    description: "Looks",
+    input: z.object({}),
+    risk: "safe",
+    execute: async () => "seen",
+  });
+  const model = scriptedModel([call("look", {}), say("done")]);
+  const events = await eventsOf(agent({ name: "boss", model, tools: [look] }));
+  const count = (type: NumberedEvent["type"]): number => events.filter((event) => event.type === type).length;
+  expect([count("budget.reserved"), count("model.start"), count("tool.start")]).toEqual([2, 2, 1]);
+  expect(new Set(ids(events)).size).toBe(events.length);
+});
+
+test("a gate that is asked twice by one attempt denies, and tells of it, once", async () => {
+  const boss: Agent = {
+    id: AgentId.of("boss"),
+    model: scriptedModel([say("never")]),
+    run: async (ctx) => void (await ctx.llm([])),
+  };
+  const events = await eventsOf(boss, { maxTokens: 1 });
+  expect(events.filter(({ type }) => type === "budget.denied")).toHaveLength(1);
+});
