@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Engine, EngineProgram, RunLaunch } from "#kernel";
 import { systemClock } from "#runtime";
-import { macrotask, tick } from "./hop.ts";
+import { type Hop, macrotask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { LocalSinks } from "./local-sinks.ts";
 import { Timers } from "./timers.ts";
@@ -13,17 +13,21 @@ export interface LocalOptions {
   readonly clock?: Clock;
   /** Throw every execution away after each operation and replay it, to find code that cannot be. Default false. */
   readonly fuzz?: boolean;
+  /**
+   * Calls back once every microtask has run and it is this callback's turn: whoever gives it decides in which order
+   * calls arrive and executions go on. Default: in the order in which they were asked for.
+   */
+  readonly hop?: (then: () => void) => void;
 }
 
 /** Runs in this process. Nothing survives it: for tests, scripts and the first five minutes. */
-export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}): Engine {
+export function local({ clock = systemClock, fuzz = false, hop = hopOf(fuzz) }: LocalOptions = {}): Engine {
   const runs = new Map<string, LocalRun>();
   const closed = new AbortController();
   const timers = new Timers(clock);
   let program: EngineProgram | null = null;
   let executions = 0;
   let epochs = 0;
-  const hop = fuzz ? macrotask : tick();
 
   const sinks = new LocalSinks(clock, closed.signal);
   const objects = new LocalObjects(
@@ -77,3 +81,5 @@ export function local({ clock = systemClock, fuzz = false }: LocalOptions = {}):
     },
   };
 }
+
+const hopOf = (fuzz: boolean): Hop => (fuzz ? macrotask : tick());

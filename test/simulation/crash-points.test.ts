@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { differences } from "./differences.ts";
+import { scenarios } from "./scenarios.ts";
+import { play, type Plan } from "./play.ts";
+
+/** How many calls may be in flight when a process dies: the widest scenario has three runs that ask. */
+const widest = 3;
+
+/** Places in an execution. At the others nothing of an execution is in anybody's hands. */
+const isInExecution = (point: string): boolean => /^(?:run|step|gate|call|direct|model|effect)\b/.test(point);
+
+describe.each([
+  { dies: "one", mostLost: 1, isWalked: () => true },
+  { dies: "all", mostLost: widest, isWalked: isInExecution },
+] as const)("crash points, where $dies dies", ({ dies, mostLost, isWalked }) => {
+  const kinds = new Set<string>();
+  let walked = 0;
+  let places = 0;
+
+  test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
+    "%s: whatever dies wherever, the answer, the books and the effects are the same",
+    async (_, scenario) => {
+      const undisturbed = await play(scenario);
+      const found: Record<string, readonly string[]> = {};
+      for (const [target, point] of undisturbed.points.entries()) {
+        places += 1;
+        if (!isWalked(point)) continue;
+        const plan: Plan = (index) => (index === target ? dies : "none");
+        const disturbed = await play(scenario, plan).catch((error: unknown) => String(error));
+        const changed =
+          typeof disturbed === "string" ? [disturbed] : differences(undisturbed, disturbed, { mostLost });
+        if (changed.length > 0) found[`${target} ${point}`] = changed;
+        kinds.add(point);
+        walked += 1;
+      }
+      expect(found).toEqual({});
+    },
+  );
+
+  test("the places are all there are", () => {
+    process.stdout.write(`crash points, where ${dies} dies: ${walked} of ${places}, ${kinds.size} kinds\n`);
+    const expected = [...writes.execution, ...(dies === "one" ? writes.elsewhere : [])];
+    expect([...kinds]).toEqual(expect.arrayContaining(expected));
+  });
+});
+
+const around = (names: readonly string[]): readonly string[] =>
+  names.flatMap((name) => [`${name}: before`, `${name}: after`]);
+const committed = (type: string, ...methods: readonly string[]): readonly string[] =>
+  methods.map((method) => `${type}.${method}: before commit`);
+
+/** What must be among the places: a write that has no name is not walked. */
+const writes = {
+  execution: [
+    ...around(["gate begin", "model", "effect pay", "effect mail", "direct crashed"]),
+    ...["model", "tool", "note"].map((kind) => `step ${kind}: done, not journaled`),
+    ...["model", "tool", "note"].map((kind) => `step ${kind}: journaled`),
+    ...["hire", "rest", "take", "yield", "reply", "emit", "send", "continue", "end"].map(
+      (method) => `call ${method}: journaled`,
+    ),
+  ],
+  elsewhere: [
+    ...committed("tree", "open", "begin", "hire", "rest", "take", "yield", "reply", "emit", "send", "signal"),
+    ...committed("tree", "cancel", "pause", "resume", "reprioritize", "topUp", "crashed", "continue", "end"),
+    ...committed("tree", "projected"),
+    ...committed("session", "invoke", "release"),
+    ...committed("tenant", "limit", "draw", "giveBack"),
+    ...around(["keys.of", "store keys.put", "store events.append", "store runs.put", "store.eraseUser"]),
+    ...around(["sink projector", "outside open", "outside signal", "outside cancel", "outside invoke"]),
+  ],
+};

@@ -1,0 +1,154 @@
+import type { Json } from "#kernel";
+import { say, staff, stands, type Scenario } from "./staff.ts";
+
+/** The low one waits when the high one comes: it loses its slot, and has it back in the end. */
+export const preemption: Scenario = {
+  name: "preemption",
+  agents: (witness) => {
+    const agent = staff(witness);
+    const low = agent("low", async (ctx) => {
+      await say(ctx, "low begins");
+      const word = await ctx.waitFor("go on");
+      await ctx.tool("pay", null);
+      return [word, await say(ctx, "low ends")];
+    });
+    const high = agent("high", async (ctx) => say(ctx, "high"));
+    const boss = agent("boss", async (ctx) => {
+      const lower = await ctx.spawn(low, "low", { priority: "low" });
+      await ctx.waitFor("hire");
+      const higher = await ctx.spawn(high, "high", { priority: "high", onFull: "wait" });
+      const done: Json[] = [(await ctx.join(higher)).output];
+      await ctx.emit("high is done");
+      done.push((await ctx.join(lower)).output);
+      return done;
+    });
+    return [boss, low, high];
+  },
+  async drive(client) {
+    const run = await client.start({ spawn: { maxAgents: 2 } });
+    const low = client.runtime.run(`${run.treeId}~1`);
+    await client.until(() => stands(low, "waiting"));
+    await client.surely(() => run.signal("hire", null, { id: "hire" }));
+    await client.until(() => stands(low, "paused"));
+    await client.surely(() => low.signal("go on", "now", { id: "go-on" }));
+    return run;
+  },
+};
+
+/** The low one is at work when the high one comes: it finishes its call, yields, and goes on in the end. */
+export const yielding: Scenario = {
+  name: "yielding",
+  agents: (witness) => {
+    const agent = staff(witness);
+    const low = agent("low", async (ctx) => {
+      for (const text of ["one", "two", "three"]) await say(ctx, text);
+      await ctx.tool("mail", null);
+      return "low is done";
+    });
+    const high = agent("high", async (ctx) => say(ctx, "high"));
+    const boss = agent("boss", async (ctx) => {
+      const handles = [
+        await ctx.spawn(low, "low", { priority: "low" }),
+        await ctx.spawn(high, "high", { priority: "high", onFull: "wait" }),
+      ];
+      const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
+      return results.map(({ output }) => output);
+    });
+    return [boss, low, high];
+  },
+  drive: (client) => client.start({ spawn: { maxAgents: 2 } }),
+};
+
+/** A crowd that talks: messages, topics, a conversation with turns, and a helper that outlives its boss. */
+export const talking: Scenario = {
+  name: "talking",
+  agents: (witness) => {
+    const agent = staff(witness);
+    const listener = agent("listener", async (ctx, inbox) => {
+      const heard: Json[] = [];
+      for (let index = 0; index < 3; index++) heard.push((await inbox.next({ waitS: 3_600 }))?.text ?? null);
+      await ctx.tool("pay", heard);
+      return heard;
+    });
+    const lead = agent("lead", async (ctx) => {
+      const handle = await ctx.spawn(listener, "first", { detached: true });
+      await ctx.send(handle, "second");
+      return handle.runId;
+    });
+    const boss = agent("boss", async (ctx, inbox) => {
+      await inbox.next();
+      await ctx.join(await ctx.spawn(lead, "lead"));
+      await ctx.send(listener.id, "third");
+      await ctx.waitFor("all heard");
+      const word = await inbox.next({ waitS: 3_600 });
+      return [word?.text ?? null, await say(ctx, "over")];
+    });
+    return [boss, lead, listener];
+  },
+  async drive(client) {
+    const run = await client.start({ session: "talk" });
+    await client.surely(() => run.send("a word", { id: "word" }));
+    const listener = client.runtime.run(`${run.treeId}~2`);
+    await client.until(() => stands(listener, "completed"));
+    await client.surely(() => run.signal("all heard", null, { id: "all-heard" }));
+    return run;
+  },
+};
+
+/** A person holds it, lets it go and gives it money; then its code throws, once. */
+export const handled: Scenario = {
+  name: "held, resumed, restarted",
+  agents: (witness) => {
+    const agent = staff(witness);
+    let hasThrown = false;
+    return [
+      agent("handled", async (ctx) => {
+        const first = await say(ctx, "before");
+        await ctx.waitFor("go");
+        await ctx.tool("mail", null);
+        const isFirst = !hasThrown;
+        hasThrown = true;
+        if (isFirst) throw new Error("a fault of its own");
+        return [first, await say(ctx, "after")];
+      }),
+    ];
+  },
+  async drive(client) {
+    const run = await client.start({ budget: { maxTokens: 10_000 } });
+    await client.until(() => stands(run, "waiting"));
+    await client.surely(() => run.pause());
+    await client.until(() => stands(run, "paused"));
+    await client.surely(() => run.reprioritize("high"));
+    await client.surely(() => run.topUp({ maxTokens: 100 }));
+    await client.surely(() => run.signal("go", null, { id: "go" }));
+    await client.surely(() => run.resume());
+    return run;
+  },
+};
+
+export const cancelled: Scenario = {
+  name: "cancel",
+  agents: (witness) => {
+    const agent = staff(witness);
+    const worker = agent("worker", async (ctx) => {
+      await say(ctx, "working");
+      await ctx.tool("pay", null);
+      await ctx.waitFor("never");
+      return "not reached";
+    });
+    const boss = agent("boss", async (ctx) => {
+      await say(ctx, "hiring");
+      const hired = await Promise.all(["a", "b"].map((task) => ctx.spawn(worker, task)));
+      for (const handle of hired) await ctx.join(handle);
+      return "not reached";
+    });
+    return [boss, worker];
+  },
+  async drive(client) {
+    const run = await client.start();
+    const runs = [1, 2].map((number) => client.runtime.run(`${run.treeId}~${number}`));
+    for (const handle of [...runs, run]) await client.until(() => stands(handle, "waiting"));
+    await client.surely(() => run.cancel("changed our minds"));
+    return run;
+  },
+};

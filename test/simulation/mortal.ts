@@ -1,0 +1,247 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type {
+  EngineProgram,
+  Json,
+  ObjectContext,
+  ObjectDefinition,
+  ObjectMethod,
+  Operation,
+  Primitives,
+  SinkDefinition,
+  StepIo,
+} from "#kernel";
+import { Try } from "./try.ts";
+
+/** Thrown where something dies. Nobody may live on by catching it: whatever it does next, it stands still. */
+export class Crash extends Error {
+  constructor() {
+    super("crash");
+  }
+}
+
+/** Something that a crash ends: an execution of a run, a try of an object's method, a delivery. */
+class Life {
+  isOver = false;
+  readonly over: Promise<never>;
+  readonly #end: (error: Error) => void;
+
+  constructor() {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    this.over = promise;
+    this.#end = reject;
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#end(new Crash());
+  }
+
+  /** @throws Crash if it is over. */
+  check(): void {
+    if (this.isOver) throw new Crash();
+  }
+
+  /** What the promise comes to, for the living. */
+  survive<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      promise.then(
+        (value) => this.isOver || resolve(value),
+        (error: unknown) => this.isOver || reject(error),
+      );
+    });
+  }
+}
+
+/** A step that was begun. Its closure dies with the execution that began it, and is run again by the next. */
+interface BegunStep {
+  life: Life;
+  stop: AbortController;
+  hasEnded: boolean;
+  readonly journal: PromiseWithResolvers<Json>;
+}
+
+/**
+ * Lets executions, methods and deliveries on an engine of one process die at any place, as they would with the process
+ * they are in. What was journaled, committed or delivered stays; what was not is done again from the journal.
+ */
+export class Mortal {
+  readonly #lives = new AsyncLocalStorage<Life>();
+  readonly #executions = new Set<Life>();
+  /** By execution: what it has begun. */
+  readonly #steps = new Map<string, BegunStep[]>();
+  readonly #uuid: () => string;
+  /** Told what was journaled. */
+  onJournaled: (step: { readonly run: string; readonly name: string; readonly value: Json }) => void = () =>
+    undefined;
+
+  constructor(options: { readonly uuid: () => string }) {
+    this.#uuid = options.uuid;
+  }
+
+  /** Ends whatever this is called in. @throws Crash */
+  die(): never {
+    this.#lives.getStore()?.end();
+    throw new Crash();
+  }
+
+  /** Ends every execution there is, as the end of the whole process would. */
+  dieAll(): void {
+    for (const life of this.#executions) life.end();
+  }
+
+  /** What the promise comes to, unless whoever waits for it dies first. */
+  survive<T>(promise: Promise<T>): Promise<T> {
+    const life = this.#lives.getStore();
+    return life ? life.survive(promise) : promise;
+  }
+
+  /** The same program, mortal. */
+  program(program: EngineProgram): EngineProgram {
+    return {
+      ...program,
+      objects: program.objects.map((definition) => this.#object(definition)),
+      sinks: program.sinks.map((definition) => this.#sink(definition)),
+      run: (primitives) => this.#run(program, primitives),
+    };
+  }
+
+  async #run(program: EngineProgram, primitives: Primitives): Promise<void> {
+    const life = new Life();
+    this.#executions.add(life);
+    const work = this.#lives.run(life, () => program.run(this.#primitives(life, primitives)));
+    work.catch(() => undefined);
+    try {
+      await Promise.race([life.over, work]);
+    } finally {
+      this.#executions.delete(life);
+    }
+  }
+
+  #object(definition: ObjectDefinition): ObjectDefinition {
+    const mortal = (method: ObjectMethod): ObjectMethod => {
+      const retried = (object: ObjectContext, argument: Json): Json => {
+        const attempt = new Try(object);
+        for (;;) {
+          try {
+            const reply = this.#lives.run(new Life(), () => method(attempt, argument));
+            attempt.commit();
+            return reply;
+          } catch (error) {
+            if (!(error instanceof Crash)) throw error;
+            attempt.restart();
+          }
+        }
+      };
+      return retried;
+    };
+    const methods = Object.entries(definition.methods).map(([name, method]) => [name, mortal(method)]);
+    return { ...definition, methods: Object.fromEntries(methods) };
+  }
+
+  #sink(definition: SinkDefinition): SinkDefinition {
+    return {
+      type: definition.type,
+      take: (key, argument) => this.#lives.run(new Life(), () => definition.take(key, argument)),
+    };
+  }
+
+  #primitives(life: Life, inner: Primitives): Primitives {
+    const living = <Argument extends readonly unknown[]>(
+      issue: (...argument: Argument) => Operation,
+    ): ((...argument: Argument) => Operation) => {
+      return (...argument) => {
+        life.check();
+        return issue(...argument);
+      };
+    };
+    const { runId, continuation } = inner.launch;
+    const key = `${runId}/${continuation}`;
+    let place = 0;
+    return {
+      launch: inner.launch,
+      epoch: inner.epoch,
+      canPause: inner.canPause,
+      get isLive() {
+        return inner.isLive;
+      },
+      now: () => inner.now(),
+      direct: (to, method, argument) => life.survive(inner.direct(to, method, argument)),
+      step: living((name, run) => this.#step(life, inner, { key, place: place++, name, run })),
+      call: living((to, method, argument) => inner.call(to, method, argument)),
+      wake: living((name) => inner.wake(name)),
+      sleepUntil: living((at) => inner.sleepUntil(at)),
+      cancelled: living(() => inner.cancelled()),
+      pick: (open) => (life.isOver ? forever() : life.survive(inner.pick(open))),
+      drain: () => life.survive(inner.drain()),
+    };
+  }
+
+  /** The engine below sees one step that takes long; its closures come and go here. */
+  #step(
+    life: Life,
+    inner: Primitives,
+    asked: {
+      readonly key: string;
+      readonly place: number;
+      readonly name: string;
+      readonly run: (io: StepIo) => Promise<Json>;
+    },
+  ): Operation {
+    const { key, place, name, run } = asked;
+    const steps = this.#steps.get(key) ?? [];
+    this.#steps.set(key, steps);
+    const begin = (step: BegunStep, io: StepIo): void => {
+      const end = (settle: () => void): void => {
+        // What a closure of the dead comes to, nobody hears.
+        if (life.isOver || step.life !== life) return;
+        step.hasEnded = true;
+        settle();
+      };
+      run(this.#io(life, step, io)).then(
+        (value) =>
+          end(() => {
+            this.onJournaled({ run: key, name, value });
+            step.journal.resolve(value);
+          }),
+        (error: unknown) => end(() => step.journal.reject(error)),
+      );
+    };
+    const known = steps[place];
+    const operation = inner.step(name, (given) => {
+      const step: BegunStep = {
+        life,
+        stop: new AbortController(),
+        hasEnded: false,
+        journal: Promise.withResolvers(),
+      };
+      steps[place] = step;
+      given.signal.addEventListener("abort", () => step.stop.abort(given.signal.reason));
+      begin(step, given);
+      return step.journal.promise;
+    });
+    if (known && !known.hasEnded && known.life.isOver) {
+      Object.assign(known, { life, stop: new AbortController() });
+      begin(known, ioOf(inner));
+    }
+    const abort = (reason: Error): void => steps[place]?.stop.abort(reason);
+    return Object.assign(operation, { abort });
+  }
+
+  #io(life: Life, { stop: { signal } }: BegunStep, io: StepIo): StepIo {
+    return {
+      signal,
+      attempt: this.#uuid(),
+      call: (to, method, argument) => (life.isOver ? forever() : life.survive(io.call(to, method, argument))),
+    };
+  }
+}
+
+/** An execution that begins a lost step again has no closure of the engine's to get this from. */
+const ioOf = (inner: Primitives): StepIo => ({
+  signal: new AbortController().signal,
+  attempt: "",
+  call: (to, method, argument) => inner.direct(to, method, argument),
+});
+
+const forever = (): Promise<never> => new Promise(() => undefined);

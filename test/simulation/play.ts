@@ -1,0 +1,104 @@
+import { Json, type Keys, type NumberedEvent, type RunResult, type Store } from "#kernel";
+import type { RunHandle } from "#runtime";
+import { sealedStore, storedKeys } from "#sealing";
+import { memoryStore } from "reeve/stores/memory";
+import { crashPointsOf } from "./crash-points.ts";
+import type { Witness } from "./doubles.ts";
+import type { Client, Scenario } from "./staff.ts";
+import { type Death, Stage } from "./stage.ts";
+
+/** What can be seen of a tree that is over. */
+export interface Outcome {
+  readonly result: Pick<RunResult, "status" | "stopReason" | "output" | "usage">;
+  /** What its account says. */
+  readonly settled: Json;
+  readonly reserved: Json;
+  readonly inDoubt: number;
+  /** Left in the headcount. */
+  readonly slots: number;
+  /** Every call that the model was asked, by what it was asked. */
+  readonly bill: readonly string[];
+  /** Every effect, by its key, with how often it was delivered. */
+  readonly effects: ReadonlyMap<string, number>;
+  readonly events: readonly NumberedEvent[];
+  /** What the store still has once the user was erased. */
+  readonly left: number;
+  /** Where a crash was possible, in order. */
+  readonly points: readonly string[];
+}
+
+/** What dies at the n-th place. */
+export type Plan = (index: number, point: string) => Death;
+
+const patience = { age: 24 * 3_600_000 };
+const nobody = { tenantId: null };
+
+/** Plays a scenario in a world of its own, in which something dies wherever the plan says so. */
+export async function play(scenario: Scenario, plan: Plan = () => "none"): Promise<Outcome> {
+  const points: string[] = [];
+  const bill: string[] = [];
+  const effects = new Map<string, number>();
+  await using stage = new Stage({ deathAt: (point) => plan(points.push(point) - 1, point) });
+  const agents = scenario.agents({
+    asked: (text) => stage.happens("model", () => bill.push(text)),
+    told: (tool, key) => stage.happens(`effect ${tool}`, () => effects.set(key, (effects.get(key) ?? 0) + 1)),
+  } satisfies Witness);
+  const store = sealedStoreOn(stage);
+  const runtime = stage.runtime({ agents, store, tenantBudget: () => ({ maxTokens: 1_000_000 }) });
+  const client: Client = {
+    runtime,
+    surely: (call) => stage.surely(call),
+    start: (options) => stage.surely(() => runtime.start(agents[0], "task", { id: "tree", ...options })),
+    until: (holds) => stage.world.until(holds),
+  };
+  const over = scenario.drive(client).then((run) => outcomeOf(stage, store, run));
+  return { ...(await stage.world.run(over, patience)), bill, effects, points };
+}
+
+async function outcomeOf(
+  stage: Stage,
+  store: Store,
+  run: RunHandle,
+): Promise<Omit<Outcome, "bill" | "effects" | "points">> {
+  const { status, stopReason, output, usage } = await run.result();
+  const events = await stage.surely(() => eventsOf(run));
+  const address = { type: "tree", key: `-/${run.treeId}` };
+  const view = Json.as<LedgerView>(await stage.ask(address, "ledger", { run: run.runId }));
+  const { settled, reserved, inDoubt } = view.tree.account;
+  await stage.surely(() => store.eraseUser(nobody, null));
+  return {
+    result: { status, stopReason, output, usage },
+    settled,
+    reserved,
+    inDoubt: inDoubt.tokens,
+    slots: Object.keys(view.slots).length,
+    events,
+    left: (await store.events.read(nobody, run.treeId, 0, 1)).length,
+  };
+}
+
+async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
+  const events: NumberedEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  return events;
+}
+
+interface LedgerView {
+  readonly tree: {
+    readonly account: {
+      readonly settled: Json;
+      readonly reserved: Json;
+      readonly inDoubt: { readonly tokens: number };
+    };
+  };
+  readonly slots: Readonly<Record<string, Json>>;
+}
+
+/** Wraps the keys in the store. It lies elsewhere, and is always there. */
+const wrapping: Keys = { of: async () => [{ id: "wrapping", secret: new Uint8Array(32).fill(7) }] };
+
+function sealedStoreOn(stage: Stage): Store {
+  const at = (point: string): void => stage.at(point);
+  const stored = crashPointsOf(memoryStore(), "store", at);
+  return sealedStore(stored, crashPointsOf(storedKeys(stored.keys, wrapping), "keys", at));
+}

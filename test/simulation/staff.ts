@@ -1,0 +1,47 @@
+import { AgentId, ChatMessage, type Agent, type RunContext, type RunStatus } from "#kernel";
+import type { RunHandle, Runtime, StartOptions } from "#runtime";
+import { effect, parrot, type Witness } from "./doubles.ts";
+
+/** Whoever is outside: starts a tree, and does what people do. */
+export interface Client {
+  readonly runtime: Pick<Runtime, "run">;
+  /** Starts the scenario's root, which is the first of its agents. */
+  start(options?: StartOptions): Promise<RunHandle>;
+  /** Makes a call from outside until it is accepted: whoever dies asks again. */
+  surely<T>(call: () => Promise<T>): Promise<T>;
+  until(holds: () => Promise<boolean>): Promise<void>;
+}
+
+/** A tree to be disturbed: the answer, the books and the effects must not depend on it. */
+export interface Scenario {
+  readonly name: string;
+  agents(witness: Witness): readonly [Agent, ...Agent[]];
+  drive(client: Client): Promise<RunHandle>;
+}
+
+/** Asks the model one thing. */
+export const say = async (ctx: RunContext, text: string): Promise<string> =>
+  ChatMessage.text((await ctx.llm([ChatMessage.user(text)])).message);
+
+/** Makes agents who have a model, a tool that is idempotent and one that is run again. */
+export const staff = (witness: Witness) => {
+  const model = parrot(witness);
+  const tools = [
+    effect(witness, "pay", { idempotent: true }),
+    effect(witness, "mail", { onUnknown: "rerun" }),
+  ];
+  return (name: string, run: Agent["run"], rest: Partial<Agent> = {}): Agent => ({
+    id: AgentId.of(name),
+    run,
+    model,
+    tools,
+    ...rest,
+  });
+};
+
+/** Whether a run stands like this; one that does not exist yet does not. */
+export const stands = (run: RunHandle, status: RunStatus): Promise<boolean> =>
+  run.status().then(
+    (now) => now === status,
+    () => false,
+  );

@@ -1,0 +1,93 @@
+import type { Engine, EngineProgram, Json, ObjectAddress, Store } from "#kernel";
+import { Runtime, type RuntimeOptions } from "#runtime";
+import { local } from "reeve/engines/local";
+import { crashPoints } from "./crash-points.ts";
+import { Crash, Mortal } from "./mortal.ts";
+import { type Choose, World } from "./world.ts";
+
+/** What dies at a place: nothing, whatever is there, or the whole process. */
+export type Death = "none" | "one" | "all";
+
+/** What a stage is made of. */
+export interface StageOptions {
+  /** Which of several things that can happen does. Default: the oldest. */
+  readonly choose?: Choose;
+  /** Asked at each place. */
+  readonly deathAt: (point: string) => Death;
+  /** Put between the engine and the program. */
+  readonly layer?: (program: EngineProgram) => EngineProgram;
+}
+
+/** These change nothing, so that nobody can die around them in a way that matters. */
+const queries = new Set(["status", "result", "events", "receipt", "unprojected", "ledger"]);
+
+/** The runtime on the local engine, in a world in which everything happens in a chosen order, and anything can die. */
+export class Stage implements AsyncDisposable {
+  readonly world: World;
+  readonly mortal: Mortal;
+  readonly #engine: Engine;
+  readonly #options: StageOptions;
+  #ids = 0;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    this.world = new World(options.choose);
+    this.mortal = new Mortal({ uuid: () => `attempt-${++this.#ids}` });
+    this.#engine = local({ clock: this.world.clock, hop: this.world.hop });
+  }
+
+  /** A place where something may die. @throws Crash */
+  at(point: string): void {
+    const death = this.#options.deathAt(point);
+    if (death === "all") this.mortal.dieAll();
+    if (death !== "none") this.mortal.die();
+  }
+
+  /** Something out in the world happens, some time: whoever asked for it may be dead before and after. */
+  async happens(what: string, act: () => void): Promise<void> {
+    this.at(`${what}: before`);
+    await this.mortal.survive(this.world.turn());
+    act();
+    this.at(`${what}: after`);
+    await this.mortal.survive(this.world.turn());
+  }
+
+  runtime(options: Omit<RuntimeOptions, "engine" | "clock"> & { readonly store: Store }): Runtime {
+    const { layer = (program) => program } = this.#options;
+    const at = (point: string): void => this.at(point);
+    const engine: Engine = {
+      ...this.#engine,
+      define: (program) => this.#engine.define(layer(this.mortal.program(crashPoints(program, at)))),
+      call: (to, method, argument) => this.#call(to, method, argument),
+    };
+    return new Runtime({ ...options, engine, clock: this.world.clock });
+  }
+
+  async #call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
+    if (queries.has(method)) return this.#engine.call(to, method, argument);
+    this.at(`outside ${method}: before`);
+    const reply = await this.#engine.call(to, method, argument);
+    this.at(`outside ${method}: after`);
+    return reply;
+  }
+
+  /** Makes a call from outside until it is accepted: whoever dies asks again. */
+  async surely<T>(call: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof Crash)) throw error;
+      }
+    }
+  }
+
+  /** Asks an object, past every place where anything could die. */
+  ask(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
+    return this.#engine.call(to, method, argument);
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#engine[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from "node:util";
+import { Json, type ObjectAddress, type ObjectContext, type RunLaunch } from "#kernel";
+
+/**
+ * One call of a method, tried until it returns. Only the try that returns counts. What it asked others for is asked
+ * once and remembered: the next try must ask the same, in the same order.
+ */
+export class Try implements ObjectContext {
+  readonly key: string;
+  readonly #object: ObjectContext;
+  readonly #asked: { readonly what: readonly unknown[]; readonly reply: unknown }[] = [];
+  readonly #written = new Map<string, Json>();
+  #effects: (() => void)[] = [];
+  #position = 0;
+
+  constructor(object: ObjectContext) {
+    this.key = object.key;
+    this.#object = object;
+  }
+
+  restart(): void {
+    this.#written.clear();
+    this.#effects = [];
+    this.#position = 0;
+  }
+
+  /** Hands over what the try has done. */
+  commit(): void {
+    for (const [name, value] of this.#written) this.#object.set(name, value);
+    for (const effect of this.#effects) effect();
+  }
+
+  get(name: string): Json {
+    const written = this.#written.get(name);
+    return written === undefined ? this.#object.get(name) : written;
+  }
+
+  expect(names: readonly string[]): void {
+    this.#object.expect(names);
+  }
+
+  set(name: string, value: Json): void {
+    this.#written.set(name, value);
+  }
+
+  clear(name: string): void {
+    this.#written.set(name, null);
+  }
+
+  send(to: ObjectAddress, method: string, argument: Json, options?: { readonly delayMs?: number }): void {
+    this.#effects.push(() => this.#object.send(to, method, argument, options));
+  }
+
+  call(to: ObjectAddress, method: string, argument: Json): Json {
+    return Json.of(this.#once(["call", to, method, argument], () => this.#object.call(to, method, argument)));
+  }
+
+  launch(run: RunLaunch): string {
+    const { tree, runId, continuation } = run;
+    const execution = this.#once(["launch", tree, runId, continuation], () => this.#object.launch(run));
+    return typeof execution === "string" ? execution : "";
+  }
+
+  wake(execution: string, name: string): void {
+    this.#effects.push(() => this.#object.wake(execution, name));
+  }
+
+  cancel(execution: string): void {
+    this.#effects.push(() => this.#object.cancel(execution));
+  }
+
+  #once(what: readonly unknown[], ask: () => unknown): unknown {
+    const known = this.#asked[this.#position++];
+    if (!known) {
+      const reply = ask();
+      this.#asked.push({ what, reply });
+      return reply;
+    }
+    if (!isDeepStrictEqual(known.what, what)) throw new Error(`tried again, it asks ${JSON.stringify(what)}`);
+    return known.reply;
+  }
+}
