@@ -41,7 +41,8 @@ function enter(draft: Draft, command: Begin): Gate {
   const earlier = attempts.find((other) => other.step === step);
   if (earlier) {
     const { id, kind } = earlier;
-    if (kind === "tool" && !command.rerun) return { kind: "earlier-attempt-open", attempt: id };
+    const mayFollow = command.rerun === true || command.rerun === id;
+    if (kind === "tool" && !mayFollow) return { kind: "earlier-attempt-open", attempt: id };
     if (loseAgain(draft, command, id) >= mostLost) {
       forgive(draft, command);
       hold(draft, run, at);

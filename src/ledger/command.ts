@@ -126,8 +126,8 @@ export interface Begin {
   readonly epoch: string;
   /** Null: a tool call. */
   readonly ask: Ask | null;
-  /** A tool call that goes on although an earlier attempt is open. */
-  readonly rerun: boolean;
+  /** Whether a tool call goes on although an earlier attempt is open: after any, after none, or after this one alone. */
+  readonly rerun: boolean | AttemptId;
   /** The tenant was asked and has no more to lend: treat the block as a limit. */
   readonly blockIsFinal: boolean;
   readonly at: number;

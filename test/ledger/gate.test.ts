@@ -87,6 +87,8 @@ test("5.3 a tool that has begun before and is open is noticed", () => {
   });
   const again = { step: step(1), attempt: attempt("2"), ask: null };
   expect(tree.begin("root", again)).toEqual({ kind: "earlier-attempt-open", attempt: attempt("1") });
+  const other = { ...again, rerun: attempt("0") };
+  expect(tree.begin("root", other)).toEqual({ kind: "earlier-attempt-open", attempt: attempt("1") });
   expect(tree.begin("root", { ...again, rerun: true })).toMatchObject({ kind: "granted", attempts: 2 });
   expect(tree.account("root").attempts.map(({ id }) => id)).toEqual(["2"]);
   expect(tree.settle("root", "2", null)).toBeNull();

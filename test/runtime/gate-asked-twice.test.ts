@@ -37,6 +37,7 @@ function forgetful(): Engine {
   const engine = local();
   return {
     name: engine.name,
+    keysIn: (store) => engine.keysIn(store),
     define: (program) => engine.define({ ...program, run: (primitives) => program.run(deaf(primitives)) }),
     serve: (options) => engine.serve(options),
     drain: (options) => engine.drain(options),

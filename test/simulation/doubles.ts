@@ -5,7 +5,7 @@ export interface Witness {
   /** A model call was made: it is on the bill, whoever hears the answer. */
   asked(text: string): Promise<void>;
   /** A tool was told to act. */
-  told(tool: string, key: string): Promise<void>;
+  told(tool: string, key: string, signal: AbortSignal): Promise<void>;
 }
 
 /** One micro-dollar for a token in, two for one out. */
@@ -30,7 +30,7 @@ export function parrot(witness: Witness): Model {
 
 /** A tool whose effects the witness sees. */
 export function effect(
-  witness: Witness,
+  witness: Pick<Witness, "told">,
   name: string,
   rest: Pick<EffectTool, "idempotent" | "onUnknown"> = {},
 ): EffectTool<Json> {
@@ -39,8 +39,8 @@ export function effect(
     description: name,
     risk: "safe",
     input: { "~standard": { version: 1, vendor: "reeve", validate: (value) => ({ value: Json.of(value) }) } },
-    async execute(input, { idempotencyKey }) {
-      await witness.told(name, idempotencyKey);
+    async execute(input, { idempotencyKey, signal }) {
+      await witness.told(name, idempotencyKey, signal);
       return { did: name, input };
     },
     ...rest,

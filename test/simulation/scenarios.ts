@@ -14,8 +14,8 @@ const single: Scenario = {
         const first = await say(ctx, task?.text ?? "");
         await ctx.tool("pay", 1);
         await ctx.tool("mail", 2);
-        const noted = await ctx.step("note", async ({ idempotencyKey }) => {
-          await witness.told("note", idempotencyKey);
+        const noted = await ctx.step("note", async ({ idempotencyKey, signal }) => {
+          await witness.told("note", idempotencyKey, signal);
           return ctx.supervision.depth;
         });
         await ctx.emit("half way");

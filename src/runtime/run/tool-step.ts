@@ -2,6 +2,7 @@ import {
   AttemptId,
   CancellationError,
   PreemptedError,
+  StepId,
   type Json,
   ToolRefusedError,
   type EffectTool,
@@ -18,7 +19,7 @@ import { ModelCalls, refused, type Charge } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
 import { passGate } from "./pass-gate.ts";
 import { runTool } from "./run-tool.ts";
-import { journaled, placeStep, stoppedBy, type StepPlace } from "./step.ts";
+import { journaled, placeStep, stoppedBy, type StepPlace, type StepRecord } from "./step.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { messageOf, statusOf, unknown } from "./tool-outcome.ts";
 import { within } from "./within.ts";
@@ -28,7 +29,8 @@ const defaultTimeoutS = 600;
 type Call = (
   | Extract<Decision, { readonly kind: "refused" | "ask" }>
   | { readonly kind: "done"; readonly result: ToolResult; readonly attempt: AttemptId; readonly ms: number }
-  | { readonly kind: "in-doubt" }
+  /** Somebody has to say what becomes of a call whose outcome nobody knows. */
+  | { readonly kind: "in-doubt"; readonly lost: AttemptId }
   | { readonly kind: "interrupted" | "paused" | "unknown" }
   | { readonly kind: "cancelled"; readonly reason: string }
 ) & { readonly charges: readonly Charge[]; readonly reported: number };
@@ -62,8 +64,8 @@ interface Wanted {
   readonly callId: string | undefined;
   /** Has somebody agreed to exactly this input, or put it there? */
   readonly approved: "approved" | "edited" | null;
-  /** Run it although nobody knows what became of it the last time? */
-  readonly rerun: boolean;
+  /** Run it although nobody knows what became of it the last time? Or after the loss of this attempt alone? */
+  readonly rerun: boolean | AttemptId;
 }
 
 async function effectTool(host: ToolHost, place: StepPlace, call: Wanted): Promise<ToolResult> {
@@ -103,7 +105,7 @@ async function afterAsking(
   wanted: Wanted,
   asked: { readonly round: number } & (
     | Extract<Decision, { readonly kind: "ask" }>
-    | { readonly kind: "in-doubt" }
+    | { readonly kind: "in-doubt"; readonly lost: AttemptId }
   ),
 ): Promise<Wanted | ToolResult> {
   const { tool } = wanted;
@@ -111,7 +113,8 @@ async function afterAsking(
   if (asked.kind === "in-doubt") {
     const why = "the outcome of an earlier attempt is unknown: run it again?";
     const { decision } = await askPerson(host, place, { tool, input: wanted.input, why, round });
-    return decision === "approved" ? { ...wanted, rerun: true } : unknown(tool.name);
+    // A decision is about one call: lost as well, the next one is asked about again.
+    return decision === "approved" ? { ...wanted, rerun: asked.lost } : unknown(tool.name);
   }
   const { value, why } = asked;
   const next = answered(await askPerson(host, place, { tool, input: value, why, round }), value);
@@ -154,7 +157,10 @@ async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wan
   const { gate, reported } = tool.idempotent ? open : await passGate(host, io, beginning(place, io, wanted));
   if (gate.kind === "refused") return { ...refused(gate), charges, reported };
   if (gate.kind === "earlier-attempt-open") {
-    return { kind: tool.onUnknown === "ask" ? "in-doubt" : "unknown", charges, reported };
+    const booked = { charges, reported };
+    return tool.onUnknown === "ask"
+      ? { kind: "in-doubt", lost: gate.attempt, ...booked }
+      : { kind: "unknown", ...booked };
   }
   const booked = (): Pick<Call, "charges" | "reported"> => ({
     charges,

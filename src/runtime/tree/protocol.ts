@@ -107,7 +107,7 @@ export interface BeginArgument extends FromRun {
   readonly attempt: AttemptId;
   readonly epoch: string;
   readonly ask: Wish | null;
-  readonly rerun: boolean;
+  readonly rerun: boolean | AttemptId;
   /** Attempts that the same execution of this step has made before. */
   readonly previous: readonly Settlement[];
   /** What the call is, for the event: a model's id or a tool's name. */

@@ -16,12 +16,14 @@ let port: number;
 
 /** The requests the double was sent, by model: the witness. */
 let requests: string[] = [];
+/** How often `stuck` and `mail` hang before they answer. */
+let hangs = 1;
 const asked = (model: string): number => requests.filter((name) => name === model).length;
 
-/** `stuck` and `mail` hang the first time they are asked; the second time they answer. */
+/** `stuck` and `mail` hang the first time they are asked, or the first few; then they answer. */
 async function script({ model }: DoubleRequest): Promise<{ text: string }> {
   requests.push(model);
-  if (model !== "quick" && asked(model) === 1) await held.promise;
+  if (model !== "quick" && asked(model) <= hangs) await held.promise;
   return { text: `${model} answers` };
 }
 
@@ -32,6 +34,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   held = Promise.withResolvers();
   requests = [];
+  hangs = 1;
   double = await providerDouble({ script });
   port = await freePort();
 });
@@ -95,6 +98,21 @@ test("5.3 killed inside a tool that asks: a person decides", async () => {
     if (event.type === "approval.requested") await run.approve(event.approvalId);
   }
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
+}, 60_000);
+
+test("5.3 killed again inside a tool that asks: the first decision does not count for the second call", async () => {
+  hangs = 2;
+  const run = await start("mailer-ask");
+  await killAndReplace(() => asked("mail") >= 1);
+  const decisions = ["rerun", "never mind"];
+  for await (const event of run.events()) {
+    if (event.type !== "approval.requested") continue;
+    const decision = decisions.shift() ?? "asked too often";
+    await run.signal(event.approvalId, decision);
+    if (decision === "rerun") await killAndReplace(() => asked("mail") >= 2);
+  }
+  expect((await run.result()).output).toEqual({ isError: true, value: null });
+  expect([asked("mail"), decisions]).toEqual([2, []]);
 }, 60_000);
 
 async function start(name: string, options = {}): Promise<RunHandle> {

@@ -1,0 +1,118 @@
+import { AgentId, ChatMessage, type Agent, type EffectTool, type NumberedEvent } from "#kernel";
+import { memoryStore } from "reeve/stores/memory";
+import { describe, expect, test } from "vitest";
+import { effect, parrot, perCall, type Witness } from "./doubles.ts";
+import { type Death, Stage } from "./stage.ts";
+
+/** Between an effect and its record: here nobody knows whether it happened. */
+const insideTool = [
+  "gate begin: after",
+  "effect mail: before",
+  "effect mail: after",
+  "step tool: done, not journaled",
+] as const;
+const insideModel = [
+  "gate begin: after",
+  "model: before",
+  "model: after",
+  "step model: done, not journaled",
+] as const;
+
+interface Played {
+  readonly output: unknown;
+  readonly delivered: readonly string[];
+  readonly bill: number;
+  readonly events: readonly NumberedEvent[];
+}
+
+/** Plays one agent whose execution dies the first `times` times it comes to a place, and decides as told where asked. */
+async function play(
+  point: string,
+  times: number,
+  agentOf: (witness: Witness) => Agent,
+  decisions: readonly string[] = [],
+): Promise<Played> {
+  let deaths = 0;
+  const deathAt = (place: string): Death => (place === point && ++deaths <= times ? "one" : "none");
+  await using stage = new Stage({ deathAt });
+  const delivered: string[] = [];
+  let bill = 0;
+  const agent = agentOf({
+    asked: () => stage.happens("model", () => void (bill += 1)),
+    told: (tool, key) => stage.happens(`effect ${tool}`, () => void delivered.push(key)),
+  });
+  const runtime = stage.runtime({ agents: [agent], store: memoryStore() });
+  const story = async (): Promise<Omit<Played, "delivered" | "bill">> => {
+    const run = await runtime.start(agent, "go", { id: "tree" });
+    const events: NumberedEvent[] = [];
+    let asked = 0;
+    for await (const event of run.events()) {
+      events.push(event);
+      if (event.type === "approval.requested")
+        await run.signal(event.approvalId, decisions[asked++] ?? "never mind");
+    }
+    return { output: (await run.result()).output, events };
+  };
+  return { ...(await stage.world.run(story(), { age: 3_600_000 })), delivered, bill };
+}
+
+const mailer =
+  (rest: Pick<EffectTool, "idempotent" | "onUnknown">) =>
+  (witness: Witness): Agent => ({
+    id: AgentId.of("mailer"),
+    tools: [effect(witness, "mail", rest)],
+    run: async (ctx) => {
+      const { isError, value } = await ctx.tool("mail", "letter");
+      return isError ? "unknown" : (value ?? null);
+    },
+  });
+
+const sent = { did: "mail", input: "letter" };
+const key = "tree~0:tool:1";
+const only = (events: readonly NumberedEvent[], type: NumberedEvent["type"]): number =>
+  events.filter((event) => event.type === type).length;
+
+describe.each(insideTool)("5.3 killed at %s", (point) => {
+  test("an idempotent tool is delivered again, with the same key", async () => {
+    // It passes no gate.
+    const place = point === "gate begin: after" ? "step tool: begun" : point;
+    const { output, delivered } = await play(place, 1, mailer({ idempotent: true }));
+    expect(output).toEqual(sent);
+    expect(new Set(delivered)).toEqual(new Set([key]));
+  });
+
+  test("a tool that reports is not run again, and the model is told that nobody knows", async () => {
+    const { output, delivered } = await play(point, 1, mailer({ onUnknown: "report" }));
+    expect(output).toBe("unknown");
+    expect(delivered.length).toBeLessThanOrEqual(1);
+  });
+
+  test("a tool that reruns is run again with the same key", async () => {
+    const { output, delivered } = await play(point, 1, mailer({ onUnknown: "rerun" }));
+    expect(output).toEqual(sent);
+    expect(new Set(delivered)).toEqual(new Set([key]));
+  });
+
+  test("a tool that asks is run again when somebody says so", async () => {
+    const { output, delivered, events } = await play(point, 1, mailer({ onUnknown: "ask" }), ["rerun"]);
+    expect([output, only(events, "approval.requested")]).toEqual([sent, 1]);
+    expect(new Set(delivered)).toEqual(new Set([key]));
+  });
+
+  test("a tool that asks is not run again when nobody says so", async () => {
+    const { output, delivered } = await play(point, 1, mailer({ onUnknown: "ask" }));
+    expect(output).toBe("unknown");
+    expect(delivered.length).toBeLessThanOrEqual(1);
+  });
+});
+
+test.each(["effect mail: before", "effect mail: after"])(
+  "5.3 one decision is for one call: killed again at %s, a tool that asks asks again",
+  async (point) => {
+    const { output, delivered, events } = await play(point, 2, mailer({ onUnknown: "ask" }), ["rerun"]);
+    expect(output).toBe("unknown");
+    expect(delivered.length).toBeLessThanOrEqual(2);
+    const asked = events.flatMap((event) => (event.type === "approval.requested" ? [event.approvalId] : []));
+    expect([asked.length, new Set(asked).size]).toEqual([2, 2]);
+  },
+);
