@@ -53,6 +53,14 @@ class Life {
   }
 }
 
+/** One execution of a step's closure. */
+export interface Attempt {
+  /** The execution of its run, and its name there. */
+  readonly step: string;
+  readonly id: string;
+  readonly life: { readonly isOver: boolean };
+}
+
 /** A step that was begun. Its closure dies with the execution that began it, and is run again by the next. */
 interface BegunStep {
   life: Life;
@@ -67,13 +75,13 @@ interface BegunStep {
  */
 export class Mortal {
   readonly #lives = new AsyncLocalStorage<Life>();
+  readonly #attempts = new AsyncLocalStorage<Attempt>();
   readonly #executions = new Set<Life>();
   /** By execution: what it has begun. */
   readonly #steps = new Map<string, BegunStep[]>();
   readonly #uuid: () => string;
   /** Told what was journaled. */
-  onJournaled: (step: { readonly run: string; readonly name: string; readonly value: Json }) => void = () =>
-    undefined;
+  onJournaled: (step: string, value: Json) => void = () => undefined;
 
   constructor(options: { readonly uuid: () => string }) {
     this.#uuid = options.uuid;
@@ -88,6 +96,11 @@ export class Mortal {
   /** Ends every execution there is, as the end of the whole process would. */
   dieAll(): void {
     for (const life of this.#executions) life.end();
+  }
+
+  /** The attempt that this is called in, if it is one. */
+  get attempt(): Attempt | undefined {
+    return this.#attempts.getStore();
   }
 
   /** What the promise comes to, unless whoever waits for it dies first. */
@@ -198,10 +211,12 @@ export class Mortal {
         step.hasEnded = true;
         settle();
       };
-      run(this.#io(life, step, io)).then(
+      const attempt = { step: `${key}/${name}`, id: this.#uuid(), life };
+      const made = this.#attempts.run(attempt, () => run(this.#io(life, step, io, attempt.id)));
+      made.then(
         (value) =>
           end(() => {
-            this.onJournaled({ run: key, name, value });
+            this.onJournaled(attempt.step, value);
             step.journal.resolve(value);
           }),
         (error: unknown) => end(() => step.journal.reject(error)),
@@ -228,10 +243,10 @@ export class Mortal {
     return Object.assign(operation, { abort });
   }
 
-  #io(life: Life, { stop: { signal } }: BegunStep, io: StepIo): StepIo {
+  #io(life: Life, { stop: { signal } }: BegunStep, io: StepIo, attempt: string): StepIo {
     return {
       signal,
-      attempt: this.#uuid(),
+      attempt,
       call: (to, method, argument) => (life.isOver ? forever() : life.survive(io.call(to, method, argument))),
     };
   }

@@ -1,7 +1,7 @@
 import { AgentId, ChatMessage, type Agent, type EffectTool, type NumberedEvent } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 import { describe, expect, test } from "vitest";
-import { effect, parrot, perCall, type Witness } from "./doubles.ts";
+import { effect, parrot, type Witness } from "./doubles.ts";
 import { type Death, Stage } from "./stage.ts";
 
 /** Between an effect and its record: here nobody knows whether it happened. */
@@ -114,5 +114,24 @@ test.each(["effect mail: before", "effect mail: after"])(
     expect(delivered.length).toBeLessThanOrEqual(2);
     const asked = events.flatMap((event) => (event.type === "approval.requested" ? [event.approvalId] : []));
     expect([asked.length, new Set(asked).size]).toEqual([2, 2]);
+  },
+);
+
+const thinker = (witness: Witness): Agent => ({
+  id: AgentId.of("thinker"),
+  model: parrot(witness),
+  run: async (ctx) => ChatMessage.text((await ctx.llm([ChatMessage.user("hello")])).message),
+});
+
+test.each(insideModel)(
+  "5.4 killed at %s: asked once more, and the lost attempt stays in doubt",
+  async (point) => {
+    const { output, bill, events } = await play(point, 1, thinker);
+    expect([output, only(events, "budget.reserved"), only(events, "budget.settled")]).toEqual([
+      "heard hello",
+      2,
+      1,
+    ]);
+    expect(bill).toBe(point.startsWith("gate") || point.endsWith("before") ? 1 : 2);
   },
 );

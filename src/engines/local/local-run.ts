@@ -262,16 +262,18 @@ export class LocalRun {
     return winner;
   }
 
-  async #nextFinished(open: readonly Operation[], { operations }: Progress): Promise<number> {
+  async #nextFinished(open: readonly Operation[], { operations, execution }: Progress): Promise<number> {
     const isOpen = (place: number): boolean => {
       const operation = operations[place];
       return operation !== undefined && open.includes(operation);
     };
-    for (;;) {
+    // What has finished is for the execution that lives: one that was thrown away while it waited takes nothing.
+    while (execution === this.#executions) {
       const index = this.#finished.findIndex(isOpen);
       if (index !== -1) return this.#finished.splice(index, 1)[0] ?? -1;
       await new Promise<void>((resolve) => (this.#onNews = resolve));
     }
+    return -1;
   }
 }
 

@@ -1,0 +1,130 @@
+import { ChatMessage, Usage, type Model, type ModelCall, ModelError, type ModelRequest } from "#kernel";
+import { inputBound } from "#models";
+import { currentScope } from "#runtime";
+import type { Chance } from "./chance.ts";
+import { price } from "./doubles.ts";
+import type { Attempt } from "./mortal.ts";
+import type { Stage } from "./stage.ts";
+
+/** One call that the provider has worked out, whoever heard of it. */
+export interface BillEntry {
+  readonly tree: string;
+  readonly run: string;
+  /** The execution of the step that made it. */
+  readonly attempt: string;
+  readonly step: string;
+  readonly usage: Usage;
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+/** A call that has begun and not ended. */
+interface Flight {
+  readonly tree: string;
+  readonly run: string;
+  readonly signal: AbortSignal;
+  readonly attempt: Attempt;
+}
+
+/** How the provider and the tools behave. */
+export interface Behaviour {
+  readonly chance: Chance;
+  /** How often a call fails, or is answered without figures. */
+  readonly faults: number;
+}
+
+type Fault = "refused" | "cut" | "hangs" | "no usage" | "nonsense";
+
+/** The other side's own books: what the models were asked and the tools were told. They trust nobody. */
+export class Books {
+  readonly bill: BillEntry[] = [];
+  /** By key of the effect: every delivery. */
+  readonly deliveries = new Map<string, { readonly tool: string; count: number }>();
+  readonly #flights = new Set<Flight>();
+  readonly #stage: Stage;
+  readonly #behaviour: Behaviour;
+  /** Told when something begins. */
+  onBegin: (begun: { readonly tree: string; readonly run: string; readonly step: string }) => void = () =>
+    undefined;
+
+  constructor(stage: Stage, behaviour: Behaviour) {
+    this.#stage = stage;
+    this.#behaviour = behaviour;
+  }
+
+  readonly model: Model = {
+    id: "provider",
+    price,
+    maxOutputTokens: 200,
+    generate: (request, call) => this.#generate(request, call),
+  };
+
+  /** A tool was told to do something. */
+  async deliver(tool: string, key: string, signal: AbortSignal): Promise<void> {
+    await this.#flying(signal, async () => {
+      await this.#stage.happens(`effect ${tool}`, () => {
+        const known = this.deliveries.get(key) ?? { tool, count: 0 };
+        known.count += 1;
+        this.deliveries.set(key, known);
+      });
+    });
+  }
+
+  /** The runs of a tree that have something in flight which nobody has told to stop. */
+  inFlight(tree: string): ReadonlySet<string> {
+    const runs = new Set<string>();
+    for (const flight of this.#flights) {
+      if (flight.attempt.life.isOver) this.#flights.delete(flight);
+      else if (flight.tree === tree && !flight.signal.aborted) runs.add(flight.run);
+    }
+    return runs;
+  }
+
+  async #generate(request: ModelRequest, { signal }: ModelCall): ReturnType<Model["generate"]> {
+    const { chance, faults } = this.#behaviour;
+    const fault = chance.is(faults)
+      ? chance.of<Fault>("refused", "cut", "hangs", "no usage", "nonsense")
+      : null;
+    const used: Usage = {
+      input: chance.between(1, inputBound(request.messages)),
+      output: chance.between(0, request.maxOutputTokens),
+    };
+    return this.#flying(signal, async (entry) => {
+      await this.#stage.happens("model", () => {
+        if (fault !== "refused") this.bill.push({ ...entry, ...figures(used) });
+      });
+      if (fault === "hangs") await this.#stage.mortal.survive(this.#stage.world.pass(3_600_000));
+      else if (chance.is(0.3))
+        await this.#stage.mortal.survive(this.#stage.world.pass(chance.between(1, 2_000)));
+      if (signal.aborted) throw signal.reason;
+      if (fault === "refused")
+        throw new ModelError({ kind: "rate-limit", message: "slow down", unbilled: true });
+      if (fault === "cut") throw new ModelError({ kind: "server-error", message: "cut" });
+      const usage = fault === "no usage" ? null : fault === "nonsense" ? { input: -1, output: NaN } : used;
+      return { message: ChatMessage.assistant("said"), usage, finishReason: "stop" };
+    });
+  }
+
+  async #flying<T>(
+    signal: AbortSignal,
+    fly: (entry: Pick<BillEntry, "tree" | "run" | "attempt" | "step">) => Promise<T>,
+  ): Promise<T> {
+    const scope = currentScope();
+    const { attempt } = this.#stage.mortal;
+    if (!scope || !attempt) throw new Error("a call from nowhere");
+    const flight: Flight = { tree: scope.treeId, run: scope.runId, signal, attempt };
+    this.#flights.add(flight);
+    this.onBegin({ ...flight, step: attempt.step });
+    try {
+      return await fly({ tree: flight.tree, run: flight.run, attempt: attempt.id, step: attempt.step });
+    } finally {
+      this.#flights.delete(flight);
+    }
+  }
+}
+
+const figures = (usage: Usage): Pick<BillEntry, "usage" | "tokens" | "cost"> => ({
+  usage,
+  tokens: Usage.tokens(usage),
+  cost: Usage.cost(usage, price),
+});

@@ -1,0 +1,42 @@
+/** Numbers that depend on the seed alone. */
+export class Chance {
+  #state: number;
+
+  constructor(seed: number) {
+    // Neighbouring seeds must not begin alike.
+    this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
+  }
+
+  /** From 0 to below 1. */
+  next(): number {
+    // mulberry32
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  is(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** A whole number from 0 to below `count`. */
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  /** A whole number from `least` to `most`. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1);
+  }
+
+  /** One of several. */
+  of<Item>(first: Item, ...rest: readonly Item[]): Item {
+    return rest[this.below(rest.length + 1) - 1] ?? first;
+  }
+
+  /** So many of something. */
+  list<Item>(count: number, make: () => Item): readonly Item[] {
+    return Array.from({ length: count }, make);
+  }
+}

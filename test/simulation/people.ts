@@ -1,0 +1,127 @@
+import { AttemptId, ReeveError, Priority, type RunId } from "#kernel";
+import type { RunHandle, Runtime } from "#runtime";
+import type { Books } from "./books.ts";
+import type { Chance } from "./chance.ts";
+import type { Checker } from "./checker.ts";
+import type { Stage } from "./stage.ts";
+
+/** What people stand on. */
+export interface PeopleOptions {
+  readonly chance: Chance;
+  readonly runtime: Runtime;
+  readonly tell: (line: string) => void;
+  readonly violate: (text: string) => void;
+}
+
+const tenant = { tenant: "tenant" };
+const healsEveryMs = 30_000;
+
+/** Everybody outside: they answer late, twice or in another order, change their minds, and in the end let things go on. */
+export class People {
+  readonly #stage: Stage;
+  readonly #checker: Checker;
+  readonly #books: Books;
+  readonly #options: PeopleOptions;
+  readonly #reruns = new Map<string, number>();
+  #messages = 0;
+
+  constructor(stage: Stage, checker: Checker, books: Books, options: PeopleOptions) {
+    this.#stage = stage;
+    this.#checker = checker;
+    this.#books = books;
+    this.#options = options;
+  }
+
+  /** How often somebody wanted this call made again. */
+  reruns(key: string): number {
+    return this.#reruns.get(key) ?? 0;
+  }
+
+  /** Gives a run the signal it waits for: sooner or later, at least once. */
+  async answer(run: RunId, name: string): Promise<void> {
+    const { chance, runtime } = this.#options;
+    const id = `message-${++this.#messages}`;
+    const handle = runtime.run(run, tenant);
+    const times = chance.of(1, 1, 2, 3);
+    for (let time = 0; time < times; time++) {
+      await this.#stage.world.pass(chance.between(0, 8_000));
+      await this.#try(`signal ${name} to ${run}`, () => handle.signal(name, "now", { id }));
+    }
+  }
+
+  async decide(run: RunId, approval: string): Promise<void> {
+    const { chance, runtime } = this.#options;
+    await this.#stage.world.pass(chance.between(0, 8_000));
+    const decision = chance.of("rerun", "no");
+    // A call is asked about under its own name first, then under numbered ones.
+    const key = approval.split(".", 1)[0] ?? approval;
+    if (decision === "rerun") this.#reruns.set(key, this.reruns(key) + 1);
+    const id = `message-${++this.#messages}`;
+    await this.#try(`decide ${approval}: ${decision}`, () =>
+      runtime.run(run, tenant).signal(approval, decision, { id }),
+    );
+  }
+
+  /** Does a few things that nobody expects. */
+  async interfere(): Promise<void> {
+    const { chance } = this.#options;
+    const times = chance.of(0, 0, 2, 5, 10);
+    for (let time = 0; time < times; time++) {
+      await this.#stage.world.pass(chance.of(0, chance.between(0, 20), chance.between(0, 5_000)));
+      const runs = this.#checker.live();
+      const run = runs[chance.below(runs.length)];
+      if (run !== undefined) await this.#meddle(this.#options.runtime.run(run, tenant));
+    }
+  }
+
+  async #meddle(run: RunHandle): Promise<void> {
+    const { chance } = this.#options;
+    const roll = chance.below(100);
+    if (roll < 15) void this.#try(`cancel ${run.runId}`, () => run.cancel("somebody"));
+    else if (roll < 35) await this.#try(`pause ${run.runId}`, () => run.pause());
+    else if (roll < 50) await this.#try(`resume ${run.runId}`, () => run.resume());
+    else if (roll < 70) {
+      const priority = Priority.all[chance.below(Priority.all.length)] ?? "normal";
+      await this.#try(`reprioritize ${run.runId} to ${priority}`, () => run.reprioritize(priority));
+    } else if (roll < 80) await this.#try(`top up ${run.runId}`, () => run.topUp({ maxTokens: 500 }));
+    else if (roll < 90) await this.#try(`steer ${run.runId}`, () => run.steer("faster"));
+    else await this.#reconcile();
+  }
+
+  /** Somebody has looked at the provider's own bill. */
+  async #reconcile(): Promise<void> {
+    for (const { doubts } of this.#checker.trees.values()) {
+      for (const [attempt, { run }] of doubts) {
+        const entries = this.#books.bill.filter((entry) => entry.attempt === attempt);
+        const entry = entries[0];
+        if (!entry || entries.length > 1) continue;
+        const handle = this.#options.runtime.run(run, tenant);
+        const id = AttemptId.of(attempt);
+        await this.#try(`reconcile ${attempt}`, () => handle.reconcile(id, entry.usage));
+        return;
+      }
+    }
+  }
+
+  /** Nobody is held for ever. */
+  async heal(handles: readonly RunHandle[]): Promise<void> {
+    for (;;) {
+      await this.#stage.world.pass(healsEveryMs);
+      for (const handle of handles) {
+        const slots = Object.values(this.#checker.trees.get(handle.treeId)?.slots ?? {});
+        if (slots.some(({ held }) => held))
+          await this.#try(`let ${handle.treeId} go on`, () => handle.resume());
+      }
+    }
+  }
+
+  /** A refusal is an answer: the run may have ended meanwhile. */
+  async #try(what: string, act: () => Promise<unknown>): Promise<void> {
+    this.#options.tell(what);
+    try {
+      await this.#stage.surely(act);
+    } catch (error) {
+      if (!ReeveError.is(error)) this.#options.violate(`${what}: ${String(error)}`);
+    }
+  }
+}

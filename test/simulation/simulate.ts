@@ -1,0 +1,213 @@
+import { isJsonObject, type Agent, type EngineProgram, type NumberedEvent } from "#kernel";
+import type { RunHandle, Runtime } from "#runtime";
+import { Books } from "./books.ts";
+import { Chance } from "./chance.ts";
+import { Checker } from "./checker.ts";
+import { People } from "./people.ts";
+import { planCarrier } from "./plan-carrier.ts";
+import { slowStore } from "./slow-store.ts";
+import { type Death, Stage } from "./stage.ts";
+import { type Transition, watched } from "./watched.ts";
+import { type Workload, workloadOf } from "./workload.ts";
+import { StandstillError } from "./world.ts";
+
+/** A bug, planted between the engine and the runtime. */
+export type Mutation = (program: EngineProgram, chance: Chance) => EngineProgram;
+
+/** How to simulate. */
+export interface SimulationOptions {
+  /** Default: none. */
+  readonly mutation?: Mutation;
+  /** Told everything that happens, in order. Default: nobody listens. */
+  readonly tell?: (line: string) => void;
+}
+
+/** What came of a seed. */
+export interface Report {
+  readonly seed: number;
+  /** What must not be; null if all was well. */
+  readonly violation: string | null;
+  readonly happened: number;
+  readonly deaths: number;
+  readonly runs: number;
+  readonly calls: number;
+}
+
+/** Long after everybody has given up. */
+const patience = { age: 48 * 3_600_000 };
+const madeUp = /\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b/g;
+const mostDeaths = 40;
+
+/** One life of the runtime that depends on the seed alone: its load, its order, its mishaps. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Report> {
+  const simulation = new Simulation(seed, options);
+  try {
+    return await simulation.run();
+  } finally {
+    await simulation.stage[Symbol.asyncDispose]();
+  }
+}
+
+class Simulation {
+  readonly stage: Stage;
+  readonly #seed: number;
+  readonly #options: SimulationOptions;
+  readonly #chance: Chance;
+  readonly #workloads: readonly Workload[];
+  readonly #books: Books;
+  readonly #checker: Checker;
+  readonly #violation = Promise.withResolvers<never>();
+  readonly #rates: { readonly death: number; readonly store: number };
+  #people: People | null = null;
+  #deaths = 0;
+
+  constructor(seed: number, options: SimulationOptions) {
+    this.#seed = seed;
+    this.#options = options;
+    const load = new Chance(4 * seed);
+    const order = new Chance(4 * seed + 1);
+    this.#chance = new Chance(4 * seed + 2);
+    this.#rates = {
+      death: this.#chance.of(0, 0.002, 0.01, 0.03),
+      store: this.#chance.of(0, 0, 0.1, 0.4),
+    };
+    this.#workloads = load.list(load.of(1, 1, 2), () => workloadOf(load));
+    this.stage = new Stage({
+      choose: (count) => order.below(count),
+      deathAt: (point) => this.#deathAt(point),
+      layer: (program) =>
+        watched(options.mutation?.(program, this.#chance) ?? program, (transition) =>
+          this.#transition(transition),
+        ),
+    });
+    this.#books = new Books(this.stage, { chance: this.#chance, faults: this.#chance.of(0, 0.1, 0.3) });
+    this.#checker = new Checker(this.#books, {
+      now: () => this.stage.world.age,
+      violate: (text) => this.#violate(text),
+      onEvent: (event) => this.#heard(event),
+    });
+    this.stage.mortal.onJournaled = (step, value) => this.#checker.journaled(step, value);
+    this.#violation.promise.catch(() => undefined);
+  }
+
+  async run(): Promise<Report> {
+    const { world } = this.stage;
+    let violation: string | null = null;
+    try {
+      await world.run(Promise.race([this.#story(), this.#violation.promise]), patience);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      const isExpected = error instanceof Violation || error instanceof StandstillError;
+      violation = isExpected ? error.message : (error.stack ?? error.message);
+    }
+    const runs = [...this.#checker.trees.values()].reduce((sum, { ended }) => sum + ended.size, 0);
+    const calls = this.#books.bill.length;
+    return { seed: this.#seed, violation, happened: world.happened, deaths: this.#deaths, runs, calls };
+  }
+
+  async #story(): Promise<void> {
+    const agent = planCarrier(this.stage, this.#books);
+    const tenantTokens = this.#workloads[0]?.tenantTokens ?? null;
+    const store = slowStore({
+      world: this.stage.world,
+      chance: this.#chance,
+      faults: this.#rates.store,
+    });
+    const runtime = this.stage.runtime({
+      agents: [agent],
+      store,
+      yieldTimeoutS: 5,
+      tenantBudget: () => (tenantTokens === null ? null : { maxTokens: tenantTokens }),
+    });
+    this.#people = new People(this.stage, this.#checker, this.#books, {
+      chance: this.#chance,
+      runtime,
+      tell: (line) => this.#tell(() => line),
+      violate: (text) => this.#violate(text),
+    });
+    const handles = await Promise.all(
+      this.#workloads.map((workload, index) => this.#start(runtime, agent, workload, `tree-${index}`)),
+    );
+    void this.#people.interfere();
+    void this.#people.heal(handles);
+    await Promise.all(handles.map((handle) => handle.result()));
+    for (const handle of handles) await this.#conclude(handle, tenantTokens);
+  }
+
+  #start(runtime: Runtime, agent: Agent, workload: Workload, id: string): Promise<RunHandle> {
+    this.#tell(() => `start ${id}: ${JSON.stringify(workload)}`);
+    return this.stage.surely(() =>
+      runtime.start(agent, JSON.stringify(workload.plan), { ...workload.start, id }),
+    );
+  }
+
+  /** What must hold once a tree is over. */
+  async #conclude(handle: RunHandle, tenantTokens: number | null): Promise<void> {
+    const view = this.#checker.trees.get(handle.treeId);
+    if (!view) return this.#violate(`${handle.treeId} was never seen`);
+    const kept: NumberedEvent[] = [];
+    for await (const event of handle.events()) kept.push(event);
+    const told = view.events.map(({ seq, eventId }) => `${seq} ${eventId}`);
+    const stored = kept.map(({ seq, eventId }) => `${seq} ${eventId}`);
+    if (told.join("\n") !== stored.join("\n"))
+      this.#violate(`the store has ${stored.length} events, the tree has told ${told.length}`);
+    const starts = kept.filter(({ type }) => type === "run.start").map(({ runId }) => runId);
+    const ends = kept.filter(({ type }) => type === "run.end").map(({ runId }) => runId);
+    if (new Set(ends).size !== ends.length) this.#violate("a run has ended twice");
+    for (const run of starts) if (!ends.includes(run)) this.#violate(`${run} has started and not ended`);
+    for (const run of ends) if (!view.ended.has(run)) this.#violate(`${run} has left nothing`);
+    if (Object.keys(view.slots).length > 0)
+      this.#violate(`slots left: ${Object.keys(view.slots).join(", ")}`);
+    const billed = this.#books.bill.reduce((sum, { tokens }) => sum + tokens, 0);
+    if (billed > (tenantTokens ?? Infinity))
+      this.#violate(`the tenant was billed ${billed} of ${tenantTokens}`);
+    this.#checkDeliveries();
+  }
+
+  /** A tool that is not idempotent is never run again without a decision. */
+  #checkDeliveries(): void {
+    for (const [key, { tool, count }] of this.#books.deliveries) {
+      const most = tool === "report" ? 1 : tool === "ask" ? 1 + (this.#people?.reruns(key) ?? 0) : Infinity;
+      if (count > most) this.#violate(`${key} was delivered ${count} times to ${tool}`);
+    }
+  }
+
+  #deathAt(point: string): Death {
+    if (this.#deaths >= mostDeaths || !this.#chance.is(this.#rates.death)) return "none";
+    this.#deaths += 1;
+    // A crashed execution is made again after at most a second.
+    this.#checker.allowanceMs += 1_100;
+    const death = this.#chance.is(0.1) ? "all" : "one";
+    this.#tell(() => `${death} dies at ${point}`);
+    return death;
+  }
+
+  #transition(transition: Transition): void {
+    const { type, key, method, argument, reply } = transition;
+    this.#tell(() => `${type} ${key}.${method} ${JSON.stringify(argument)} -> ${JSON.stringify(reply)}`);
+    this.#checker.transition(transition);
+  }
+
+  /** Somebody outside hears of it, and answers. */
+  #heard(event: NumberedEvent): void {
+    this.#tell(() => `event ${event.seq} ${event.type} ${event.runId}`);
+    if (event.type === "approval.requested") void this.#people?.decide(event.runId, event.approvalId);
+    if (event.type !== "progress.emitted" || !isJsonObject(event.data)) return;
+    const { waitsFor } = event.data;
+    if (typeof waitsFor === "string") void this.#people?.answer(event.runId, waitsFor);
+  }
+
+  /** Ids that the runtime makes up are left out: nothing depends on them, and no two histories have the same. */
+  #tell(line: () => string): void {
+    const { tell } = this.#options;
+    if (tell) tell(`${String(this.stage.world.age).padStart(8)} ms  ${line().replaceAll(madeUp, "...")}`);
+  }
+
+  #violate(text: string): void {
+    this.#tell(() => `VIOLATION: ${text}`);
+    this.#violation.reject(new Violation(text));
+  }
+}
+
+/** Something that must not be. */
+class Violation extends Error {}

@@ -1,0 +1,65 @@
+import type { EngineProgram, Json, ObjectContext, ObjectMethod } from "#kernel";
+
+/** One call that has changed an object, or could have. */
+export interface Transition {
+  readonly type: string;
+  readonly key: string;
+  readonly method: string;
+  readonly argument: Json;
+  readonly reply: Json;
+  /** Everything the object holds now. */
+  readonly state: ReadonlyMap<string, Json>;
+  /** What this call wrote, with what was there before. */
+  readonly written: ReadonlyMap<string, { readonly before: Json; readonly after: Json }>;
+}
+
+/** A program that tells of every transition of every object. */
+export function watched(program: EngineProgram, tell: (transition: Transition) => void): EngineProgram {
+  const states = new Map<string, Map<string, Json>>();
+  const watch = (type: string, name: string, method: ObjectMethod): ObjectMethod => {
+    return (object, argument) => {
+      const address = `${type}/${object.key}`;
+      const state = states.get(address) ?? new Map<string, Json>();
+      states.set(address, state);
+      const writes = new Map<string, Json>();
+      const reply = method(noting(object, writes), argument);
+      const written = new Map<string, { before: Json; after: Json }>();
+      for (const [key, after] of writes) {
+        written.set(key, { before: state.get(key) ?? null, after });
+        if (after === null) state.delete(key);
+        else state.set(key, after);
+      }
+      tell({ type, key: object.key, method: name, argument, reply, state, written });
+      return reply;
+    };
+  };
+  const objects = program.objects.map((definition) => {
+    const methods = Object.entries(definition.methods).map(([name, method]) => [
+      name,
+      watch(definition.type, name, method),
+    ]);
+    return { ...definition, methods: Object.fromEntries(methods) };
+  });
+  return { ...program, objects };
+}
+
+function noting(object: ObjectContext, writes: Map<string, Json>): ObjectContext {
+  return {
+    key: object.key,
+    get: (name) => object.get(name),
+    expect: (names) => object.expect(names),
+    set: (name, value) => {
+      writes.set(name, value);
+      object.set(name, value);
+    },
+    clear: (name) => {
+      writes.set(name, null);
+      object.clear(name);
+    },
+    send: (...given) => object.send(...given),
+    call: (...given) => object.call(...given),
+    launch: (run) => object.launch(run),
+    wake: (execution, name) => object.wake(execution, name),
+    cancel: (execution) => object.cancel(execution),
+  };
+}

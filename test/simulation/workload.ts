@@ -1,0 +1,169 @@
+import { Json, type ExecutionBudget, type Priority, type RunContext, type SpawnOptions } from "#kernel";
+import type { StartOptions } from "#runtime";
+import type { Chance } from "./chance.ts";
+
+/** Something that an agent does. */
+type Act =
+  | { readonly do: "think"; readonly most: number; readonly careful: boolean }
+  | { readonly do: "tool"; readonly name: ToolName }
+  | { readonly do: "step" | "emit" | "tell" | "continue" | "fail" }
+  | { readonly do: "sleep"; readonly ms: number }
+  | { readonly do: "wait"; readonly name: string; readonly timeoutS: number | null }
+  | {
+      readonly do: "hire";
+      readonly tasks: readonly Plan[];
+      readonly how: "join" | "ask" | "leave";
+      readonly options: SpawnOptions;
+    }
+  | { readonly do: "together"; readonly plans: readonly Plan[] };
+
+/** What an agent does, one after the other. */
+export type Plan = readonly Act[];
+
+/** The tools there are, by what becomes of a call whose outcome nobody knows. */
+export const toolNames = ["again", "report", "rerun", "ask"] as const;
+type ToolName = (typeof toolNames)[number];
+
+/** What is asked of the runtime. */
+export interface Workload {
+  readonly plan: Plan;
+  readonly start: StartOptions;
+  readonly tenantTokens: number | null;
+}
+
+/** A tree of some shape, under limits that may bind. */
+export function workloadOf(chance: Chance): Workload {
+  const waits = { count: 0 };
+  const deadlineS = chance.is(0.1) ? chance.between(1, 60) : undefined;
+  return {
+    plan: planOf(chance, chance.between(0, 3), waits),
+    tenantTokens: chance.is(0.2) ? chance.between(200, 5_000) : null,
+    start: {
+      tenant: "tenant",
+      budget: budgetOf(chance, 0.6),
+      spawn: { maxAgents: chance.between(1, 6), allowPreempt: chance.is(0.8) },
+      priority: priorityOf(chance),
+      ...(deadlineS !== undefined && { deadlineS }),
+      ...(chance.is(0.2) && { session: "talk", onBusy: "queue" }),
+    },
+  };
+}
+
+function budgetOf(chance: Chance, probability: number): ExecutionBudget {
+  return {
+    ...(chance.is(probability) && { maxTokens: chance.between(100, 4_000) }),
+    ...(chance.is(probability / 2) && { maxCostUsd: chance.between(100, 8_000) / 1_000_000 }),
+    ...(chance.is(probability / 4) && { maxTurns: chance.between(1, 6) }),
+  };
+}
+
+const priorityOf = (chance: Chance): Priority =>
+  chance.of<Priority>("background", "low", "normal", "high", "critical");
+
+function planOf(chance: Chance, depth: number, waits: { count: number }): Plan {
+  const acts = chance.list(chance.between(1, 4), () => actOf(chance, depth, waits));
+  return acts.flat();
+}
+
+function actOf(chance: Chance, depth: number, waits: { count: number }): Plan {
+  const roll = chance.below(100);
+  if (roll < 30) return [{ do: "think", most: chance.between(16, 200), careful: chance.is(0.5) }];
+  if (roll < 45) return [{ do: "tool", name: chance.of(...toolNames) }];
+  if (roll < 50) return [{ do: chance.of("step", "emit", "tell") }];
+  if (roll < 54) return [{ do: "sleep", ms: chance.between(1, 5_000) }];
+  if (roll < 61) return [waitOf(chance, waits)];
+  if (roll < 65) return [{ do: "continue" }];
+  if (roll < 67) return [{ do: "fail" }];
+  if (roll < 75) {
+    const plans = chance.list(chance.between(2, 3), () => planOf(chance, depth - 1, waits));
+    return [{ do: "together", plans: plans.map((plan) => plan.filter((act) => act.do !== "continue")) }];
+  }
+  return depth <= 0 ? [] : [hireOf(chance, depth, waits)];
+}
+
+function waitOf(chance: Chance, waits: { count: number }): Act {
+  const name = `signal-${++waits.count}`;
+  return { do: "wait", name, timeoutS: chance.is(0.3) ? chance.between(1, 30) : null };
+}
+
+function hireOf(chance: Chance, depth: number, waits: { count: number }): Act {
+  return {
+    do: "hire",
+    tasks: chance.list(chance.between(1, 4), () => planOf(chance, depth - 1, waits)),
+    how: chance.of("join", "join", "ask", "leave"),
+    options: {
+      priority: priorityOf(chance),
+      onFull: chance.of("deny", "wait"),
+      detached: chance.is(0.15),
+      ...(chance.is(0.3) && { budget: budgetOf(chance, 0.7) }),
+    },
+  };
+}
+
+/** What a run was told to do. Somebody who was only told something does nothing. */
+export const planIn = (text: string | undefined): Plan =>
+  text?.startsWith("[") ? Json.as<Plan>(Json.as(JSON.parse(text))) : [];
+
+/** How acts are done that touch the world. */
+export interface Hands {
+  readonly agent: Parameters<RunContext["spawn"]>[0];
+  think(ctx: RunContext, most: number): Promise<unknown>;
+  step(key: string): Promise<void>;
+}
+
+/** Does what a plan says. A `continue` is left to the caller: what follows it is returned. */
+export async function carryOut(ctx: RunContext, plan: Plan, hands: Hands): Promise<Plan> {
+  for (const [index, act] of plan.entries()) {
+    if (act.do === "continue") return plan.slice(index + 1);
+    const done = carryOutOne(ctx, act, hands);
+    if (act.do === "think" && act.careful) await done.catch(() => undefined);
+    else await done;
+  }
+  return [];
+}
+
+async function carryOutOne(ctx: RunContext, act: Act, hands: Hands): Promise<unknown> {
+  switch (act.do) {
+    case "think":
+      return hands.think(ctx, act.most);
+    case "tool":
+      return ctx.tool(act.name, null);
+    case "step":
+      return ctx.step("step", ({ idempotencyKey }) => hands.step(idempotencyKey));
+    case "emit":
+      return ctx.emit("progress");
+    case "tell":
+      return ctx.send(hands.agent.id, "hello");
+    case "continue":
+      return null;
+    case "fail":
+      throw new TypeError("a fault of its own");
+    case "sleep":
+      return ctx.sleepUntil((await ctx.now()) + act.ms);
+    case "wait":
+      // Whoever is outside sees it, and answers sooner or later.
+      await ctx.emit({ waitsFor: act.name });
+      return ctx.waitFor(act.name, act.timeoutS === null ? {} : { timeoutS: act.timeoutS });
+    case "together":
+      return Promise.all(act.plans.map((plan) => carryOut(ctx, plan, hands)));
+    case "hire":
+      return Promise.all(act.tasks.map((task) => hireFor(ctx, task, act, hands)));
+  }
+}
+
+async function hireFor(
+  ctx: RunContext,
+  task: Plan,
+  { how, options }: Extract<Act, { do: "hire" }>,
+  { agent }: Hands,
+): Promise<unknown> {
+  const words = JSON.stringify(task);
+  try {
+    if (how === "ask") return await ctx.ask(agent, words, { ...options, timeoutS: 20 });
+    const handle = await ctx.spawn(agent, words, options);
+    return how === "join" ? await ctx.join(handle) : null;
+  } catch {
+    // Denied, or cancelled: then whatever comes next says so.
+    return null;
+  }
+}
