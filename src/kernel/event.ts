@@ -70,7 +70,11 @@ export interface EventPayloads {
     readonly victim: RunId | null;
   };
   readonly "spawn.denied": { readonly childAgent: AgentId; readonly reason: DenialReason };
-  readonly "run.paused": { readonly cause: "preempted" | "held" };
+  readonly "run.paused": {
+    readonly cause: "preempted" | "held";
+    /** For people: why the tree itself holds it. */
+    readonly reason?: string | undefined;
+  };
   readonly "run.resumed": { readonly cause: "slot" | "spared" | "released" };
   readonly "run.reprioritized": { readonly from: Priority; readonly to: Priority };
   readonly "run.cancelling": { readonly reason: string };

@@ -46,7 +46,7 @@ function enter(draft: Draft, command: Begin): Gate {
     if (loseAgain(draft, command, id) >= mostLost) {
       forgive(draft, command);
       hold(draft, run, at);
-      return refused("paused");
+      return refused("paused", `${mostLost} attempts of ${step} were lost`);
     }
   }
   return ask === null ? openAttempt(draft, command, tool(command)) : openModel(draft, command, ask);

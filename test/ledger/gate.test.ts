@@ -56,7 +56,10 @@ test("5.4 three lost attempts of one step pause the run", () => {
   const tree = new Tree();
   tree.admit("a");
   for (const id of ["1", "2", "3"]) tree.begin("a", { step: step(1), attempt: attempt(id) });
-  expect(tree.begin("a", { step: step(1), attempt: attempt("4") })).toEqual(refused("paused"));
+  expect(tree.begin("a", { step: step(1), attempt: attempt("4") })).toEqual({
+    ...refused("paused"),
+    reason: `3 attempts of ${step(1)} were lost`,
+  });
   expect(tree.effects).toEqual([{ kind: "tell", run: run("a"), cause: "held" }]);
   expect(tree.account("a").inDoubt).toEqual({ tokens: 60, cost: 90 });
   tree.of("yield", "a");

@@ -1,7 +1,8 @@
-import { AgentId, ChatMessage, type Agent, type EffectTool, type NumberedEvent } from "#kernel";
+import { AgentId, ChatMessage, Json, Usage, type Agent, type EffectTool, type NumberedEvent } from "#kernel";
+import type { TreeState } from "#ledger";
 import { memoryStore } from "reeve/stores/memory";
 import { describe, expect, test } from "vitest";
-import { effect, parrot, type Witness } from "./doubles.ts";
+import { effect, parrot, perCall, type Witness } from "./doubles.ts";
 import { type Death, Stage } from "./stage.ts";
 
 /** Between an effect and its record: here nobody knows whether it happened. */
@@ -135,3 +136,40 @@ test.each(insideModel)(
     expect(bill).toBe(point.startsWith("gate") || point.endsWith("before") ? 1 : 2);
   },
 );
+
+/** Room for a few calls: each is reserved at the prompt's bound and 50 tokens. */
+const cap = 500;
+
+test("5.4 the same model step lost three times in a row: the run is paused, and says why", async () => {
+  let deaths = 0;
+  await using stage = new Stage({
+    deathAt: (place) => (place === "model: after" && ++deaths <= 3 ? "one" : "none"),
+  });
+  let bill = 0;
+  const agent = thinker({
+    asked: () => stage.happens("model", () => void (bill += Usage.tokens(perCall))),
+    told: async () => undefined,
+  });
+  const runtime = stage.runtime({ agents: [agent], store: memoryStore() });
+  const story = async (): Promise<void> => {
+    const run = await runtime.start(agent, "go", { id: "tree", budget: { maxTokens: cap } });
+    await stage.world.until(async () => (await run.status()) === "paused");
+    const { tree } = Json.as<{ readonly tree: TreeState }>(
+      await stage.ask({ type: "tree", key: "-/tree" }, "ledger", { run: run.runId }),
+    );
+    const { settled, reserved, inDoubt } = tree.account;
+    expect([bill, settled.tokens, reserved.tokens]).toEqual([45, 0, 0]);
+    expect(inDoubt.tokens).toBeGreaterThanOrEqual(bill);
+    expect(inDoubt.tokens).toBeLessThanOrEqual(cap);
+    await run.resume();
+    expect((await run.result()).output).toBe("heard hello");
+    const events: NumberedEvent[] = [];
+    for await (const event of run.events()) events.push(event);
+    const paused = events.filter((event) => event.type === "run.paused");
+    expect(paused.map(({ cause, reason }) => [cause, reason])).toEqual([
+      ["held", "3 attempts of tree~0:model:1 were lost"],
+    ]);
+  };
+  await stage.world.run(story(), { age: 3_600_000 });
+  expect(bill).toBe(60);
+});

@@ -36,7 +36,7 @@ export function workloadOf(chance: Chance): Workload {
   const waits = { count: 0 };
   const deadlineS = chance.is(0.1) ? chance.between(1, 60) : undefined;
   return {
-    plan: planOf(chance, chance.between(0, 3), waits),
+    plan: planOf(chance, chance.of(0, 1, 2, 3), waits),
     tenantTokens: chance.is(0.2) ? chance.between(200, 5_000) : null,
     start: {
       tenant: "tenant",
@@ -62,7 +62,8 @@ const priorityOf = (chance: Chance): Priority =>
 
 function planOf(chance: Chance, depth: number, waits: { count: number }): Plan {
   const acts = chance.list(chance.between(1, 4), () => actOf(chance, depth, waits));
-  return acts.flat();
+  // Most of those who may hire do.
+  return chance.is(0.6) && depth > 1 ? [hireOf(chance, depth, waits), ...acts.flat()] : acts.flat();
 }
 
 function actOf(chance: Chance, depth: number, waits: { count: number }): Plan {

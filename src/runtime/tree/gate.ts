@@ -92,6 +92,8 @@ export function begin(work: TreeWork, argument: BeginArgument): ReplyOf<"begin">
     gate = ask(work, argument, true);
   }
   if (!isTold) announce(work, argument, gate);
+  if (gate.kind === "refused" && gate.why === "paused" && gate.reason !== null)
+    work.put(run, { ...work.live(run), pausedFor: gate.reason });
   perform(work);
   return { gate, reported: work.run(run)?.reported ?? 0 };
 }

@@ -111,6 +111,7 @@ export function newRun(
     remembered: [],
     cancel: null,
     spentAfter: 0,
+    pausedFor: null,
   };
 }
 

@@ -45,15 +45,14 @@ function performOne(work: TreeWork, effect: LedgerEffect): void {
       if (effect.run === work.root) work.emit(effect.run, "run.resumed", { cause: "released" });
       return work.push(effect.run, { kind: "resume" });
     case "tell": {
-      if (effect.run === work.root) work.emit(effect.run, "run.paused", { cause: effect.cause });
+      if (effect.run === work.root) emitPause(work, effect.run, effect.cause);
       work.push(effect.run, { kind: "pause" });
       const self = { type: "tree", key: work.object.key };
       const argument = { run: effect.run, at: work.now + work.tree.yieldTimeoutMs };
       return work.object.send(self, "yieldOverdue", argument, { delayMs: work.tree.yieldTimeoutMs });
     }
     case "parked":
-      work.run(effect.run);
-      work.emit(effect.run, "run.paused", { cause: effect.cause });
+      emitPause(work, effect.run, effect.cause);
       return tellOthers(work, effect.run, "childPaused");
     case "drop": {
       const { maxAgents } = work.tree.ledger.spawn;
@@ -77,6 +76,13 @@ function performOne(work: TreeWork, effect: LedgerEffect): void {
       return work.emit(effect.run ?? work.root, "budget.warning", { dimension, limit, used });
     }
   }
+}
+
+function emitPause(work: TreeWork, id: RunId, cause: "preempted" | "held"): void {
+  const run = work.run(id);
+  const reason = cause === "held" ? run?.pausedFor : null;
+  work.emit(id, "run.paused", { cause, ...(reason && { reason }) });
+  if (run && reason) work.put(id, { ...run, pausedFor: null });
 }
 
 /** A parked run has a slot again. */

@@ -170,6 +170,8 @@ export interface RunRecord {
   readonly cancel: number | null;
   /** What its own calls have come to since then. */
   readonly spentAfter: Micros;
+  /** Why the tree itself is about to hold it: told once, with the pause. */
+  readonly pausedFor: string | null;
 }
 
 /** Where the {@link EndedRecord} of a run lies. */
