@@ -5,7 +5,7 @@ import { say, staff, stands, type Scenario } from "./staff.ts";
 export const preemption: Scenario = {
   name: "preemption",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "preemption");
     const low = agent("low", async (ctx) => {
       await say(ctx, "low begins");
       const word = await ctx.waitFor("go on");
@@ -39,7 +39,7 @@ export const preemption: Scenario = {
 export const yielding: Scenario = {
   name: "yielding",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "yielding");
     const low = agent("low", async (ctx) => {
       for (const text of ["one", "two", "three"]) await say(ctx, text);
       await ctx.tool("mail", null);
@@ -63,7 +63,7 @@ export const yielding: Scenario = {
 export const talking: Scenario = {
   name: "talking",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "talking");
     const listener = agent("listener", async (ctx, inbox) => {
       const heard: Json[] = [];
       for (let index = 0; index < 3; index++) heard.push((await inbox.next({ waitS: 3_600 }))?.text ?? null);
@@ -99,7 +99,7 @@ export const talking: Scenario = {
 export const handled: Scenario = {
   name: "held, resumed, restarted",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "held-resumed-restarted");
     let hasThrown = false;
     return [
       agent("handled", async (ctx) => {
@@ -129,7 +129,7 @@ export const handled: Scenario = {
 export const cancelled: Scenario = {
   name: "cancel",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "cancel");
     const worker = agent("worker", async (ctx) => {
       await say(ctx, "working");
       await ctx.tool("pay", null);

@@ -83,7 +83,8 @@ async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
   return events;
 }
 
-interface LedgerView {
+/** What the tree tells of its money. */
+export interface LedgerView {
   readonly tree: {
     readonly account: {
       readonly settled: Json;

@@ -7,7 +7,7 @@ const started = (client: Client): Promise<RunHandle> => client.start();
 const single: Scenario = {
   name: "single agent",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "single-agent");
     return [
       agent("single", async (ctx, inbox) => {
         const task = await inbox.next();
@@ -29,7 +29,7 @@ const single: Scenario = {
 const fanOut: Scenario = {
   name: "fan-out",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "fan-out");
     const worker = agent("worker", async (ctx, inbox) => {
       const text = await say(ctx, (await inbox.next())?.text ?? "");
       await ctx.tool("pay", text);
@@ -49,7 +49,7 @@ const fanOut: Scenario = {
 const threeLevels: Scenario = {
   name: "three levels",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "three-levels");
     const worker = agent("worker", async (ctx, inbox) => {
       await ctx.tool("mail", null);
       const task = await inbox.next();
@@ -72,7 +72,7 @@ const threeLevels: Scenario = {
 const approval: Scenario = {
   name: "approval by signal",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "approval-by-signal");
     return [
       agent("asker", async (ctx) => {
         const draft = await say(ctx, "draft");
@@ -93,7 +93,7 @@ const approval: Scenario = {
 const timer: Scenario = {
   name: "timer",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "timer");
     return [
       agent("sleeper", async (ctx) => {
         const before = await ctx.now();
@@ -112,7 +112,7 @@ const timer: Scenario = {
 const continued: Scenario = {
   name: "continueAs",
   agents: (witness) => {
-    const agent = staff(witness);
+    const agent = staff(witness, "continueas");
     return [
       agent("marathon", async (ctx) => {
         const rounds = typeof ctx.state === "number" ? ctx.state : 0;

@@ -23,15 +23,15 @@ export interface Scenario {
 export const say = async (ctx: RunContext, text: string): Promise<string> =>
   ChatMessage.text((await ctx.llm([ChatMessage.user(text)])).message);
 
-/** Makes agents who have a model, a tool that is idempotent and one that is run again. */
-export const staff = (witness: Witness) => {
+/** Makes agents of one team, who have a model, a tool that is idempotent and one that is run again. */
+export const staff = (witness: Witness, team: string) => {
   const model = parrot(witness);
   const tools = [
     effect(witness, "pay", { idempotent: true }),
     effect(witness, "mail", { onUnknown: "rerun" }),
   ];
   return (name: string, run: Agent["run"], rest: Partial<Agent> = {}): Agent => ({
-    id: AgentId.of(name),
+    id: AgentId.of(`${team}.${name}`),
     run,
     model,
     tools,

@@ -1,0 +1,226 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { json } from "node:stream/consumers";
+import { join } from "node:path";
+import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Engine, Json, type NumberedEvent, Usage } from "#kernel";
+import { Runtime } from "#runtime";
+import { freePort } from "../free-port.ts";
+import { differences } from "./differences.ts";
+import { perCall, type Witness } from "./doubles.ts";
+import type { LedgerView, Outcome } from "./play.ts";
+import { scenarios } from "./scenarios.ts";
+import type { Scenario } from "./staff.ts";
+
+/** With a process die all calls of a scenario that are in flight. */
+const mostLost = 3;
+/** Kills in all: each costs a process. */
+const kills = 16;
+
+/** The n-th place of a kind, from 1. */
+interface End {
+  readonly kind: string;
+  readonly nth: number;
+}
+
+let server: RestateServer;
+let engine: Engine;
+let office: Server;
+let standby: Promise<ChildProcess>;
+let worker: ChildProcess;
+let port: number;
+let trees = 0;
+/** What the witness has seen, by tree. */
+const seen = new Map<string, string[]>();
+const alive = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  server = await restateServer();
+  port = await freePort();
+  office = createServer((request, response) => {
+    void json(request).then((body) => {
+      const { tree, what } = Json.as<{ readonly tree: string; readonly what: string }>(Json.of(body));
+      seen.set(tree, [...(seen.get(tree) ?? []), what]);
+      response.end();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(office, "listening");
+  engine = restate({ ...server, log: () => undefined });
+  standby = load();
+  await takeOver(null);
+}, 60_000);
+
+afterAll(async () => {
+  await standby;
+  const ended = [...alive].map((child) => once(child, "exit"));
+  for (const child of alive) child.kill("SIGKILL");
+  await Promise.all(ended);
+  await engine[Symbol.asyncDispose]();
+  office.close();
+  await server[Symbol.asyncDispose]();
+});
+
+test("a worker that is killed anywhere changes neither the answers nor the books nor the effects", async () => {
+  await order(worker, null);
+  const undisturbed = await Promise.all(scenarios.map(play));
+  const places = await order(worker, null);
+  const kinds = [...new Set(places)];
+  const found: Record<string, readonly string[]> = {};
+  const hit = new Set<string>();
+  for (const kind of kinds.filter((_, index) => index % Math.ceil(kinds.length / kills) === 0)) {
+    const count = places.filter((place) => place === kind).length;
+    const death = await condemn({ kind, nth: Math.ceil(count / 2) });
+    const outcomes = await Promise.all(scenarios.map(play));
+    const said = await death();
+    hit.add(said);
+    for (const [index, outcome] of outcomes.entries()) {
+      const was = undisturbed[index];
+      const changed = was ? differences(was, outcome, { mostLost }) : ["never played"];
+      if (changed.length > 0) found[`${scenarios[index]?.name}, killed at ${kind}`] = changed;
+    }
+  }
+  hit.delete("");
+  const all = `${places.length} places of ${kinds.length} kinds`;
+  process.stdout.write(
+    `crash points on Restate: ${scenarios.length} trees at once, killed at ${hit.size} of ${all}\n`,
+  );
+  expect(found).toEqual({});
+  expect(hit.size).toBeGreaterThan(kills / 2);
+}, 240_000);
+
+test("5.4 a worker that dies three times in the same model step: the run is paused, and says why", async () => {
+  const agent = scenarios[0]?.agents(nobody)[0];
+  if (!agent) throw new Error("no agent");
+  const runtime = new Runtime({ agents: [agent], engine: clientOf(engine) });
+  const id = `tree-${++trees}`;
+  const end = { kind: "model: after", nth: 1 };
+  await order(worker, end);
+  const run = await runtime.start(agent, "task", { id, budget: { maxTokens: 1_000 } });
+  for (const next of [end, end, null]) {
+    await once(worker, "close");
+    await takeOver(next);
+  }
+  const isPaused = async (): Promise<boolean> => (await run.status()) === "paused";
+  while (!(await isPaused())) await new Promise((resolve) => setTimeout(resolve, 5));
+  const { settled, reserved, inDoubt } = (await viewOf(id)).tree.account;
+  expect([settled, reserved, seen.get(id)?.length]).toEqual([none, none, 3]);
+  expect(inDoubt.tokens).toBeGreaterThanOrEqual(3 * Usage.tokens(perCall));
+  expect(inDoubt.tokens).toBeLessThanOrEqual(1_000);
+  await run.resume();
+  expect((await run.result()).status).toBe("completed");
+  const reasons: unknown[] = [];
+  for await (const event of run.events()) if (event.type === "run.paused") reasons.push(event.reason);
+  expect(reasons).toEqual([`3 attempts of ${id}~0:model:1 were lost`]);
+}, 120_000);
+
+const none = { tokens: 0, cost: 0 };
+
+/**
+ * Lets the worker die there, if it comes there; another one takes over at once. Returns how to hear what it said last,
+ * once all is done: nothing where it has not come there, because things happen in another order each time.
+ */
+async function condemn(end: End): Promise<() => Promise<string>> {
+  const victim = worker;
+  let said = "";
+  victim.stdout?.on("data", (chunk) => (said += String(chunk)));
+  await order(victim, end);
+  const replaced = once(victim, "close").then(() => takeOver(null));
+  return async () => {
+    // It may come there while it is told not to die.
+    const spared = order(victim, null).then(
+      () => true,
+      () => false,
+    );
+    if (!(await Promise.race([spared, replaced]))) await replaced;
+    return said;
+  };
+}
+
+async function play(scenario: Scenario): Promise<Outcome> {
+  const agents = scenario.agents(nobody);
+  const id = `tree-${++trees}`;
+  const runtime = new Runtime({
+    agents,
+    engine: clientOf(engine),
+    tenantBudget: () => ({ maxTokens: 1_000_000 }),
+  });
+  const run = await scenario.drive({
+    runtime,
+    surely: (call) => call(),
+    start: (options) => {
+      const session = options?.session === undefined ? {} : { session: id };
+      return runtime.start(agents[0], "task", { ...options, ...session, id });
+    },
+    until: async (holds) => {
+      while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+  });
+  const { status, stopReason, output, usage } = await run.result();
+  const events: NumberedEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  const view = await viewOf(id);
+  const { settled, reserved, inDoubt } = view.tree.account;
+  const told = (seen.get(id) ?? []).map((what) => what.replaceAll(id, "tree"));
+  const effects = new Map<string, number>();
+  for (const what of told.filter((each) => each.startsWith("told ")))
+    effects.set(what, (effects.get(what) ?? 0) + 1);
+  return {
+    result: { status, stopReason, output, usage },
+    settled,
+    reserved,
+    inDoubt: inDoubt.tokens,
+    slots: Object.keys(view.slots).length,
+    bill: told.filter((each) => each.startsWith("asked ")),
+    effects,
+    events,
+    left: 0,
+    points: [],
+  };
+}
+
+async function viewOf(id: string): Promise<LedgerView> {
+  return Json.as(await engine.call({ type: "tree", key: `-/${id}` }, "ledger", { run: `${id}~0` }));
+}
+
+/** Agents that only name themselves here: their code is the workers'. */
+const nobody: Witness = { asked: async () => undefined, told: async () => undefined };
+
+const clientOf = (inner: Engine): Engine => ({
+  name: inner.name,
+  define: () => undefined,
+  serve: (options) => inner.serve(options),
+  drain: (options) => inner.drain(options),
+  call: (...given) => inner.call(...given),
+  changed: (...given) => inner.changed(...given),
+  [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+});
+
+/** Tells the worker where to end, if anywhere. Returns the places it has come to since the last order. */
+async function order(child: ChildProcess, end: End | null, begins = false): Promise<readonly string[]> {
+  child.send({ end, begins });
+  const [points] = await once(child, "message");
+  return Json.as(points);
+}
+
+/** The one that stands by begins to serve, and another one is made ready. */
+async function takeOver(end: End | null): Promise<void> {
+  worker = await standby;
+  await order(worker, end, true);
+  standby = load();
+}
+
+async function load(): Promise<ChildProcess> {
+  const address = office.address();
+  const witness = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  const given = { ingress: server.ingress, admin: server.admin, port, witness };
+  const child = fork(join(import.meta.dirname, "fixtures/mortal-worker.ts"), [JSON.stringify(given)], {
+    execArgv: ["--conditions=reeve-source"],
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  alive.add(child);
+  child.once("exit", () => alive.delete(child));
+  await once(child, "message");
+  return child;
+}
