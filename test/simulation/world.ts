@@ -4,6 +4,9 @@ import type { Clock } from "#kernel";
 /** Nothing is ready and no timer is set: whoever still waits does so for ever. */
 export class StandstillError extends Error {}
 
+/** Many times what any story needs. */
+const mostHappenings = 500_000;
+
 interface Timer {
   readonly at: number;
   readonly act: () => void;
@@ -82,6 +85,7 @@ export class World {
     while (!state.isOver) {
       const act = this.#next();
       if (!act) throw new StandstillError("nothing can happen any more");
+      if (this.happened > mostHappenings) throw new StandstillError("it goes round in circles");
       if (this.age > limit.age) throw new StandstillError(`not over after ${this.age} ms`);
       this.happened += 1;
       act();
