@@ -1,6 +1,6 @@
-import { Json, type AttemptId, type NumberedEvent, RunId, Usage } from "#kernel";
+import { Json, type AttemptId, type NumberedEvent, RunId } from "#kernel";
 import { Ledger, type Account, type Doubt, type Slot } from "#ledger";
-import type { ArgumentOf, BeginArgument, ReplyOf } from "../../src/runtime/tree/protocol.ts";
+import type { BeginArgument, ReplyOf } from "../../src/runtime/tree/protocol.ts";
 import type { RunRecord, TreeRecord } from "../../src/runtime/tree/records.ts";
 import type { BillEntry, Books } from "./books.ts";
 import type { Transition } from "./watched.ts";
@@ -126,11 +126,8 @@ export class Checker {
       this.#violate(`${run} may begin something after its deadline`);
   }
 
-  #update({ state, written, method, argument, reply }: Transition, view: TreeView): void {
+  #update({ state, written }: Transition, view: TreeView): void {
     const before = view.record;
-    // The one settlement that is no event.
-    if (method === "reconcile" && reply === true)
-      view.settledTokens += Usage.tokens(Json.as<ArgumentOf<"reconcile">>(argument).usage);
     view.record = Json.as<TreeRecord>(state.get("tree") ?? null);
     view.slots = Json.as<Slots>(state.get("slots") ?? {});
     if (view.record.clock < before.clock) this.#violate("the tree's time goes back");

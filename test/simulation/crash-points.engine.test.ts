@@ -197,6 +197,7 @@ const nobody: Witness = { asked: async () => undefined, told: async () => undefi
 
 const clientOf = (inner: Engine): Engine => ({
   name: inner.name,
+  keysIn: (store) => inner.keysIn(store),
   define: () => undefined,
   serve: (options) => inner.serve(options),
   drain: (options) => inner.drain(options),

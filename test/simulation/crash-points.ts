@@ -100,6 +100,11 @@ class PointedObject implements ObjectContext {
     this.#object.set(name, value);
   }
 
+  keep(name: string, value: Json): void {
+    this.#before(`keep ${kindOf(name)}`);
+    this.#object.keep(name, value);
+  }
+
   clear(name: string): void {
     this.#before(`clear ${kindOf(name)}`);
     this.#object.clear(name);

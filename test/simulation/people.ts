@@ -56,9 +56,9 @@ export class People {
     // A call is asked about under its own name first, then under numbered ones.
     const key = approval.split(".", 1)[0] ?? approval;
     if (decision === "rerun") this.#reruns.set(key, this.reruns(key) + 1);
-    const id = `message-${++this.#messages}`;
+    const handle = runtime.run(run, tenant);
     await this.#try(`decide ${approval}: ${decision}`, () =>
-      runtime.run(run, tenant).signal(approval, decision, { id }),
+      decision === "rerun" ? handle.approve(approval) : handle.deny(approval),
     );
   }
 

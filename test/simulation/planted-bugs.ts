@@ -51,6 +51,7 @@ const delegating = (object: ObjectContext): ObjectContext => ({
   get: (name) => object.get(name),
   expect: (names) => object.expect(names),
   set: (name, value) => object.set(name, value),
+  keep: (name, value) => object.keep(name, value),
   clear: (name) => object.clear(name),
   send: (...given) => object.send(...given),
   call: (...given) => object.call(...given),

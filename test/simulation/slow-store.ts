@@ -37,6 +37,10 @@ export function slowStore(options: {
         await events.append(...given);
         await late();
       },
+      rewrite: async (...given) => {
+        await late();
+        await events.rewrite(...given);
+      },
       read: (...given) => events.read(...given),
       changed: (...given) => events.changed(...given),
     },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { Json, type ObjectAddress, type ObjectContext, type RunLaunch } from "#kernel";
+import { Json, type ObjectAddress, type ObjectContext, type RunLaunch, type SendOptions } from "#kernel";
 
 /**
  * One call of a method, tried until it returns. Only the try that returns counts. What it asked others for is asked
@@ -9,7 +9,7 @@ export class Try implements ObjectContext {
   readonly key: string;
   readonly #object: ObjectContext;
   readonly #asked: { readonly what: readonly unknown[]; readonly reply: unknown }[] = [];
-  readonly #written = new Map<string, Json>();
+  readonly #written = new Map<string, { readonly value: Json; readonly isKept: boolean }>();
   #effects: (() => void)[] = [];
   #position = 0;
 
@@ -26,13 +26,16 @@ export class Try implements ObjectContext {
 
   /** Hands over what the try has done. */
   commit(): void {
-    for (const [name, value] of this.#written) this.#object.set(name, value);
+    for (const [name, { value, isKept }] of this.#written) {
+      if (isKept) this.#object.keep(name, value);
+      else this.#object.set(name, value);
+    }
     for (const effect of this.#effects) effect();
   }
 
   get(name: string): Json {
     const written = this.#written.get(name);
-    return written === undefined ? this.#object.get(name) : written;
+    return written === undefined ? this.#object.get(name) : written.value;
   }
 
   expect(names: readonly string[]): void {
@@ -40,14 +43,18 @@ export class Try implements ObjectContext {
   }
 
   set(name: string, value: Json): void {
-    this.#written.set(name, value);
+    this.#written.set(name, { value, isKept: false });
+  }
+
+  keep(name: string, value: Json): void {
+    this.#written.set(name, { value, isKept: true });
   }
 
   clear(name: string): void {
-    this.#written.set(name, null);
+    this.#written.set(name, { value: null, isKept: false });
   }
 
-  send(to: ObjectAddress, method: string, argument: Json, options?: { readonly delayMs?: number }): void {
+  send(to: ObjectAddress, method: string, argument: Json, options?: SendOptions): void {
     this.#effects.push(() => this.#object.send(to, method, argument, options));
   }
 

@@ -52,6 +52,10 @@ function noting(object: ObjectContext, writes: Map<string, Json>): ObjectContext
       writes.set(name, value);
       object.set(name, value);
     },
+    keep: (name, value) => {
+      writes.set(name, value);
+      object.keep(name, value);
+    },
     clear: (name) => {
       writes.set(name, null);
       object.clear(name);

@@ -50,7 +50,7 @@ async function play(
     for await (const event of run.events()) {
       events.push(event);
       if (event.type === "approval.requested")
-        await run.signal(event.approvalId, decisions[asked++] ?? "never mind");
+        await (decisions[asked++] === "rerun" ? run.approve(event.approvalId) : run.deny(event.approvalId));
     }
     return { output: (await run.result()).output, events };
   };

@@ -108,7 +108,7 @@ test("5.3 killed again inside a tool that asks: the first decision does not coun
   for await (const event of run.events()) {
     if (event.type !== "approval.requested") continue;
     const decision = decisions.shift() ?? "asked too often";
-    await run.signal(event.approvalId, decision);
+    await (decision === "rerun" ? run.approve(event.approvalId) : run.deny(event.approvalId));
     if (decision === "rerun") await killAndReplace(() => asked("mail") >= 2);
   }
   expect((await run.result()).output).toEqual({ isError: true, value: null });
