@@ -2,7 +2,6 @@ import {
   AttemptId,
   CancellationError,
   PreemptedError,
-  StepId,
   type Json,
   ToolRefusedError,
   type EffectTool,
@@ -19,7 +18,7 @@ import { ModelCalls, refused, type Charge } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
 import { passGate } from "./pass-gate.ts";
 import { runTool } from "./run-tool.ts";
-import { journaled, placeStep, stoppedBy, type StepPlace, type StepRecord } from "./step.ts";
+import { journaled, placeStep, stoppedBy, type StepPlace } from "./step.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { messageOf, statusOf, unknown } from "./tool-outcome.ts";
 import { within } from "./within.ts";
