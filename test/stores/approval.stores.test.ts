@@ -59,6 +59,7 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
   first.process.kill("SIGKILL");
   await first.exit;
   await server.restart();
+  await postgres.kill();
   await postgres.restart();
   await work();
 

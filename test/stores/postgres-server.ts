@@ -4,6 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { freePort } from "../free-port.ts";
 
@@ -15,7 +16,9 @@ export interface PostgresServer {
   query(text: string, connectionString?: string): Promise<Record<string, unknown>[]>;
   /** Where its files are. */
   readonly folder: string;
-  /** Ends it without asking, and starts it again where it was. */
+  /** Ends it without asking (SIGKILL) and waits until it has. Its data stay. */
+  kill(): Promise<void>;
+  /** Starts it again, on the same port and data. */
   restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -34,6 +37,11 @@ export async function postgresServer({
   execFileSync(initdb, [...rest, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"]);
   const port = await freePort();
   let server = await start(data, port, fsync);
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ended = once(server, "exit");
+    server.kill(signal);
+    await ended;
+  };
   const url = (role: string, name: string): string => `postgres://${role}@127.0.0.1:${port}/${name}`;
   const query: PostgresServer["query"] = async (text, connectionString) => {
     const name = connectionString === undefined ? "postgres" : new URL(connectionString).pathname.slice(1);
@@ -50,24 +58,31 @@ export async function postgresServer({
   return {
     folder: data,
     query,
-    restart: async () => {
-      const ended = once(server, "exit");
-      server.kill("SIGQUIT"); // At once: what is not in its log is lost.
-      await ended;
-      server = await start(data, port, fsync);
-    },
     database: async () => {
       count += 1;
       await query(`create database reeve_${count} owner reeve`);
       return url("reeve", `reeve_${count}`);
     },
+    kill: () => end("SIGKILL"),
+    restart: async () => void (server = await startAgain(data, port, fsync)),
     [Symbol.asyncDispose]: async () => {
-      const ended = once(server, "exit");
-      server.kill("SIGINT");
-      await ended;
+      await end("SIGINT");
       await rm(folder, { recursive: true, maxRetries: 3 });
     },
   };
+}
+
+/** Children of a server that was killed hold its memory until they notice. */
+async function startAgain(data: string, port: number, fsync: string): Promise<ChildProcess> {
+  const end = performance.now() + 20_000;
+  for (;;) {
+    try {
+      return await start(data, port, fsync);
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await delay(20);
+    }
+  }
 }
 
 async function start(data: string, port: number, fsync: string): Promise<ChildProcess> {
@@ -80,6 +95,9 @@ async function start(data: string, port: number, fsync: string): Promise<ChildPr
   const [postgres, ...rest] = asPostgres(join(binaries(), "postgres"));
   const options = settings.flatMap((setting) => ["-c", setting]);
   const server = spawn(postgres, [...rest, "-D", data, ...options], { stdio: ["ignore", "ignore", "pipe"] });
+  const endWithUs = (): void => void server.kill("SIGKILL");
+  process.once("exit", endWithUs);
+  server.once("exit", () => process.off("exit", endWithUs));
   let log = "";
   const ready = Promise.withResolvers<void>();
   server.on("exit", (code) => ready.reject(new Error(`PostgreSQL ended with ${code}: ${log}`)));

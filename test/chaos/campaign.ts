@@ -1,0 +1,89 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { inLanes } from "../engines/restate/scenarios/lanes.ts";
+import { freePort } from "../free-port.ts";
+import { Client, type Played } from "./client.ts";
+import { collect } from "./collect.ts";
+import { faultKinds, inject, type Disturbance, type Fault } from "./faults.ts";
+import type { History } from "./history.ts";
+import { Crew } from "./stage/crew.ts";
+import type { Stage } from "./stage/stage.ts";
+import type { TreePlan } from "./workload/plan.ts";
+
+/** How a campaign is played. */
+export interface CampaignOptions {
+  readonly seed: string;
+  readonly trees: readonly TreePlan[];
+  /** Keeps campaigns on one stage apart. Default `reeve`. */
+  readonly namespace?: string;
+  /** Default: all kinds. */
+  readonly faults?: readonly Fault["kind"][];
+  /** How many trees at a time. Default 16. */
+  readonly lanes?: number;
+  /** Default 3. */
+  readonly workers?: number;
+  /** How long a tree may take before its lane goes on without it. Default 60,000. */
+  readonly patienceMs?: number;
+  /** How long trees may take to end once nothing is disturbed any more. Default 60,000. */
+  readonly calmMs?: number;
+  /** More settings for the workers. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly progress?: (line: string) => void;
+}
+
+/** What a campaign came to. */
+export interface Campaign {
+  readonly history: History;
+  readonly seconds: number;
+  readonly resumptions: number;
+  readonly resumed: number;
+}
+
+/** Plays a campaign: trees under a rain of faults, then calm, then every witness is asked. */
+export async function campaign(stage: Stage, options: CampaignOptions): Promise<Campaign> {
+  const { seed, namespace = "reeve", workers = 3, env = {}, calmMs = 60_000 } = options;
+  const began = performance.now();
+  const folder = join(stage.folder, `workers-${namespace}`);
+  await mkdir(folder);
+  const { ingress, admin } = stage.restate;
+  const { double, sink, database } = stage;
+  const at = { ingress, admin, port: await freePort(), namespace };
+  const given = { ...at, double: double.baseURL, sink: sink.url, database, folder };
+  await using crew = await Crew.open(given, { size: workers, env });
+  const over = new AbortController();
+  await using client = await Client.open(stage, { namespace, over: over.signal });
+  const { played, disturbances } = await play({ ...stage, crew }, client, options);
+  await within(calmMs, Promise.all(played.map(({ done }) => done)));
+  over.abort();
+  const history = await collect(stage, client, { seed, namespace, folder, played, disturbances });
+  const { resumptions, resumed } = client;
+  return { history, seconds: (performance.now() - began) / 1_000, resumptions, resumed };
+}
+
+async function play(
+  victims: Stage & { readonly crew: Crew },
+  client: Client,
+  { seed, trees, faults = faultKinds, lanes = 16, patienceMs = 60_000, progress = () => {} }: CampaignOptions,
+): Promise<{ readonly played: readonly Played[]; readonly disturbances: readonly Disturbance[] }> {
+  const stop = new AbortController();
+  const injected = inject(victims, { seed, kinds: faults, stop: stop.signal });
+  let ended = 0;
+  const clock = setInterval(() => progress(`${ended} of ${trees.length} trees`), 30_000);
+  const played = await inLanes(trees, lanes, async (plan) => {
+    const tree = await client.play(plan);
+    await within(patienceMs, tree.over);
+    ended += 1;
+    return tree;
+  });
+  clearInterval(clock);
+  stop.abort();
+  return { played, disturbances: await injected };
+}
+
+/** Resolves when the work is done, however, or after so long. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  await Promise.race([work, delay(ms, undefined, { signal: limit.signal })]).catch(() => undefined);
+  limit.abort();
+}

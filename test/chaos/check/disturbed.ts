@@ -1,0 +1,32 @@
+import type { Disturbance } from "../faults.ts";
+import type { History } from "../history.ts";
+
+/**
+ * For how long after its end a fault keeps runs from going on: Restate waits up to a second before it gives the work
+ * of a dead worker to another.
+ */
+const aftermathMs: Readonly<Record<Disturbance["kind"], number>> = {
+  "kill-worker": 1_000,
+  "freeze-worker": 0,
+  "kill-restate": 1_000,
+  "kill-postgres": 0,
+};
+
+/** For how long, of the time between two moments, something was dead, frozen or down. */
+export function disturbedMs(
+  { disturbances }: Pick<History, "disturbances">,
+  from: number,
+  to: number,
+): number {
+  let covered = from;
+  let total = 0;
+  for (const disturbance of disturbances) {
+    if (disturbance.kind === "kill-postgres") continue;
+    const begin = Math.max(disturbance.from, covered);
+    const end = Math.min(disturbance.until + aftermathMs[disturbance.kind], to);
+    if (end <= begin) continue;
+    total += end - begin;
+    covered = end;
+  }
+  return total;
+}

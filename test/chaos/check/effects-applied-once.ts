@@ -1,0 +1,54 @@
+import type { History } from "../history.ts";
+import type { Effect } from "../witness/effect-sink.ts";
+import type { Finding, Predicate } from "./predicate.ts";
+import { runOf } from "./reading.ts";
+
+/**
+ * I8: whatever a model wanted once is applied once, under one key; it is brought again only where something was
+ * killed, frozen or down meanwhile; and a tool that reports an unknown outcome is never brought again.
+ */
+export const effectsAppliedOnce: Predicate = {
+  id: "I8",
+  claim: "each effect is applied once, and brought again only around a crash",
+  looked: ({ effects }) =>
+    `${effects.length} deliveries of ${effects.filter(({ applied }) => applied).length} effects`,
+  findings: (history) => [
+    ...[...Map.groupBy(history.effects, ({ order }) => order).values()].flatMap((deliveries) =>
+      findings(history, deliveries),
+    ),
+    ...missing(history),
+  ],
+};
+
+function findings({ disturbances }: History, deliveries: readonly Effect[]): readonly Finding[] {
+  const [first] = deliveries;
+  const last = deliveries.at(-1);
+  if (!first || !last) return [];
+  const where = first.key;
+  const applied = deliveries.filter((effect) => effect.applied).length;
+  const found: Finding[] = [];
+  if (applied !== 1) found.push({ where, what: `applied ${applied} times` });
+  const extra = deliveries.length - 1;
+  if (first.tool === "mail" && extra > 0)
+    found.push({ where, what: `brought ${extra} times too often without a decision` });
+  const hits = disturbances.filter(
+    ({ from, until }) => until >= first.startedAt - 100 && from <= last.startedAt,
+  ).length;
+  if (extra > hits) found.push({ where, what: `brought ${extra} times again, but only ${hits} crashes` });
+  return found;
+}
+
+/** A tool that told its run "done" has been there. */
+function missing({ trees, effects }: History): readonly Finding[] {
+  const came = Map.groupBy(effects, ({ key }) => runOf(key));
+  return trees.flatMap(({ events }) => {
+    const done = new Map<string, number>();
+    for (const event of events)
+      if (event.type === "tool.end" && event.status === "ok" && !event.tool.startsWith("ask_"))
+        done.set(event.runId, (done.get(event.runId) ?? 0) + 1);
+    return [...done].flatMap(([run, count]) => {
+      const applied = (came.get(run) ?? []).filter((effect) => effect.applied).length;
+      return applied < count ? [{ where: run, what: `${count} tools ended well, ${applied} effects` }] : [];
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import type { History, TreeHistory } from "../history.ts";
+import type { Finding, Predicate } from "./predicate.ts";
+import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
+
+/** I5: what a tree has booked is never less than its bill; and no call came to more than was reserved for it. */
+export const ledgerCoversTheBill: Predicate = {
+  id: "I5",
+  claim: "settled + reserved + in doubt covers the bill",
+  looked: ({ trees }) => {
+    const booked = trees.map(({ ledger }) => sum([ledger.settled, ledger.reserved, ledger.inDoubt]));
+    return `${sum(booked).cost} micro-dollars booked`;
+  },
+  findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+};
+
+function findings(history: History, tree: TreeHistory): readonly Finding[] {
+  const { ledger, plan } = tree;
+  const entries = billOf(history, plan.id);
+  const bill = sum(entries.map(amountsOf));
+  const booked = sum([ledger.settled, ledger.reserved, ledger.inDoubt]);
+  const found: Finding[] = [];
+  if (booked.tokens < bill.tokens || booked.cost < bill.cost)
+    found.push({
+      where: plan.id,
+      what: `booked ${JSON.stringify(booked)}, billed ${JSON.stringify(bill)}`,
+    });
+  const ceilings = new Map(only(tree, "budget.reserved").map((event) => [String(event.attempt), event]));
+  for (const entry of entries) {
+    const ceiling = ceilings.get(markOf(entry).attempt);
+    const { tokens, cost } = amountsOf(entry);
+    if (ceiling && (tokens > ceiling.tokens || cost > ceiling.cost))
+      found.push({ where: String(entry.key), what: `reserved ${ceiling.tokens} tokens, billed ${tokens}` });
+  }
+  return found;
+}

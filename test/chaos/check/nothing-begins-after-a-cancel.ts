@@ -1,0 +1,69 @@
+import type { CancelHistory, History, TreeHistory } from "../history.ts";
+import type { Finding, Predicate } from "./predicate.ts";
+import { disturbedMs } from "./disturbed.ts";
+import { billOf, markOf, only, runOf, subtreeOf } from "./reading.ts";
+
+/** How long everybody below has to end, while nothing is down or frozen. */
+const patienceMs = 5_000;
+/**
+ * I10: once a tree has accepted a cancel, its gate lets nobody below begin; no call or effect that had not begun
+ * arrives at a witness; and all below have ended within 5 seconds in which servers were up and workers awake.
+ */
+export const nothingBeginsAfterACancel: Predicate = {
+  id: "I10",
+  claim: "after a cancel nothing begins below it, and all end within 5 s",
+  looked: ({ trees }) => `${trees.filter(({ cancel }) => cancel !== null).length} cancels`,
+  findings: (history) =>
+    history.trees.flatMap((tree) => (tree.cancel ? findings(history, tree, tree.cancel) : [])),
+};
+
+function findings(history: History, tree: TreeHistory, cancel: CancelHistory): readonly Finding[] {
+  const below = subtreeOf(tree, cancel.run);
+  const mark = only(tree, "run.cancelling").find(({ runId }) => runId === cancel.run)?.seq ?? Infinity;
+  return [
+    ...atTheGate(tree, below, mark),
+    ...atTheWitnesses(history, tree, cancel, below, mark),
+    ...tooLate(history, cancel),
+  ];
+}
+
+function atTheGate(tree: TreeHistory, below: ReadonlySet<string>, mark: number): readonly Finding[] {
+  return only(tree, "budget.reserved")
+    .filter(({ seq, runId }) => seq > mark && below.has(runId))
+    .map(({ runId, attempt }) => ({ where: runId, what: `passed the gate after the cancel: ${attempt}` }));
+}
+
+function atTheWitnesses(
+  history: History,
+  tree: TreeHistory,
+  { acceptedAt }: CancelHistory,
+  below: ReadonlySet<string>,
+  mark: number,
+): readonly Finding[] {
+  const began = new Set(
+    [...only(tree, "budget.reserved"), ...only(tree, "tool.start")]
+      .filter(({ seq }) => seq < mark)
+      .map(({ attempt }) => String(attempt)),
+  );
+  const calls = billOf(history, tree.plan.id)
+    .filter(({ at, run }) => at > acceptedAt && below.has(String(run)))
+    .filter((entry) => !began.has(markOf(entry).attempt))
+    .map(({ run, at }) => ({ where: String(run), what: `a model call ${at - acceptedAt} ms after` }));
+  const effects = history.effects
+    .filter(({ key, startedAt }) => startedAt > acceptedAt && below.has(runOf(key)))
+    .filter(({ attempt }) => !began.has(String(attempt)))
+    .map(({ key, startedAt, tool }) => ({
+      where: key,
+      what: `an effect (${tool}) ${startedAt - acceptedAt} ms after`,
+    }));
+  return [...calls, ...effects];
+}
+
+function tooLate(history: History, { askedAt, receipt, run }: CancelHistory): readonly Finding[] {
+  if (receipt === null) return [{ where: run, what: "cancelled, and never ended" }];
+  const took = Math.max(0, ...receipt.runs.map(({ tookMs }) => tookMs));
+  const allowed = patienceMs + disturbedMs(history, askedAt, askedAt + took);
+  return took > allowed
+    ? [{ where: run, what: `ended ${took} ms after its cancel; allowed ${allowed}` }]
+    : [];
+}

@@ -1,0 +1,18 @@
+import type { Predicate } from "./predicate.ts";
+
+/**
+ * I11: no word of a prompt, a result or an output stands readable in the files of Restate, in PostgreSQL's tables and
+ * write-ahead log, or in the workers' logs. Names may: a search that does not find those proves nothing.
+ */
+export const nothingReadable: Predicate = {
+  id: "I11",
+  claim: "no file holds a readable word of what was said",
+  looked: ({ scan, trees, effects }) =>
+    `${trees.length + effects.filter(({ applied }) => applied).length} words, in ${scan.places.join(", ")}`,
+  findings: ({ scan }) => [
+    ...scan.leaks.map(({ word, file }) => ({ where: file, what: `holds ${word}` })),
+    ...scan.places
+      .filter((place) => !scan.seen.includes(place))
+      .map((place) => ({ where: place, what: "not even a name was found here: the search is blind" })),
+  ],
+};

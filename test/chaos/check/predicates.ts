@@ -1,0 +1,31 @@
+import { billWithinTheCap } from "./bill-within-the-cap.ts";
+import { eachStepJournaledOnce } from "./each-step-journaled-once.ts";
+import { effectsAppliedOnce } from "./effects-applied-once.ts";
+import { eventsWithoutGap } from "./events-without-gap.ts";
+import { everyCallReserved } from "./every-call-reserved.ts";
+import { everyRunEndsOnce } from "./every-run-ends-once.ts";
+import { headcountHolds } from "./headcount-holds.ts";
+import { ledgerCoversTheBill } from "./ledger-covers-the-bill.ts";
+import { nothingBeginsAfterACancel } from "./nothing-begins-after-a-cancel.ts";
+import { nothingPaidTwice } from "./nothing-paid-twice.ts";
+import { nothingReadable } from "./nothing-readable.ts";
+import type { Predicate } from "./predicate.ts";
+import { replayRepeats } from "./replay-repeats.ts";
+import { settledEqualsTheBill } from "./settled-equals-the-bill.ts";
+
+/** All that is checked of a campaign. I12 (the audit's chain) and I15 (tenants) take their places here. */
+export const predicates: readonly Predicate[] = [
+  everyRunEndsOnce,
+  eachStepJournaledOnce,
+  nothingPaidTwice,
+  everyCallReserved,
+  ledgerCoversTheBill,
+  settledEqualsTheBill,
+  billWithinTheCap,
+  effectsAppliedOnce,
+  headcountHolds,
+  nothingBeginsAfterACancel,
+  nothingReadable,
+  eventsWithoutGap,
+  replayRepeats,
+];

@@ -1,0 +1,65 @@
+import type { NumberedEvent } from "reeve";
+import type { BillEntry } from "reeve/testing";
+import { price } from "../workload/price.ts";
+import type { Amounts, History, TreeHistory } from "../history.ts";
+
+/** The tree of a run's id. */
+export const treeOf = (run: string): string => run.slice(0, run.indexOf("~"));
+
+/** The run of a step's id. */
+export const runOf = (step: string): string => step.slice(0, step.indexOf(":"));
+
+/** The bill of one tree, in the order of time. */
+export function billOf({ bill }: History, tree: string): readonly BillEntry[] {
+  return (billsByTree.get(bill) ?? group(bill)).get(tree) ?? [];
+}
+
+const billsByTree = new WeakMap<readonly BillEntry[], ReadonlyMap<string, readonly BillEntry[]>>();
+
+function group(bill: readonly BillEntry[]): ReadonlyMap<string, readonly BillEntry[]> {
+  const sorted = bill.toSorted((one, other) => one.at - other.at);
+  const groups = Map.groupBy(sorted, ({ run }) => treeOf(run ?? ""));
+  billsByTree.set(bill, groups);
+  return groups;
+}
+
+/** The step and the attempt that a bill entry was marked with. */
+export function markOf({ key }: BillEntry): { readonly step: string; readonly attempt: string } {
+  const [step = "null", attempt = "null"] = (key ?? "").split(" ");
+  return { step, attempt };
+}
+
+/** What an entry of the bill came to. On purpose not the code under test. */
+export function amountsOf({ billed, inputTokens, outputTokens, cachedTokens }: BillEntry): Amounts {
+  if (!billed) return { tokens: 0, cost: 0 };
+  const fresh = BigInt(inputTokens - cachedTokens) * BigInt(price.input);
+  const cached = BigInt(cachedTokens) * BigInt(price.cachedInput ?? price.input);
+  const micros = fresh + cached + BigInt(outputTokens) * BigInt(price.output);
+  return { tokens: inputTokens + outputTokens, cost: Number((micros + 999_999n) / 1_000_000n) };
+}
+
+/** Tokens and money of several. */
+export function sum(amounts: readonly Amounts[]): Amounts {
+  return amounts.reduce<Amounts>(
+    (total, { tokens, cost }) => ({ tokens: total.tokens + tokens, cost: total.cost + cost }),
+    { tokens: 0, cost: 0 },
+  );
+}
+
+/** The events of one type. */
+export function only<Type extends NumberedEvent["type"]>(
+  { events }: TreeHistory,
+  type: Type,
+): readonly Extract<NumberedEvent, { readonly type: Type }>[] {
+  return events.filter(
+    (event): event is Extract<NumberedEvent, { readonly type: Type }> => event.type === type,
+  );
+}
+
+/** A run and everybody hired below it, by the events. */
+export function subtreeOf(tree: TreeHistory, root: string): ReadonlySet<string> {
+  const below = new Set([root]);
+  for (const { child, runId } of [...only(tree, "spawn.admitted"), ...only(tree, "spawn.queued")])
+    if (below.has(runId)) below.add(child);
+  return below;
+}

@@ -1,0 +1,36 @@
+import type { History, TreeHistory } from "../history.ts";
+import type { Finding, Predicate } from "./predicate.ts";
+import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
+
+/** I6: attempt by attempt and in sum, what is settled is what the provider billed, in tokens and in money. */
+export const settledEqualsTheBill: Predicate = {
+  id: "I6",
+  claim: "what is settled equals the bill, in tokens and money",
+  looked: ({ trees }) => `${sum(trees.map(({ ledger }) => ledger.settled)).cost} micro-dollars settled`,
+  findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+};
+
+function findings(history: History, tree: TreeHistory): readonly Finding[] {
+  const { plan, ledger } = tree;
+  const billed = new Map(
+    billOf(history, plan.id).map((entry) => [markOf(entry).attempt, amountsOf(entry)] as const),
+  );
+  const found: Finding[] = [];
+  const settled = only(tree, "budget.settled").filter(({ inDoubt }) => !inDoubt);
+  for (const { attempt, tokens, cost } of settled) {
+    // A call that never reached the provider came to nothing.
+    const bill = billed.get(String(attempt)) ?? { tokens: 0, cost: 0 };
+    if (bill.tokens !== tokens || bill.cost !== cost)
+      found.push({
+        where: String(attempt),
+        what: `settled ${tokens} tokens, ${cost} micro-dollars; billed ${bill.tokens}, ${bill.cost}`,
+      });
+  }
+  const total = sum(settled);
+  if (total.tokens !== ledger.settled.tokens || total.cost !== ledger.settled.cost)
+    found.push({
+      where: plan.id,
+      what: `events settle ${JSON.stringify(total)}, the ledger ${JSON.stringify(ledger.settled)}`,
+    });
+  return found;
+}

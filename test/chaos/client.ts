@@ -1,0 +1,205 @@
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  createRuntime,
+  Json,
+  type NumberedEvent,
+  ReeveError,
+  type RunHandle,
+  type Runtime,
+  type Store,
+} from "reeve";
+import { restate, type RestateEngine } from "reeve/engines/restate";
+import { environmentKeys, sealedStore } from "reeve/sealing";
+import { postgresStore } from "reeve/stores/postgres";
+import type { CancelHistory, LedgerEnd, TreeEnd, TreeHistory } from "./history.ts";
+import type { Stage } from "./stage/stage.ts";
+import { agentsOf } from "./workload/agents.ts";
+import { price } from "./workload/price.ts";
+import type { OutsideAct, TreePlan } from "./workload/plan.ts";
+
+/** A tree that was accepted. */
+export interface Played {
+  readonly plan: TreePlan;
+  readonly handle: RunHandle;
+  readonly events: NumberedEvent[];
+  readonly eventsAgain: NumberedEvent[];
+  /** Resolves when the first subscriber has seen the tree's end. */
+  readonly over: Promise<void>;
+  /** Resolves when also the second subscriber has, and everything planned was done to it. */
+  readonly done: Promise<unknown>;
+  cancel: CancelHistory | null;
+}
+
+/** Somebody outside: starts trees, watches them, and does to them what is planned. Is no worker. */
+export class Client implements AsyncDisposable {
+  readonly #runtime: Runtime;
+  readonly #engine: RestateEngine;
+  readonly #store: Store;
+  readonly #over: AbortSignal;
+  #played = 0;
+  /** How often a subscriber had to come again. */
+  resumptions = 0;
+  /** How often a run was held, and let go on by hand. */
+  resumed = 0;
+
+  private constructor(runtime: Runtime, engine: RestateEngine, store: Store, over: AbortSignal) {
+    this.#runtime = runtime;
+    this.#engine = engine;
+    this.#store = store;
+    this.#over = over;
+  }
+
+  /** After `over` nothing is tried again. */
+  static async open(
+    { restate: server, database }: Stage,
+    { namespace, over }: { readonly namespace: string; readonly over: AbortSignal },
+  ): Promise<Client> {
+    const { ingress, admin } = server;
+    const engine = restate({ ingress, admin, namespace, patienceMs: 60_000, log: () => {} });
+    const store = sealedStore(await postgresStore({ connectionString: database }), environmentKeys());
+    return new Client(createRuntime({ agents: Object.values(agents), engine, store }), engine, store, over);
+  }
+
+  /** Starts a tree and all that goes with it. */
+  async play(plan: TreePlan): Promise<Played> {
+    const { id, tenant, budget, spawn, task } = plan;
+    const agent = agents[plan.agent];
+    if (!agent) throw new TypeError(`no agent ${plan.agent}`);
+    const handle = await this.#insist(() => this.#runtime.start(agent, task, { id, tenant, budget, spawn }));
+    const events: NumberedEvent[] = [];
+    const eventsAgain: NumberedEvent[] = [];
+    const over = this.#subscribe(handle, events, Infinity, (event) => this.#help(plan, event));
+    const again = (): Promise<void> => this.#subscribe(handle, eventsAgain, 20, () => {});
+    // Every fourth second subscriber watches from the start; the others come when all is over.
+    const read = this.#played++ % 4 === 0 ? again() : over.then(again);
+    const played: Played = { plan, handle, events, eventsAgain, over, done: read, cancel: null };
+    const acts = plan.acts.map((act) => this.#act(played, act));
+    for (const each of [over, read, ...acts]) each.catch(() => undefined);
+    return Object.assign(played, { done: Promise.allSettled([over, read, ...acts]) });
+  }
+
+  /** What there is to know of a tree once all is quiet. */
+  async history({ plan, handle, events, eventsAgain, cancel }: Played): Promise<TreeHistory> {
+    const end = await this.#end(plan, handle);
+    return {
+      plan,
+      end,
+      events,
+      eventsAgain,
+      cancel: cancel && { ...cancel, receipt: await this.#receipt(plan, cancel) },
+      ledger: await this.#ledger(plan, handle),
+      runs: await this.#runtime.runs.tree(handle.treeId, { tenant: plan.tenant }),
+      endAgain: await this.#end(plan, handle),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#runtime[Symbol.asyncDispose]();
+    await this.#store[Symbol.asyncDispose]();
+  }
+
+  async #end({ tenant, id }: TreePlan, { runId }: RunHandle): Promise<TreeEnd | null> {
+    const reply = await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "result", { run: runId });
+    const result = Json.as<TreeEnd | null>(reply);
+    if (result === null) return null;
+    const { status, stopReason, spend, inDoubt } = result;
+    return { status, stopReason, spend, inDoubt };
+  }
+
+  async #receipt({ tenant, id }: TreePlan, { number }: CancelHistory): Promise<CancelHistory["receipt"]> {
+    return Json.as(await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "receipt", { number }));
+  }
+
+  async #ledger({ tenant, id }: TreePlan, { runId }: RunHandle): Promise<LedgerEnd> {
+    const reply = await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "ledger", { run: runId });
+    const { tree, slots } = Json.as<{
+      readonly tree: { readonly account: Omit<LedgerEnd, "slots"> };
+      readonly slots: Readonly<Record<string, unknown>>;
+    }>(reply);
+    const { settled, reserved, inDoubt } = tree.account;
+    return { settled, reserved, inDoubt, slots: Object.keys(slots) };
+  }
+
+  /** Reads events until the tree is over; whenever it fails, or has read so many, it comes again with its cursor. */
+  async #subscribe(
+    handle: RunHandle,
+    into: NumberedEvent[],
+    many: number,
+    seen: (event: NumberedEvent) => void,
+  ): Promise<void> {
+    for (;;) {
+      let left = many;
+      try {
+        for await (const event of handle.events({ from: into.at(-1)?.seq ?? 0 })) {
+          into.push(event);
+          seen(event);
+          left -= 1;
+          if (left === 0) break;
+        }
+        if (left > 0) return;
+      } catch (error) {
+        if (this.#over.aborted) throw error;
+        await delay(50);
+      }
+      this.resumptions += 1;
+    }
+  }
+
+  /** The people whom runs wait for. */
+  #help({ tenant }: TreePlan, event: NumberedEvent): void {
+    const run = this.#runtime.run(event.runId, { tenant });
+    if (event.type === "run.paused" && event.cause === "held") {
+      this.resumed += 1;
+      void this.#insist(() => run.resume()).catch(() => undefined);
+    }
+    if (event.type === "approval.requested")
+      void this.#insist(() => run.signal(event.approvalId, "rerun", { id: event.approvalId })).catch(
+        () => undefined,
+      );
+  }
+
+  async #act(played: Played, { afterMs, act }: OutsideAct): Promise<void> {
+    const { plan, handle } = played;
+    await delay(afterMs);
+    switch (act.kind) {
+      case "cancel":
+        return this.#cancel(played);
+      case "signal":
+        return this.#insist(() => handle.signal(act.name, plan.secret, { id: act.id }));
+      case "steer":
+        return this.#insist(() => handle.steer(act.text));
+      case "followUp":
+        return this.#insist(() => handle.followUp(act.text));
+    }
+  }
+
+  /** Past the handle, which returns only when all have ended: so it is known when the tree had said yes. */
+  async #cancel(played: Played): Promise<void> {
+    const { plan, handle } = played;
+    const askedAt = Date.now();
+    const argument = { run: handle.runId, reason: "enough", at: askedAt };
+    const tree = { type: "tree", key: `${plan.tenant}/${plan.id}` };
+    const number = await this.#insist(() => this.#engine.call(tree, "cancel", argument));
+    if (typeof number !== "number") return;
+    played.cancel = { run: handle.runId, number, askedAt, acceptedAt: Date.now(), receipt: null };
+  }
+
+  /** Tries until it works: servers go and come. What the tree itself refuses is final. */
+  async #insist<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const isFinal = ReeveError.is(error) && !error.retryable;
+        if (isFinal || this.#over.aborted) throw error;
+        await delay(100);
+      }
+    }
+  }
+}
+
+/** Their names and prices: their code runs elsewhere. */
+const agents = agentsOf({
+  model: (id) => ({ id, price, generate: () => Promise.reject(new Error("this is no worker")) }),
+  sink: "",
+});

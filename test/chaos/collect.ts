@@ -1,0 +1,70 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Json } from "reeve";
+import { inLanes } from "../engines/restate/scenarios/lanes.ts";
+import { runOf, treeOf } from "./check/reading.ts";
+import type { Client, Played } from "./client.ts";
+import type { Disturbance } from "./faults.ts";
+import type { History } from "./history.ts";
+import type { Stage } from "./stage/stage.ts";
+import { readJournal, readStopped } from "./witness/journal.ts";
+import type { TraceLine } from "./witness/marked-engine.ts";
+import { scan } from "./witness/scan.ts";
+
+/** What a campaign leaves for its witnesses to speak of. */
+interface Remains {
+  readonly seed: string;
+  readonly namespace: string;
+  /** Where its workers wrote. */
+  readonly folder: string;
+  readonly played: readonly Played[];
+  readonly disturbances: readonly Disturbance[];
+}
+
+/** Asks every witness about the trees of one campaign. */
+export async function collect(stage: Stage, client: Client, remains: Remains): Promise<History> {
+  const { double, sink, restate, postgres } = stage;
+  const { seed, namespace, folder, played, disturbances } = remains;
+  const trees = await inLanes(played, 8, (tree) => client.history(tree));
+  const ids = new Set(played.map(({ plan }) => plan.id));
+  const isOurs = (run: string | null): boolean => run === null || ids.has(treeOf(run));
+  const places = { restate: join(stage.folder, "restate"), postgres: postgres.folder, workers: folder };
+  const words = new Set([...played.map(({ plan }) => plan.secret), ...sink.words]);
+  return {
+    seed,
+    trees,
+    bill: double.bill.entries.filter(({ run }) => isOurs(run)),
+    flight: double.inFlight.timeline.filter(({ run }) => isOurs(run)),
+    effects: sink.effects.filter(({ key }) => isOurs(runOf(key))),
+    journal: await readJournal(restate, namespace),
+    traces: await readLines<TraceLine>(folder, ".trace.jsonl"),
+    disturbances,
+    divergences: await divergences(folder),
+    stopped: await readStopped(restate, namespace),
+    scan: await scan(places, words, played[0]?.plan.id ?? ""),
+  };
+}
+
+/** What workers logged of runs whose code asked for something else than their journals hold. */
+async function divergences(folder: string): Promise<readonly string[]> {
+  const lines = await readLines<{ readonly error?: { readonly code?: unknown } }>(folder, ".log.jsonl");
+  return lines
+    .filter(({ error }) => error?.code === "replay-divergence" || error?.code === 570)
+    .map((line) => JSON.stringify(line));
+}
+
+/** The lines of all files with that ending. A worker that was killed may have left half a line. */
+async function readLines<T>(folder: string, ending: string): Promise<readonly T[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(ending));
+  const lines: T[] = [];
+  for (const name of names) {
+    for (const line of (await readFile(join(folder, name), "utf8")).split("\n")) {
+      try {
+        if (line !== "") lines.push(Json.as(JSON.parse(line)));
+      } catch {
+        continue;
+      }
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,97 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CancelReceipt, EndStatus, NumberedEvent, RunRecord, StopReason } from "reeve";
+import type { BillEntry, FlightEvent } from "reeve/testing";
+import type { Disturbance } from "./faults.ts";
+import type { JournalEntry } from "./witness/journal.ts";
+import type { Effect } from "./witness/effect-sink.ts";
+import type { TraceLine } from "./witness/marked-engine.ts";
+import type { TreePlan } from "./workload/plan.ts";
+
+/** How a tree's root ended. */
+export interface TreeEnd {
+  readonly status: EndStatus;
+  readonly stopReason: StopReason;
+  readonly spend: number;
+  readonly inDoubt: number;
+}
+
+/** Tokens and money. */
+export interface Amounts {
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+/** What the ledger of a tree says when all is quiet. */
+export interface LedgerEnd {
+  readonly settled: Amounts;
+  readonly reserved: Amounts;
+  readonly inDoubt: Amounts;
+  /** The runs that still hold a place. */
+  readonly slots: readonly string[];
+}
+
+/** A cancel that was accepted. */
+export interface CancelHistory {
+  readonly run: string;
+  readonly number: number;
+  readonly askedAt: number;
+  /** When it was known that the tree had said yes. */
+  readonly acceptedAt: number;
+  /** Null: somebody below it has not ended. */
+  readonly receipt: CancelReceipt | null;
+}
+
+/** One tree, as those outside saw it. */
+export interface TreeHistory {
+  readonly plan: TreePlan;
+  /** Null: it has not ended. */
+  readonly end: TreeEnd | null;
+  /** Asked again when all was quiet. */
+  readonly endAgain: TreeEnd | null;
+  /** As the first subscriber got them, and as a second one did who came and went. */
+  readonly events: readonly NumberedEvent[];
+  readonly eventsAgain: readonly NumberedEvent[];
+  readonly ledger: LedgerEnd;
+  /** As the store lists it. */
+  readonly runs: readonly RunRecord[];
+  readonly cancel: CancelHistory | null;
+}
+
+/** What was found where nothing may be. */
+export interface Scan {
+  /** Words that stood readable in a file. */
+  readonly leaks: readonly { readonly word: string; readonly file: string }[];
+  /** The places in which names that may be read were found: a search that finds nothing there is blind. */
+  readonly seen: readonly string[];
+  /** The places it looked at. */
+  readonly places: readonly string[];
+}
+
+/** What three witnesses saw of a campaign: the provider (A), engine and store (B), and the sink of effects (C). */
+export interface History {
+  readonly seed: string;
+  readonly trees: readonly TreeHistory[];
+  readonly bill: readonly BillEntry[];
+  readonly flight: readonly FlightEvent[];
+  readonly effects: readonly Effect[];
+  readonly journal: readonly JournalEntry[];
+  readonly traces: readonly TraceLine[];
+  readonly disturbances: readonly Disturbance[];
+  /** What workers logged as an error of a run. */
+  readonly divergences: readonly string[];
+  /** Executions that Restate has stopped for people to look at. */
+  readonly stopped: readonly string[];
+  readonly scan: Scan;
+}
+
+/** Keeps a history for people to look at: one file for each witness, one line for each entry. */
+export async function keep(history: History, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const { seed: _, scan, ...lists } = history;
+  for (const [name, entries] of Object.entries({ ...lists, leaks: scan.leaks }))
+    await writeFile(
+      join(folder, `${name}.jsonl`),
+      entries.map((entry: unknown) => `${JSON.stringify(entry)}\n`).join(""),
+    );
+}

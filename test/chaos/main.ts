@@ -1,0 +1,61 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { campaign } from "./campaign.ts";
+import { keep } from "./history.ts";
+import { bugs } from "./planted/bugs.ts";
+import { tryPlanted } from "./planted/try-planted.ts";
+import { circumstances, judge } from "./report.ts";
+import { openStage } from "./stage/stage.ts";
+import { plans } from "./workload/plan.ts";
+
+/** `npm run chaos -- --runs 200 --seed 7`: plays a campaign, asks every predicate, tries every planted bug. */
+const { values } = parseArgs({
+  options: {
+    runs: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    lanes: { type: "string", default: "16" },
+    /** Only these planted bugs, by predicate; `none` for none. */
+    planted: { type: "string", default: "all" },
+  },
+});
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const isRight = [await rain(), await doubt()].every(Boolean);
+process.exitCode = isRight ? 0 : 1;
+
+async function rain(): Promise<boolean> {
+  const { seed } = values;
+  const trees = plans(seed, Number(values.runs));
+  if (trees.length === 0) return true;
+  say(`seed ${seed}, ${trees.length} trees`);
+  await using stage = await openStage({ seed, providerFaults: 0.1 });
+  const played = await campaign(stage, { seed, trees, lanes: Number(values.lanes), progress: say });
+  for (const line of circumstances(played)) say(line);
+  const verdicts = judge(played.history);
+  for (const { line, findings } of verdicts) {
+    say(line);
+    for (const { where, what } of findings.slice(0, 5)) say(`       ${where}: ${what}`);
+  }
+  if (verdicts.every(({ findings }) => findings.length === 0)) return true;
+  const folder = join(tmpdir(), `reeve-chaos-${seed}-${process.pid}`);
+  await keep(played.history, folder);
+  say(`seed ${seed} broke a promise: its history is in ${folder}`);
+  return false;
+}
+
+/** A checker that cannot fail proves nothing. */
+async function doubt(): Promise<boolean> {
+  const wanted = bugs.filter(
+    ({ predicate }) => values.planted === "all" || values.planted.split(",").includes(predicate),
+  );
+  if (wanted.length === 0) return true;
+  const began = performance.now();
+  const tried = await tryPlanted(wanted);
+  for (const { line } of tried) say(line);
+  const caught = tried.filter(({ isCaught }) => isCaught).length;
+  say(
+    `${caught} of ${tried.length} planted bugs caught in ${((performance.now() - began) / 1_000).toFixed(0)} s`,
+  );
+  return caught === tried.length;
+}

@@ -1,0 +1,39 @@
+import type { Finding } from "./check/predicate.ts";
+import { predicates } from "./check/predicates.ts";
+import type { Campaign } from "./campaign.ts";
+import { boundBy, isFull, pessimism } from "./check/pressure.ts";
+import type { History } from "./history.ts";
+
+/** What a predicate came to. */
+export interface Verdict {
+  readonly id: string;
+  readonly line: string;
+  readonly findings: readonly Finding[];
+}
+
+/** Asks every predicate. */
+export function judge(history: History): readonly Verdict[] {
+  return predicates.map(({ id, claim, findings, looked }) => {
+    const found = findings(history);
+    const verdict = found.length === 0 ? "holds" : `BROKEN ${found.length} times`;
+    return { id, line: `${id.padEnd(4)} ${verdict}: ${claim} (${looked(history)})`, findings: found };
+  });
+}
+
+/** What was done to the campaign, and how hard it was. */
+export function circumstances({ history, seconds, resumptions, resumed }: Campaign): readonly string[] {
+  const { disturbances, trees, bill } = history;
+  const count = (kind: string): number => disturbances.filter((each) => each.kind === kind).length;
+  const faulty = bill.filter(({ outcome }) => outcome !== "answered").length;
+  const bound = trees.filter((tree) => boundBy(tree) !== null).length;
+  const full = trees.filter(isFull).length;
+  const { inDoubt, spend } = pessimism(history);
+  return [
+    `${seconds.toFixed(0)} s; killed: workers ${count("kill-worker")}, Restate ${count("kill-restate")}, PostgreSQL ${count("kill-postgres")}; frozen: workers ${count("freeze-worker")}`,
+    `provider faults ${faulty} of ${bill.length} calls (${share(faulty, bill.length)}); subscribers resumed ${resumptions}; runs held and let go on ${resumed}`,
+    `a cap bound ${bound} of ${trees.length} trees (${share(bound, trees.length)}); headcount full in ${full} (${share(full, trees.length)})`,
+    `in doubt ${inDoubt} of ${spend} micro-dollars booked (${share(inDoubt, spend)})`,
+  ];
+}
+
+const share = (part: number, whole: number): string => `${Math.round((100 * part) / Math.max(1, whole))} %`;

@@ -1,0 +1,110 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import type { WorkerGiven } from "./worker.ts";
+
+const script = join(import.meta.dirname, "worker.ts");
+/** Puts a mistake into their code where they are told to. */
+const plant = join(import.meta.dirname, "../planted/plant.ts");
+const spares = 2;
+
+/**
+ * The workers of a campaign: so many processes on one port. One that ends is replaced at once, by one that stands by
+ * with its code loaded.
+ */
+export class Crew implements AsyncDisposable {
+  readonly #given: WorkerGiven;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #alive = new Set<ChildProcess>();
+  readonly #serving: ChildProcess[] = [];
+  readonly #frozen = new Set<ChildProcess>();
+  readonly #standby: Promise<ChildProcess>[] = [];
+  #isOver = false;
+
+  private constructor(given: WorkerGiven, env: Readonly<Record<string, string>>) {
+    this.#given = given;
+    this.#env = env;
+  }
+
+  static async open(
+    given: WorkerGiven,
+    { size, env }: { readonly size: number; readonly env: Readonly<Record<string, string>> },
+  ): Promise<Crew> {
+    const crew = new Crew(given, env);
+    for (let n = 0; n < spares; n++) crew.#standby.push(crew.#load());
+    await Promise.all(Array.from({ length: size }, () => crew.#hire()));
+    return crew;
+  }
+
+  /**
+   * Ends the `n`-th of those that serve, without asking. Returns its process id; null if it would be the last: then
+   * nothing happens.
+   */
+  async kill(n: number): Promise<number | null> {
+    const worker = this.#pick(n);
+    if (!worker) return null;
+    const ended = once(worker, "exit");
+    worker.kill("SIGKILL");
+    await ended;
+    return worker.pid ?? null;
+  }
+
+  /** Stops the `n`-th for so long, without its knowing; null if it would be the last. */
+  async freeze(n: number, ms: number): Promise<number | null> {
+    const worker = this.#pick(n);
+    if (!worker) return null;
+    this.#frozen.add(worker);
+    worker.kill("SIGSTOP");
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    worker.kill("SIGCONT");
+    this.#frozen.delete(worker);
+    return worker.pid ?? null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    const alive = [...this.#alive];
+    const ended = alive.map((worker) => once(worker, "exit"));
+    for (const worker of alive) worker.kill("SIGKILL");
+    await Promise.all(ended);
+  }
+
+  #pick(n: number): ChildProcess | undefined {
+    const free = this.#serving.filter((worker) => !this.#frozen.has(worker));
+    return free.length > 1 ? free[n % free.length] : undefined;
+  }
+
+  /** Tries until one serves: the database may be down when it begins. */
+  async #hire(): Promise<void> {
+    while (!this.#isOver) {
+      this.#standby.push(this.#load());
+      const worker = await this.#standby.shift();
+      if (!worker || this.#isOver) return;
+      const serving = once(worker, "message").then(() => true);
+      const ended = once(worker, "exit").then(() => false);
+      worker.send("serve");
+      if (!(await Promise.race([serving, ended]))) continue;
+      this.#serving.push(worker);
+      worker.once("exit", () => {
+        this.#serving.splice(this.#serving.indexOf(worker), 1);
+        void this.#hire();
+      });
+      return;
+    }
+  }
+
+  async #load(): Promise<ChildProcess> {
+    const out = openSync(join(this.#given.folder, "output.log"), "a");
+    const worker = fork(script, [JSON.stringify(this.#given)], {
+      execArgv: ["--conditions=reeve-source", "--import", plant],
+      env: { ...process.env, ...this.#env },
+      stdio: ["ignore", out, out, "ipc"],
+    });
+    closeSync(out);
+    this.#alive.add(worker);
+    worker.once("exit", () => this.#alive.delete(worker));
+    await Promise.race([once(worker, "message"), once(worker, "exit")]);
+    return worker;
+  }
+}

@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { restateServer, type RestateServer } from "reeve/engines/restate";
+import {
+  type DoubleRequest,
+  obedient,
+  providerDouble,
+  type Fault,
+  type FaultKind,
+  type ProviderDouble,
+} from "reeve/testing";
+import { chance, digest } from "../../../src/testing/provider-double/chance.ts";
+import { postgresServer, type PostgresServer } from "../../stores/postgres-server.ts";
+import { EffectSink } from "../witness/effect-sink.ts";
+
+/** Everything a campaign is played on. The witnesses live here, in the process of the campaign; workers do not. */
+export interface Stage extends AsyncDisposable {
+  /** Where the files are: Restate's, the workers' logs and traces. */
+  readonly folder: string;
+  readonly database: string;
+  readonly double: ProviderDouble;
+  readonly sink: EffectSink;
+  readonly restate: RestateServer;
+  readonly postgres: PostgresServer;
+}
+
+/** How a stage is set. */
+export interface StageOptions {
+  readonly seed: string;
+  /** How often a model call goes wrong, from 0 to 1. */
+  readonly providerFaults: number;
+  /** How long an effect may take, in milliseconds. Default 60. */
+  readonly effectMs?: number;
+}
+
+/** What goes wrong at the provider: half of it refused, half of it billed and lost or garbled. */
+const mishaps: readonly (Fault | FaultKind)[] = [
+  { kind: "rate-limit", retryAfterMs: 60 },
+  "overloaded",
+  "server-error",
+  "cut",
+  "executed-then-reset",
+  "malformed-body",
+  "missing-usage",
+  "absurd-usage",
+];
+
+/** Sets a stage: a provider, a sink, a Restate server and a PostgreSQL server. */
+export async function openStage(options: StageOptions): Promise<Stage> {
+  process.env["REEVE_KEY"] ??= randomBytes(32).toString("base64");
+  const { seed, providerFaults: rate, effectMs = 60 } = options;
+  const folder = await mkdtemp(join(tmpdir(), "reeve-chaos-"));
+  const stack = new AsyncDisposableStack();
+  stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const double = stack.use(
+    await providerDouble({
+      script: obedient(),
+      seed: Number.parseInt(digest(seed).slice(0, 6), 16),
+      latency: (request) => latency(seed, request),
+      faults: { rate, kinds: mishaps },
+    }),
+  );
+  const sink = stack.use(await EffectSink.open(seed, effectMs));
+  const postgres = stack.use(await postgresServer());
+  const restate = stack.use(await restateServer({ baseDir: join(folder, "restate"), env: readableFiles }));
+  const database = await postgres.database();
+  const stage = { folder, database, double, sink, restate, postgres };
+  return { ...stage, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Compressed files would hide what is looked for. */
+const readableFiles = {
+  RESTATE_ROCKSDB_DISABLE_WAL_COMPRESSION: "true",
+  RESTATE_ROCKSDB_DISABLE_L0_L1_COMPRESSION: "true",
+};
+
+/** Mostly short, sometimes long enough for a kill to hit it. */
+function latency(seed: string, { body }: DoubleRequest): number {
+  const dice = chance(`${seed} ${JSON.stringify(body["messages"]).length}`);
+  return dice.fraction() < 0.2 ? dice.integer(150, 500) : dice.integer(10, 100);
+}

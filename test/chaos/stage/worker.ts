@@ -1,0 +1,67 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { createOpenAI } from "@ai-sdk/openai";
+import { createRuntime, Json, languageModel } from "reeve";
+import { restate } from "reeve/engines/restate";
+import { environmentKeys, sealedStore } from "reeve/sealing";
+import { postgresStore } from "reeve/stores/postgres";
+import { callHeaders, markedEngine } from "../witness/marked-engine.ts";
+import { agentsOf } from "../workload/agents.ts";
+import { price } from "../workload/price.ts";
+
+/** What a worker is told. */
+export interface WorkerGiven {
+  readonly ingress: string;
+  readonly admin: string;
+  readonly port: number;
+  readonly namespace: string;
+  readonly double: string;
+  readonly sink: string;
+  readonly database: string;
+  /** Where it writes its log and its trace. */
+  readonly folder: string;
+}
+
+const given = Json.as<WorkerGiven>(JSON.parse(process.argv[2] ?? ""));
+const write = (file: string, line: object): void =>
+  appendFileSync(join(given.folder, `${process.pid}.${file}.jsonl`), `${JSON.stringify(line)}\n`);
+
+const openai = createOpenAI({
+  baseURL: given.double,
+  apiKey: "none",
+  fetch: (url, init) => {
+    const headers = new Headers(init?.headers);
+    for (const [name, value] of Object.entries(callHeaders())) headers.set(name, value);
+    return fetch(url, { ...init, headers });
+  },
+});
+const model = (name: string) => languageModel(openai.chat(name), { price, maxOutputTokens: 500 });
+const { ingress, admin, port, namespace, sink, database } = given;
+const engine = restate({
+  ingress,
+  admin,
+  namespace,
+  sharePort: true,
+  inactivityTimeoutMs: 5_000,
+  log: (record) => write("log", { at: Date.now(), ...record }),
+});
+
+/** Loaded beforehand, it serves as soon as it is needed. */
+async function serve(): Promise<void> {
+  const store = sealedStore(
+    await postgresStore({ connectionString: database, maxConnections: 3 }),
+    environmentKeys(),
+  );
+  const runtime = createRuntime({
+    agents: Object.values(agentsOf({ model, sink })),
+    engine: markedEngine(engine, (line) => write("trace", line)),
+    store,
+    yieldTimeoutS: 3,
+  });
+  await runtime.serve({ port });
+  process.send?.("serving");
+}
+
+process.once("message", () => void serve());
+process.once("disconnect", () => process.exit());
+process.send?.("loaded");

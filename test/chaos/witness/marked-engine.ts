@@ -1,0 +1,163 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
+import { isJsonObject, Json } from "#kernel";
+import type { Engine, EngineProgram, ObjectContext, Operation, Primitives, StepIo } from "#kernel";
+
+/** What a worker writes down of its executions. */
+export type TraceLine =
+  /** An execution was launched under this name. */
+  | {
+      readonly kind: "launched";
+      readonly run: string;
+      readonly continuation: number;
+      readonly execution: string;
+    }
+  /** The `index`-th answer that an execution was given. */
+  | {
+      readonly kind: "picked";
+      readonly run: string;
+      readonly continuation: number;
+      readonly epoch: string;
+      readonly index: number;
+      /** The how many-th operation it answers, and what that asked for. */
+      readonly operation: string;
+      /** A hash of the answer. */
+      readonly answer: string;
+      /** What a step's record says it is. */
+      readonly record: string | null;
+    };
+
+/** The call that is being made. */
+interface CallMark {
+  readonly run: string;
+  step: string | null;
+  attempt: string | null;
+}
+
+const marks = new AsyncLocalStorage<CallMark>();
+
+/** Whose model call leaves here: headers for the provider to put on its bill. */
+export function callHeaders(): Record<string, string> {
+  const mark = marks.getStore();
+  if (!mark) return {};
+  return { "x-reeve-run": mark.run, "x-reeve-attempt": `${mark.step} ${mark.attempt}` };
+}
+
+/** The attempt that has passed the gate for what is being done; null: it passes none. */
+export const currentAttempt = (): string | null => marks.getStore()?.attempt ?? null;
+
+/** An engine that marks every call with its run, step and attempt, and writes down what executions are told. */
+export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): Engine {
+  return {
+    name: engine.name,
+    define: (program) => engine.define(markedProgram(program, trace)),
+    serve: (options) => engine.serve(options),
+    drain: (options) => engine.drain(options),
+    call: (to, method, argument) => engine.call(to, method, argument),
+    changed: (object, signal, name) => engine.changed(object, signal, name),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
+}
+
+function markedProgram(program: EngineProgram, trace: (line: TraceLine) => void): EngineProgram {
+  const objects = program.objects.map((definition) => ({
+    ...definition,
+    methods: Object.fromEntries(
+      Object.entries(definition.methods).map(([name, method]) => [
+        name,
+        (object: ObjectContext, argument: Json) => method(withLaunches(object, trace), argument),
+      ]),
+    ),
+  }));
+  return { ...program, objects, run: (primitives) => program.run(marked(primitives, trace)) };
+}
+
+function withLaunches(object: ObjectContext, trace: (line: TraceLine) => void): ObjectContext {
+  return {
+    key: object.key,
+    get: (name) => object.get(name),
+    expect: (names) => object.expect(names),
+    set: (name, value) => object.set(name, value),
+    clear: (name) => object.clear(name),
+    send: (to, method, argument, options) => object.send(to, method, argument, options),
+    call: (to, method, argument) => object.call(to, method, argument),
+    launch: (launched) => {
+      const execution = object.launch(launched);
+      trace({ kind: "launched", run: launched.runId, continuation: launched.continuation, execution });
+      return execution;
+    },
+    wake: (execution, name) => object.wake(execution, name),
+    cancel: (execution) => object.cancel(execution),
+  };
+}
+
+function marked(inner: Primitives, trace: (line: TraceLine) => void): Primitives {
+  const { launch, epoch } = inner;
+  const names = new Map<Operation, string>();
+  let picks = 0;
+  const named = (what: string, operation: Operation): Operation => {
+    names.set(operation, `${names.size} ${what}`);
+    return operation;
+  };
+  return {
+    launch,
+    epoch,
+    canPause: inner.canPause,
+    get isLive() {
+      return inner.isLive;
+    },
+    now: () => inner.now(),
+    direct: (to, method, argument) => inner.direct(to, method, argument),
+    step: (name, run) =>
+      named(
+        `step ${name}`,
+        inner.step(name, (io) => inCall(launch.runId, io, run)),
+      ),
+    call: (to, method, argument) =>
+      named(`call ${to.type}.${method} ${digest(argument)}`, inner.call(to, method, argument)),
+    wake: (name) => named(`wake ${name}`, inner.wake(name)),
+    // The moment may be computed anew: the journal keeps the first.
+    sleepUntil: (at) => named("sleep", inner.sleepUntil(at)),
+    cancelled: () => named("cancelled", inner.cancelled()),
+    pick: async (open) => {
+      const winner = await inner.pick(open);
+      const { runId: run, continuation } = launch;
+      const answer = digest(Json.of(winner.outcome));
+      const operation = names.get(winner) ?? "?";
+      trace({
+        kind: "picked",
+        run,
+        continuation,
+        epoch,
+        index: picks++,
+        operation,
+        answer,
+        record: recordOf(winner),
+      });
+      return winner;
+    },
+    drain: () => inner.drain(),
+  };
+}
+
+/** Runs a closure, and learns from what it says at the gate which attempt it makes. */
+function inCall(run: string, io: StepIo, closure: (io: StepIo) => Promise<Json>): Promise<Json> {
+  const mark: CallMark = { run, step: null, attempt: null };
+  const call: StepIo["call"] = (to, method, argument) => {
+    if (method === "begin") {
+      const { step, attempt } = Json.as<{ readonly step: string; readonly attempt: string }>(argument);
+      Object.assign(mark, { step, attempt });
+    }
+    return io.call(to, method, argument);
+  };
+  return marks.run(mark, () => closure({ signal: io.signal, attempt: io.attempt, call }));
+}
+
+const digest = (value: Json): string => hash("sha256", JSON.stringify(value)).slice(0, 16);
+
+function recordOf({ outcome }: Operation): string | null {
+  const value = outcome?.ok ? outcome.value : null;
+  if (!isJsonObject(value) || !("f" in value)) return null;
+  for (const kind of ["interrupted", "retryAt"]) if (kind in value) return kind;
+  return typeof value["kind"] === "string" ? value["kind"] : "result";
+}

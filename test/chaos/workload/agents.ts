@@ -1,0 +1,33 @@
+import { agent, AgentId, type Agent, type Model } from "reeve";
+import { foreman, ownAgents, type OwnAgent } from "./own-agents.ts";
+import { toolsFor } from "./tools.ts";
+
+/** What agents are made with. Those who only start trees need none of it. */
+export interface AgentParts {
+  readonly model: (name: string) => Model;
+  /** Where effects go. */
+  readonly sink: string;
+}
+
+const retry = { baseMs: 40 };
+
+/** Everybody who appears in a campaign. Each lives by what its task says. */
+export function agentsOf({ model, sink }: AgentParts): Readonly<Record<string, Agent>> {
+  const tools = toolsFor(sink);
+  const built = (name: string, rest: { team?: readonly Agent[]; continueAfter?: number } = {}): Agent =>
+    agent({ name, model: model(name), tools, retry, ...rest });
+  const clerk = built("clerk");
+  const manager = built("manager", { team: [clerk] });
+  const chief = built("chief", { team: [manager, clerk] });
+  const wanderer = built("wanderer", { continueAfter: 2 });
+  const own = (name: string, run: OwnAgent): Agent => ({
+    id: AgentId.of(name),
+    model: model(name),
+    tools,
+    policy: { retry },
+    run: async (ctx, inbox) => run(ctx, (await inbox.next())?.text ?? ""),
+  });
+  const owns = Object.entries(ownAgents(sink)).map(([name, run]) => [name, own(name, run)] as const);
+  const plain = Object.fromEntries(owns);
+  return { clerk, manager, chief, wanderer, ...plain, foreman: own("foreman", foreman(plain)) };
+}

@@ -1,0 +1,79 @@
+import { ChatMessage, Json, NotFoundError, type Agent, type ChildHandle, type RunContext } from "reeve";
+import { deliver } from "./tools.ts";
+
+/** Agent code of one's own: it is given its task. */
+export type OwnAgent = (ctx: RunContext, task: string) => ReturnType<Agent["run"]>;
+
+/** Agents of all the shapes that people write themselves, by name. */
+export const ownAgents = (sink: string): Readonly<Record<string, OwnAgent>> => ({
+  parallel: parallel(sink),
+  approval,
+  sleeper,
+  continuing,
+  patient,
+  urgent: (ctx, task) => order(ctx, "mail", `${task}.urgent`),
+});
+
+const parallel =
+  (sink: string): OwnAgent =>
+  async (ctx, task) => {
+    const flow = async (part: number): Promise<string> => {
+      const said = await say(ctx, `${task} part ${part}`);
+      await order(ctx, "note", `${task}.${part}`);
+      return said;
+    };
+    const effect = ctx.step("effect", ({ signal, idempotencyKey: key }) =>
+      deliver(sink, { tool: "step", order: `${task}.step`, key }, signal),
+    );
+    return [...(await Promise.all([flow(1), flow(2), flow(3)])), await effect, ctx.random()];
+  };
+
+const approval: OwnAgent = async (ctx, task) => {
+  await order(ctx, "mail", `${task}.before`);
+  const first = await ctx.waitFor("first");
+  const second = await ctx.waitFor("second");
+  return [first, second, await say(ctx, task), await order(ctx, "stamp", `${task}.after`)];
+};
+
+const sleeper: OwnAgent = async (ctx, task) => {
+  await say(ctx, `${task} before`);
+  await ctx.sleepUntil((await ctx.now()) + 400);
+  return [await order(ctx, "pay", `${task}.awake`), await say(ctx, `${task} after`)];
+};
+
+const continuing: OwnAgent = async (ctx, task) => {
+  const fresh = { round: 0, about: task };
+  const { round, about } = Json.as<typeof fresh>(ctx.state ?? fresh);
+  if (round === 3) return say(ctx, about);
+  await say(ctx, `${about} round ${round}`);
+  await order(ctx, "stamp", `${about}.${round}`);
+  return ctx.continueAs({ round: round + 1, about });
+};
+
+const patient: OwnAgent = async (ctx, task) => {
+  for (let round = 0; round < 3; round++) await say(ctx, `${task} round ${round}`);
+  return order(ctx, "note", `${task}.patient`);
+};
+
+/** Fills all slots with patient helpers, then hires an urgent one: somebody has to yield. */
+export const foreman =
+  ({ patient: helper, urgent }: Readonly<Record<string, Agent>>): OwnAgent =>
+  async (ctx, task) => {
+    if (!helper || !urgent) throw new NotFoundError({ what: "agent", id: "patient or urgent" });
+    const helpers: ChildHandle[] = [];
+    for (let n = 1; n < ctx.supervision.spawnBudget.maxAgents; n++)
+      helpers.push(await ctx.spawn(helper, `${task}.${n}`, { priority: "low" }));
+    await say(ctx, task);
+    const taker = await ctx.spawn(urgent, task, { priority: "critical", onFull: "wait" });
+    const ends = await Promise.all([taker, ...helpers].map((handle) => ctx.join(handle)));
+    return ends.map(({ status }) => status);
+  };
+
+async function say(ctx: RunContext, text: string): Promise<string> {
+  return ChatMessage.text((await ctx.llm([ChatMessage.user(text)], { maxOutputTokens: 200 })).message);
+}
+
+async function order(ctx: RunContext, tool: string, name: string): Promise<Json> {
+  const { isError, value } = await ctx.tool(tool, { order: name });
+  return isError ? "unknown" : (value ?? null);
+}

@@ -1,0 +1,4 @@
+import type { Price } from "reeve";
+
+/** What every model of a campaign costs. */
+export const price: Price = { input: 1_000_000, output: 4_000_000 };

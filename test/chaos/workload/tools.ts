@@ -1,0 +1,38 @@
+import { tool, type EffectTool } from "reeve";
+import { z } from "zod";
+import { currentAttempt } from "../witness/marked-engine.ts";
+
+/** What every effect is told. */
+const order = z.object({ order: z.string() });
+type Order = z.infer<typeof order>;
+
+/** One tool for each rule about effects whose outcome is unknown. All bring what they are told to the sink. */
+export function toolsFor(sink: string): readonly EffectTool[] {
+  const bring = (name: string, rule: Pick<EffectTool, "idempotent" | "onUnknown">): EffectTool =>
+    tool<Order>({
+      name,
+      description: `Carries out an order (${name})`,
+      input: order,
+      risk: "safe",
+      ...rule,
+      execute: (input, { signal, idempotencyKey: key }) =>
+        deliver(sink, { tool: name, order: input.order, key }, signal),
+    });
+  return [
+    bring("note", { idempotent: true }),
+    bring("mail", { onUnknown: "report" }),
+    bring("stamp", { onUnknown: "rerun" }),
+    bring("pay", { onUnknown: "ask" }),
+  ];
+}
+
+/** Brings one effect to the sink and returns its answer. */
+export async function deliver(
+  sink: string,
+  effect: { readonly tool: string; readonly order: string; readonly key: string },
+  signal: AbortSignal,
+): Promise<string> {
+  const body = JSON.stringify({ ...effect, attempt: currentAttempt(), pid: process.pid });
+  const answer = await fetch(sink, { method: "POST", body, signal });
+  return answer.text();
+}
