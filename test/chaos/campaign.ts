@@ -1,7 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { inLanes } from "../engines/restate/scenarios/lanes.ts";
 import { freePort } from "../free-port.ts";
 import { Client, type Played } from "./client.ts";
 import { collect } from "./collect.ts";
@@ -14,12 +13,15 @@ import type { TreePlan } from "./workload/plan.ts";
 /** How a campaign is played. */
 export interface CampaignOptions {
   readonly seed: string;
-  readonly trees: readonly TreePlan[];
+  /** What is started, in this order. */
+  readonly trees: Iterable<TreePlan>;
+  /** Starts no more trees once so many runs, helpers included, were accepted. Default: all trees are started. */
+  readonly runs?: number;
   /** Keeps campaigns on one stage apart. Default `reeve`. */
   readonly namespace?: string;
   /** Default: all kinds. */
   readonly faults?: readonly Fault["kind"][];
-  /** How many trees at a time. Default 16. */
+  /** How many trees at a time. Default 32. */
   readonly lanes?: number;
   /** Default 3. */
   readonly workers?: number;
@@ -30,6 +32,8 @@ export interface CampaignOptions {
   /** More settings for the workers. */
   readonly env?: Readonly<Record<string, string>>;
   readonly progress?: (line: string) => void;
+  /** What is done when all is quiet and everything was asked. */
+  readonly after?: (client: Client, played: readonly Played[]) => Promise<void>;
 }
 
 /** What a campaign came to. */
@@ -57,6 +61,7 @@ export async function campaign(stage: Stage, options: CampaignOptions): Promise<
   await within(calmMs, Promise.all(played.map(({ done }) => done)));
   over.abort();
   const history = await collect(stage, client, { seed, namespace, folder, played, disturbances });
+  await options.after?.(client, played);
   const { resumptions, resumed } = client;
   return { history, seconds: (performance.now() - began) / 1_000, resumptions, resumed };
 }
@@ -64,18 +69,25 @@ export async function campaign(stage: Stage, options: CampaignOptions): Promise<
 async function play(
   victims: Stage & { readonly crew: Crew },
   client: Client,
-  { seed, trees, faults = faultKinds, lanes = 16, patienceMs = 60_000, progress = () => {} }: CampaignOptions,
+  options: CampaignOptions,
 ): Promise<{ readonly played: readonly Played[]; readonly disturbances: readonly Disturbance[] }> {
+  const { seed, faults = faultKinds, lanes = 32, runs = Infinity, patienceMs = 60_000 } = options;
   const stop = new AbortController();
   const injected = inject(victims, { seed, kinds: faults, stop: stop.signal });
-  let ended = 0;
-  const clock = setInterval(() => progress(`${ended} of ${trees.length} trees`), 30_000);
-  const played = await inLanes(trees, lanes, async (plan) => {
-    const tree = await client.play(plan);
-    await within(patienceMs, tree.over);
-    ended += 1;
-    return tree;
-  });
+  const report = (): void => options.progress?.(`${client.accepted} runs of ${played.length} trees`);
+  const clock = setInterval(report, 30_000);
+  const next = options.trees[Symbol.iterator]();
+  const played: Played[] = [];
+  const lane = async (): Promise<void> => {
+    while (client.accepted < runs) {
+      const { value, done } = next.next();
+      if (done) return;
+      const tree = await client.play(value);
+      played.push(tree);
+      await within(patienceMs, tree.over);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
   clearInterval(clock);
   stop.abort();
   return { played, disturbances: await injected };

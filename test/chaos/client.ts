@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  AttemptId,
   createRuntime,
   Json,
   type NumberedEvent,
@@ -7,6 +8,7 @@ import {
   type RunHandle,
   type Runtime,
   type Store,
+  type Usage,
 } from "reeve";
 import { restate, type RestateEngine } from "reeve/engines/restate";
 import { environmentKeys, sealedStore } from "reeve/sealing";
@@ -30,34 +32,50 @@ export interface Played {
   cancel: CancelHistory | null;
 }
 
+/** How somebody outside behaves. */
+interface ClientOptions {
+  readonly namespace: string;
+  /** After this nothing is tried again. */
+  readonly over: AbortSignal;
+  /** Lets held runs go on, and answers their questions. Default true. */
+  readonly helps?: boolean;
+}
+
 /** Somebody outside: starts trees, watches them, and does to them what is planned. Is no worker. */
 export class Client implements AsyncDisposable {
   readonly #runtime: Runtime;
   readonly #engine: RestateEngine;
   readonly #store: Store;
   readonly #over: AbortSignal;
+  readonly #helps: boolean;
   #played = 0;
+  /** How many runs were accepted, helpers included. */
+  accepted = 0;
   /** How often a subscriber had to come again. */
   resumptions = 0;
   /** How often a run was held, and let go on by hand. */
   resumed = 0;
 
-  private constructor(runtime: Runtime, engine: RestateEngine, store: Store, over: AbortSignal) {
-    this.#runtime = runtime;
-    this.#engine = engine;
-    this.#store = store;
+  private constructor(
+    parts: { readonly runtime: Runtime; readonly engine: RestateEngine; readonly store: Store },
+    { over, helps }: { readonly over: AbortSignal; readonly helps: boolean },
+  ) {
+    this.#runtime = parts.runtime;
+    this.#engine = parts.engine;
+    this.#store = parts.store;
     this.#over = over;
+    this.#helps = helps;
   }
 
-  /** After `over` nothing is tried again. */
   static async open(
     { restate: server, database }: Stage,
-    { namespace, over }: { readonly namespace: string; readonly over: AbortSignal },
+    { namespace, over, helps = true }: ClientOptions,
   ): Promise<Client> {
     const { ingress, admin } = server;
     const engine = restate({ ingress, admin, namespace, patienceMs: 60_000, log: () => {} });
     const store = sealedStore(await postgresStore({ connectionString: database }), environmentKeys());
-    return new Client(createRuntime({ agents: Object.values(agents), engine, store }), engine, store, over);
+    const runtime = createRuntime({ agents: Object.values(agents), engine, store });
+    return new Client({ runtime, engine, store }, { over, helps });
   }
 
   /** Starts a tree and all that goes with it. */
@@ -66,6 +84,7 @@ export class Client implements AsyncDisposable {
     const agent = agents[plan.agent];
     if (!agent) throw new TypeError(`no agent ${plan.agent}`);
     const handle = await this.#insist(() => this.#runtime.start(agent, task, { id, tenant, budget, spawn }));
+    this.accepted += 1;
     const events: NumberedEvent[] = [];
     const eventsAgain: NumberedEvent[] = [];
     const over = this.#subscribe(handle, events, Infinity, (event) => this.#help(plan, event));
@@ -76,6 +95,11 @@ export class Client implements AsyncDisposable {
     const acts = plan.acts.map((act) => this.#act(played, act));
     for (const each of [over, read, ...acts]) each.catch(() => undefined);
     return Object.assign(played, { done: Promise.allSettled([over, read, ...acts]) });
+  }
+
+  /** Tells the ledger of a tree what the provider billed for an attempt in doubt. False: there is no such doubt. */
+  reconcile({ handle }: Played, attempt: string, usage: Usage): Promise<boolean> {
+    return handle.reconcile(AttemptId.of(attempt), usage);
   }
 
   /** What there is to know of a tree once all is quiet. */
@@ -145,8 +169,10 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** The people whom runs wait for. */
+  /** Counts, and does what people do whom runs wait for. */
   #help({ tenant }: TreePlan, event: NumberedEvent): void {
+    if (event.type === "spawn.admitted") this.accepted += 1;
+    if (!this.#helps) return;
     const run = this.#runtime.run(event.runId, { tenant });
     if (event.type === "run.paused" && event.cause === "held") {
       this.resumed += 1;

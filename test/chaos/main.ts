@@ -2,6 +2,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { campaign } from "./campaign.ts";
+import { pessimism } from "./directed/pessimism.ts";
+import { threeKills } from "./directed/three-kills.ts";
 import { keep } from "./history.ts";
 import { bugs } from "./planted/bugs.ts";
 import { tryPlanted } from "./planted/try-planted.ts";
@@ -11,26 +13,35 @@ import { plans } from "./workload/plan.ts";
 
 /** `npm run chaos -- --runs 200 --seed 7`: plays a campaign, asks every predicate, tries every planted bug. */
 const { values } = parseArgs({
+  allowNegative: true,
   options: {
     runs: { type: "string", default: "200" },
     seed: { type: "string", default: "1" },
-    lanes: { type: "string", default: "16" },
+    lanes: { type: "string", default: "32" },
+    /** Also what chance would bring too seldom. `--no-directed` for not. */
+    directed: { type: "boolean", default: true },
     /** Only these planted bugs, by predicate; `none` for none. */
     planted: { type: "string", default: "all" },
   },
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const isRight = [await rain(), await doubt()].every(Boolean);
+const isRight = [await rain(), await directed(), await doubt()].every(Boolean);
 process.exitCode = isRight ? 0 : 1;
 
 async function rain(): Promise<boolean> {
   const { seed } = values;
-  const trees = plans(seed, Number(values.runs));
-  if (trees.length === 0) return true;
-  say(`seed ${seed}, ${trees.length} trees`);
+  const runs = Number(values.runs);
+  if (runs === 0) return true;
+  say(`seed ${seed}, ${runs} runs`);
   await using stage = await openStage({ seed, providerFaults: 0.1 });
-  const played = await campaign(stage, { seed, trees, lanes: Number(values.lanes), progress: say });
+  const played = await campaign(stage, {
+    seed,
+    trees: plans(seed),
+    runs,
+    lanes: Number(values.lanes),
+    progress: say,
+  });
   for (const line of circumstances(played)) say(line);
   const verdicts = judge(played.history);
   for (const { line, findings } of verdicts) {
@@ -42,6 +53,16 @@ async function rain(): Promise<boolean> {
   await keep(played.history, folder);
   say(`seed ${seed} broke a promise: its history is in ${folder}`);
   return false;
+}
+
+/** What chance would bring too seldom. */
+async function directed(): Promise<boolean> {
+  if (!values.directed) return true;
+  const kills = await threeKills();
+  say(kills.line);
+  const doubts = await pessimism(20);
+  say(doubts.line);
+  return kills.isRight && doubts.isRight;
 }
 
 /** A checker that cannot fail proves nothing. */

@@ -59,10 +59,13 @@ function atTheWitnesses(
   return [...calls, ...effects];
 }
 
-function tooLate(history: History, { askedAt, receipt, run }: CancelHistory): readonly Finding[] {
+/** Counted from when the caller knew: the receipt counts from when it asked. */
+function tooLate(history: History, cancel: CancelHistory): readonly Finding[] {
+  const { askedAt, acceptedAt, receipt, run } = cancel;
   if (receipt === null) return [{ where: run, what: "cancelled, and never ended" }];
-  const took = Math.max(0, ...receipt.runs.map(({ tookMs }) => tookMs));
-  const allowed = patienceMs + disturbedMs(history, askedAt, askedAt + took);
+  const ended = askedAt + Math.max(0, ...receipt.runs.map(({ tookMs }) => tookMs));
+  const took = ended - acceptedAt;
+  const allowed = patienceMs + disturbedMs(history, acceptedAt, ended);
   return took > allowed
     ? [{ where: run, what: `ended ${took} ms after its cancel; allowed ${allowed}` }]
     : [];

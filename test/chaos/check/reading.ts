@@ -10,7 +10,7 @@ export const treeOf = (run: string): string => run.slice(0, run.indexOf("~"));
 export const runOf = (step: string): string => step.slice(0, step.indexOf(":"));
 
 /** The bill of one tree, in the order of time. */
-export function billOf({ bill }: History, tree: string): readonly BillEntry[] {
+export function billOf({ bill }: Pick<History, "bill">, tree: string): readonly BillEntry[] {
   return (billsByTree.get(bill) ?? group(bill)).get(tree) ?? [];
 }
 

@@ -81,9 +81,11 @@ export class Crew implements AsyncDisposable {
       this.#standby.push(this.#load());
       const worker = await this.#standby.shift();
       if (!worker || this.#isOver) return;
+      if (!worker.connected) continue;
       const serving = once(worker, "message").then(() => true);
       const ended = once(worker, "exit").then(() => false);
-      worker.send("serve");
+      // One that has ended meanwhile is noticed below.
+      worker.send("serve", () => {});
       if (!(await Promise.race([serving, ended]))) continue;
       this.#serving.push(worker);
       worker.once("exit", () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { restateServer, type RestateServer } from "reeve/engines/restate";
 import {
+  DoubleMessage,
   type DoubleRequest,
   obedient,
   providerDouble,
@@ -31,15 +32,21 @@ export interface StageOptions {
   readonly seed: string;
   /** How often a model call goes wrong, from 0 to 1. */
   readonly providerFaults: number;
+  /** What goes wrong then. Default: half of it refused, half of it billed and lost or garbled. */
+  readonly mishaps?: readonly (Fault | FaultKind)[];
   /** How long an effect may take, in milliseconds. Default 60. */
   readonly effectMs?: number;
 }
 
-/** What goes wrong at the provider: half of it refused, half of it billed and lost or garbled. */
-const mishaps: readonly (Fault | FaultKind)[] = [
+/** What a provider refuses: it says so, and bills nothing. */
+export const refusals: readonly (Fault | FaultKind)[] = [
   { kind: "rate-limit", retryAfterMs: 60 },
   "overloaded",
   "server-error",
+];
+
+const anything: readonly (Fault | FaultKind)[] = [
+  ...refusals,
   "cut",
   "executed-then-reset",
   "malformed-body",
@@ -50,7 +57,7 @@ const mishaps: readonly (Fault | FaultKind)[] = [
 /** Sets a stage: a provider, a sink, a Restate server and a PostgreSQL server. */
 export async function openStage(options: StageOptions): Promise<Stage> {
   process.env["REEVE_KEY"] ??= randomBytes(32).toString("base64");
-  const { seed, providerFaults: rate, effectMs = 60 } = options;
+  const { seed, providerFaults: rate, mishaps: kinds = anything, effectMs = 60 } = options;
   const folder = await mkdtemp(join(tmpdir(), "reeve-chaos-"));
   const stack = new AsyncDisposableStack();
   stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -59,7 +66,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       script: obedient(),
       seed: Number.parseInt(digest(seed).slice(0, 6), 16),
       latency: (request) => latency(seed, request),
-      faults: { rate, kinds: mishaps },
+      faults: { rate, kinds },
     }),
   );
   const sink = stack.use(await EffectSink.open(seed, effectMs));
@@ -76,8 +83,12 @@ const readableFiles = {
   RESTATE_ROCKSDB_DISABLE_L0_L1_COMPRESSION: "true",
 };
 
+/** A call about this is not answered before the worker that makes it dies. */
+export const slowly = "slowly";
+
 /** Mostly short, sometimes long enough for a kill to hit it. */
-function latency(seed: string, { body }: DoubleRequest): number {
+function latency(seed: string, { body, messages }: DoubleRequest): number {
+  if (messages.some((message) => DoubleMessage.text(message).startsWith(slowly))) return 600_000;
   const dice = chance(`${seed} ${JSON.stringify(body["messages"]).length}`);
   return dice.fraction() < 0.2 ? dice.integer(150, 500) : dice.integer(10, 100);
 }

@@ -62,11 +62,9 @@ type Draft = Pick<TreePlan, "agent" | "task" | "acts"> & {
 
 const tools = ["note", "mail", "stamp", "pay"] as const;
 
-/** So many trees. The same seed gives the same trees; tree `n` does not depend on how many there are. */
-export function plans(seed: string, count: number): readonly TreePlan[] {
-  return Array.from({ length: count }, (_, number) =>
-    plan(seed, number, cycle[number % cycle.length] ?? "solo"),
-  );
+/** Trees without end. The same seed gives the same trees. */
+export function* plans(seed: string): Generator<TreePlan, never> {
+  for (let number = 0; ; number++) yield plan(seed, number, cycle[number % cycle.length] ?? "solo");
 }
 
 /** One tree of a kind. */

@@ -1,0 +1,53 @@
+import { sum } from "../check/reading.ts";
+import { campaign } from "../campaign.ts";
+import { openStage, refusals } from "../stage/stage.ts";
+import { plans } from "../workload/plan.ts";
+import { reconcileAll } from "./reconcile-all.ts";
+
+/** The most that may be feared of what is booked, in per cent, when a tenth of all calls is refused. */
+const most = 3;
+
+/** A tenth of all calls goes wrong, and nobody is killed: how much is only feared, and does the bill clear it? */
+export async function pessimism(
+  trees: number,
+): Promise<{ readonly line: string; readonly isRight: boolean }> {
+  const refused = await measure(trees, refusals);
+  const garbled = await measure(trees, undefined);
+  const isRight =
+    refused.percent <= most && [refused, garbled].every(({ left, isEqual }) => left === 0 && isEqual);
+  const line =
+    `in doubt at 10 % provider faults: ${refused.percent} % of what is booked where calls are refused (at most ${most}), ` +
+    `${garbled.percent} % where half of the faults are billed and lost; after reconciling ${refused.left} and ${garbled.left}: ${isRight ? "holds" : "BROKEN"}`;
+  return { line, isRight };
+}
+
+interface Measured {
+  readonly percent: number;
+  /** Micro-dollars in doubt after reconciling. */
+  readonly left: number;
+  /** Is what is settled then the bill? */
+  readonly isEqual: boolean;
+}
+
+async function measure(trees: number, mishaps: typeof refusals | undefined): Promise<Measured> {
+  const seed = "pessimism";
+  await using stage = await openStage({ seed, providerFaults: 0.1, ...(mishaps && { mishaps }) });
+  let measured: Measured = { percent: 0, left: 0, isEqual: false };
+  await campaign(stage, {
+    seed,
+    trees: plans(seed).take(trees),
+    faults: [],
+    workers: 2,
+    after: async (client, played) => {
+      const { before, after, billed } = await reconcileAll(
+        client,
+        { bill: stage.double.bill.entries },
+        played,
+      );
+      const booked = sum([before.settled, before.inDoubt]).cost;
+      const percent = Math.round((1_000 * before.inDoubt.cost) / booked) / 10;
+      measured = { percent, left: after.inDoubt.cost, isEqual: after.settled.cost === billed.cost };
+    },
+  });
+  return measured;
+}
