@@ -21,7 +21,7 @@ export interface CampaignOptions {
   readonly namespace?: string;
   /** Default: all kinds. */
   readonly faults?: readonly Fault["kind"][];
-  /** How many trees at a time. Default 32. */
+  /** How many trees at a time. Default 20. */
   readonly lanes?: number;
   /** Default 3. */
   readonly workers?: number;
@@ -71,7 +71,7 @@ async function play(
   client: Client,
   options: CampaignOptions,
 ): Promise<{ readonly played: readonly Played[]; readonly disturbances: readonly Disturbance[] }> {
-  const { seed, faults = faultKinds, lanes = 32, runs = Infinity, patienceMs = 60_000 } = options;
+  const { seed, faults = faultKinds, lanes = 20, runs = Infinity, patienceMs = 60_000 } = options;
   const stop = new AbortController();
   const injected = inject(victims, { seed, kinds: faults, stop: stop.signal });
   const report = (): void => options.progress?.(`${client.accepted} runs of ${played.length} trees`);

@@ -89,8 +89,8 @@ export class Client implements AsyncDisposable {
     const eventsAgain: NumberedEvent[] = [];
     const over = this.#subscribe(handle, events, Infinity, (event) => this.#help(plan, event));
     const again = (): Promise<void> => this.#subscribe(handle, eventsAgain, 20, () => {});
-    // Every fourth second subscriber watches from the start; the others come when all is over.
-    const read = this.#played++ % 4 === 0 ? again() : over.then(again);
+    // Every eighth second subscriber watches from the start; the others come when all is over.
+    const read = this.#played++ % 8 === 0 ? again() : over.then(again);
     const played: Played = { plan, handle, events, eventsAgain, over, done: read, cancel: null };
     const acts = plan.acts.map((act) => this.#act(played, act));
     for (const each of [over, read, ...acts]) each.catch(() => undefined);

@@ -10,9 +10,9 @@ export type Fault =
   | { readonly kind: "kill-restate"; readonly downMs: number }
   | { readonly kind: "kill-postgres"; readonly downMs: number };
 
-/** One entry of the schedule: when, counted from the start, and what. */
+/** One entry of the schedule: what is done, so long after the one before of its kind is over. */
 interface Scheduled {
-  readonly atMs: number;
+  readonly afterMs: number;
   readonly fault: Fault;
 }
 
@@ -52,14 +52,11 @@ const kinds: Readonly<
 /** The names of all kinds of faults. */
 export const faultKinds = ["kill-worker", "freeze-worker", "kill-restate", "kill-postgres"] as const;
 
-/** When faults of one kind come, without end. The same seed gives the same schedule. */
+/** The faults of one kind, without end. The same seed gives the same schedule. */
 function* schedule(seed: string, kind: Fault["kind"]): Generator<Scheduled, never> {
   const dice = chance(`${seed} ${kind}`);
   const { every, draw } = kinds[kind];
-  for (let atMs = 0; ;) {
-    atMs += dice.integer(...every);
-    yield { atMs, fault: draw(dice) };
-  }
+  for (;;) yield { afterMs: dice.integer(...every), fault: draw(dice) };
 }
 
 /** What faults are done to. */
@@ -71,10 +68,9 @@ export async function inject(
   { seed, kinds: wanted, stop }: { seed: string; kinds: readonly Fault["kind"][]; stop: AbortSignal },
 ): Promise<readonly Disturbance[]> {
   const done: Disturbance[] = [];
-  const began = performance.now();
   const play = async (kind: Fault["kind"]): Promise<void> => {
-    for (const { atMs, fault } of schedule(seed, kind)) {
-      await delay(Math.max(0, began + atMs - performance.now()), undefined, { signal: stop }).catch(() => {});
+    for (const { afterMs, fault } of schedule(seed, kind)) {
+      await delay(afterMs, undefined, { signal: stop }).catch(() => {});
       if (stop.aborted) return;
       const from = Date.now();
       const pid = await disturb(victims, fault);

@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: "string", default: "200" },
     seed: { type: "string", default: "1" },
-    lanes: { type: "string", default: "32" },
+    lanes: { type: "string", default: "20" },
     /** Also what chance would bring too seldom. `--no-directed` for not. */
     directed: { type: "boolean", default: true },
     /** Only these planted bugs, by predicate; `none` for none. */
@@ -25,6 +25,9 @@ const { values } = parseArgs({
   },
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+// So that what was started here ends with it.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 const isRight = [await rain(), await directed(), await doubt()].every(Boolean);
 process.exitCode = isRight ? 0 : 1;

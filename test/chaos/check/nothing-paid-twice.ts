@@ -1,36 +1,49 @@
 import type { History } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
-import { markOf } from "./reading.ts";
+import { markOf, only } from "./reading.ts";
 
 /**
- * I3: no call is made for a step whose result is in the journal. A worker that was frozen between the gate and its
- * call may make that one call when it wakes: it had begun. It stays reserved, and nothing follows it.
+ * I3: no call is made for a step whose result is in the journal. There is one call that nobody can take back: its
+ * worker passed the gate before, was frozen, and woke after somebody else had made the step. It had begun, it is
+ * reserved, and nothing follows it.
  */
 export const nothingPaidTwice: Predicate = {
   id: "I3",
   claim: "no call is sent for a step that was journaled",
-  looked: ({ bill }) => `${bill.length} calls`,
-  findings,
+  looked: (history) => `${history.bill.length} calls, ${late(history).length} of workers that woke too late`,
+  findings: (history) =>
+    afterTheirJournal(history)
+      .filter((call) => !wasFrozen(history, call))
+      .map(({ step, at, journaledAt }): Finding => ({
+        where: step,
+        what: `journaled, and called again ${at - journaledAt} ms later`,
+      })),
 };
 
-function findings(history: History): readonly Finding[] {
-  const journaled = journaledAt(history);
+/** A call that arrived after its step had been journaled. */
+interface LateCall {
+  readonly step: string;
+  readonly attempt: string;
+  readonly at: number;
+  readonly journaledAt: number;
+}
+
+const late = (history: History): readonly LateCall[] =>
+  afterTheirJournal(history).filter((call) => wasFrozen(history, call));
+
+function afterTheirJournal(history: History): readonly LateCall[] {
+  const journaled = journaledTimes(history);
   return history.bill.flatMap((entry) => {
-    const { step } = markOf(entry);
-    const at = journaled.get(step);
-    if (at === undefined || entry.at <= at || wasFrozen(history, entry.at)) return [];
-    return [{ where: step, what: `journaled, and called again ${entry.at - at} ms later` }];
+    const { step, attempt } = markOf(entry);
+    const journaledAt = journaled.get(step) ?? Infinity;
+    return entry.at > journaledAt ? [{ step, attempt, at: entry.at, journaledAt }] : [];
   });
 }
 
 /** When each step got its last result. */
-function journaledAt({ journal, traces }: History): ReadonlyMap<string, number> {
+function journaledTimes({ journal, traces }: History): ReadonlyMap<string, number> {
   const launches = new Map(
-    traces.flatMap((line) =>
-      line.kind === "launched"
-        ? [[line.execution, { run: line.run, continuation: line.continuation }] as const]
-        : [],
-    ),
+    traces.flatMap((line) => (line.kind === "launched" ? [[line.execution, line] as const] : [])),
   );
   const times = new Map<string, number>();
   for (const { execution, name, results } of journal) {
@@ -45,9 +58,13 @@ function journaledAt({ journal, traces }: History): ReadonlyMap<string, number> 
   return times;
 }
 
-/** Was somebody woken just before? */
-function wasFrozen({ disturbances }: History, at: number): boolean {
+/** Did it pass the gate in time, and then sleep? */
+function wasFrozen({ trees, disturbances }: History, { attempt, at, journaledAt }: LateCall): boolean {
+  const reserved = trees
+    .flatMap((tree) => only(tree, "budget.reserved"))
+    .find((event) => event.attempt === attempt);
+  if (!reserved || reserved.at > journaledAt) return false;
   return disturbances.some(
-    ({ kind, from, until }) => kind === "freeze-worker" && from <= at && at <= until + 250,
+    ({ kind, from, until }) => kind === "freeze-worker" && from <= at && until >= reserved.at,
   );
 }

@@ -9,6 +9,12 @@ const script = join(import.meta.dirname, "worker.ts");
 const plant = join(import.meta.dirname, "../planted/plant.ts");
 const spares = 2;
 
+/** How many workers there are, and how they are set. */
+interface CrewOptions {
+  readonly size: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /**
  * The workers of a campaign: so many processes on one port. One that ends is replaced at once, by one that stands by
  * with its code loaded.
@@ -16,30 +22,29 @@ const spares = 2;
 export class Crew implements AsyncDisposable {
   readonly #given: WorkerGiven;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #size: number;
   readonly #alive = new Set<ChildProcess>();
   readonly #serving: ChildProcess[] = [];
   readonly #frozen = new Set<ChildProcess>();
   readonly #standby: Promise<ChildProcess>[] = [];
   #isOver = false;
 
-  private constructor(given: WorkerGiven, env: Readonly<Record<string, string>>) {
+  private constructor(given: WorkerGiven, { size, env }: CrewOptions) {
     this.#given = given;
     this.#env = env;
+    this.#size = size;
   }
 
-  static async open(
-    given: WorkerGiven,
-    { size, env }: { readonly size: number; readonly env: Readonly<Record<string, string>> },
-  ): Promise<Crew> {
-    const crew = new Crew(given, env);
+  static async open(given: WorkerGiven, options: CrewOptions): Promise<Crew> {
+    const crew = new Crew(given, options);
     for (let n = 0; n < spares; n++) crew.#standby.push(crew.#load());
-    await Promise.all(Array.from({ length: size }, () => crew.#hire()));
+    await Promise.all(Array.from({ length: options.size }, () => crew.#hire()));
     return crew;
   }
 
   /**
-   * Ends the `n`-th of those that serve, without asking. Returns its process id; null if it would be the last: then
-   * nothing happens.
+   * Ends the `n`-th of those that serve, without asking. Returns its process id; null, and nothing happens, while one
+   * that ended before is not replaced yet.
    */
   async kill(n: number): Promise<number | null> {
     const worker = this.#pick(n);
@@ -50,7 +55,7 @@ export class Crew implements AsyncDisposable {
     return worker.pid ?? null;
   }
 
-  /** Stops the `n`-th for so long, without its knowing; null if it would be the last. */
+  /** Stops the `n`-th for so long, without its knowing; null as above. */
   async freeze(n: number, ms: number): Promise<number | null> {
     const worker = this.#pick(n);
     if (!worker) return null;
@@ -72,7 +77,8 @@ export class Crew implements AsyncDisposable {
 
   #pick(n: number): ChildProcess | undefined {
     const free = this.#serving.filter((worker) => !this.#frozen.has(worker));
-    return free.length > 1 ? free[n % free.length] : undefined;
+    const isWhole = this.#serving.length >= this.#size && free.length > 1;
+    return isWhole ? free[n % free.length] : undefined;
   }
 
   /** Tries until one serves: the database may be down when it begins. */
