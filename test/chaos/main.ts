@@ -7,7 +7,7 @@ import { threeKills } from "./directed/three-kills.ts";
 import { keep } from "./history.ts";
 import { bugs } from "./planted/bugs.ts";
 import { tryPlanted } from "./planted/try-planted.ts";
-import { circumstances, judge } from "./report.ts";
+import { circumstances, isHard, judge } from "./report.ts";
 import { openStage } from "./stage/stage.ts";
 import { plans } from "./workload/plan.ts";
 
@@ -51,7 +51,9 @@ async function rain(): Promise<boolean> {
     say(line);
     for (const { where, what } of findings.slice(0, 5)) say(`       ${where}: ${what}`);
   }
-  if (verdicts.every(({ findings }) => findings.length === 0)) return true;
+  const hard = isHard(played.history);
+  if (!hard) say("too few trees met a cap or filled their headcount: this says little");
+  if (verdicts.every(({ findings }) => findings.length === 0)) return hard;
   const folder = join(tmpdir(), `reeve-chaos-${seed}-${process.pid}`);
   await keep(played.history, folder);
   say(`seed ${seed} broke a promise: its history is in ${folder}`);

@@ -20,6 +20,15 @@ export function judge(history: History): readonly Verdict[] {
   });
 }
 
+/** The least share of trees that must meet a cap, and that must fill their headcount: else little was tried. */
+const leastPressure = 0.3;
+
+/** Was it hard enough to say anything? */
+export function isHard({ trees }: History): boolean {
+  const bound = trees.filter((tree) => boundBy(tree) !== null).length;
+  return Math.min(bound, trees.filter(isFull).length) >= leastPressure * trees.length;
+}
+
 /** What was done to the campaign, and how hard it was. */
 export function circumstances({ history, seconds, resumptions, resumed }: Campaign): readonly string[] {
   const { disturbances, trees, bill } = history;

@@ -88,13 +88,13 @@ export function plan(seed: string, number: number, shape: Shape): TreePlan {
   };
 }
 
-/** About half of all trees have a cap, most of them one that is too small. */
+/** Most trees have a cap, and most of these one that is too small. */
 function budgetOf(dice: Chance, needs: number): TreePlan["budget"] {
   const drawn = dice.fraction();
-  const tokens = Math.ceil(needs * (0.45 + 0.5 * dice.fraction()));
-  if (drawn < 0.35) return { maxTokens: tokens };
+  const tokens = Math.ceil(needs * (0.25 + 0.45 * dice.fraction()));
+  if (drawn < 0.4) return { maxTokens: tokens };
   // At the price of the campaign's models a token costs between one and four micro-dollars.
-  if (drawn < 0.65) return { maxCostUsd: (tokens * 1.3) / 1_000_000 };
+  if (drawn < 0.75) return { maxCostUsd: (tokens * 1.3) / 1_000_000 };
   return {};
 }
 
