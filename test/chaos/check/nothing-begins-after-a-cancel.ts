@@ -51,7 +51,7 @@ function atTheWitnesses(
     .map(({ run, at }) => ({ where: String(run), what: `a model call ${at - acceptedAt} ms after` }));
   const effects = history.effects
     .filter(({ key, startedAt }) => startedAt > acceptedAt && below.has(runOf(key)))
-    .filter(({ attempt }) => !began.has(String(attempt)))
+    .filter(({ attempt }) => attempt === null || !began.has(attempt))
     .map(({ key, startedAt, tool }) => ({
       where: key,
       what: `an effect (${tool}) ${startedAt - acceptedAt} ms after`,
