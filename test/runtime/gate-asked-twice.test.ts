@@ -76,8 +76,11 @@ test("a gate that is asked twice by one attempt denies, and tells of it, once", 
   const boss: Agent = {
     id: AgentId.of("boss"),
     model: scriptedModel([say("never")]),
-    run: async (ctx) => void (await ctx.llm([])),
+    run: async (ctx) => {
+      for (let call = 0; call < 100; call++) await ctx.llm([]).catch(() => null);
+    },
   };
   const events = await eventsOf(boss, { maxTokens: 1 });
-  expect(events.filter(({ type }) => type === "budget.denied")).toHaveLength(1);
+  expect(events.filter(({ type }) => type === "budget.denied")).toHaveLength(100);
+  expect(new Set(ids(events)).size).toBe(events.length);
 });

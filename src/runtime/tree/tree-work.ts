@@ -221,10 +221,13 @@ export class TreeWork {
     return effects;
   }
 
-  /** Is an event of that place among the newest? */
+  /** Is an event of that place among the newest, of which a full page is looked through at least? */
   hasTold(run: RunId, place: string): boolean {
     const id = EventId.of(run, place);
-    return [...this.#tree.tail, ...this.#events].some(({ eventId }) => eventId === id);
+    const { tail, seq } = this.#tree;
+    const before = (tail[0]?.seq ?? seq + 1) - eventsPerPage;
+    const page = before < 1 ? [] : Json.as<TreeRecord["tail"]>(this.object.get(eventPage(before)));
+    return [...page, ...tail, ...this.#events].some(({ eventId }) => eventId === id);
   }
 
   /** Puts an event into the tree's order. `place` makes its id stable. */
