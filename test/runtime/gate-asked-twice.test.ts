@@ -77,7 +77,7 @@ test("a gate that is asked twice by one attempt denies, and tells of it, once", 
     id: AgentId.of("boss"),
     model: scriptedModel([say("never")]),
     run: async (ctx) => {
-      for (let call = 0; call < 100; call++) await ctx.llm([]).catch(() => null);
+      for (let tries = 0; tries < 100; tries++) await ctx.llm([]).catch(() => null);
     },
   };
   const events = await eventsOf(boss, { maxTokens: 1 });
