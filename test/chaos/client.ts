@@ -11,9 +11,8 @@ import {
   type Usage,
 } from "reeve";
 import { restate, type RestateEngine } from "reeve/engines/restate";
-import { environmentKeys, sealedStore } from "reeve/sealing";
 import { postgresStore } from "reeve/stores/postgres";
-import type { CancelHistory, LedgerEnd, TreeEnd, TreeHistory } from "./history.ts";
+import type { AuditHistory, CancelHistory, LedgerEnd, TreeEnd, TreeHistory } from "./history.ts";
 import type { Stage } from "./stage/stage.ts";
 import { agentsOf } from "./workload/agents.ts";
 import { price } from "./workload/price.ts";
@@ -73,7 +72,7 @@ export class Client implements AsyncDisposable {
   ): Promise<Client> {
     const { ingress, admin } = server;
     const engine = restate({ ingress, admin, namespace, patienceMs: 60_000, log: () => {} });
-    const store = sealedStore(await postgresStore({ connectionString: database }), environmentKeys());
+    const store = await postgresStore({ connectionString: database });
     const runtime = createRuntime({ agents: Object.values(agents), engine, store });
     return new Client({ runtime, engine, store }, { over, helps });
   }
@@ -114,6 +113,18 @@ export class Client implements AsyncDisposable {
       ledger: await this.#ledger(plan, handle),
       runs: await this.#runtime.runs.tree(handle.treeId, { tenant: plan.tenant }),
       endAgain: await this.#end(plan, handle),
+    };
+  }
+
+  /** What a tenant's audit says once all is quiet. */
+  async audit(tenant: string): Promise<AuditHistory> {
+    const { audit } = this.#runtime;
+    const verdict = await audit.verify({ tenant });
+    const links = await audit.read({ tenant, limit: 1_000_000 });
+    return {
+      tenant,
+      fault: verdict.ok ? null : `link ${verdict.at} is ${verdict.fault}`,
+      sources: links.map(({ source }) => source),
     };
   }
 
@@ -179,9 +190,8 @@ export class Client implements AsyncDisposable {
       void this.#insist(() => run.resume()).catch(() => undefined);
     }
     if (event.type === "approval.requested")
-      void this.#insist(() => run.signal(event.approvalId, "rerun", { id: event.approvalId })).catch(
-        () => undefined,
-      );
+      // Asked again, it was decided before.
+      void this.#insist(() => run.approve(event.approvalId)).catch(() => undefined);
   }
 
   async #act(played: Played, { afterMs, act }: OutsideAct): Promise<void> {

@@ -5,7 +5,7 @@ import { inLanes } from "../engines/restate/scenarios/lanes.ts";
 import { runOf, treeOf } from "./check/reading.ts";
 import type { Client, Played } from "./client.ts";
 import type { Disturbance } from "./faults.ts";
-import type { History } from "./history.ts";
+import type { History, RowCount } from "./history.ts";
 import type { Stage } from "./stage/stage.ts";
 import { readJournal, readStopped } from "./witness/journal.ts";
 import type { TraceLine } from "./witness/marked-engine.ts";
@@ -41,8 +41,25 @@ export async function collect(stage: Stage, client: Client, remains: Remains): P
     disturbances,
     divergences: await divergences(folder),
     stopped: await readStopped(restate, namespace),
+    audits: await inLanes([...new Set(played.map(({ plan }) => plan.tenant))], 1, (tenant) =>
+      client.audit(tenant),
+    ),
+    rows: await rowCounts(stage),
     scan: await scan(places, words, played[0]?.plan.id ?? ""),
   };
+}
+
+/** As the database itself tells it: row-level security does not apply to its superuser. */
+async function rowCounts({ postgres, database }: Stage): Promise<readonly RowCount[]> {
+  const counts: RowCount[] = [];
+  for (const table of ["reeve_run", "reeve_event", "reeve_approval", "reeve_key"]) {
+    const text = `select tenant_id, tree_id, count(*)::int as count from ${table} group by 1, 2`;
+    for (const row of await postgres.query(text, database)) {
+      const { tenant_id: tenant, tree_id: tree, count } = row;
+      counts.push({ table, tenant: String(tenant), tree: String(tree), count: Number(count) });
+    }
+  }
+  return counts;
 }
 
 /** What workers logged of runs whose code asked for something else than their journals hold. */

@@ -68,6 +68,23 @@ export interface Scan {
   readonly places: readonly string[];
 }
 
+/** What one tenant's audit says. */
+export interface AuditHistory {
+  readonly tenant: string;
+  /** Null: the chain is whole. */
+  readonly fault: string | null;
+  /** What its links tell of. */
+  readonly sources: readonly string[];
+}
+
+/** How many rows of a tree the database has under a tenant. */
+export interface RowCount {
+  readonly table: string;
+  readonly tenant: string;
+  readonly tree: string;
+  readonly count: number;
+}
+
 /** What three witnesses saw of a campaign: the provider (A), engine and store (B), and the sink of effects (C). */
 export interface History {
   readonly seed: string;
@@ -82,6 +99,8 @@ export interface History {
   readonly divergences: readonly string[];
   /** Executions that Restate has stopped for people to look at. */
   readonly stopped: readonly string[];
+  readonly audits: readonly AuditHistory[];
+  readonly rows: readonly RowCount[];
   readonly scan: Scan;
 }
 

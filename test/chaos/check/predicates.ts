@@ -1,3 +1,4 @@
+import { auditIsWhole } from "./audit-is-whole.ts";
 import { billWithinTheCap } from "./bill-within-the-cap.ts";
 import { eachStepJournaledOnce } from "./each-step-journaled-once.ts";
 import { effectsAppliedOnce } from "./effects-applied-once.ts";
@@ -12,8 +13,9 @@ import { nothingReadable } from "./nothing-readable.ts";
 import type { Predicate } from "./predicate.ts";
 import { replayRepeats } from "./replay-repeats.ts";
 import { settledEqualsTheBill } from "./settled-equals-the-bill.ts";
+import { tenantsApart } from "./tenants-apart.ts";
 
-/** All that is checked of a campaign. I12 (the audit's chain) and I15 (tenants) take their places here. */
+/** All that is checked of a campaign. */
 export const predicates: readonly Predicate[] = [
   everyRunEndsOnce,
   eachStepJournaledOnce,
@@ -26,6 +28,8 @@ export const predicates: readonly Predicate[] = [
   headcountHolds,
   nothingBeginsAfterACancel,
   nothingReadable,
+  auditIsWhole,
   eventsWithoutGap,
   replayRepeats,
+  tenantsApart,
 ];

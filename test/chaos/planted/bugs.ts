@@ -38,14 +38,14 @@ export const bugs: readonly PlantedBug[] = [
     what: "a retry passes no gate",
     file: "runtime/run/model-calls.ts",
     was: "const gate = await this.#pass(attempt, asked);",
-    is: `const gate = asked.retries > 0
+    is: `const gate = asked.retry > 0
       ? { ceiling: { tokens: 0, cost: 0 }, outputTokens: 100, shrunk: null }
       : await this.#pass(attempt, asked);`,
   },
   {
     predicate: "I5",
     what: "too little is reserved",
-    file: "ledger/reserve.ts",
+    file: "ledger/fit.ts",
     was: "return { tokens: inputTokens + output, cost };",
     is: "return { tokens: 1, cost: 1 };",
   },
@@ -59,7 +59,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I7",
     what: "caps are forgotten",
-    file: "ledger/reserve.ts",
+    file: "ledger/fit.ts",
     was: "return limit === null ? [] : [{ dimension, limit, used, usable: limit - slice }];",
     is: "return [];",
   },
@@ -93,6 +93,13 @@ export const bugs: readonly PlantedBug[] = [
     is: "name: `${name} ${subject}`, print: fingerprint(subject) };",
   },
   {
+    predicate: "I12",
+    what: "a link does not vouch for its moment",
+    file: "runtime/audit/chain.ts",
+    was: "canonical([index, at, kind, data, source, keyId, previous])",
+    is: "canonical([index, kind, data, source, keyId, previous])",
+  },
+  {
     predicate: "I13",
     what: "every journal of a run gives its events the same ids",
     file: "runtime/tree/records.ts",
@@ -105,5 +112,12 @@ export const bugs: readonly PlantedBug[] = [
     file: "runtime/random.ts",
     was: "return (t >>> 0) / 4_294_967_296;",
     is: "return Math.random();",
+  },
+  {
+    predicate: "I15",
+    what: "what happened is written down under one tenant",
+    file: "runtime/addresses.ts",
+    was: "partition: partitionOf(isNobody ? undefined : tenant),",
+    is: 'partition: partitionOf("mill"),',
   },
 ];

@@ -38,8 +38,17 @@ export const trials: Readonly<Record<string, Trial>> = {
     with: { budget: {}, acts: [{ afterMs: 500, act: { kind: "cancel" } }] },
   },
   I11: { ...calm, shape: "solo", trees: 2, with: untouched },
+  I12: { ...calm, shape: "solo", trees: 2, with: untouched },
   I13: { ...calm, shape: "continue", trees: 1, with: untouched },
   I14: { ...kills, shape: "team", trees: 6, with: untouched },
+  I15: {
+    ...calm,
+    patienceMs: 3_000,
+    calmMs: 1_000,
+    shape: "solo",
+    trees: 2,
+    with: { ...untouched, tenant: "farm" },
+  },
 };
 
 /** The trees of a trial: no two trials have one in common. */

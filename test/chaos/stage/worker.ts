@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createRuntime, Json, languageModel } from "reeve";
 import { restate } from "reeve/engines/restate";
-import { environmentKeys, sealedStore } from "reeve/sealing";
 import { postgresStore } from "reeve/stores/postgres";
 import { callHeaders, markedEngine } from "../witness/marked-engine.ts";
 import { agentsOf } from "../workload/agents.ts";
@@ -48,15 +47,13 @@ const engine = restate({
 
 /** Loaded beforehand, it serves as soon as it is needed. */
 async function serve(): Promise<void> {
-  const store = sealedStore(
-    await postgresStore({ connectionString: database, maxConnections: 3 }),
-    environmentKeys(),
-  );
+  const store = await postgresStore({ connectionString: database, maxConnections: 3 });
   const runtime = createRuntime({
     agents: Object.values(agentsOf({ model, sink })),
     engine: markedEngine(engine, (line) => write("trace", line)),
     store,
     yieldTimeoutS: 3,
+    eraseAfterS: 5,
   });
   await runtime.serve({ port });
   process.send?.("serving");

@@ -50,6 +50,7 @@ export const currentAttempt = (): string | null => marks.getStore()?.attempt ?? 
 export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): Engine {
   return {
     name: engine.name,
+    keysIn: (store) => engine.keysIn(store),
     define: (program) => engine.define(markedProgram(program, trace)),
     serve: (options) => engine.serve(options),
     drain: (options) => engine.drain(options),
@@ -78,6 +79,7 @@ function withLaunches(object: ObjectContext, trace: (line: TraceLine) => void): 
     get: (name) => object.get(name),
     expect: (names) => object.expect(names),
     set: (name, value) => object.set(name, value),
+    keep: (name, value) => object.keep(name, value),
     clear: (name) => object.clear(name),
     send: (to, method, argument, options) => object.send(to, method, argument, options),
     call: (to, method, argument) => object.call(to, method, argument),

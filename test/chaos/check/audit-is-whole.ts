@@ -1,0 +1,29 @@
+import { auditOf } from "../../../src/runtime/audit/audit-of.ts";
+import type { TreeHistory } from "../history.ts";
+import type { Finding, Predicate } from "./predicate.ts";
+
+/** I12: every tenant's chain is whole, and each decision that a tree tells of is in it, once. */
+export const auditIsWhole: Predicate = {
+  id: "I12",
+  claim: "the audit is one whole chain, with every decision once",
+  looked: ({ audits }) =>
+    `${audits.flatMap(({ sources }) => sources).length} links of ${audits.length} tenants`,
+  findings: ({ audits, trees }) => [
+    ...audits.flatMap(({ tenant, fault }) => (fault === null ? [] : [{ where: tenant, what: fault }])),
+    ...audits.flatMap(({ tenant, sources }) => {
+      const theirs = trees.filter(({ plan, end }) => plan.tenant === tenant && end !== null);
+      return theirs.flatMap((tree) => unaudited(tree, sources));
+    }),
+  ],
+};
+
+function unaudited({ plan, events }: TreeHistory, sources: readonly string[]): readonly Finding[] {
+  const times = Map.groupBy(sources, (source) => source);
+  return events.flatMap((event) => {
+    const note = auditOf(event);
+    const found = note === null ? 1 : (times.get(note.source)?.length ?? 0);
+    return found === 1
+      ? []
+      : [{ where: plan.id, what: `${event.type}, number ${event.seq}, is in the audit ${found} times` }];
+  });
+}

@@ -1,0 +1,17 @@
+import type { Predicate } from "./predicate.ts";
+
+/** I15: every row of a tree is its tenant's, as the database itself says. */
+export const tenantsApart: Predicate = {
+  id: "I15",
+  claim: "every row is its own tenant's",
+  looked: ({ rows }) => `${rows.reduce((sum, { count }) => sum + count, 0)} rows`,
+  findings: ({ rows, trees }) => {
+    const tenantOf = new Map(trees.map(({ plan }) => [plan.id, plan.tenant]));
+    return rows.flatMap(({ table, tenant, tree, count }) => {
+      const right = tenantOf.get(tree);
+      return right === undefined || right === tenant
+        ? []
+        : [{ where: tree, what: `${count} rows of ${right} are ${tenant}'s in ${table}` }];
+    });
+  },
+};
