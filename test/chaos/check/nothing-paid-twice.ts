@@ -33,12 +33,23 @@ const late = (history: History): readonly LateCall[] =>
 
 function afterTheirJournal(history: History): readonly LateCall[] {
   const journaled = journaledTimes(history);
+  const results = resultingAttempts(history);
   return history.bill.flatMap((entry) => {
     const { step, attempt } = markOf(entry);
+    // The call whose answer is the result came before it, whatever two clocks say of milliseconds. Once.
+    if (results.delete(attempt)) return [];
     const journaledAt = journaled.get(step) ?? Infinity;
     return entry.at > journaledAt ? [{ step, attempt, at: entry.at, journaledAt }] : [];
   });
 }
+
+/** The attempts whose answers were journaled. */
+const resultingAttempts = ({ trees }: History): Set<string> =>
+  new Set(
+    trees
+      .flatMap((tree) => only(tree, "model.end"))
+      .flatMap(({ attempt, error }) => (attempt === null || error ? [] : [attempt])),
+  );
 
 /** When each step got its last result. */
 function journaledTimes({ journal, traces }: History): ReadonlyMap<string, number> {
