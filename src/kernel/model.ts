@@ -29,6 +29,8 @@ export interface ModelResponse {
   /** Null where the provider did not say: the call then stays booked at its ceiling. */
   readonly usage: Usage | null;
   readonly finishReason: FinishReason;
+  /** Something else was sent than was asked for: `usage` says nothing about those messages. Set by the runtime. */
+  readonly rewritten?: true | undefined;
   /** The budget that allowed less output than was asked for: an answer cut short must not be acted on. */
   readonly shrunk?: "tokens" | "cost" | undefined;
   readonly providerData?: Json;

@@ -85,7 +85,8 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
     const output = ChatMessage.text(response.message);
     return { kind: "ended", status: "landed", stopReason: `budget.${response.shrunk}`, output };
   }
-  if (response.usage) state.reported = { messages: messages.length, usage: response.usage };
+  if (response.rewritten) state.reported = undefined;
+  else if (response.usage) state.reported = { messages: messages.length, usage: response.usage };
   messages.push(response.message);
   const calls = callsOf(response.message);
   return calls.length === 0 ? answerOf(state, response.message) : callTools(state, calls);

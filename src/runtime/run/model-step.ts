@@ -65,9 +65,9 @@ function remember(
   { id }: Model,
   messages: readonly ChatMessage[],
   { tools = [] }: LlmOptions,
-  { usage }: ModelResponse,
+  { usage, rewritten }: ModelResponse,
 ): void {
-  if (!usage || !Usage.isSane(usage)) return;
+  if (!usage || !Usage.isSane(usage) || rewritten) return;
   const before = reported.get(id);
   reported.set(id, before?.next(messages, tools, usage) ?? ReportedPrompt.of(messages, tools, usage));
 }
@@ -119,15 +119,18 @@ async function respond(
   if (chat.length === 0) return calls.make(model, messages, options);
   const { layers, retry } = placeRetry(chat, host.policy.retry);
   const context = contextOf(host, io, calls, wanted);
+  const { systemInstructions: instructions, messages: told, tools: offered } = context;
+  let isRewritten = false;
   await throughLayers(layers, context, async () => {
     const { systemInstructions, tools, timeoutMs } = context;
     const system = systemInstructions === "" ? [] : [ChatMessage.system(systemInstructions)];
+    isRewritten ||= systemInstructions !== instructions || context.messages !== told || tools !== offered;
     const changed = { ...options, tools, providerOptions: context.options };
     const prompt = [...system, ...context.messages];
     context.result = await calls.make(context.model, prompt, changed, { retry, timeoutMs });
   });
   if (!context.result) throw new TypeError("middleware ended without a result");
-  return context.result;
+  return isRewritten ? { ...context.result, rewritten: true } : context.result;
 }
 
 function contextOf(host: ModelHost, io: StepIo, calls: ModelCalls, wanted: Wanted): ChatContext {
