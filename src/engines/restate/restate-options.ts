@@ -11,8 +11,8 @@ export interface RestateOptions {
   /** Where workers register: `http://127.0.0.1:9070`. It has no authentication: never expose it. */
   readonly admin: string;
   /**
-   * Who gives the keys that seal everything Restate gets. Workers and clients of one program need the same. Where the
-   * runtime has a store that lasts, and these cannot be destroyed one by one, they only wrap those that are kept there.
+   * Who gives the keys that seal everything Restate gets. Workers and clients of one program need the same, and the same
+   * store: where it lasts, and these keys cannot be destroyed one by one, they only wrap those that are kept there.
    * Default: `REEVE_KEY`, 32 bytes in base64; where it is not set the file `.reeve/key`, but not in production.
    */
   readonly keys?: Keys;

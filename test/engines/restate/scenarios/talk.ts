@@ -71,7 +71,8 @@ export class Talk implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), "reeve-talk-"));
     const talk = new Talk(server, await freePort(), folder);
     const worker = await talk.serve();
-    await using runtime = createRuntime({ agents: [talker], engine: restate(server) });
+    await using store = await sqliteStore({ path: talk.store });
+    await using runtime = createRuntime({ agents: [talker], engine: restate(server), store });
     await runtime.start(talker, "go", { tenant, id: talk.id });
     await worker.hear("asked");
     return { talk, worker };
