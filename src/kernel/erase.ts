@@ -3,7 +3,7 @@ import type { ErrorData } from "./errors.ts";
 import type { EventPayloads, EventType, NumberedEvent } from "./event.ts";
 
 /** Stands where words stood that are erased. */
-const erasedText = "[erased]";
+export const erasedText = "[erased]";
 
 /** An error without what it says: its code stays. */
 export const eraseError = ({ code }: ErrorData): ErrorData => ({ code, message: erasedText });

@@ -7,6 +7,7 @@ import type {
   EventId,
   MessageId,
   RunId,
+  StepId,
   TopicId,
   TreeId,
 } from "./ids.ts";
@@ -18,7 +19,14 @@ import type { Priority } from "./supervision.ts";
 
 /** What each event carries besides {@link EventBase}. The list is closed: hooks, stream, log and dashboard share it. */
 export interface EventPayloads {
-  readonly "run.start": { readonly priority: Priority; readonly parentRunId: RunId | null };
+  readonly "run.start": {
+    readonly priority: Priority;
+    readonly parentRunId: RunId | null;
+    /** The same in every run of a tree. */
+    readonly traceId: string;
+    /** Of a root: the `traceparent` it was started with. */
+    readonly caller?: string;
+  };
   readonly "run.end": {
     readonly status: EndStatus;
     readonly stopReason: StopReason;
@@ -29,7 +37,7 @@ export interface EventPayloads {
   };
   readonly "cycle.start": { readonly step: number };
   readonly "cycle.end": { readonly step: number };
-  readonly "model.start": { readonly model: string };
+  readonly "model.start": { readonly model: string; readonly step: StepId };
   readonly "model.delta": { readonly text: string };
   readonly "model.end": {
     readonly model: string;
@@ -37,7 +45,7 @@ export interface EventPayloads {
     readonly durationMs: number;
     readonly error?: ErrorData;
   };
-  readonly "tool.start": { readonly tool: string; readonly callId: string };
+  readonly "tool.start": { readonly tool: string; readonly callId: string; readonly step: StepId };
   readonly "tool.update": { readonly tool: string; readonly callId: string; readonly progress: Json };
   readonly "tool.end": {
     readonly tool: string;

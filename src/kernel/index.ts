@@ -26,7 +26,7 @@ export type {
   StepIo,
 } from "./engine.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";
-export { eraseApproval, eraseError, eraseEvent } from "./erase.ts";
+export { eraseApproval, erasedText, eraseError, eraseEvent } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
 export {
   AskFailedError,
@@ -178,3 +178,4 @@ export {
 } from "./supervision.ts";
 export { ToolResult } from "./tool-result.ts";
 export type { EffectCall, EffectTool, RunTool, Tool, ToolBase } from "./tool.ts";
+export { SpanId, TraceParent } from "./trace.ts";

@@ -17,6 +17,8 @@ export interface EffectCall {
   readonly signal: AbortSignal;
   /** The same for every delivery of this call, so that the other side can apply it once. */
   readonly idempotencyKey: string;
+  /** The value of a `traceparent` header, so that the other side's spans come below this call's. */
+  readonly traceparent: string;
 }
 
 /** A tool that touches the world: one step. */

@@ -11,6 +11,7 @@ import {
   SessionId,
   SpawnBudget,
   TenantId,
+  TraceParent,
   TreeId,
   UserId,
   type Agent,
@@ -109,6 +110,8 @@ export interface StartOptions {
   readonly priority?: Priority;
   /** What nobody in the tree may do, or must ask about: narrower than what agents and runtime allow. Default: nothing. */
   readonly permissions?: readonly PermissionRule[];
+  /** The `traceparent` of the request that asks for it: its spans come below that one's. One that is none is ignored. */
+  readonly traceparent?: string;
   /** Seconds the whole tree may take. Default: the budget's. */
   readonly deadlineS?: number;
 }
@@ -281,6 +284,7 @@ export class Runtime {
   ): OpenArgument {
     const at = this.#clock.now();
     const { deadlineS } = options;
+    const caller = TraceParent.parse(options.traceparent ?? "");
     return {
       treeId,
       inputHash: hash("sha256", `${agent.id}\n${input}`),
@@ -299,7 +303,8 @@ export class Runtime {
         channel: options.channel ?? null,
         metadata: options.metadata ?? {},
       },
-      traceId: randomUUID().replaceAll("-", ""),
+      traceId: caller?.traceId ?? hash("sha256", treeAddress(treeId, options.tenant).key).slice(0, 32),
+      caller: caller && TraceParent.format(caller),
       spawn: SpawnBudget.of(options.spawn),
       treeBudget: ExecutionBudget.of({ ...options.budget, ...(deadlineS !== undefined && { deadlineS }) }),
       rootBudget: ExecutionBudget.of(agent.budget),

@@ -3,6 +3,7 @@ import {
   IncompatibleVersionError,
   Json,
   ReplayDivergenceError,
+  SpanId,
   type Agent,
   type AgentRunContext,
   type Clock,
@@ -66,7 +67,7 @@ async function perform(primitives: Primitives, assembled: Assembled, agent: Agen
   const { driver, inbox, context, scope, observer } = assembled;
   const { priority, parentRunId } = context.supervision;
   const began = driver.time;
-  observer.seenLive("run.start", { priority, parentRunId });
+  observer.seenLive("run.start", { priority, parentRunId, traceId: context.meta.traceId });
   const ending = await driver.drive(() => inRun(scope, () => runThrough(agent, assembled)));
   const end = await conclude(primitives, driver, inbox, ending, context.meta.cancellation.reason);
   if (!end) return;
@@ -128,7 +129,7 @@ function assemble(
     supervision,
     deadline: entrance.deadline,
     traceId: entrance.traceId,
-    spanId: runId,
+    spanId: SpanId.of(runId),
     tenantId: scope.tenantId,
     scope,
   });
@@ -153,6 +154,7 @@ function assemble(
     permissions,
     approvals,
     rules: entrance.rules,
+    traceId: entrance.traceId,
     agentId,
     agentVersion: entrance.version,
     policy,

@@ -182,7 +182,7 @@ export class ModelCalls {
     const gate = await this.#pass(attempt, asked);
     const began = primitives.now();
     observer.seen("budget.reserved", gate.ceiling, attempt);
-    observer.seen("model.start", { model: model.id }, attempt);
+    observer.seen("model.start", { model: model.id, step: asked.step }, attempt);
     const request: ModelRequest = {
       messages,
       tools: options.tools ?? [],

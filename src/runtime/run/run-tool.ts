@@ -42,7 +42,7 @@ export async function runTool(
     return ToolResult.failure(refusal);
   }
   const began = driver.time;
-  observer.note("tool.start", { tool: tool.name, callId });
+  observer.note("tool.start", { tool: tool.name, callId, step: place.id });
   const result = await closed(host, tool, allowed.value, await made(ctx, tool, allowed.value));
   const durationMs = driver.time - began;
   observer.note("tool.end", { tool: tool.name, callId, status: statusOf(result), durationMs });

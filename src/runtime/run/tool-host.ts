@@ -19,4 +19,5 @@ export interface ToolHost extends ModelHost {
   /** What those above the run have forbidden, or want to be asked about. */
   readonly rules: readonly PermissionRule[];
   readonly approvals: ApprovalPolicy;
+  readonly traceId: string;
 }

@@ -2,8 +2,10 @@ import {
   AttemptId,
   CancellationError,
   PreemptedError,
+  SpanId,
   type Json,
   ToolRefusedError,
+  TraceParent,
   type EffectTool,
   type RunContext,
   type StepIo,
@@ -78,7 +80,7 @@ async function effectTool(host: ToolHost, place: StepPlace, call: Wanted): Promi
       case "refused":
         return refusal(host, now, record);
       case "done":
-        return told(host, now, record);
+        return told(host, place, now, record);
       case "cancelled":
         return host.driver.stopped(record.reason);
       case "unknown":
@@ -134,13 +136,14 @@ function refusal(
 /** Tells the tree that a call is over; of one that passed no gate, also that it began. */
 function told(
   { driver }: ToolHost,
+  { id: step }: StepPlace,
   { tool, callId: given }: Wanted,
   record: Extract<Call, { kind: "done" }> & { readonly t: number },
 ): ToolResult {
   const { outbox } = driver;
   const { result, attempt: made, ms: durationMs, t } = record;
   const named = { tool: tool.name, callId: given ?? made };
-  if (tool.idempotent) outbox.event("tool.start", t - durationMs, made, named);
+  if (tool.idempotent) outbox.event("tool.start", t - durationMs, made, { ...named, step });
   else outbox.settle({ attempt: made, usage: null });
   outbox.event("tool.end", t, made, { ...named, status: statusOf(result), durationMs });
   return result;
@@ -167,7 +170,7 @@ async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wan
   });
   const inner = { io, tool, input: decided.value, calls };
   try {
-    const result = await watched(host, io, wanted, () =>
+    const result = await watched(host, place, io, wanted, () =>
       throughFunctionLayers(host, inner, (timeoutMs) =>
         execute(host, place, io, { ...wanted, input: decided.value, timeoutMs }),
       ),
@@ -181,6 +184,7 @@ async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wan
 /** Between a tool.start and a tool.end, for the hooks. What is thrown is a result, unless the run was told to stop. */
 async function watched(
   { primitives, observer }: ToolHost,
+  { id: step }: StepPlace,
   { attempt: key, signal }: StepIo,
   { tool, callId }: Wanted,
   run: () => Promise<ToolResult>,
@@ -188,7 +192,7 @@ async function watched(
   const made = AttemptId.of(key);
   const named = { tool: tool.name, callId: callId ?? made };
   const began = primitives.now();
-  observer.seen("tool.start", named, made);
+  observer.seen("tool.start", { ...named, step }, made);
   const result = await run().catch(
     (error: unknown) => stoppedBy(signal) ?? ToolResult.failure(messageOf(error)),
   );
@@ -232,7 +236,7 @@ function beginning(
 }
 
 async function execute(
-  { clock }: ToolHost,
+  { clock, traceId }: ToolHost,
   place: StepPlace,
   io: StepIo,
   { tool, input, timeoutMs }: Wanted & { readonly timeoutMs: number },
@@ -246,6 +250,7 @@ async function execute(
         return limited.signal;
       },
       idempotencyKey: place.id,
+      traceparent: TraceParent.format({ traceId, spanId: SpanId.of(place.id), sampled: true }),
     }),
   );
   return ToolResult.of(value);

@@ -33,6 +33,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     inputHash: argument.inputHash,
     scope,
     traceId: argument.traceId,
+    caller: argument.caller,
     ledger: ledger.tree,
     clock: at,
     nextRun: 1,
@@ -124,7 +125,7 @@ function anyLimit(
 }
 
 function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
-  const { run, attempt, ask: wish, subject, callId = attempt } = argument;
+  const { run, step, attempt, ask: wish, subject, callId = attempt } = argument;
   if (gate.kind === "denied") {
     const { dimension, limit, used } = gate;
     const place = `denied/${attempt}`;
@@ -134,9 +135,14 @@ function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
   if (gate.kind !== "granted") return;
   if (wish) {
     work.emit(run, "budget.reserved", gate.ceiling, { place: `reserved/${attempt}`, attempt });
-    work.emit(run, "model.start", { model: subject }, { place: `model.start/${attempt}`, attempt });
+    work.emit(run, "model.start", { model: subject, step }, { place: `model.start/${attempt}`, attempt });
   } else {
-    work.emit(run, "tool.start", { tool: subject, callId }, { place: `tool.start/${attempt}`, attempt });
+    work.emit(
+      run,
+      "tool.start",
+      { tool: subject, callId, step },
+      { place: `tool.start/${attempt}`, attempt },
+    );
   }
 }
 

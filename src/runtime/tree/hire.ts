@@ -122,6 +122,8 @@ export function start(work: TreeWork, id: RunId): void {
   work.emit(id, "run.start", {
     priority: run.supervision.priority,
     parentRunId: run.supervision.parentRunId,
+    traceId: work.tree.traceId,
+    ...(id === work.root && work.tree.caller !== null && { caller: work.tree.caller }),
   });
 }
 

@@ -40,6 +40,8 @@ export interface OpenArgument {
   readonly boot: Envelope;
   readonly scope: TreeScope;
   readonly traceId: string;
+  /** The `traceparent` of whoever starts it. */
+  readonly caller: string | null;
   readonly spawn: SpawnBudget;
   readonly treeBudget: ExecutionBudget;
   readonly rootBudget: ExecutionBudget;

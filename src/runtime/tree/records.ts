@@ -48,6 +48,8 @@ export interface TreeRecord {
   readonly inputHash: string;
   readonly scope: TreeScope;
   readonly traceId: string;
+  /** The `traceparent` of whoever started it. */
+  readonly caller: string | null;
   readonly ledger: TreeState;
   /** The latest time anybody told: callers' clocks may disagree, the tree's does not go back. */
   readonly clock: number;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sqliteStore } from "reeve/stores/sqlite";
 import { createRuntime } from "reeve";
 import { type RestateServer, restate } from "reeve/engines/restate";
 import type { ReaderNews } from "../fixtures/talk-readers.ts";
