@@ -44,6 +44,7 @@ const allowed: Record<string, readonly string[]> = {
   "stores/sqlite": ["#kernel", "#stores/sql", "kysely", "node:sqlite"],
   "stores/sql": ["#kernel", "kysely"],
   "stores/postgres": ["#kernel", "#stores/sql", "kysely", "pg"],
+  telemetry: ["#kernel", "@opentelemetry/api", "node:crypto"],
   testing: [
     "#kernel",
     "#ledger",

@@ -1,0 +1,2 @@
+export { DerivedIds } from "./derived-ids.ts";
+export { Telemetry, type TelemetryOptions } from "./telemetry.ts";

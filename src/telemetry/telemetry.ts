@@ -1,0 +1,85 @@
+import { createNoopMeter, type Meter, type Tracer } from "@opentelemetry/api";
+import { type NumberedEvent, RunId } from "#kernel";
+import type { DerivedIds } from "./derived-ids.ts";
+import { Measures } from "./measures.ts";
+import { SpanStarter } from "./span-starter.ts";
+import { TreeTrace } from "./tree-trace.ts";
+
+/** How many trees that are over are remembered, so that reading one again adds nothing. */
+const rememberedTrees = 10_000;
+
+/** Where spans and figures go. */
+export interface TelemetryOptions {
+  /** Of a provider that was made with `ids`. */
+  readonly tracer: Tracer;
+  /** The `idGenerator` of that provider. */
+  readonly ids: DerivedIds;
+  /** Default: nothing is counted. */
+  readonly meter?: Meter;
+  /** The `gen_ai.provider.name` of a model. Default: not said. */
+  readonly providerOf?: (model: string) => string | undefined;
+  /** Whether words go along: messages of errors, reasons. Default false. */
+  readonly captureContent?: boolean;
+}
+
+interface Known {
+  /** The last event that was taken. */
+  seq: number;
+  /** Null before the root has started, and when the tree is over. */
+  trace: TreeTrace | null;
+}
+
+/** Makes spans and figures of what trees tell. Every event counts once, however often it is read. */
+export class Telemetry {
+  readonly #options: Required<Omit<TelemetryOptions, "meter">>;
+  readonly #measures: Measures;
+  readonly #open = new Map<string, Known>();
+  /** The last event of trees that are over, the oldest first. */
+  readonly #over = new Map<string, number>();
+
+  constructor({ meter, ...options }: TelemetryOptions) {
+    this.#options = { providerOf: () => undefined, captureContent: false, ...options };
+    this.#measures = new Measures(meter ?? createNoopMeter(), this.#options.providerOf);
+  }
+
+  /**
+   * Takes one event. A tree's events come in order and from its first one: spans end in other events than they begin in.
+   * What was taken before is passed over.
+   */
+  take(event: NumberedEvent, { tenant = "-" }: { readonly tenant?: string } = {}): void {
+    const key = `${tenant}/${event.treeId}`;
+    const known = this.#open.get(key) ?? { seq: this.#over.get(key) ?? 0, trace: null };
+    if (event.seq <= known.seq) return;
+    known.seq = event.seq;
+    this.#measures.take(event);
+    const wasOver = this.#over.has(key);
+    const isRoot = event.runId === RunId.root(event.treeId);
+    if (event.type === "run.start" && isRoot && !wasOver) known.trace ??= this.#traceOf(event);
+    known.trace?.take(event);
+    const isOver = known.trace ? known.trace.isOver : event.type === "run.end" && isRoot;
+    if (isOver || wasOver) this.#close(key, known.seq);
+    else this.#open.set(key, known);
+  }
+
+  /** Takes what comes, such as `run.events()`, to its end. */
+  async follow(
+    events: AsyncIterable<NumberedEvent>,
+    options: { readonly tenant?: string } = {},
+  ): Promise<void> {
+    for await (const event of events) this.take(event, options);
+  }
+
+  #traceOf(start: Extract<NumberedEvent, { type: "run.start" }>): TreeTrace {
+    const { tracer, ids, providerOf, captureContent } = this.#options;
+    const starter = new SpanStarter(tracer, ids, start.traceId);
+    return new TreeTrace({ starter, measures: this.#measures, providerOf, captureContent }, start);
+  }
+
+  #close(key: string, seq: number): void {
+    this.#open.delete(key);
+    this.#over.delete(key);
+    this.#over.set(key, seq);
+    const [oldest] = this.#over.keys();
+    if (this.#over.size > rememberedTrees && oldest !== undefined) this.#over.delete(oldest);
+  }
+}

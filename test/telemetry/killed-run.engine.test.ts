@@ -1,0 +1,119 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import { createRuntime } from "reeve";
+import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
+import {
+  DoubleMessage,
+  providerDouble,
+  type DoubleAnswer,
+  type DoubleRequest,
+  type ProviderDouble,
+} from "reeve/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  eventually,
+  killWorkers,
+  startWorker,
+  type WorkerProcess,
+} from "../engines/restate/worker-process.ts";
+import { freePort } from "../free-port.ts";
+import { crewOf } from "./fixtures/crew.ts";
+import { outline, recorder } from "./recorder.ts";
+
+let server: RestateServer;
+let double: ProviderDouble;
+const held = Promise.withResolvers<void>();
+const asked: string[] = [];
+/** What the tool was told of its span, each time it was executed. */
+const told: string[] = [];
+
+/** Everything is answered at once, but the first execution of the tool and the first try of the helper's last call. */
+async function script({ model, messages }: DoubleRequest): Promise<DoubleAnswer> {
+  const last = messages.at(-1);
+  const isFirst = last?.role === "user";
+  const name = `${model} ${isFirst ? "first" : "last"}`;
+  asked.push(name);
+  if (model === "witness" && last) told.push(DoubleMessage.text(last));
+  const hangs = name === "witness first" || name === "helper-model last";
+  if (hangs && times(name) === 1) await held.promise;
+  if (model === "boss-model" && isFirst) return { toolCalls: [{ name: "ask_helper", input: { task: "a" } }] };
+  if (model === "helper-model" && isFirst) return { toolCalls: [{ name: "note", input: {} }] };
+  return { text: "done" };
+}
+
+const times = (name: string): number => asked.filter((other) => other === name).length;
+
+beforeAll(async () => {
+  server = await restateServer();
+  double = await providerDouble({ script });
+}, 60_000);
+
+afterAll(async () => {
+  held.resolve();
+  await killWorkers();
+  await double.close();
+  await server.stop();
+});
+
+test("a run killed in a tool and in a model call is one span for each step, whoever reads it", async () => {
+  const port = await freePort();
+  const start = (): Promise<WorkerProcess> =>
+    startWorker("../../../telemetry/fixtures/crew-worker.ts", [
+      server.ingress,
+      server.admin,
+      String(port),
+      double.baseURL,
+    ]);
+  const replace = async (worker: WorkerProcess): Promise<WorkerProcess> => {
+    worker.process.kill("SIGKILL");
+    await worker.exit;
+    return start();
+  };
+  let worker = await start();
+  const crew = crewOf(createOpenAI({ baseURL: double.baseURL, apiKey: "none" }));
+  await using runtime = createRuntime({ agents: crew, engine: restate(server) });
+  const run = await runtime.start(crew[0], "go", { budget: { maxTokens: 50_000 } });
+  const live = recorder();
+  const following = live.telemetry.follow(run.events());
+
+  await eventually(() => times("witness first") === 1);
+  worker = await replace(worker);
+  await eventually(() => times("helper-model last") === 1);
+  worker = await replace(worker);
+  expect(await run.result()).toMatchObject({ status: "completed", output: "done" });
+  await following;
+
+  const later = recorder();
+  await later.telemetry.follow(run.events());
+  const spans = await live.spans();
+  expect(await later.spans()).toEqual(spans);
+  expect(outline(spans)).toEqual([
+    [
+      "invoke_workflow boss",
+      [
+        [
+          "invoke_agent boss",
+          [
+            ["cycle", ["chat boss-model", "execute_tool ask_helper", "spawn helper"]],
+            ["cycle", ["chat boss-model"]],
+            [
+              "invoke_agent helper",
+              [
+                ["cycle", ["chat helper-model", "execute_tool note"]],
+                ["cycle", ["chat helper-model"]],
+              ],
+            ],
+          ],
+        ],
+      ],
+    ],
+  ]);
+  expect(new Set(spans.map(({ id }) => id)).size).toBe(spans.length);
+  expect(spans.filter(({ began, ended }) => ended < began)).toEqual([]);
+
+  const tool = spans.find(({ name }) => name === "execute_tool note");
+  const parent = `00-${tool?.trace}-${tool?.id}-01`;
+  expect(told).toEqual([parent, parent]);
+  const tries = spans.map(({ attributes }) => attributes["reeve.attempts"] ?? 0);
+  expect(tries.filter((count) => count === 2)).toHaveLength(1);
+  expect(await live.count("reeve.in_doubt", "gen_ai.operation.name")).toEqual({ chat: 1 });
+}, 120_000);
