@@ -40,6 +40,11 @@ export interface RestateOptions {
    * `identityKeys`.
    */
   readonly host?: string;
+  /**
+   * Where the server finds this worker, if not at `host` and its port: the address of what stands before several workers
+   * of one build. Default: there.
+   */
+  readonly url?: string;
   /** The public keys (`publickeyv1_...`) of the servers that may call this worker. Default: any that can reach it. */
   readonly identityKeys?: readonly string[];
   /** Where `/health`, `/ready` and `/metrics` are served over HTTP/1.1. 0 is a free port. Default: nowhere. */

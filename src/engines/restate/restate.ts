@@ -100,7 +100,7 @@ class RestateWorker implements RestateEngine {
   async serve({ port }: { readonly port: number }): Promise<void> {
     if (this.#program === null) throw new TypeError("define the program before serving it");
     if (this.#servingSince !== null) throw new TypeError("this engine serves already");
-    const { host = "127.0.0.1", probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
+    const { host = "127.0.0.1", url, probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
     const settings = settingsOf(this.#options);
     const { namespace = "reeve", build: named, sharePort = false } = this.#options;
     const build = buildOf(this.#program, { namespace, settings, build: named });
@@ -110,13 +110,14 @@ class RestateWorker implements RestateEngine {
     try {
       if (probePort !== undefined)
         this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
-      const uri = await worker.listen({ host, port, reusePort: sharePort });
+      const heard = await worker.listen({ host, port, reusePort: sharePort });
+      const uri = url === undefined ? heard : new URL(new URL(heard).pathname, url).href;
       await checkServer({ admin, ingress: [ingress].flat(), patienceMs });
       await register(this.#admin, {
         uri,
         program: build.program,
         service: this.#names.run,
-        sharesPort: sharePort,
+        sharesPort: sharePort || url !== undefined,
         patienceMs,
         log: this.#log,
       });
