@@ -1,0 +1,127 @@
+// What a number of live agents needs, from what one of each thing was measured to cost.
+// node --conditions=reeve-source bench/capacity.ts prints the tables of docs/guide/capacity.md.
+
+/** A measured figure, and where it was published: the test looks whether it still says so there. */
+export interface Unit {
+  readonly value: number;
+  readonly source: string;
+  readonly says: string;
+}
+
+/** What one of each costs. Milliseconds are CPU of one core, sizes are bytes. */
+export const units = {
+  /** A cycle of an `agent()` with one tool call, worker and server together. */
+  cycleMs: { value: 11.9, source: "docs/reliability.md", says: "11.9 ms" },
+  /** One of the calls that a run makes besides: open, end, two questions for the result. */
+  callMs: { value: 5, source: "docs/performance.md", says: "about 5 ms of CPU" },
+  /** The gate of one tree: one call after the other. */
+  gateMs: { value: 5.4, source: "docs/performance.md", says: "5.40 ms" },
+  /** Heap of a run in a worker's memory. */
+  liveHeap: { value: 24_500, source: "docs/performance.md", says: "24.5 kB" },
+  /** Heap of 3,000 runs that wait and have left it. */
+  parkedHeap: { value: 4_100_000, source: "docs/reliability.md", says: "4.1 MB" },
+  /** Events appended a second by one writer, one at a time. */
+  appendsPerS: { value: 570, source: "docs/decisions/0015-stores.md", says: "570" },
+  eventBytes: { value: 740, source: "docs/performance.md", says: "740 bytes" },
+  runBytes: { value: 2_400, source: "docs/performance.md", says: "2,400 bytes" },
+  /** Of a run that is not over, for each step. */
+  stepBytes: { value: 22_500, source: "docs/performance.md", says: "22,500 bytes" },
+} as const satisfies Record<string, Unit>;
+
+/** How agents live. */
+export interface Profile {
+  readonly name: string;
+  /** Seconds from one cycle to the next: the model, the tool, and waiting. */
+  readonly secondsPerCycle: number;
+  readonly cyclesPerRun: number;
+  /** The part of them that is in a worker's memory: at work, or waiting for less than a minute. */
+  readonly inMemory: number;
+}
+
+export const profiles: readonly Profile[] = [
+  { name: "busy", secondsPerCycle: 30, cyclesPerRun: 20, inMemory: 1 },
+  { name: "patient", secondsPerCycle: 600, cyclesPerRun: 20, inMemory: 0.1 },
+];
+
+export const sizes = [1_000, 100_000, 1_000_000] as const;
+
+/** No core is planned to be busier than this. */
+const utilisation = 0.6;
+/** A cycle with one tool: cycle 2, model 4, tool 2. */
+const eventsPerCycle = 8;
+/** A cycle's events reach the store in about two appends: when the model has been asked, and when the cycle is over. */
+const appendsPerCycle = 2;
+const callsPerRun = 4;
+const stepsPerCycle = 2;
+const parkedInMeasure = 3_000;
+const secondsPerDay = 86_400;
+
+/** What so many live agents need. */
+export interface Need {
+  readonly agents: number;
+  readonly cyclesPerS: number;
+  /** Of workers and Restate together. */
+  readonly cores: number;
+  /** Heap of all workers. */
+  readonly heapBytes: number;
+  readonly eventsPerS: number;
+  /** Connections that write at once, at the speed of one. */
+  readonly writers: number;
+  readonly storeBytesPerDay: number;
+  /** Journals of runs that are not over, half way on average. */
+  readonly restateBytes: number;
+}
+
+export function need(agents: number, { secondsPerCycle, cyclesPerRun, inMemory }: Profile): Need {
+  const cyclesPerS = agents / secondsPerCycle;
+  const runsPerS = cyclesPerS / cyclesPerRun;
+  const cpuMsPerS = cyclesPerS * units.cycleMs.value + runsPerS * callsPerRun * units.callMs.value;
+  const eventsPerS = cyclesPerS * eventsPerCycle;
+  const parkedBytes = units.parkedHeap.value / parkedInMeasure;
+  return {
+    agents,
+    cyclesPerS,
+    cores: cpuMsPerS / 1000 / utilisation,
+    heapBytes: agents * (inMemory * units.liveHeap.value + (1 - inMemory) * parkedBytes),
+    eventsPerS,
+    writers: (cyclesPerS * appendsPerCycle) / units.appendsPerS.value / utilisation,
+    storeBytesPerDay: secondsPerDay * (eventsPerS * units.eventBytes.value + runsPerS * units.runBytes.value),
+    restateBytes: (agents * cyclesPerRun * stepsPerCycle * units.stepBytes.value) / 2,
+  };
+}
+
+/** Agents of one tree that its gate lets work at once: model calls go through it one after the other. */
+export const agentsPerTree = ({ secondsPerCycle }: Profile): number =>
+  Math.floor((secondsPerCycle * 1000 * utilisation) / units.gateMs.value);
+
+const amounts = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+
+function bytes(amount: number): string {
+  const step = Math.min(4, Math.floor(Math.log10(amount) / 3));
+  return `${amounts.format(amount / 1000 ** step)} ${["B", "kB", "MB", "GB", "TB"][step]}`;
+}
+
+/** The table of a profile, in Markdown. */
+export function tableOf(profile: Profile): string {
+  const needs = sizes.map((agents) => need(agents, profile));
+  const row = (name: string, show: (given: Need) => string): string =>
+    `| ${[name, ...needs.map(show)].join(" | ")} |`;
+  return [
+    row(profile.name, ({ agents }) => `${agents.toLocaleString("en")} agents`),
+    `| ${["---", ...needs.map(() => "---")].join(" | ")} |`,
+    row("cycles/s", ({ cyclesPerS }) => amounts.format(cyclesPerS)),
+    row("cores, workers and Restate together", ({ cores }) => amounts.format(Math.ceil(cores * 10) / 10)),
+    row("heap of all workers", ({ heapBytes }) => bytes(heapBytes)),
+    row("events/s into PostgreSQL", ({ eventsPerS }) => amounts.format(eventsPerS)),
+    row("writers that this keeps busy", ({ writers }) => String(Math.ceil(writers))),
+    row("PostgreSQL, a day", ({ storeBytesPerDay }) => bytes(storeBytesPerDay)),
+    row("Restate's disk, at most", ({ restateBytes }) => bytes(restateBytes)),
+  ].join("\n");
+}
+
+if (import.meta.main) {
+  for (const profile of profiles) {
+    console.log(`${tableOf(profile)}\n`);
+    console.log(`agents at work in one tree: ${agentsPerTree(profile).toLocaleString("en")}\n`);
+  }
+}
