@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { restateServer, type RestateServer } from "reeve/engines/restate";
+import { providerDouble, type ProviderDouble } from "reeve/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../engines/restate/worker-process.ts";
+import { freePort } from "../free-port.ts";
+import { type PostgresServer, postgresServer } from "../stores/postgres-server.ts";
+
+let server: RestateServer;
+let postgres: PostgresServer;
+let double: ProviderDouble;
+const processes: ChildProcess[] = [];
+
+beforeAll(async () => {
+  [server, postgres, double] = await Promise.all([
+    restateServer(),
+    postgresServer(),
+    providerDouble({ script: async () => ({ text: "In 1287." }) }),
+  ]);
+}, 60_000);
+
+afterAll(async () => {
+  for (const process of processes) process.kill("SIGKILL");
+  await double.close();
+  await server[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
+});
+
+test("the sample worker and server run with what the manifests set, and end when they are told to", async () => {
+  const [port, probePort, deltasPort, httpPort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
+  const shared = {
+    NODE_ENV: "production",
+    RESTATE_INGRESS: server.ingress,
+    RESTATE_ADMIN: server.admin,
+    DATABASE_URL: await postgres.database(),
+    REEVE_KEY: randomBytes(32).toString("base64"),
+    REEVE_KEY_PREVIOUS: "",
+    OPENAI_BASE_URL: double.baseURL,
+    OPENAI_API_KEY: "none",
+  };
+  const ports = { PORT: port, PROBE_PORT: probePort, DELTAS_PORT: deltasPort, DRAIN_MS: 20_000 };
+  const worker = start("worker.ts", { ...shared, ...ports, WORKER_URL: `http://127.0.0.1:${port}` });
+  const http = start("server.ts", { ...shared, PORT: httpPort, API_TOKEN: "sesame" });
+  const url = `http://127.0.0.1:${httpPort}`;
+  await eventually(() => answers(`http://127.0.0.1:${probePort}/ready`));
+  await eventually(() => answers(`${url}/health`));
+
+  const runs = `${url}/runs`;
+  const asked = { method: "POST", body: "When was the mill built?" };
+  expect((await fetch(runs, asked)).status).toBe(401);
+  const headers = { authorization: "Bearer sesame" };
+  const accepted = await fetch(runs, { ...asked, headers });
+  expect(accepted.status).toBe(202);
+  const { id } = z.object({ id: z.string() }).parse(await accepted.json());
+  await eventually(async () =>
+    (await (await fetch(`${runs}/${id}`, { headers })).text()).includes('"completed"'),
+  );
+
+  expect(await Promise.all([worker, http].map(ended))).toEqual([0, 0]);
+}, 120_000);
+
+function start(file: string, environment: Readonly<Record<string, string | number>>): ChildProcess {
+  const texts = Object.entries(environment).map(([name, value]) => [name, String(value)] as const);
+  const child = spawn(process.execPath, ["--conditions=reeve-source", `deploy/app/${file}`], {
+    env: { PATH: process.env["PATH"], ...Object.fromEntries(texts) },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  processes.push(child);
+  return child;
+}
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+async function ended(child: ChildProcess): Promise<unknown> {
+  const exit = once(child, "exit");
+  child.kill("SIGTERM");
+  return (await exit)[0];
+}
