@@ -29,6 +29,7 @@ export class OpenStep {
     this.#silent.clear();
     if (++this.#attempts > 1)
       this.#span.note("attempt", attempt === null ? {} : { [reeve.attempt]: attempt }, at);
+    if (lost > 0) this.#span.set({ [reeve.inDoubt]: true });
     if (attempt !== null) this.#silent.add(attempt);
     return lost;
   }

@@ -60,6 +60,12 @@ export class RunSpans {
     this.#cycle = null;
   }
 
+  /** Nothing more is told of the run; what comes below it may still need its span. */
+  end(at: number): void {
+    this.endCycle(at);
+    this.#ended.clear();
+  }
+
   take(event: StepEvent): void {
     switch (event.type) {
       case "model.start":

@@ -140,7 +140,7 @@ export class TreeTrace {
 
   #endRun(event: ReeveEvent<"run.end">, run: RunSpans | undefined): void {
     const { runId, at } = event;
-    run?.endCycle(at);
+    run?.end(at);
     if (run) this.#conclude(run.span, event, at);
     this.#leaveQueue(runId, event);
     this.#live.delete(runId);

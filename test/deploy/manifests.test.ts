@@ -1,4 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
+import { Deployment } from "kubernetes-models/apps/v1/Deployment";
+import { StatefulSet } from "kubernetes-models/apps/v1/StatefulSet";
+import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
+import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget";
+import { Service } from "kubernetes-models/v1/Service";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
@@ -95,6 +100,13 @@ const of = <Kind extends z.ZodType>(schema: Kind, ...kinds: readonly string[]): 
     .filter((document) => kinds.includes(z.object({ kind: z.string() }).parse(document).kind))
     .map((document) => schema.parse(document));
 
+const manifests = documents
+  .map((document) =>
+    z
+      .looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }).optional() })
+      .parse(document),
+  )
+  .flatMap(({ metadata, ...rest }) => (metadata ? [{ ...rest, metadata }] : []));
 const workloads = of(workload, "Deployment", "StatefulSet");
 const policies = of(policy, "NetworkPolicy");
 const named = (name: string): z.infer<typeof workload> => {
@@ -110,6 +122,22 @@ const containerOf = (name: string): z.infer<typeof container> => {
 const { services } = compose.parse(parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true }));
 const guide = readFileSync("docs/guide/deploy.md", "utf8");
 const secret = /KEY|PASSWORD|TOKEN|DATABASE_URL/;
+
+/** What Kubernetes itself checks of each kind. */
+const kinds = new Map(
+  [Deployment, StatefulSet, NetworkPolicy, PodDisruptionBudget, Service].map((Kind) => [
+    Kind.name,
+    (given: object): void => new Kind(Object.assign({}, given)).validate(),
+  ]),
+);
+
+test.each(manifests.map((given) => [`${given.kind} ${given.metadata.name}`, given] as const))(
+  "%s is what Kubernetes takes",
+  (_, given) => {
+    expect(() => kinds.get(given.kind)?.(given)).not.toThrow();
+    expect(kinds.has(given.kind)).toBe(true);
+  },
+);
 
 test("every image has a version", () => {
   const images = [
