@@ -9,6 +9,7 @@ import {
   Json,
   type NumberedEvent,
   RunId,
+  StepId,
   TreeId,
 } from "#kernel";
 import { auditOf } from "../../../src/runtime/audit/audit-of.ts";
@@ -18,7 +19,8 @@ const runId = RunId.root(treeId);
 const child = RunId.of(treeId, 1);
 const agent = AgentId.of("boss");
 const childAgent = AgentId.of("clerk");
-const approvalId = ApprovalId.parse("books~0:tool:1");
+const step = StepId.of(runId, "tool", 1);
+const approvalId = ApprovalId.at(step, 0);
 const words = "mother's maiden name";
 
 function eventOf<Type extends EventType>(type: Type, payload: EventPayloads[Type]): NumberedEvent {
@@ -31,7 +33,7 @@ const amounts = { tokens: 3, cost: 4 };
 const limit = { dimension: "tokens", limit: 5, used: 4 } as const;
 
 const decisions: readonly (readonly [NumberedEvent, string, object])[] = [
-  [eventOf("tool.start", call), "permission", { decision: "allowed", ...call }],
+  [eventOf("tool.start", { ...call, step }), "permission", { decision: "allowed", ...call }],
   [eventOf("permission.denied", { ...call, reason: words }), "permission", { decision: "denied", ...call }],
   [
     eventOf("approval.requested", { approvalId, tool: "mail", why: words }),
