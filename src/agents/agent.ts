@@ -11,6 +11,7 @@ import {
   type Envelope,
   type ExecutionBudget,
   type FunctionMiddleware,
+  type Guardrail,
   type Hireable,
   type HistoryRetention,
   type Hooks,
@@ -28,7 +29,8 @@ import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-
 import { allowAll } from "./permissions/permissions.ts";
 import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
-import { outputInstruction, structured } from "./turn/structured-output.ts";
+import { answered, guardedEnd } from "./turn/answer.ts";
+import { outputInstruction } from "./turn/structured-output.ts";
 import { proceed, turn, type TurnState } from "./turn/turn.ts";
 
 /** What an agent is made of. */
@@ -58,6 +60,8 @@ export interface AgentOptions {
   readonly hooks?: Hooks | undefined;
   /** Who decides about tools. Default: safe ones run, others are refused. */
   readonly permissions?: Permissions | "allow-all" | undefined;
+  /** Who looks at what goes in and out, after the guardrails of the runtime. Default: nobody. */
+  readonly guardrails?: readonly Guardrail[] | undefined;
   readonly retry?: ModelRetry | undefined;
   /** When to stop an agent that repeats itself. */
   readonly loopLimits?: LoopLimits | undefined;
@@ -106,8 +110,9 @@ function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly To
   return Array.isArray(tools);
 }
 
-function policyOf({ middleware = {}, hooks, permissions, retry }: AgentOptions): AgentPolicy {
-  return { ...middleware, hooks, retry, permissions: permissions === "allow-all" ? allowAll : permissions };
+function policyOf({ middleware = {}, hooks, permissions, guardrails, retry }: AgentOptions): AgentPolicy {
+  const decides = permissions === "allow-all" ? allowAll : permissions;
+  return { ...middleware, hooks, retry, guardrails, permissions: decides };
 }
 
 /** What goes with a run into a fresh execution, in the middle of a turn. */
@@ -156,10 +161,11 @@ async function run(
     }
     ctx.note("turn.end", { turn: number });
     if (outcome.kind === "ended") {
-      if (outcome.status === "landed") await reply(ctx, input, outcome.output);
-      return outcome;
+      const ended = await guardedEnd(ctx, outcome);
+      if (ended.status === "landed") await reply(ctx, input, ended.output);
+      return ended;
     }
-    const answer = await answerOf(definition, state, outcome.text);
+    const answer = await answered(state, options.output, outcome.text);
     if ("failure" in answer) return answer.failure;
     output = answer.value;
     await reply(ctx, input, output);
@@ -177,18 +183,6 @@ async function reply(ctx: RunContext, input: readonly Envelope[], output: Json):
   if (output === null) return;
   const text = typeof output === "string" ? output : JSON.stringify(output);
   for (const message of input) await ctx.reply(message, text, output);
-}
-
-async function answerOf(
-  { options }: Definition,
-  { ctx, messages }: TurnState,
-  text: string,
-): Promise<{ readonly value: Json } | { readonly failure: Ended }> {
-  if (!options.output) return { value: text };
-  const checked = await structured(ctx, options.output, messages, text);
-  if ("value" in checked) return checked;
-  const error = { code: "output", message: checked.issues };
-  return { failure: { kind: "ended", status: "failed", stopReason: "error", output: text, error } };
 }
 
 function systemPrompt({ instructions, output }: AgentOptions): ChatMessage[] {

@@ -1,11 +1,16 @@
 export { agent, type AgentOptions, type BuiltAgent } from "./agent.ts";
 export { cancellationToken } from "./cancellation-token.ts";
+export { argumentRules, type ArgumentRule } from "./guardrails/argument-rules.ts";
+export { contentFilter, type ContentFilterOptions, type GuardedPlace } from "./guardrails/content-filter.ts";
+export { judge, type JudgeOptions } from "./guardrails/judge.ts";
 export {
   LoopDetection,
   loopLimits,
   type LoopDecision,
   type LoopLimits,
 } from "./guardrails/loop-detection.ts";
+export { tokenLimits, type TokenLimits } from "./guardrails/token-limits.ts";
+export { untrustedContent } from "./guardrails/untrusted-content.ts";
 export { CostTracker } from "./hooks/cost-tracker.ts";
 export { HookManager, type HookError, type HookSet } from "./hooks/hook-manager.ts";
 export { RunLogger } from "./hooks/run-logger.ts";

@@ -1,4 +1,5 @@
 import type { Inbox } from "./envelope.ts";
+import type { Guardrail } from "./guardrail.ts";
 import type { Hireable } from "./hireable.ts";
 import type { Hooks } from "./hook.ts";
 import type { Json } from "./json.ts";
@@ -29,6 +30,8 @@ export interface AgentPolicy {
   readonly hooks?: Hooks | undefined;
   /** Who decides about tools. Default: safe ones run, others are refused. */
   readonly permissions?: Permissions | undefined;
+  /** Who looks at what goes in and out, after those of the runtime. */
+  readonly guardrails?: readonly Guardrail[] | undefined;
   /** How model calls are retried. */
   readonly retry?: ModelRetry | undefined;
 }

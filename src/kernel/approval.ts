@@ -18,6 +18,8 @@ export interface ApprovalRequest {
   /** Of tree, run, tool and arguments: a decision that names another one is refused. */
   readonly hash: string;
   readonly why: string;
+  /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
+  readonly ruleOfTwo?: true | undefined;
   readonly requestedAt: number;
   /** No decision counts after it. */
   readonly expiresAt: number;

@@ -1,5 +1,6 @@
 import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { Labels } from "./labels.ts";
 
 /** Who sent a message: a run of the tree, or somebody outside it. */
 export type Sender =
@@ -18,6 +19,8 @@ export interface Envelope {
   readonly askedBy?: RunId | undefined;
   /** Set where the message came over a topic. */
   readonly topic?: TopicId | undefined;
+  /** What the sender had seen when it wrote it. Absent: nothing of note. */
+  readonly labels?: Labels | undefined;
   /** When it was accepted. */
   readonly at: number;
 }

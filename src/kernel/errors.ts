@@ -93,6 +93,19 @@ export class MiddlewareTermination extends ReeveError {
   }
 }
 
+/** A guardrail ended the run. Never retried. */
+export class GuardrailHalt extends ReeveError {
+  readonly code = "guardrail";
+  readonly guardrail: string;
+  readonly reason: string;
+
+  constructor({ guardrail, reason }: { readonly guardrail: string; readonly reason: string }) {
+    super(`${guardrail}: ${reason}`);
+    this.guardrail = guardrail;
+    this.reason = reason;
+  }
+}
+
 /** Replayed code asked for something else than what is in the journal at that place. */
 export class ReplayDivergenceError extends ReeveError {
   readonly code = "replay-divergence";

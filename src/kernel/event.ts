@@ -53,7 +53,12 @@ export interface EventPayloads {
     readonly status: "ok" | "error" | "unknown";
     readonly durationMs: number;
   };
-  readonly "guardrail.trip": { readonly guardrail: string; readonly reason: string };
+  readonly "guardrail.trip": {
+    readonly guardrail: string;
+    readonly reason: string;
+    /** What came of it. Allowed: it failed on a safe tool, or a rule made an exception. */
+    readonly decision: "allow" | "warn" | "block" | "halt";
+  };
   readonly "handoff.made": { readonly to: AgentId; readonly toRun: RunId };
   readonly "flow.start": { readonly flow: string };
   readonly "flow.end": { readonly flow: string };

@@ -38,6 +38,7 @@ export {
   type DenialReason,
   type ErrorData,
   ForeignError,
+  GuardrailHalt,
   IdConflictError,
   IncompatibleVersionError,
   KeyDestroyedError,
@@ -61,6 +62,14 @@ export {
 } from "./errors.ts";
 export type { EventBase, EventPayloads, EventType, NumberedEvent, ReeveEvent } from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
+export type {
+  GuardedCall,
+  GuardedResult,
+  GuardedText,
+  Guardrail,
+  GuardrailDecision,
+  GuardrailScope,
+} from "./guardrail.ts";
 export type { Hireable } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
 export {
@@ -81,11 +90,13 @@ export {
 export { Json, type JsonObject, isJsonObject, keysOf } from "./json.ts";
 export type { KeyRing, Keys, SealingKey } from "./keys.ts";
 export { LimitState, type LimitWish } from "./limit.ts";
+export { Labels, type Origin, type Sensitivity, type ToolFlow } from "./labels.ts";
 export {
   ChatMessage,
   ContentBlock,
   type DataBlock,
   type FileBlock,
+  MalformedReason,
   type ReasoningBlock,
   type Role,
   type TextBlock,
@@ -131,6 +142,7 @@ export type {
   ChildHandle,
   Continuation,
   Ended,
+  GuardedMoment,
   JoinOutcome,
   LlmOptions,
   RunContext,

@@ -15,14 +15,33 @@ export interface ReasoningBlock {
   readonly providerData?: Json;
 }
 
+const reasons = [
+  "not-json",
+  "too-large",
+  "too-deep",
+  "poisoned-key",
+  "duplicate-key",
+  "broken-text",
+] as const;
+
+/** Why arguments are not acted on. */
+export type MalformedReason = (typeof reasons)[number];
+
+/** Readers of {@link MalformedReason}. */
+export const MalformedReason = {
+  is: (value: unknown): value is MalformedReason => reasons.some((reason) => reason === value),
+} as const;
+
 /** A model asks for a tool. */
 export interface ToolCallBlock {
   readonly type: "tool-call";
   readonly callId: string;
   readonly name: string;
   readonly input: Json;
-  /** The beginning of arguments that were not JSON: such a call is answered with an error, never made. */
+  /** The beginning of arguments that were not clear JSON: such a call is answered with an error, never made. */
   readonly malformedInput?: string | undefined;
+  /** What is wrong with them. Default: they are not JSON. */
+  readonly malformedBecause?: MalformedReason | undefined;
   /** What its provider needs to see again. */
   readonly providerData?: Json | undefined;
 }

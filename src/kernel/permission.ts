@@ -1,5 +1,6 @@
 import type { AgentId, RunId, TenantId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { Labels } from "./labels.ts";
 
 /** How much harm a call can do. High and critical need a permission. */
 export type Risk = "safe" | "high" | "critical";
@@ -15,11 +16,17 @@ export interface PermissionRequest {
   readonly agentId: AgentId;
   readonly runId: RunId;
   readonly tenantId: TenantId | null;
+  /** What the run has seen. */
+  readonly labels: Labels;
+  /** Does something leave by this call? */
+  readonly outside: boolean;
 }
 
 /** Decides about tool calls. Throwing, or an answer that is none of the three, denies. */
 export interface Permissions {
   decide(request: PermissionRequest): Verdict | Promise<Verdict>;
+  /** May this call leave a run that has seen both untrusted and private content, unasked? Absent: none may. */
+  exempts?(request: PermissionRequest): boolean;
 }
 
 /** Something that must hold of one argument. An argument that is not there satisfies nothing. */
@@ -47,4 +54,9 @@ export interface PermissionRule {
   readonly tenant?: string | readonly string[];
   /** All of these must hold. */
   readonly arguments?: readonly ArgumentTest[];
+  /**
+   * Of a rule that allows: also where the run has seen both untrusted and private content. Each use is in the stream.
+   * Default: such a call needs somebody's word.
+   */
+  readonly ruleOfTwo?: "exempt";
 }

@@ -1,9 +1,11 @@
 import type { Envelope } from "./envelope.ts";
 import type { ErrorData } from "./errors.ts";
 import type { EventPayloads, EventType } from "./event.ts";
+import type { GuardrailDecision } from "./guardrail.ts";
 import type { Hireable } from "./hireable.ts";
 import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { Labels } from "./labels.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model, ModelResponse, ToolDescription } from "./model.ts";
 import type { Usage } from "./money.ts";
@@ -88,6 +90,9 @@ export interface ToolOptions {
   readonly callId?: string;
 }
 
+/** What guardrails look at besides tool calls. */
+export type GuardedMoment = "turn" | "input" | "output";
+
 /** How a step is retried when it fails with an error that may pass. */
 export interface StepRetry {
   /** Default 3. */
@@ -101,6 +106,8 @@ export interface StepOptions {
   /** What the step depends on: on replay, another value here is a loud divergence. Default: the name alone. */
   readonly input?: Json;
   readonly retry?: StepRetry;
+  /** What it brings into the run. Default: nothing untrusted, nothing private. */
+  readonly labels?: Partial<Labels>;
 }
 
 /** What a step's closure is given. It has no run context: a step touches the world, never the run. */
@@ -122,6 +129,13 @@ export interface RunContext {
   llm(messages: readonly ChatMessage[], options?: LlmOptions): Promise<ModelResponse>;
   /** One tool call. A tool that fails gives an error result; a tool that may not run, too. */
   tool(name: string, input: Json, options?: ToolOptions): Promise<ToolResult>;
+  /**
+   * Lets the guardrails look at the beginning of a turn, at what is said to the model, or at what it answers; null where
+   * none wants to. `agent()` does it; an agent of your own may. @throws GuardrailHalt
+   */
+  guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null;
+  /** What the run has seen so far. */
+  readonly labels: Labels;
   /** Anything else that touches the world, or whose outcome may differ next time. */
   step<T extends Json | void>(
     name: string,

@@ -1,6 +1,7 @@
 import type { ErrorData } from "./errors.ts";
 import type { RunId, TreeId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { Labels } from "./labels.ts";
 import type { Micros, Usage } from "./money.ts";
 
 /** How a run can end. */
@@ -40,6 +41,8 @@ export interface RunResult {
   /** The part of `spend` whose outcome nobody knows. */
   readonly inDoubt: Micros;
   readonly error?: ErrorData | undefined;
+  /** What the output is made of. Absent: nothing untrusted, nothing private. */
+  readonly labels?: Labels | undefined;
   /** Its words are gone, as its retention says: the output is null, the error has its code only. */
   readonly erased?: true | undefined;
 }

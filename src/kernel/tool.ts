@@ -1,10 +1,11 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "./json.ts";
+import type { ToolFlow } from "./labels.ts";
 import type { Risk } from "./permission.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** What every tool says of itself. */
-export interface ToolBase<Input> {
+export interface ToolBase<Input> extends ToolFlow {
   readonly name: string;
   readonly description: string;
   /** Any Standard Schema. What it returns is what the tool gets. */

@@ -1,6 +1,7 @@
 import {
   isJsonObject,
   Json,
+  ModelError,
   type ChatMessage,
   type ContentBlock,
   type FileBlock,
@@ -48,14 +49,26 @@ const reasons: ReadonlySet<string> = new Set([
   "other",
 ] satisfies FinishReason[]);
 
+/** More than any model says in one call. What goes on beyond is not an answer, and would fill the memory. */
+const mostParts = 1_000_000;
+const mostCharacters = 8_000_000;
+const mostFileBytes = 64_000_000;
+
 /** Puts an answer together, in the order of its parts. */
 export class AnswerBuilder {
   readonly #content: (Draft | Whole)[] = [];
   readonly #open = new Map<string, Draft>();
   #ending: Ending | undefined;
+  #parts = 0;
+  #characters = 0;
+  #fileBytes = 0;
 
-  /** Takes a part in; what of it people may watch comes back. A part of a kind we do not know changes nothing. */
+  /**
+   * Takes a part in; what of it people may watch comes back. A part of a kind we do not know changes nothing.
+   * @throws ModelError when it is more than an answer can be.
+   */
   add(part: WirePart): ModelDelta | null {
+    this.#measure(part);
     switch (part.type) {
       case "text":
       case "reasoning":
@@ -90,6 +103,15 @@ export class AnswerBuilder {
       default:
         return null;
     }
+  }
+
+  #measure(part: WirePart): void {
+    this.#parts += 1;
+    this.#characters += lengthOf(part, "text") + lengthOf(part, "delta") + lengthOf(part, "input");
+    if (part.type === "file") this.#fileBytes += sizeOf(wireField(part, "data"));
+    if (this.#parts > mostParts) throw tooMuch(`${mostParts} parts`);
+    if (this.#characters > mostCharacters) throw tooMuch(`${mostCharacters} characters`);
+    if (this.#fileBytes > mostFileBytes) throw tooMuch(`${mostFileBytes} bytes of files`);
   }
 
   /** Whether the end has come. */
@@ -153,6 +175,19 @@ export class AnswerBuilder {
     if (source) this.#content.push({ type: "file", mediaType: wireText(part, "mediaType"), source });
   }
 }
+
+function lengthOf(part: WirePart, field: string): number {
+  const value = wireField(part, field);
+  return typeof value === "string" ? value.length : 0;
+}
+
+function sizeOf(data: unknown): number {
+  if (typeof data === "string" || data instanceof Uint8Array) return data.length;
+  return isJsonObject(data) ? sizeOf(data["data"]) : 0;
+}
+
+const tooMuch = (limit: string): ModelError =>
+  new ModelError({ kind: "format", message: `the answer has more than ${limit}` });
 
 /** Text without words is left out, unless the provider wants something along with it back. */
 function finished(piece: Draft | Whole): ContentBlock[] {

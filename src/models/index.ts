@@ -19,5 +19,6 @@ export {
 } from "./model-facts.ts";
 export { readUsage } from "./read-usage.ts";
 export { ReportedPrompt } from "./reported-prompt.ts";
+export { strictJson, type StrictJson } from "./strict-json.ts";
 export { isMalformed, type MalformedToolCall } from "./tool-input.ts";
 export { wireField } from "./wire-field.ts";

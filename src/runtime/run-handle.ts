@@ -2,6 +2,7 @@ import {
   type ApprovalAnswer,
   ApprovalId,
   type ApprovalRecord,
+  Labels,
   MessageId,
   Money,
   NotFoundError,
@@ -37,6 +38,14 @@ export interface TopUpAmounts {
 
 /** What goes with a decision. */
 type Said = Partial<Pick<ApprovalAnswer, "by" | "reason" | "remember" | "hash">>;
+
+/** What goes with something from outside. */
+interface FromOutside {
+  /** The same id counts once. Default: a fresh one. */
+  readonly id?: string;
+  /** What it is: for example a mail from a stranger. Default: nothing untrusted, nothing private. */
+  readonly labels?: Partial<Labels>;
+}
 
 /** What a handle stands on. */
 export interface HandleHost {
@@ -190,15 +199,16 @@ export class RunHandle {
   }
 
   /** Wakes a `ctx.waitFor(name)`, now or when it comes to it. The same `id` counts once. */
-  async signal(name: string, data: Json = null, options: { readonly id?: string } = {}): Promise<void> {
-    const messageId = MessageId.of(options.id ?? this.#host.uuid());
-    await this.#call("signal", { run: this.runId, name, data, messageId, at: this.#host.now() });
+  async signal(name: string, data: Json = null, { id, labels }: FromOutside = {}): Promise<void> {
+    const messageId = MessageId.of(id ?? this.#host.uuid());
+    const signal = { run: this.runId, name, data, messageId, ...(labels && { labels: Labels.of(labels) }) };
+    await this.#call("signal", { ...signal, at: this.#host.now() });
   }
 
   /** A message to the run's inbox. The same `id` is delivered once. */
   async send(
     text: string,
-    options: { readonly data?: Json; readonly id?: string; readonly from?: string } = {},
+    options: FromOutside & { readonly data?: Json; readonly from?: string } = {},
   ): Promise<void> {
     const messageId = MessageId.of(options.id ?? this.#host.uuid());
     const from = { kind: "outside", name: options.from ?? "user" } as const;
@@ -208,6 +218,7 @@ export class RunHandle {
       from,
       text,
       data: options.data,
+      ...(options.labels && { labels: Labels.of(options.labels) }),
       at: this.#host.now(),
     });
   }

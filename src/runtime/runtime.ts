@@ -3,6 +3,7 @@ import {
   AgentId,
   ExecutionBudget,
   Json,
+  Labels,
   MessageId,
   Money,
   NotFoundError,
@@ -18,6 +19,7 @@ import {
   type Approver,
   type Clock,
   type Engine,
+  type Guardrail,
   type HistoryRetention,
   type JsonObject,
   type Keys,
@@ -75,6 +77,13 @@ export interface RuntimeOptions {
   readonly approver?: "people" | Approver;
   /** How long a question to people stands; then the call is refused. Default a week. */
   readonly approvalExpiresS?: number;
+  /** Who looks at what goes in and out of every agent, before the agent's own guardrails. Default: nobody. */
+  readonly guardrails?: readonly Guardrail[];
+  /**
+   * What happens to a call by which something leaves a run that has seen both untrusted and private content: somebody
+   * has to approve it, or nothing. Default ask; a rule with `ruleOfTwo: "exempt"` makes an exception.
+   */
+  readonly ruleOfTwo?: "ask" | "off";
   /** How often a run that crashed is started again. Default 3. */
   readonly maxRestarts?: number;
   /** How long a run that must yield may finish its call before it is aborted. Default 60. */
@@ -112,6 +121,8 @@ export interface StartOptions {
   readonly permissions?: readonly PermissionRule[];
   /** The `traceparent` of the request that asks for it: its spans come below that one's. One that is none is ignored. */
   readonly traceparent?: string;
+  /** What the input is: for example a mail from a stranger. Default: nothing untrusted, nothing private. */
+  readonly labels?: Partial<Labels>;
   /** Seconds the whole tree may take. Default: the budget's. */
   readonly deadlineS?: number;
 }
@@ -163,6 +174,8 @@ export class Runtime {
         approver: options.approver ?? null,
         expiresS: options.approvalExpiresS ?? defaultExpiresS,
       },
+      guardrails: options.guardrails ?? [],
+      ruleOfTwo: options.ruleOfTwo ?? "ask",
       deltas: this.#deltas.hub,
     };
     const trees = {
@@ -294,6 +307,7 @@ export class Runtime {
         id: MessageId.of(`${treeId}:input`),
         from: { kind: "outside", name: options.user ?? "user" },
         text: input,
+        ...(options.labels && { labels: Labels.of(options.labels) }),
         at,
       },
       scope: {

@@ -1,4 +1,4 @@
-import { agent, tool, type ToolResult } from "reeve";
+import { agent, tool, untrustedContent, type AgentOptions, type ToolResult } from "reeve";
 import { call, say, scriptedModel, testRuntime, type ScriptedAnswer } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -86,7 +86,11 @@ test("7.9 counts are of one run", () => {
 });
 
 /** An agent whose model does this for ever. How many calls were executed before it was stopped? */
-async function stopped(script: readonly [ScriptedAnswer, ...ScriptedAnswer[]], fails: boolean) {
+async function stopped(
+  script: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
+  fails: boolean,
+  more: Partial<AgentOptions> = {},
+) {
   let executed = 0;
   const act = tool({
     name: "act",
@@ -100,7 +104,7 @@ async function stopped(script: readonly [ScriptedAnswer, ...ScriptedAnswer[]], f
     },
   });
   const model = scriptedModel(script);
-  const worker = agent({ name: "worker", model, tools: [act] });
+  const worker = agent({ name: "worker", model, tools: [{ ...act, origin: "web" }], ...more });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
   return {
@@ -131,6 +135,13 @@ test("7.9 an agent that reads the same thing over and over is blocked and stoppe
   expect(result).toMatchObject(halted);
   expect(executed).toBe(5);
   expect(cycles).toBeLessThanOrEqual(14);
+});
+
+test("7.9 marks around a result that change every time do not hide that it is the same", async () => {
+  const guardrails = [untrustedContent()];
+  const { result, executed } = await stopped([call("act", { n: 1 })], false, { guardrails });
+  expect(result).toMatchObject(halted);
+  expect(executed).toBe(5);
 });
 
 test("7.9 an agent that goes back and forth between two calls is stopped after six rounds", async () => {

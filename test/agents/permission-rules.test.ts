@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { permissions, type PermissionRequest, type PermissionRule, type Verdict } from "reeve";
 import { expect, test } from "vitest";
-import { AgentId, Json, RunId, TenantId, TreeId } from "#kernel";
+import { AgentId, Json, Labels, RunId, TenantId, TreeId } from "#kernel";
 
 const request = (fields: Partial<PermissionRequest> = {}): PermissionRequest => ({
   tool: "mail_send",
@@ -10,6 +10,8 @@ const request = (fields: Partial<PermissionRequest> = {}): PermissionRequest => 
   agentId: AgentId.of("clerk", "7"),
   runId: RunId.root(TreeId.of("t")),
   tenantId: TenantId.of("acme"),
+  labels: Labels.none,
+  outside: true,
   ...fields,
 });
 

@@ -6,6 +6,8 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.CancellationError({ reason: "user" }),
   new kernel.PreemptedError(),
   new kernel.MiddlewareTermination({ reason: "blocked" }),
+  new kernel.GuardrailHalt({ guardrail: "filter", reason: "no" }),
+  new kernel.ApprovalRefusedError({ approval: "t~0:tool:1:0", reason: "expired" }),
   new kernel.ReplayDivergenceError({ step: "model:3" }),
   new kernel.TooManyStepsError({ run: "t~0", limit: 50_000 }),
   new kernel.UnjournaledAwaitError({ run: "t~0", lastStep: "look:1" }),

@@ -16,6 +16,7 @@ test("arguments that are not JSON are kept apart, and never look like an input",
     name: "look",
     input: null,
     malformedInput: '{"question": "mi',
+    malformedBecause: "not-json",
   });
   expect(call && isMalformed(call)).toBe(true);
   expect(finishReason).toBe("length");
@@ -33,11 +34,36 @@ test.for(["null", "[1]", '"text"', "{}", ""])(
   },
 );
 
-test("arguments cannot reach a prototype", async () => {
-  const input = '{"a":{"__proto__":{"admin":true}},"b":{"\\u005f_proto__":1},"c":"__proto__"}';
+test.for([
+  ["poisoned-key", '{"a":{"__proto__":{"admin":true}}}'],
+  ["poisoned-key", '{"b":[{"\\u005f_proto__":1}]}'],
+  ["duplicate-key", '{"to":"ann","t\\u006f":"eve"}'],
+  ["broken-text", '{"a":"\\ud83d"}'],
+  ["broken-text", '{"\\udc00":1}'],
+  ["too-deep", `${"[".repeat(65)}${"]".repeat(65)}`],
+  ["too-large", `"${"a".repeat(1_000_000)}"`],
+  ["too-large", `"${"ü".repeat(500_000)}"`],
+  ["not-json", '{"a":1'],
+] as const)(
+  "arguments that mean more than one thing, or too much, are refused as %s",
+  async ([because, input]) => {
+    for (const given of [input, ...(because === "poisoned-key" ? [JSON.parse(input)] : [])]) {
+      const { model } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input: given }]);
+      const { message } = await ask(languageModel(model), "whole");
+      expect(message.content[0]).toMatchObject({ input: null, malformedBecause: because });
+    }
+  },
+);
+
+test.for([
+  '{"c":"__proto__","a":{"x":1},"b":{"x":1}}',
+  `${"[".repeat(64)}${"]".repeat(64)}`,
+  `"${"a".repeat(999_998)}"`,
+  '["\\ud83d\\ude00","{\\"a\\":1,\\"a\\":2}"]',
+])("what only looks like it is taken", async (input) => {
   const { model } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input }]);
   const { message } = await ask(languageModel(model), "whole");
-  expect(JSON.stringify(message.content[0])).toContain('"input":{"a":{},"b":{},"c":"__proto__"}');
+  expect(message.content[0]).toMatchObject({ input: JSON.parse(input) });
 });
 
 test("a call that the provider makes itself is not ours to make", async () => {

@@ -28,7 +28,12 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   );
   const said = (name: string): string => word[name] ?? "";
   const event = { eventId: EventId.of(runId, "1"), treeId: tree, runId, agent: AgentId.of("clerk"), at: 1 };
-  const trip = { type: "guardrail.trip", guardrail: "spelling", reason: said("event") } as const;
+  const trip = {
+    type: "guardrail.trip",
+    guardrail: "spelling",
+    reason: said("event"),
+    decision: "warn",
+  } as const;
   await store.events.append(tenant, tree, [{ ...event, attempt: null, ...trip, seq: 1 }]);
   await store.sessions.open(tenant, { id: session, userId: null, startedAt: 1 });
   const entry = { id: EntryId.of("a"), parentId: null, at: 1, branch: null };

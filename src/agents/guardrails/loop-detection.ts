@@ -123,7 +123,8 @@ export class LoopDetection {
 
   #repeats(call: string, result: ToolResult): number {
     if (result.isError) return 0;
-    const print = fingerprint(JSON.stringify(result.content));
+    // What the tool returned, whatever guardrails and layers have made of it for the model.
+    const print = fingerprint(JSON.stringify(result.value ?? result.content));
     const known = this.#results.get(call);
     const times = known?.result === print ? known.times + 1 : 1;
     this.#results.set(call, { result: print, times });

@@ -38,6 +38,9 @@ export function permissions(
       }
       return verdict ?? otherwise.decide(request);
     },
+    exempts: (request) =>
+      sources.some((source) => typeof source !== "function" && isExemption(source, request)) ||
+      otherwise.exempts?.(request) === true,
   };
 }
 
@@ -48,19 +51,33 @@ async function wordOf(source: PermissionSource, request: PermissionRequest): Pro
   return said === null || said === undefined ? null : verdictOf({ decide: () => said }, request);
 }
 
+function isExemption(rule: PermissionRule, request: PermissionRequest): boolean {
+  return rule.ruleOfTwo === "exempt" && wordOfRule(rule, request) === "allow";
+}
+
 /** What rules alone say. They only narrow: where none matches, nothing is said against it. */
 export const narrowed = (rules: readonly PermissionRule[], request: PermissionRequest): Verdict =>
   rules.reduce<Verdict>((verdict, rule) => stricter(verdict, wordOfRule(rule, request) ?? "allow"), "allow");
 
 function wordOfRule(rule: PermissionRule, request: PermissionRequest): Verdict | null {
-  const { tool, risk, agent, tenant, arguments: tests = [] } = rule;
+  const { agent, tenant } = rule;
   const matches =
-    isAny(tool, request.tool) &&
-    isAny(risk, request.risk) &&
+    isCall(rule, request) &&
     isAny(agent, AgentId.type(request.agentId)) &&
-    isAny(tenant, request.tenantId ?? "") &&
-    tests.every((test) => holds(test, at(request.input, test.path)));
+    isAny(tenant, request.tenantId ?? "");
   return matches ? rule.verdict : null;
+}
+
+/** Is this one of the calls that a pattern describes? */
+export function isCall(
+  { tool, risk, arguments: tests = [] }: Pick<PermissionRule, "tool" | "risk" | "arguments">,
+  call: Pick<PermissionRequest, "tool" | "risk" | "input">,
+): boolean {
+  return (
+    isAny(tool, call.tool) &&
+    isAny(risk, call.risk) &&
+    tests.every((test) => holds(test, at(call.input, test.path)))
+  );
 }
 
 function isAny(patterns: string | readonly string[] | undefined, name: string): boolean {

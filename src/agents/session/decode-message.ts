@@ -5,6 +5,7 @@ import {
   isJsonObject,
   Json,
   type JsonObject,
+  MalformedReason,
   type Role,
 } from "#kernel";
 
@@ -46,11 +47,12 @@ function decodeKnown(raw: JsonObject): ContentBlock | null {
     case "reasoning":
       return typeof text === "string" ? { type, text, ...providerData(raw) } : null;
     case "tool-call": {
-      const { input, malformedInput } = raw;
+      const { input, malformedInput, malformedBecause: why } = raw;
       if (typeof callId !== "string" || typeof name !== "string" || input === undefined) return null;
       if (malformedInput === undefined) return { type, callId, name, input, ...providerData(raw) };
       if (typeof malformedInput !== "string") return null;
-      return { type, callId, name, input, malformedInput, ...providerData(raw) };
+      const because = MalformedReason.is(why) ? { malformedBecause: why } : {};
+      return { type, callId, name, input, malformedInput, ...because, ...providerData(raw) };
     }
     case "tool-result": {
       const { content, isError } = raw;

@@ -10,7 +10,8 @@ export interface AiSdkTool {
 
 /**
  * AI SDK tools as they are. They cannot state a risk, so it is `high`: without somebody's word they do not run. They
- * cannot say that they are idempotent, so a call that may have happened is reported, not repeated.
+ * cannot say where their results come from, so those are untrusted; nor that they are idempotent, so a call that may have
+ * happened is reported, not repeated.
  */
 export function aiSdkTools(tools: Readonly<Record<string, AiSdkTool>>): readonly EffectTool[] {
   return Object.entries(tools).map(([name, given]) => {
@@ -23,6 +24,7 @@ export function aiSdkTools(tools: Readonly<Record<string, AiSdkTool>>): readonly
       description: typeof given.description === "string" ? given.description : name,
       input: schemaOf(given.inputSchema),
       risk: "high",
+      trust: "untrusted",
       execute: async (input, { signal, idempotencyKey }) =>
         Json.of(
           (await last(run(input, { abortSignal: signal, toolCallId: idempotencyKey, messages: [] }))) ?? null,

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ChatMessage, Json, type RunContext } from "#kernel";
+import { strictJson } from "#models";
 import { jsonSchemaOf } from "../tools/tool.ts";
 
 const maxRepairs = 2;
@@ -43,12 +44,9 @@ export async function checkAnswer(schema: StandardSchemaV1, text: string): Promi
 
 /** Models like to wrap JSON into a code fence. */
 function parse(text: string): Json | undefined {
-  const inner = /```(?:json)?\s*([\s\S]*?)```/.exec(text)?.[1] ?? text;
-  try {
-    return Json.as(JSON.parse(inner.trim()));
-  } catch {
-    return undefined;
-  }
+  const inner = /```(?:json)?([\s\S]*?)```/.exec(text)?.[1] ?? text;
+  const read = strictJson(inner.trim());
+  return "value" in read ? read.value : undefined;
 }
 
 function pathOf(path: StandardSchemaV1.Issue["path"]): string {

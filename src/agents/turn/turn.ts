@@ -4,8 +4,10 @@ import {
   ContentBlock,
   type Ended,
   type Envelope,
+  type GuardrailDecision,
   type Inbox,
   type LlmOptions,
+  type MalformedReason,
   type Model,
   type ModelResponse,
   type RunContext,
@@ -48,7 +50,11 @@ export type TurnOutcome =
 
 /** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
 export async function turn(state: TurnState, input: readonly Envelope[]): Promise<TurnOutcome> {
-  for (const { text } of input) state.messages.push(ChatMessage.user(text));
+  const started = state.ctx.guard("turn", input.map(({ text }) => text).join("\n\n"));
+  const word = started && (await started);
+  const refused = refusalOf(word) ?? (await hear(state, input));
+  if (refused) return refused;
+  if (word?.kind === "warn") state.messages.push(ChatMessage.user(`Note: ${word.reason}.`));
   return proceed(state);
 }
 
@@ -57,7 +63,9 @@ export async function proceed(state: TurnState): Promise<TurnOutcome> {
   const began = state.cycles;
   for (;;) {
     if (state.ctx.steps >= state.continueAfter && state.cycles > began) return { kind: "unfinished" };
-    for (const { text } of state.inbox.steering()) state.messages.push(ChatMessage.user(text));
+    const steering = state.inbox.steering();
+    const refused = steering.length > 0 ? await hear(state, steering) : null;
+    if (refused) return refused;
     const step = ++state.cycles;
     state.ctx.note("cycle.start", { step });
     const outcome = await cycle(state);
@@ -93,10 +101,33 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
 }
 
 /** No more calls: an answer, unless somebody has said more meanwhile. */
-function answerOf({ inbox, messages }: TurnState, message: ChatMessage): TurnOutcome | null {
-  const more = [...inbox.steering(), ...inbox.followUps()];
-  for (const { text } of more) messages.push(ChatMessage.user(text));
-  return more.length > 0 ? null : { kind: "answer", text: ChatMessage.text(message) };
+function answerOf(state: TurnState, message: ChatMessage): TurnOutcome | Promise<Ended | null> {
+  const more = [...state.inbox.steering(), ...state.inbox.followUps()];
+  if (more.length > 0) return hear(state, more);
+  return { kind: "answer", text: ChatMessage.text(message) };
+}
+
+/** Takes words in, as far as the guardrails let them pass. */
+async function hear({ ctx, messages }: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
+  for (const { text } of said) {
+    const guarded = ctx.guard("input", text);
+    const word = guarded && (await guarded);
+    const refused = refusalOf(word);
+    if (refused) return refused;
+    messages.push(ChatMessage.user(word?.kind === "warn" ? `${text}\n\nNote: ${word.reason}.` : text));
+  }
+  return null;
+}
+
+/** What was not let in ends the run: nobody has asked a model yet who could be told. */
+function refusalOf(word: GuardrailDecision | null): Ended | null {
+  return word?.kind === "block" ? stoppedBy("input", word.reason) : null;
+}
+
+/** The end of a run that a guardrail has stopped. */
+export function stoppedBy(what: string, reason: string): Ended {
+  const error = { code: "guardrail", guardrail: what, reason, message: `${what}: ${reason}` };
+  return { kind: "ended", status: "failed", stopReason: "guardrail", output: null, error };
 }
 
 /** All calls of a batch at once; their results go back in the order of the calls. */
@@ -122,22 +153,31 @@ async function callOne(
   decision: LoopDecision | undefined,
 ): Promise<ToolResult> {
   if (call.malformedInput !== undefined) {
-    return ToolResult.failure(`not called: the arguments are not JSON: ${call.malformedInput}`);
+    const why = wrongs[call.malformedBecause ?? "not-json"];
+    return ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);
   }
   if (decision?.kind === "block")
     return ToolResult.failure(`not called: ${decision.reason}; try something else`);
   return ctx.tool(call.name, call.input, { callId: call.callId });
 }
 
+const wrongs: Readonly<Record<MalformedReason, string>> = {
+  "not-json": "are not JSON",
+  "too-large": "are larger than 1 MB",
+  "too-deep": "are nested more than 64 levels deep",
+  "poisoned-key": "have a key __proto__",
+  "duplicate-key": "have the same key twice",
+  "broken-text": "hold half a character",
+};
+
 function halted({ ctx, messages }: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
-  ctx.note("guardrail.trip", { guardrail: "loop-detection", reason });
+  ctx.note("guardrail.trip", { guardrail: "loop-detection", reason, decision: "halt" });
   // The transcript never ends on a call without its result.
   messages.push({
     role: "tool",
     content: calls.map((call) => resultBlock(call, ToolResult.failure(`not called: ${reason}`))),
   });
-  const error = { code: "guardrail", message: reason };
-  return { kind: "ended", status: "failed", stopReason: "guardrail", output: null, error };
+  return stoppedBy("loop-detection", reason);
 }
 
 function resultBlock(call: ToolCallBlock, result: ToolResult, after?: LoopDecision): ToolResultBlock {

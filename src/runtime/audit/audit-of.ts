@@ -37,7 +37,7 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
     kind: "permission",
     data: { decision: "denied", tool, callId },
   }),
-  "guardrail.trip": ({ guardrail }) => ({ kind: "guardrail", data: { decision: "tripped", guardrail } }),
+  "guardrail.trip": ({ guardrail, decision }) => ({ kind: "guardrail", data: { decision, guardrail } }),
   "handoff.made": null,
   "flow.start": null,
   "flow.end": null,

@@ -23,6 +23,7 @@ export interface Asked {
   /** Exactly what would be executed. */
   readonly input: Json;
   readonly why: string;
+  readonly ruleOfTwo?: true | undefined;
   /** The how many-th question about this call. */
   readonly round: number;
 }
@@ -30,11 +31,12 @@ export interface Asked {
 /** Waits, as long as it takes and through every restart, until somebody has decided or the question has expired. */
 export async function askPerson(host: ToolHost, place: StepPlace, asked: Asked): Promise<ApprovalDecision> {
   const { driver, observer, scope } = host;
-  const { tool, input, why } = asked;
+  const { tool, input, why, ruleOfTwo } = asked;
   const id = ApprovalId.at(place.id, asked.round);
   const print = hash("sha256", JSON.stringify([scope.treeId, scope.runId, tool.name, input]));
   const expiresAt = driver.time + host.approvals.expiresS * 1000;
-  const approval = { id, tool: tool.name, risk: tool.risk, arguments: input, hash: print, why, expiresAt };
+  const call = { tool: tool.name, risk: tool.risk, arguments: input, hash: print };
+  const approval = { id, ...call, why, expiresAt, ...(ruleOfTwo && { ruleOfTwo }) };
   const known = await driver.report("requestApproval", { approval });
   observer.seenLive("approval.requested", { approvalId: id, tool: tool.name, why }, `asked/${id}`);
   const { approver } = host.approvals;

@@ -2,6 +2,7 @@ import {
   BudgetExhaustedError,
   CancellationError,
   encodeError,
+  GuardrailHalt,
   Json,
   MiddlewareTermination,
   ModelError,
@@ -19,7 +20,9 @@ import type { Driver, Ending } from "../driver/driver.ts";
 import { stopReasonOf } from "../tree/life.ts";
 import type { ReplyOf } from "../tree/protocol.ts";
 import type { EndReport, InboxItem } from "../tree/records.ts";
+import type { Guards } from "./guards.ts";
 import type { InboxReader } from "./inbox-reader.ts";
+import type { RunLabels } from "./run-labels.ts";
 
 /** What agent code may return. */
 export type Output = Json | Continuation | Ended | void;
@@ -27,24 +30,33 @@ export type Output = Json | Continuation | Ended | void;
 /** How a run ended, as its tree sees it. */
 type RunEnd = NonNullable<ReplyOf<"end">> & Pick<EndReport, "error">;
 
+/** What an execution leaves behind when its code is over. */
+export interface Finished {
+  readonly driver: Driver;
+  readonly inbox: InboxReader;
+  readonly labels: RunLabels;
+  readonly guards: Guards;
+}
+
 /** Says how the run ended. Null if it goes on elsewhere. @throws what the engine should execute again. */
 export async function conclude(
   primitives: Primitives,
-  driver: Driver,
-  inbox: InboxReader,
+  { driver, inbox, labels, guards }: Finished,
   ending: Ending<Output>,
   cancelled: string | null,
 ): Promise<RunEnd | null> {
   if (ending.kind === "threw" && ending.error instanceof ReplayDivergenceError) throw ending.error;
   if (cancelled === null && ending.kind === "returned" && isMark<Continuation>(ending.value, "continue-as")) {
-    await driver.finish("continue", { state: ending.value.state, unread: unreadOf(driver, inbox) });
+    const carried = { labels: labels.now, notes: guards.notes };
+    await driver.finish("continue", { state: ending.value.state, unread: unreadOf(driver, inbox), carried });
     return null;
   }
   const isCrash = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
   if (isCrash && (await crashed(primitives, "crash")).again) throw ending.error;
   const poison = isCrash ? inbox.inHand?.id : undefined;
   const unread = unreadOf(driver, inbox).filter((item) => "envelope" in item);
-  const end = { ...endReport(ending, cancelled), ...(poison && { poison }), unread };
+  const report = { ...endReport(ending, cancelled), ...(labels.told && { labels: labels.told }) };
+  const end = { ...report, ...(poison && { poison }), unread };
   const totals = await driver.finish("end", { end });
   const { status, stopReason, error } = end;
   return { status, stopReason, usage: Usage.none, spend: 0, ...totals, ...(error && { error }) };
@@ -93,6 +105,7 @@ function isVerdict(error: unknown): boolean {
     error instanceof BudgetExhaustedError ||
     error instanceof CancellationError ||
     error instanceof MiddlewareTermination ||
+    error instanceof GuardrailHalt ||
     error instanceof ModelError ||
     error instanceof UnjournaledAwaitError ||
     error instanceof TooManyStepsError ||
@@ -121,6 +134,7 @@ export function outputOf(value: Output): Json {
 function failureOf(error: unknown): EndReport["stopReason"] {
   if (error instanceof BudgetExhaustedError) return `budget.${error.dimension}`;
   if (error instanceof MiddlewareTermination) return "terminated";
+  if (error instanceof GuardrailHalt) return "guardrail";
   return ReeveError.is(error) && error.code === "dead-letter" ? "dead-letter" : "error";
 }
 

@@ -6,9 +6,12 @@ import {
   SpanId,
   type Agent,
   type AgentRunContext,
+  type CancellationToken,
   type Clock,
   type Continuation,
   type Ended,
+  type Guardrail,
+  type Labels,
   type Permissions,
   type Primitives,
   type RunMeta,
@@ -23,12 +26,23 @@ import { stopReasonOf } from "../tree/life.ts";
 import type { Entrance } from "../tree/protocol.ts";
 import type { InboxItem } from "../tree/records.ts";
 import { inRun } from "./ambient.ts";
-import { conclude, crashed, endDirectly, endDiverged, isMark, outputOf, type Output } from "./conclude.ts";
+import {
+  conclude,
+  crashed,
+  endDirectly,
+  endDiverged,
+  isMark,
+  outputOf,
+  type Finished,
+  type Output,
+} from "./conclude.ts";
+import { Guards } from "./guards.ts";
 import { Helpers } from "./helpers.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Observer } from "./observer.ts";
-import type { ApprovalPolicy } from "./tool-host.ts";
 import { JournaledContext } from "./run-context.ts";
+import { RunLabels } from "./run-labels.ts";
+import type { ApprovalPolicy } from "./tool-host.ts";
 
 /** What executions share. */
 export interface ExecutionOptions {
@@ -38,6 +52,9 @@ export interface ExecutionOptions {
   /** Who decides about tools where the agent says nothing. */
   readonly permissions: Permissions;
   readonly approvals: ApprovalPolicy;
+  /** Who looks at what goes in and out of every agent. */
+  readonly guardrails: readonly Guardrail[];
+  readonly ruleOfTwo: "ask" | "off";
   readonly deltas: DeltaHub;
 }
 
@@ -64,12 +81,12 @@ async function refuse(primitives: Primitives, entrance: Entrance, present: strin
 }
 
 async function perform(primitives: Primitives, assembled: Assembled, agent: Agent): Promise<void> {
-  const { driver, inbox, context, scope, observer } = assembled;
+  const { driver, context, scope, observer } = assembled;
   const { priority, parentRunId } = context.supervision;
   const began = driver.time;
   observer.seenLive("run.start", { priority, parentRunId, traceId: context.meta.traceId });
   const ending = await driver.drive(() => inRun(scope, () => runThrough(agent, assembled)));
-  const end = await conclude(primitives, driver, inbox, ending, context.meta.cancellation.reason);
+  const end = await conclude(primitives, assembled, ending, context.meta.cancellation.reason);
   if (!end) return;
   const { error, ...totals } = end;
   observer.seenLive("run.end", { ...totals, durationMs: driver.time - began, ...(error && { error }) });
@@ -102,9 +119,7 @@ async function runThrough(agent: Agent, { context: ctx, inbox, helpers }: Assemb
   return isMark<Ended>(output, "ended") ? { ...output, output: result } : result;
 }
 
-interface Assembled {
-  readonly driver: Driver;
-  readonly inbox: InboxReader;
+interface Assembled extends Finished {
   readonly helpers: Helpers;
   readonly context: JournaledContext;
   readonly scope: RunScope;
@@ -113,46 +128,50 @@ interface Assembled {
 
 function assemble(
   primitives: Primitives,
-  { agentOf, clock, permissions, approvals, deltas }: ExecutionOptions,
+  options: ExecutionOptions,
   entrance: Entrance,
   agent: Agent,
 ): Assembled {
-  const { agentId } = entrance;
+  const { agentOf, deltas, guardrails, ...policies } = options;
+  const { agentId, carried } = entrance;
   const supervision = frozen(entrance.supervision);
   const { runId, treeId } = supervision;
   const token = cancellationToken();
   const random = seededRandom(`${runId}/${primitives.launch.continuation}`);
-  const scope: RunScope = Object.freeze({ ...entrance.scope, treeId, runId });
-  const meta: RunMeta = Object.freeze({
-    runId,
-    cancellation: token,
-    supervision,
-    deadline: entrance.deadline,
-    traceId: entrance.traceId,
-    spanId: SpanId.of(runId),
-    tenantId: scope.tenantId,
-    scope,
-  });
+  const { meta, scope } = badgeOf(entrance, supervision, token);
   const { deadline, news } = entrance;
-  const onItem = (item: InboxItem): void => dispatch(item, driver, inbox, helpers);
+  const labels = new RunLabels(carried?.labels);
+  const onItem = (item: InboxItem): void => {
+    labels.join(labelsOf(item));
+    dispatch(item, driver, inbox, helpers);
+  };
   const driver = new Driver({ primitives, token, deadline, news, onItem });
   const inbox = new InboxReader(driver);
   const know = ({ id }: { readonly id: AgentId }): void => void agentOf(AgentId.type(id));
   const policy = agent.policy ?? {};
   const observer = new Observer(primitives, driver, { treeId, runId, agent: agentId }, policy.hooks);
-  const helpers = new Helpers({ driver, observer, runId, agentId, uuid: () => uuidFrom(random), know });
+  const helpers = new Helpers({
+    driver,
+    observer,
+    labels,
+    runId,
+    agentId,
+    uuid: () => uuidFrom(random),
+    know,
+  });
+  const guards = new Guards([...guardrails, ...(policy.guardrails ?? [])], carried?.notes);
   const context = new JournaledContext({
     primitives,
     driver,
-    clock,
+    ...policies,
     scope,
     agent,
     meta,
     supervision,
     helpers,
     random,
-    permissions,
-    approvals,
+    guards,
+    labels,
     rules: entrance.rules,
     traceId: entrance.traceId,
     agentId,
@@ -167,7 +186,27 @@ function assemble(
     tools: agent.tools ?? [],
     whitelist: entrance.tools,
   });
-  return { driver, inbox, helpers, context, scope, observer };
+  return { driver, inbox, labels, guards, helpers, context, scope, observer };
+}
+
+function badgeOf(
+  entrance: Entrance,
+  supervision: Supervision,
+  cancellation: CancellationToken,
+): { readonly meta: RunMeta; readonly scope: RunScope } {
+  const { runId, treeId } = supervision;
+  const scope: RunScope = Object.freeze({ ...entrance.scope, treeId, runId });
+  const meta = Object.freeze({
+    runId,
+    cancellation,
+    supervision,
+    deadline: entrance.deadline,
+    traceId: entrance.traceId,
+    spanId: runId,
+    tenantId: scope.tenantId,
+    scope,
+  });
+  return { meta, scope };
 }
 
 /** What came over a wire, frozen as policy is. */
@@ -178,6 +217,13 @@ function frozen(supervision: Supervision): Supervision {
     executionBudget: Object.freeze(executionBudget),
   };
   return Object.freeze({ ...supervision, ...budgets });
+}
+
+/** What comes with something from the inbox: it is seen from now on, read or not. */
+function labelsOf(item: InboxItem): Labels | undefined {
+  if ("envelope" in item) return item.envelope.labels;
+  if (item.kind === "ended") return item.result.labels;
+  return item.kind === "reply" || item.kind === "signal" ? item.labels : undefined;
 }
 
 function dispatch(item: InboxItem, driver: Driver, inbox: InboxReader, helpers: Helpers): void {

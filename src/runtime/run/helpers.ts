@@ -21,6 +21,7 @@ import {
 import type { Driver } from "../driver/driver.ts";
 import type { InboxItem } from "../tree/records.ts";
 import type { Observer } from "./observer.ts";
+import type { RunLabels } from "./run-labels.ts";
 
 /** What a run needs to deal with other runs. */
 export interface HelpersHost {
@@ -29,6 +30,8 @@ export interface HelpersHost {
   readonly agentId: AgentId;
   readonly uuid: () => string;
   readonly observer: Observer;
+  /** What the run has seen: it goes with whatever the run says. */
+  readonly labels: RunLabels;
   /** @throws NotFoundError unless the agent can be hired here. */
   readonly know: (agent: Hireable) => void;
 }
@@ -90,6 +93,7 @@ export class Helpers {
       detached: options.detached ?? false,
       tools: options.tools ?? null,
       rules: options.permissions ?? [],
+      labels: this.#host.labels.told,
     });
     const { observer } = this.#host;
     if ("error" in reply) {
@@ -134,7 +138,10 @@ export class Helpers {
     if (this.#hired.has(target)) return;
     const { driver, runId } = this.#host;
     const result = await driver.call("watch", { run: runId, target, at: driver.time });
-    if (result) this.#ended.set(target, result);
+    if (result) {
+      this.#host.labels.join(result.labels);
+      this.#ended.set(target, result);
+    }
     this.#hired.add(target);
   }
 
@@ -155,6 +162,7 @@ export class Helpers {
       from: this.#sender(),
       text,
       askedBy: runId,
+      labels: this.#host.labels.told,
       at: driver.time,
     });
     if ("error" in reply) throw decodeError(reply.error);
@@ -229,6 +237,7 @@ export class Helpers {
       to: message.askedBy,
       text,
       data,
+      labels: this.#host.labels.told,
       at: driver.time,
     });
   }
@@ -242,6 +251,7 @@ export class Helpers {
       from: this.#sender(),
       text,
       data,
+      labels: this.#host.labels.told,
       at: driver.time,
     });
     if ("error" in reply) throw decodeError(reply.error);

@@ -21,16 +21,13 @@ import {
   type StepIo,
 } from "#kernel";
 import type { Amounts, Gate } from "#ledger";
-import { estimateTokens, inputBound, ReportedPrompt } from "#models";
 import { seededRandom } from "../random.ts";
-import type { Wish } from "../tree/protocol.ts";
 import type { ModelHost } from "./model-host.ts";
 import { passGate } from "./pass-gate.ts";
 import { longestWaitInStepMs, stoppedBy, type StepPlace } from "./step.ts";
+import { wishOf } from "./wish.ts";
 import { within } from "./within.ts";
 
-const defaultMaxOutput = 4_096;
-const defaultMinOutput = 16;
 const longestRetryAfterMs = 60_000;
 const defaultBaseMs = 2_000;
 /** How long an attempt may take unless somebody says otherwise. */
@@ -217,6 +214,11 @@ export class ModelCalls {
     }
   }
 
+  /** Must the step end, whoever caught what was thrown? */
+  mustStop(): boolean {
+    return this.stopped() !== null || this.stop !== null;
+  }
+
   /** Why the step was told to end; null if it was not. Whoever waits for something else in a layer asks, too. */
   stopped(): ReeveError | null {
     const stopped = stoppedBy(this.#io.signal);
@@ -240,7 +242,7 @@ export class ModelCalls {
     const { gate, reported } = await passGate(this.#host, this.#io, {
       step: asked.step,
       attempt,
-      ask: askOf(this.#host, asked),
+      ask: wishOf(this.#host, asked),
       rerun: false,
       previous: this.charges.map(({ attempt: made, usage, again }) => ({
         attempt: made,
@@ -288,31 +290,6 @@ export class ModelCalls {
   #number(index: number): number {
     return this.#owner.of === "tool" ? index + 1 : index;
   }
-}
-
-function askOf(host: ModelHost, { model, messages, options }: Asked): Wish {
-  const outputTokens = options.maxOutputTokens ?? model.maxOutputTokens ?? defaultMaxOutput;
-  const bound = inputBound(messages, options.tools, { reported: reportedOf(host, model, messages, options) });
-  const unbounded = options.unbounded === "allow" ? estimateTokens(messages, options.tools) : null;
-  return {
-    inputTokens: Number.isFinite(bound) ? bound : unbounded,
-    outputTokens,
-    minOutputTokens: Math.min(options.minOutputTokens ?? defaultMinOutput, outputTokens),
-    price: host.prices[model.id] ?? model.price ?? null,
-    unpriced: options.unpriced ?? "refuse",
-    landing: options.landing ?? false,
-  };
-}
-
-function reportedOf(
-  host: ModelHost,
-  { id }: Model,
-  messages: readonly ChatMessage[],
-  { reported, tools = [] }: LlmOptions,
-): ReportedPrompt | undefined {
-  const known = host.reported.get(id);
-  if (known || !reported || !Usage.isSane(reported.usage)) return known;
-  return ReportedPrompt.of(messages.slice(0, reported.messages), tools, reported.usage);
 }
 
 /** What an attempt will be booked with: what it used, or all it might have. */

@@ -1,5 +1,6 @@
 import {
   Json,
+  Labels,
   MessageId,
   Supervision,
   type Agent,
@@ -7,6 +8,8 @@ import {
   type AskOptions,
   type AskOutcome,
   type ChatMessage,
+  type GuardedMoment,
+  type GuardrailDecision,
   type ChildHandle,
   type Continuation,
   type Envelope,
@@ -31,6 +34,7 @@ import {
 import { quiet } from "../driver/quiet.ts";
 import { uuidFrom } from "../random.ts";
 import { refuseInStep } from "./ambient.ts";
+import { guard } from "./guard-step.ts";
 import type { Helpers } from "./helpers.ts";
 import type { ModelHost } from "./model-host.ts";
 import { llm } from "./model-step.ts";
@@ -70,12 +74,26 @@ export class JournaledContext implements RunContext {
     return this.#go(() => callTool(this.#host, this, name, input, options));
   }
 
+  guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null {
+    this.#enter();
+    const guarded = guard(this.#host, moment, text);
+    return guarded && quiet(guarded);
+  }
+
+  get labels(): Labels {
+    return this.#host.labels.now;
+  }
+
   step<T extends Json | void>(
     name: string,
     run: (call: StepCall) => Promise<T> | T,
     options: StepOptions = {},
   ): Promise<T> {
-    return this.#go(async () => Json.as<T>(await userStep(this.#host, name, run, options)));
+    return this.#go(async () => {
+      const value = await userStep(this.#host, name, run, options);
+      if (options.labels) this.#host.labels.join(Labels.of(options.labels));
+      return Json.as<T>(value);
+    });
   }
 
   spawn(agent: Hireable, task: string | null, options: SpawnOptions = {}): Promise<ChildHandle> {
@@ -117,7 +135,9 @@ export class JournaledContext implements RunContext {
 
   emit(data: Json, topic: TopicId = Supervision.progressTopic(this.supervision)): Promise<void> {
     return this.#go(async () => {
-      await this.#host.driver.report("emit", { topic, data, messageId: MessageId.of(this.uuid()) });
+      const { driver, labels } = this.#host;
+      const messageId = MessageId.of(this.uuid());
+      await driver.report("emit", { topic, data, messageId, labels: labels.told });
     });
   }
 

@@ -1,6 +1,8 @@
 import {
   BudgetExhaustedError,
   CancellationError,
+  GuardrailHalt,
+  Labels,
   MiddlewareTermination,
   type Json,
   type RunContext,
@@ -9,13 +11,14 @@ import {
   ToolResult,
 } from "#kernel";
 import { answered, askPerson } from "./ask-person.ts";
-import { decide } from "./decide-tool.ts";
+import { decide, type Deciding, type Decision } from "./decide-tool.ts";
 import { throughFunctionLayers } from "./function-layers.ts";
-import { ModelCalls, type Charge } from "./model-calls.ts";
+import { endedBy, hear, lookAtResult, stopOf, warned, type GuardedOutcome } from "./guard-step.ts";
+import { ModelCalls, type Charge, type Stop } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
 import { journaled, placeStep, type StepPlace } from "./step.ts";
 import type { ToolHost } from "./tool-host.ts";
-import { messageOf, statusOf } from "./tool-outcome.ts";
+import { messageOf, resultOf, statusOf } from "./tool-outcome.ts";
 
 /** How a run tool was called. */
 interface RunToolCall {
@@ -43,10 +46,13 @@ export async function runTool(
   }
   const began = driver.time;
   observer.note("tool.start", { tool: tool.name, callId, step: place.id });
-  const result = await closed(host, tool, allowed.value, await made(ctx, tool, allowed.value));
+  const made = await madeBy(ctx, tool, allowed.value);
+  host.labels.join(allowed.brings);
+  const outcome = await closed(host, tool, allowed.value, made);
+  const result = warned(outcome.result, allowed.warnings);
   const durationMs = driver.time - began;
   observer.note("tool.end", { tool: tool.name, callId, status: statusOf(result), durationMs });
-  return result;
+  return endedBy(outcome, result);
 }
 
 /** What it may be called with. Waits for whoever has to approve it. */
@@ -55,25 +61,68 @@ async function permitted(
   place: StepPlace,
   tool: RunTool,
   input: Json,
-): Promise<{ readonly value: Json } | { readonly refusal: string; readonly isDenied: boolean }> {
-  let call: { readonly input: Json; readonly approved: "approved" | "edited" | null } = {
-    input,
-    approved: null,
-  };
+): Promise<Permitted | { readonly refusal: string; readonly isDenied: boolean }> {
+  let call: Deciding & Pick<Permitted, "warnings"> = { input, approved: null };
   for (let round = 0; ; round++) {
     const now = call;
-    const decided = await journaled(host, place, () => decide(host, tool, now.input, now.approved));
-    if (decided.kind !== "ask") return decided.kind === "allowed" ? { value: decided.value } : decided;
-    const { value, why } = decided;
-    const next = answered(await askPerson(host, place, { tool, input: value, why, round }), value);
-    if ("refusal" in next) return { ...next, isDenied: false };
-    call = next;
+    const decided = await journaled(host, place, (io) => deciding(host, place, io, tool, now));
+    host.driver.outbox.acknowledge(decided.reported);
+    settleCharges(host, decided);
+    hear(host, `${place.id}/beforeCall`, decided.heard);
+    switch (decided.kind) {
+      case "allowed":
+        return { warnings: now.warnings, ...decided };
+      case "refused":
+        return decided;
+      case "halted":
+        throw new GuardrailHalt(decided);
+      case "cancelled":
+        return host.driver.stopped(decided.reason);
+      case "ask": {
+        const { value, warnings } = decided;
+        const next = answered(await askPerson(host, place, { ...decided, tool, input: value, round }), value);
+        if ("refusal" in next) return { ...next, isDenied: false };
+        call = { ...next, warnings };
+        break;
+      }
+      case "paused":
+      case "later":
+      case "interrupted":
+        await host.driver.refresh();
+    }
   }
 }
 
-async function made(ctx: RunContext, tool: RunTool, input: Json): Promise<ToolResult> {
+/** What it is called with, what its result is, and what the model should know besides. */
+interface Permitted {
+  readonly value: Json;
+  readonly brings?: Labels | undefined;
+  readonly warnings?: readonly string[] | undefined;
+}
+
+type DecideRecord = (Decision | (Stop & { readonly heard?: undefined })) & {
+  readonly brings?: Labels | undefined;
+  readonly charges: readonly Charge[];
+  readonly reported: number;
+};
+
+async function deciding(
+  host: ToolHost,
+  place: StepPlace,
+  io: StepIo,
+  tool: RunTool,
+  call: Deciding,
+): Promise<DecideRecord> {
+  const calls = new ModelCalls(host, place, io, { of: "tool" });
+  const decided = await decide(host, { place, io, calls }, tool, call);
+  const brings = Labels.broughtBy(tool);
+  const { charges, reported } = calls;
+  return { ...(decided ?? stopOf(calls)), ...(!Labels.isNone(brings) && { brings }), charges, reported };
+}
+
+async function madeBy(ctx: RunContext, tool: RunTool, input: Json): Promise<ToolResult> {
   try {
-    return ToolResult.of(await tool.run(ctx, input));
+    return resultOf(tool.name, await tool.run(ctx, input));
   } catch (error) {
     if (endsRun(error)) throw error;
     return ToolResult.failure(messageOf(error));
@@ -84,21 +133,27 @@ async function made(ctx: RunContext, tool: RunTool, input: Json): Promise<ToolRe
 const endsRun = (error: unknown): boolean =>
   error instanceof CancellationError ||
   error instanceof MiddlewareTermination ||
+  error instanceof GuardrailHalt ||
   (error instanceof BudgetExhaustedError && error.dimension !== "agents");
 
 /** The closing step: what the layers make of the result. */
-async function closed(host: ToolHost, tool: RunTool, input: Json, result: ToolResult): Promise<ToolResult> {
-  if ((host.policy.function ?? []).length === 0) return result;
+async function closed(
+  host: ToolHost,
+  tool: RunTool,
+  input: Json,
+  result: ToolResult,
+): Promise<GuardedOutcome> {
+  if ((host.policy.function ?? []).length === 0 && !host.guards.has("afterCall")) return { result };
   const place = placeStep(host, "close", `${tool.name}/${JSON.stringify(result)}`);
   const record = await journaled(host, place, (io) => close(host, place, io, { tool, input, result }));
   host.driver.outbox.acknowledge(record.reported);
   settleCharges(host, record);
-  return record.result;
+  hear(host, `${place.id}/afterCall`, record.after);
+  return record;
 }
 
-interface Closing {
+interface Closing extends GuardedOutcome {
   readonly kind: "closed";
-  readonly result: ToolResult;
   readonly charges: readonly Charge[];
   readonly reported: number;
 }
@@ -113,5 +168,6 @@ async function close(
   const patched = await throughFunctionLayers(host, { io, tool, input, calls }, async () => result).catch(
     (error: unknown) => ToolResult.failure(messageOf(error)),
   );
-  return { kind: "closed", result: patched, charges: calls.charges, reported: calls.reported };
+  const outcome = await lookAtResult(host, { place, io, calls }, tool, { input, result: patched });
+  return { kind: "closed", ...outcome, charges: calls.charges, reported: calls.reported };
 }

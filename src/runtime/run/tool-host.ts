@@ -1,5 +1,7 @@
 import type { Approver, PermissionRule, Permissions, Tool } from "#kernel";
+import type { Guards } from "./guards.ts";
 import type { ModelHost } from "./model-host.ts";
+import type { RunLabels } from "./run-labels.ts";
 
 /** Who decides about calls that need somebody's word. */
 export interface ApprovalPolicy {
@@ -20,4 +22,9 @@ export interface ToolHost extends ModelHost {
   readonly rules: readonly PermissionRule[];
   readonly approvals: ApprovalPolicy;
   readonly traceId: string;
+  readonly guards: Guards;
+  /** What the run has seen. */
+  readonly labels: RunLabels;
+  /** Does a call that leaves a run which has seen both untrusted and private content need somebody's word? */
+  readonly ruleOfTwo: "ask" | "off";
 }

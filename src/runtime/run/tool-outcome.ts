@@ -1,4 +1,17 @@
-import { ToolResult } from "#kernel";
+import { type Json, ToolResult } from "#kernel";
+
+/** Bytes that a tool may return. A model is shown far less; the journal keeps all of it. */
+const mostBytes = 4_000_000;
+
+/** What a tool returned, if it is JSON of a size that can be kept. */
+export function resultOf(tool: string, value: Json | undefined): ToolResult {
+  const result = ToolResult.of(value);
+  const [text] = result.content;
+  const bytes = text?.type === "text" ? Buffer.byteLength(text.text) : 0;
+  return bytes <= mostBytes
+    ? result
+    : ToolResult.failure(`${tool} returned ${bytes} bytes, and ${mostBytes} are the most: ask for less`);
+}
 
 /** Nobody knows whether it happened. */
 export const unknown = (tool: string): ToolResult =>

@@ -2,8 +2,10 @@ import {
   AttemptId,
   CancellationError,
   PreemptedError,
+  GuardrailHalt,
   SpanId,
   type Json,
+  Labels,
   ToolRefusedError,
   TraceParent,
   type EffectTool,
@@ -14,27 +16,42 @@ import {
 } from "#kernel";
 import type { ReplyOf } from "../tree/protocol.ts";
 import { answered, askPerson } from "./ask-person.ts";
-import { decide, type Decision } from "./decide-tool.ts";
+import { decide, type Deciding, type Decision } from "./decide-tool.ts";
 import { throughFunctionLayers } from "./function-layers.ts";
+import {
+  endedBy,
+  hear,
+  lookAtResult,
+  stopOf as stopBefore,
+  warned,
+  type GuardedOutcome,
+} from "./guard-step.ts";
+import type { Heard } from "./guards.ts";
 import { ModelCalls, refused, type Charge } from "./model-calls.ts";
 import { settleCharges } from "./model-step.ts";
 import { passGate } from "./pass-gate.ts";
 import { runTool } from "./run-tool.ts";
 import { journaled, placeStep, stoppedBy, type StepPlace } from "./step.ts";
 import type { ToolHost } from "./tool-host.ts";
-import { messageOf, statusOf, unknown } from "./tool-outcome.ts";
+import { messageOf, resultOf, statusOf, unknown } from "./tool-outcome.ts";
 import { within } from "./within.ts";
 
 const defaultTimeoutS = 600;
 
 type Call = (
-  | Extract<Decision, { readonly kind: "refused" | "ask" }>
-  | { readonly kind: "done"; readonly result: ToolResult; readonly attempt: AttemptId; readonly ms: number }
+  | Extract<Decision, { readonly kind: "refused" | "ask" | "halted" }>
+  | (GuardedOutcome & {
+      readonly kind: "done";
+      readonly attempt: AttemptId;
+      readonly ms: number;
+      /** What the result is, where that is of note. */
+      readonly brings?: Labels | undefined;
+    })
   /** Somebody has to say what becomes of a call whose outcome nobody knows. */
   | { readonly kind: "in-doubt"; readonly lost: AttemptId }
-  | { readonly kind: "interrupted" | "paused" | "unknown" }
+  | { readonly kind: "interrupted" | "paused" | "later" | "unknown" }
   | { readonly kind: "cancelled"; readonly reason: string }
-) & { readonly charges: readonly Charge[]; readonly reported: number };
+) & { readonly charges: readonly Charge[]; readonly reported: number; readonly heard?: Heard | undefined };
 
 /** One tool call. Whatever goes wrong with it is a result that says so. */
 export async function callTool(
@@ -58,13 +75,14 @@ export async function callTool(
   return effectTool(host, placeStep(host, "tool", subject), { tool, input, callId, approved: null, rerun });
 }
 
-interface Wanted {
+interface Wanted extends Deciding {
   readonly tool: EffectTool;
-  readonly input: Json;
   /** The model's own name for the call. */
   readonly callId: string | undefined;
   /** Has somebody agreed to exactly this input, or put it there? */
   readonly approved: "approved" | "edited" | null;
+  /** What the model should know besides the result. */
+  readonly warnings?: readonly string[] | undefined;
   /** Run it although nobody knows what became of it the last time? Or after the loss of this attempt alone? */
   readonly rerun: boolean | AttemptId;
 }
@@ -76,11 +94,16 @@ async function effectTool(host: ToolHost, place: StepPlace, call: Wanted): Promi
     const record = await journaled(host, place, (io) => attempt(host, place, io, now));
     host.driver.outbox.acknowledge(record.reported);
     settleCharges(host, record);
+    hear(host, `${place.id}/beforeCall`, record.heard);
     switch (record.kind) {
       case "refused":
         return refusal(host, now, record);
+      case "halted":
+        throw new GuardrailHalt(record);
       case "done":
-        return told(host, place, now, record);
+        host.labels.join(record.brings);
+        hear(host, `${place.id}/afterCall`, record.after);
+        return endedBy(record, told(host, place, now, record));
       case "cancelled":
         return host.driver.stopped(record.reason);
       case "unknown":
@@ -93,6 +116,7 @@ async function effectTool(host: ToolHost, place: StepPlace, call: Wanted): Promi
         break;
       }
       case "paused":
+      case "later":
       case "interrupted":
     }
     await host.driver.refresh();
@@ -117,9 +141,9 @@ async function afterAsking(
     // A decision is about one call: lost as well, the next one is asked about again.
     return decision === "approved" ? { ...wanted, rerun: asked.lost } : unknown(tool.name);
   }
-  const { value, why } = asked;
-  const next = answered(await askPerson(host, place, { tool, input: value, why, round }), value);
-  return "refusal" in next ? ToolResult.failure(next.refusal) : { ...wanted, ...next };
+  const { value, warnings } = asked;
+  const next = answered(await askPerson(host, place, { ...asked, tool, input: value }), value);
+  return "refusal" in next ? ToolResult.failure(next.refusal) : { ...wanted, ...next, warnings };
 }
 
 function refusal(
@@ -154,28 +178,37 @@ async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wan
   const { tool } = wanted;
   const calls = new ModelCalls(host, place, io, { of: "tool" });
   const { charges } = calls;
-  const decided = await decide(host, tool, wanted.input, wanted.approved);
-  if (decided.kind !== "allowed") return { ...decided, charges, reported: 0 };
+  const step = { place, io, calls };
+  const decided = await decide(host, step, tool, wanted);
+  if (decided?.kind !== "allowed")
+    return { ...(decided ?? stopBefore(calls)), charges, reported: calls.reported };
+  const { value: input, heard, warnings = wanted.warnings } = decided;
   const { gate, reported } = tool.idempotent ? open : await passGate(host, io, beginning(place, io, wanted));
-  if (gate.kind === "refused") return { ...refused(gate), charges, reported };
-  if (gate.kind === "earlier-attempt-open") {
-    const booked = { charges, reported };
-    return tool.onUnknown === "ask"
-      ? { kind: "in-doubt", lost: gate.attempt, ...booked }
-      : { kind: "unknown", ...booked };
-  }
-  const booked = (): Pick<Call, "charges" | "reported"> => ({
+  const booked = (): Pick<Call, "charges" | "reported" | "heard"> => ({
     charges,
     reported: Math.max(reported, calls.reported),
+    ...(heard && { heard }),
   });
-  const inner = { io, tool, input: decided.value, calls };
+  // Looked at again when it may begin: what was said counts then.
+  if (gate.kind === "refused") return { ...refused(gate), ...booked(), heard: undefined };
+  if (gate.kind === "earlier-attempt-open") {
+    return tool.onUnknown === "ask"
+      ? { kind: "in-doubt", lost: gate.attempt, ...booked() }
+      : { kind: "unknown", ...booked() };
+  }
+  const inner = { io, tool, input, calls };
+  const brings = Labels.broughtBy(tool);
   try {
-    const result = await watched(host, place, io, wanted, () =>
-      throughFunctionLayers(host, inner, (timeoutMs) =>
-        execute(host, place, io, { ...wanted, input: decided.value, timeoutMs }),
-      ),
-    );
-    return { kind: "done", ...result, attempt: AttemptId.of(io.attempt), ...booked() };
+    const { ms, ...outcome } = await watched(host, place, io, wanted, async () => {
+      const result = await throughFunctionLayers(host, inner, (timeoutMs) =>
+        execute(host, place, io, { ...wanted, input, timeoutMs }),
+      );
+      const isGuarded = host.guards.has("afterCall");
+      const guarded = isGuarded ? await lookAtResult(host, step, tool, { input, result }) : { result };
+      return warnings ? { ...guarded, result: warned(guarded.result, warnings) } : guarded;
+    });
+    const made = { attempt: AttemptId.of(io.attempt), ms, ...(!Labels.isNone(brings) && { brings }) };
+    return { kind: "done", ...outcome, ...made, ...booked() };
   } catch (error) {
     return { ...stopOf(error, tool), ...booked() };
   }
@@ -187,20 +220,20 @@ async function watched(
   { id: step }: StepPlace,
   { attempt: key, signal }: StepIo,
   { tool, callId }: Wanted,
-  run: () => Promise<ToolResult>,
-): Promise<{ readonly result: ToolResult; readonly ms: number }> {
+  run: () => Promise<GuardedOutcome>,
+): Promise<GuardedOutcome & { readonly ms: number }> {
   const made = AttemptId.of(key);
   const named = { tool: tool.name, callId: callId ?? made };
   const began = primitives.now();
   observer.seen("tool.start", { ...named, step }, made);
-  const result = await run().catch(
-    (error: unknown) => stoppedBy(signal) ?? ToolResult.failure(messageOf(error)),
+  const outcome = await run().catch(
+    (error: unknown) => stoppedBy(signal) ?? { result: ToolResult.failure(messageOf(error)) },
   );
   const ms = primitives.now() - began;
-  const status = result instanceof Error ? "unknown" : statusOf(result);
+  const status = outcome instanceof Error ? "unknown" : statusOf(outcome.result);
   observer.seen("tool.end", { ...named, status, durationMs: ms }, made);
-  if (result instanceof Error) throw result;
-  return { result, ms };
+  if (outcome instanceof Error) throw outcome;
+  return { ...outcome, ms };
 }
 
 /** How a call ends that was told to stop. */
@@ -253,5 +286,5 @@ async function execute(
       traceparent: TraceParent.format({ traceId, spanId: SpanId.of(place.id), sampled: true }),
     }),
   );
-  return ToolResult.of(value);
+  return resultOf(tool.name, value);
 }

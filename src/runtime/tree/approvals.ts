@@ -30,7 +30,9 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   const known = keptOf(work.object, approval.id);
   if (known) return known.decision;
   const record = work.live(run);
-  const remembered = record.remembered.find(({ tool }) => tool === approval.tool);
+  const remembered = record.remembered.find(
+    ({ tool, ruleOfTwo }) => tool === approval.tool && (ruleOfTwo || !approval.ruleOfTwo),
+  );
   const kept: KeptApproval = {
     ...approval,
     treeId: work.tree.treeId,
@@ -89,7 +91,8 @@ function settle(
   if (run) {
     const asking = run.asking.filter((id) => id !== kept.id);
     const isKept = decision.remember === true && decision.decision === "approved";
-    const remembered = isKept ? [...run.remembered, { tool: kept.tool, by: decision.by }] : run.remembered;
+    const word = { tool: kept.tool, by: decision.by, ...(kept.ruleOfTwo && { ruleOfTwo: true as const }) };
+    const remembered = isKept ? [...run.remembered, word] : run.remembered;
     work.put(kept.runId, { ...run, asking, remembered });
   }
   announce(work, kept, decision);

@@ -37,9 +37,9 @@ export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[
 
 /** Brings an answer to the run that asked, if it still lives. */
 export function reply(work: TreeWork, argument: ArgumentOf<"reply">): null {
-  const { ask, to, text, data } = argument;
+  const { ask, to, text, data, labels } = argument;
   forgetAsk(work, ask);
-  work.push(to, { kind: "reply", ask, text, data });
+  work.push(to, { kind: "reply", ask, text, data, labels });
   return null;
 }
 

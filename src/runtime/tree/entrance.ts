@@ -2,11 +2,18 @@ import { Json, type RunId } from "#kernel";
 import type { Slot } from "#ledger";
 import { inboxOf } from "./inbox.ts";
 import type { Entrance, News } from "./protocol.ts";
-import type { RunRecord } from "./records.ts";
+import type { Carried, RunRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
+const first = { state: null, carried: null };
+
 /** Sends an execution of a run off, with what the run is, what waits for it, and what the one before it passed on. */
-export function launch(work: TreeWork, id: RunId, run: RunRecord, state: Json = null): void {
+export function launch(
+  work: TreeWork,
+  id: RunId,
+  run: RunRecord,
+  { state, carried }: { readonly state: Json; readonly carried: Carried | null } = first,
+): void {
   const { scope, traceId, prices } = work.tree;
   const { agentId, version, supervision, tools, rules, continuation } = run;
   work.put(id, run);
@@ -23,6 +30,7 @@ export function launch(work: TreeWork, id: RunId, run: RunRecord, state: Json = 
     prices,
     tools,
     rules,
+    carried,
     news,
   };
   const tree = { type: "tree", key: work.object.key };

@@ -193,8 +193,8 @@ export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"en
 function verdict(report: EndReport, slot: Slot, now: number): EndReport {
   const reason = report.status === "failed" ? whyStopped(slot, now) : slot.cancelled;
   if (reason === null || report.stopReason === "deadline") return report;
-  const { output, unread } = report;
-  return { status: "cancelled", stopReason: stopReasonOf(reason), output, unread };
+  const { output, labels, unread } = report;
+  return { status: "cancelled", stopReason: stopReasonOf(reason), output, labels, unread };
 }
 
 /** Why a run may do nothing more; null if it may. */
@@ -210,7 +210,7 @@ export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): n
   const inbox = { ...run.inbox, items, woken: false };
   const continuation = run.continuation + 1;
   // A replayed run numbers its reports from 1 again: a fresh journal is a fresh count.
-  launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument.state);
+  launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument);
   return null;
 }
 

@@ -162,6 +162,7 @@ export function end(work: TreeWork, id: RunId, report: EndReport): RunResult | n
     spend: summary.settled.cost + summary.inDoubt.cost,
     inDoubt: summary.inDoubt.cost,
     error: report.error,
+    labels: report.labels,
   };
   fillReceipt(work, id, run);
   if (report.poison) {

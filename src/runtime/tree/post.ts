@@ -32,6 +32,7 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
     text: text ?? "",
     // Whoever gives a task may ask for its reply later.
     askedBy: parent,
+    ...(argument.labels && { labels: argument.labels }),
     at: work.now,
   };
   const terms = work.host.agents[AgentId.type(agentId)];
@@ -55,14 +56,14 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
 
 /** Brings a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */
 export function send(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
-  const { messageId: id, from, text, data, askedBy } = argument;
+  const { messageId: id, from, text, data, askedBy, labels } = argument;
   const target = resolve(work, argument.to);
   const seen = seenKey(target.agentId, id);
   const before = Json.as<RunId | null>(work.object.get(seen));
   const whom = before ?? target.run;
   const cycle = askedBy && whom ? cycleOf(work, askedBy, whom) : null;
   if (cycle) return { error: new WaitCycleError({ cycle }).toJSON() };
-  const envelope: Envelope = { id, from, text, data, askedBy, at: work.now };
+  const envelope: Envelope = { id, from, text, data, askedBy, labels, at: work.now };
   const delivered = before ? { run: before } : deliver(work, target, envelope);
   if ("reason" in delivered) {
     deadLetter(work, { run: work.root, agent: target.agentId }, [envelope], delivered.reason);
@@ -147,8 +148,8 @@ function watchFor(work: TreeWork, watcher: RunId, target: RunId): void {
 
 /** A signal from outside. One id counts once. */
 export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
-  const { run, name, data, messageId } = argument;
-  if (isNews(work, run, messageId)) work.push(run, { kind: "signal", name, data });
+  const { run, name, data, messageId, labels } = argument;
+  if (isNews(work, run, messageId)) work.push(run, { kind: "signal", name, data, labels });
   return null;
 }
 

@@ -17,7 +17,6 @@ import type {
   Price,
   Priority,
   RunId,
-  RunRecord as ListedRun,
   RunResult,
   RunStatus,
   Sender,
@@ -29,7 +28,18 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Block, Gate } from "#ledger";
-import type { EndReport, InboxItem, Question, Report, Settlement, Settling, TreeScope } from "./records.ts";
+import type {
+  Carried,
+  EndReport,
+  InboxItem,
+  Question,
+  Report,
+  Settlement,
+  Settling,
+  Spoken,
+  TreeScope,
+  UnprojectedReply,
+} from "./records.ts";
 
 /** What opens a tree. */
 export interface OpenArgument {
@@ -73,6 +83,8 @@ export interface Entrance {
   readonly prices: Readonly<Record<string, Price>>;
   readonly tools: readonly string[] | null;
   readonly rules: readonly PermissionRule[];
+  /** What the execution before has left; null for the first. */
+  readonly carried: Carried | null;
   readonly news: News;
 }
 
@@ -119,7 +131,7 @@ export interface BeginArgument extends FromRun {
 }
 
 /** Whom a run hires. */
-export interface HireArgument extends FromRun {
+export interface HireArgument extends FromRun, Pick<Spoken, "labels"> {
   readonly agentId: AgentId;
   readonly text: string | null;
   readonly messageId: MessageId;
@@ -137,12 +149,10 @@ export interface HireArgument extends FromRun {
 }
 
 /** A message to a run, or to an agent. */
-export interface SendArgument {
+export interface SendArgument extends Spoken {
   readonly to: RunId | AgentId;
   readonly messageId: MessageId;
   readonly from: Sender;
-  readonly text: string;
-  readonly data?: Json | undefined;
   /** The run that waits for a reply. */
   readonly askedBy?: RunId | undefined;
   readonly at: number;
@@ -180,12 +190,10 @@ interface TreeProtocol {
     readonly reply: { readonly to: RunId } | { readonly deadLetter: string } | { readonly error: ErrorData };
   };
   readonly reply: {
-    readonly argument: {
+    readonly argument: Spoken & {
       readonly run: RunId;
       readonly ask: MessageId;
       readonly to: RunId;
-      readonly text: string;
-      readonly data?: Json | undefined;
       readonly at: number;
     };
     readonly reply: null;
@@ -201,11 +209,12 @@ interface TreeProtocol {
     readonly reply: RunResult | null;
   };
   readonly emit: {
-    readonly argument: FromRun & {
-      readonly topic: TopicId;
-      readonly data: Json;
-      readonly messageId: MessageId;
-    };
+    readonly argument: FromRun &
+      Pick<Spoken, "labels"> & {
+        readonly topic: TopicId;
+        readonly data: Json;
+        readonly messageId: MessageId;
+      };
     readonly reply: null;
   };
   readonly follow: {
@@ -220,7 +229,7 @@ interface TreeProtocol {
     readonly reply: null;
   };
   readonly signal: {
-    readonly argument: {
+    readonly argument: Pick<Spoken, "labels"> & {
       readonly run: RunId;
       readonly name: string;
       readonly data: Json;
@@ -284,7 +293,11 @@ interface TreeProtocol {
     readonly reply: { readonly again: boolean; readonly cancelled: string | null };
   };
   readonly continue: {
-    readonly argument: FromRun & { readonly state: Json; readonly unread: readonly InboxItem[] };
+    readonly argument: FromRun & {
+      readonly state: Json;
+      readonly unread: readonly InboxItem[];
+      readonly carried: Carried;
+    };
     readonly reply: null;
   };
   readonly end: {
@@ -318,19 +331,11 @@ interface TreeProtocol {
   /** Events above `after`, and the runs they speak of, as they stand now. */
   readonly unprojected: {
     readonly argument: { readonly after: number; readonly limit: number };
-    readonly reply: {
-      readonly events: readonly NumberedEvent[];
-      readonly runs: readonly ListedRun[];
-      readonly retentions: Readonly<Record<RunId, HistoryRetention>>;
-      readonly approvals: readonly ApprovalRecord[];
-    };
+    readonly reply: UnprojectedReply;
   };
   readonly approvals: { readonly argument: null; readonly reply: readonly ApprovalRecord[] };
   /** Of every run that has ended, how long its words stay. */
-  readonly retentions: {
-    readonly argument: null;
-    readonly reply: Readonly<Record<RunId, HistoryRetention>>;
-  };
+  readonly retentions: { readonly argument: null; readonly reply: UnprojectedReply["retentions"] };
   readonly receipt: {
     readonly argument: { readonly number: number };
     /** Null while a cancelled run lives. */

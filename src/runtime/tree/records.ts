@@ -2,6 +2,7 @@ import type {
   AgentId,
   ApprovalDecision,
   ApprovalId,
+  ApprovalRecord,
   ApprovalRequest,
   AttemptId,
   Envelope,
@@ -12,6 +13,7 @@ import type {
   HistoryRetention,
   Json,
   JsonObject,
+  Labels,
   MessageId,
   Micros,
   NumberedEvent,
@@ -20,6 +22,7 @@ import type {
   Price,
   Priority,
   RunId,
+  RunRecord as ListedRun,
   RunResult,
   SessionId,
   Supervision,
@@ -76,19 +79,25 @@ export interface TreeRecord {
   readonly erased: boolean;
 }
 
+/** What one run says to another. */
+export interface Spoken {
+  readonly text: string;
+  readonly data?: Json | undefined;
+  /** What the speaker has seen. */
+  readonly labels?: Labels | undefined;
+}
+
 /** Something that waits to be taken by a run. */
 export type InboxItem =
   | { readonly kind: "message" | "steer" | "followUp"; readonly envelope: Envelope }
   | { readonly kind: "topic"; readonly subscription: string; readonly envelope: Envelope }
-  | {
+  | ({
       readonly kind: "reply";
       readonly ask: MessageId;
-      readonly text: string;
-      readonly data?: Json | undefined;
-    }
+    } & Spoken)
   | { readonly kind: "ended"; readonly run: RunId; readonly result: RunResult }
   | { readonly kind: "childPaused" | "childResumed"; readonly run: RunId }
-  | { readonly kind: "signal"; readonly name: string; readonly data: Json }
+  | ({ readonly kind: "signal"; readonly name: string; readonly data: Json } & Pick<Spoken, "labels">)
   | {
       readonly kind: "approval";
       readonly approval: ApprovalId;
@@ -167,7 +176,12 @@ export interface RunRecord {
   /** Questions to people that are open. */
   readonly asking: readonly ApprovalId[];
   /** Tools that somebody has approved for the rest of the run. */
-  readonly remembered: readonly { readonly tool: string; readonly by: string }[];
+  readonly remembered: readonly {
+    readonly tool: string;
+    readonly by: string;
+    /** Said knowing that untrusted and private content had met. */
+    readonly ruleOfTwo?: true;
+  }[];
   /** The number of the cancel that reached it. */
   readonly cancel: number | null;
   /** What its own calls have come to since then. */
@@ -244,16 +258,24 @@ export interface EndReport {
   readonly stopReason: RunResult["stopReason"];
   readonly output: Json;
   readonly error?: ErrorData | undefined;
+  /** What the output is made of. */
+  readonly labels?: Labels | undefined;
   /** The message in hand when the run gave up. */
   readonly poison?: MessageId | undefined;
   /** Messages that it has taken and not read, in their order. Default none. */
   readonly unread?: readonly InboxItem[] | undefined;
 }
 
+/** What goes with a run into a fresh execution besides its own state. */
+export interface Carried {
+  readonly labels: Labels;
+  readonly notes: readonly { readonly guardrail: string; readonly note: Json }[];
+}
+
 /** What a run asks people. The tree knows the rest. */
 export type Question = Pick<
   ApprovalRequest,
-  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "expiresAt"
+  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "ruleOfTwo" | "expiresAt"
 >;
 
 /** What somebody, or the clock, says about a question. */
@@ -264,4 +286,12 @@ export interface Settling extends Omit<ApprovalDecision, "at"> {
   /** Of what the person saw. Default: whatever was asked. */
   readonly hash?: string | undefined;
   readonly at: number;
+}
+
+/** What the store does not have yet: events, and the runs and questions they speak of as they stand now. */
+export interface UnprojectedReply {
+  readonly events: readonly NumberedEvent[];
+  readonly runs: readonly ListedRun[];
+  readonly retentions: Readonly<Record<RunId, HistoryRetention>>;
+  readonly approvals: readonly ApprovalRecord[];
 }

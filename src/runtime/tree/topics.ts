@@ -6,7 +6,7 @@ import type { TreeWork } from "./tree-work.ts";
 
 /** Tells a topic: the tree's stream, and everybody who follows. */
 export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
-  const { run, topic, data, messageId } = argument;
+  const { run, topic, data, messageId, labels } = argument;
   book(work, argument);
   const { agentId } = work.live(run);
   work.emit(run, "progress.emitted", { topic, data }, { place: `progress/${messageId}` });
@@ -17,6 +17,7 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
     text: "",
     data,
     topic,
+    labels,
     at: work.now,
   };
   for (const follower of followers) {

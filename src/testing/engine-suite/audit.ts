@@ -22,7 +22,7 @@ const boss = agentOf(
     await ctx.tool("look", words);
     await ctx.tool("shred", words);
     await ctx.tool("mail", words);
-    ctx.note("guardrail.trip", { guardrail: "manners", reason: words });
+    ctx.note("guardrail.trip", { guardrail: "manners", reason: words, decision: "warn" });
     await ctx.llm(prompt, ask(100));
     await ctx.llm(prompt, ask(100)).catch(() => null);
     return forever(ctx);

@@ -1,6 +1,9 @@
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
+import { guardrailCases } from "./guardrails.ts";
+import { labelCases } from "./labels.ts";
+import { ruleOfTwoCases } from "./rule-of-two.ts";
 import { retentionCases } from "./retention.ts";
 import { sessionCases } from "./sessions.ts";
 import { topicCases } from "./topics.ts";
@@ -68,4 +71,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...approvalCases,
   ...auditCases,
   ...secretCases,
+  ...guardrailCases,
+  ...labelCases,
+  ...ruleOfTwoCases,
 ];

@@ -88,6 +88,7 @@ export function eventOf(seq: number, text = `note ${seq}`, of: TreeId = tree): N
     attempt: null,
     guardrail: "spelling",
     reason: text,
+    decision: "warn",
   };
 }
 

@@ -46,9 +46,9 @@ const decisions: readonly (readonly [NumberedEvent, string, object])[] = [
     { decision: "edited", approvalId, by: "ada" },
   ],
   [
-    eventOf("guardrail.trip", { guardrail: "manners", reason: words }),
+    eventOf("guardrail.trip", { guardrail: "manners", reason: words, decision: "halt" }),
     "guardrail",
-    { decision: "tripped", guardrail: "manners" },
+    { decision: "halt", guardrail: "manners" },
   ],
   [
     eventOf("spawn.admitted", { child, childAgent, priority: "high" }),

@@ -1,0 +1,61 @@
+// A call waits for somebody's word: as long as it takes, through the death of its worker, and anybody may give it.
+import assert from "node:assert/strict";
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { agent, createRuntime, tool, type Model } from "reeve";
+import { restate, restateServer } from "reeve/engines/restate";
+import { call, say, scriptedModel } from "reeve/testing";
+import { z } from "zod";
+
+const sell = tool({
+  name: "sell",
+  description: "Sell something of the mill's",
+  input: z.object({ what: z.string(), pounds: z.number() }),
+  risk: "critical", // above safe: it needs somebody's word
+  execute: async ({ what, pounds }) => `sold ${what} for ${pounds}`,
+});
+const answers = scriptedModel([say("It is sold.")]);
+const calls = scriptedModel([call("sell", { what: "the old wheel", pounds: 3 })]);
+const model: Model = {
+  id: "miller",
+  // By what was said, not by what it remembers: it may be asked in another process.
+  generate: (request, given) =>
+    (request.messages.at(-1)?.role === "tool" ? answers : calls).generate(request, given),
+};
+const miller = agent({ name: "miller", model, tools: [sell] });
+
+const [, , ingress, admin] = process.argv;
+if (ingress && admin) {
+  // The worker: it runs agents, and can die at any moment.
+  const engine = restate({ ingress, admin });
+  const runtime = createRuntime({ agents: [miller], engine, approver: "people" });
+  await runtime.serve({ port: 9080 });
+  process.send?.("ready");
+  process.once("disconnect", () => process.exit());
+} else {
+  await using server = await restateServer();
+  const startWorker = async (): Promise<ChildProcess> => {
+    const worker = fork(import.meta.filename, [server.ingress, server.admin]);
+    await once(worker, "message");
+    return worker;
+  };
+  const first = await startWorker();
+  await using runtime = createRuntime({ agents: [miller], engine: restate(server) }); // starts runs, is no worker
+  const { runId } = await runtime.start(miller, "Get rid of the old wheel");
+
+  // Somebody else, who knows the run by its name only.
+  const run = runtime.run(runId);
+  for await (const event of run.events()) if (event.type === "approval.requested") break;
+  first.kill("SIGKILL");
+  const second = await startWorker();
+  const [question] = await run.approvals();
+  console.log(question?.tool, question?.arguments, question?.why);
+  assert.deepEqual(question?.arguments, { what: "the old wheel", pounds: 3 });
+  await run.edit(question.id, { what: "the old wheel", pounds: 5 }, { by: "hugh", hash: question.hash });
+  const { status, output } = await run.result();
+  const [decided] = await run.approvals();
+  second.kill("SIGKILL");
+  console.log(status, output);
+  assert.deepEqual([status, output], ["completed", "It is sold."]);
+  assert.deepEqual([decided?.decision?.decision, decided?.decision?.by], ["edited", "hugh"]);
+}

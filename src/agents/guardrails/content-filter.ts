@@ -1,0 +1,45 @@
+import type { Guardrail, GuardrailDecision } from "#kernel";
+import { linearPattern } from "./linear-pattern.ts";
+import { textOf, words } from "./text-of.ts";
+
+/** Characters that are looked at. What is longer cannot be, so it does not pass. */
+const longestText = 1_000_000;
+
+/** Where a guardrail looks. */
+export type GuardedPlace = "input" | "arguments" | "results" | "output";
+
+/** What must not occur, and where. */
+export interface ContentFilterOptions {
+  /** Words, or expressions whose repetitions are all bounded, as in `\d{4,19}`. */
+  readonly patterns: readonly (RegExp | string)[];
+  /** Default: everywhere. */
+  readonly on?: readonly GuardedPlace[];
+  /** Default block. */
+  readonly decision?: "warn" | "block" | "halt";
+  /** Default `content-filter`. */
+  readonly name?: string;
+}
+
+const everywhere: readonly GuardedPlace[] = ["input", "arguments", "results", "output"];
+
+/** Finds patterns in what goes in and out. Takes linear time. @throws TypeError for a pattern that might not. */
+export function contentFilter({
+  patterns,
+  on = everywhere,
+  decision = "block",
+  name = "content-filter",
+}: ContentFilterOptions): Guardrail {
+  const compiled = patterns.map(linearPattern);
+  const check = (text: string): GuardrailDecision => {
+    if (text.length > longestText) throw new RangeError(`${text.length} characters are too many to look at`);
+    const found = compiled.find((pattern) => pattern.test(text));
+    return found ? { kind: decision, reason: `it matches ${String(found)}` } : { kind: "allow" };
+  };
+  return {
+    name,
+    ...(on.includes("input") && { onInput: ({ text }) => check(text) }),
+    ...(on.includes("arguments") && { beforeCall: ({ input }) => check(words(input)) }),
+    ...(on.includes("results") && { afterCall: ({ result }) => check(textOf(result.content)) }),
+    ...(on.includes("output") && { onOutput: ({ text }) => check(text) }),
+  };
+}

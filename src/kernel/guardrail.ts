@@ -1,0 +1,68 @@
+import type { AgentId, RunId } from "./ids.ts";
+import type { Json } from "./json.ts";
+import type { Labels } from "./labels.ts";
+import type { ContentBlock } from "./message.ts";
+import type { StepScope } from "./middleware.ts";
+import type { Risk } from "./permission.ts";
+import type { ToolResult } from "./tool-result.ts";
+
+/**
+ * What a guardrail says: go on; go on and tell the model something; do not, and tell the model why; or end the run. The
+ * strictest word counts. `note` is kept for the rest of the turn.
+ */
+export type GuardrailDecision =
+  | {
+      readonly kind: "allow";
+      readonly note?: Json | undefined;
+      /** Of a result: what the model is shown instead. */
+      readonly content?: readonly ContentBlock[] | undefined;
+    }
+  | { readonly kind: "warn" | "block" | "halt"; readonly reason: string; readonly note?: Json | undefined };
+
+/** What a guardrail has at hand. Its model calls are charged to the run. */
+export interface GuardrailScope extends StepScope {
+  readonly agentId: AgentId;
+  readonly runId: RunId;
+  /** What it has noted in this turn, in order. */
+  readonly notes: readonly Json[];
+  /** A word that nobody can guess, fresh for every call. */
+  readonly nonce: string;
+}
+
+/** Words on their way to the model, or from it to whoever asked. */
+export interface GuardedText {
+  readonly text: string;
+}
+
+/** A tool call. The arguments are those that will be executed. */
+export interface GuardedCall {
+  readonly tool: string;
+  readonly risk: Risk;
+  readonly input: Json;
+  /** What the tool says of its results. */
+  readonly brings: Labels;
+}
+
+/** A tool call, and what came of it. */
+export interface GuardedResult extends GuardedCall {
+  readonly result: ToolResult;
+}
+
+type Said = GuardrailDecision | Promise<GuardrailDecision>;
+
+/**
+ * Looks at what goes in and out. Runs only when it really happens, never on replay, so it may touch the world. One that
+ * throws, is late or says nothing clear has blocked, except around a safe tool: there it is recorded and passed over.
+ */
+export interface Guardrail {
+  readonly name: string;
+  /** How long one look may take. Default 30. */
+  readonly timeoutS?: number | undefined;
+  onTurnStart?(turn: GuardedText, scope: GuardrailScope): Said;
+  /** Every message for the model. Blocked: there is no model yet that could be told, so the run ends. */
+  onInput?(input: GuardedText, scope: GuardrailScope): Said;
+  beforeCall?(call: GuardedCall, scope: GuardrailScope): Said;
+  afterCall?(call: GuardedResult, scope: GuardrailScope): Said;
+  /** Every answer. Blocked: the model may answer again, twice; then the run ends. */
+  onOutput?(output: GuardedText, scope: GuardrailScope): Said;
+}

@@ -1,0 +1,87 @@
+import { Json, type MalformedReason } from "#kernel";
+
+const mostBytes = 1_000_000;
+const mostDepth = 64;
+
+/** A value, or why there is none. */
+export type StrictJson = { readonly value: Json } | { readonly malformed: MalformedReason };
+
+/**
+ * JSON that means one thing only: no key twice, no key that would change a prototype, no half characters, and neither
+ * larger nor deeper than whoever walks through it can bear. Linear in the text; throws nothing.
+ */
+export function strictJson(text: string): StrictJson {
+  if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return { malformed: "too-large" };
+  if (!text.isWellFormed()) return { malformed: "broken-text" };
+  let value: Json;
+  try {
+    value = Json.of(JSON.parse(text));
+  } catch {
+    return { malformed: "not-json" };
+  }
+  const malformed = ambiguityIn(text);
+  return malformed ? { malformed } : { value };
+}
+
+/** What is wrong with a text that is JSON. */
+function ambiguityIn(text: string): MalformedReason | null {
+  /** The keys of every open object, null for an open list. */
+  const open: (Set<string> | null)[] = [];
+  let isKey = false;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charAt(at)) {
+      case "{":
+      case "[":
+        if (open.length === mostDepth) return "too-deep";
+        open.push(text[at] === "{" ? new Set() : null);
+        isKey = text[at] === "{";
+        break;
+      case "}":
+      case "]":
+        open.pop();
+        break;
+      case ",":
+        isKey = open.at(-1) !== null;
+        break;
+      case '"': {
+        const { end, hasEscape } = textAt(text, at);
+        const quoted = isKey || hasEscape ? text.slice(at, end + 1) : "";
+        const wrong = isKey ? wrongKey(quoted, open.at(-1)) : wrongText(quoted);
+        if (wrong) return wrong;
+        isKey = false;
+        at = end;
+        break;
+      }
+      default:
+    }
+  }
+  return null;
+}
+
+/** Where the closing quote is, and whether a character is written as a number. */
+function textAt(text: string, from: number): { readonly end: number; readonly hasEscape: boolean } {
+  let hasEscape = false;
+  let at = from + 1;
+  while (text[at] !== '"') {
+    const isEscape = text[at] === "\\";
+    hasEscape ||= isEscape && text[at + 1] === "u";
+    at += isEscape ? 2 : 1;
+  }
+  return { end: at, hasEscape };
+}
+
+function wrongKey(quoted: string, known: Set<string> | null | undefined): MalformedReason | null {
+  const key = unquoted(quoted);
+  if (!key.isWellFormed()) return "broken-text";
+  if (key === "__proto__") return "poisoned-key";
+  if (known?.has(key)) return "duplicate-key";
+  known?.add(key);
+  return null;
+}
+
+/** Only a number can stand for half a character: the text itself is whole, and a text without one is not looked at. */
+const wrongText = (quoted: string): MalformedReason | null =>
+  unquoted(quoted).isWellFormed() ? null : "broken-text";
+
+const unquoted = (quoted: string): string =>
+  quoted.includes("\\") ? Json.as<string>(Json.of(JSON.parse(quoted))) : quoted.slice(1, -1);

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { agent } from "#agents";
+import { type Guardrail, type GuardrailDecision, Json } from "#kernel";
+import { call, say, scriptedModel } from "../scripted-model.ts";
+import { effect } from "./effect.ts";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
+
+/** Section 7.7: guardrails look where things happen, once. */
+export const guardrailCases: readonly EngineCase[] = [
+  {
+    name: "7.7 each guardrail looks once at each thing, also where the run goes on in fresh executions",
+    async run(harness) {
+      const looks: string[] = [];
+      const look = (what: string, notes: readonly Json[]): GuardrailDecision => {
+        looks.push(`${what} ${notes.length}`);
+        return { kind: "allow", note: what };
+      };
+      const watching: Guardrail = {
+        name: "watching",
+        onTurnStart: (_, { notes }) => look("turn", notes),
+        onInput: (_, { notes }) => look("input", notes),
+        beforeCall: (_, { notes }) => look("before", notes),
+        afterCall: (_, { notes }) => look("after", notes),
+        onOutput: (_, { notes }) => look("output", notes),
+      };
+      const model = scriptedModel([call("act", {}), call("act", { n: 1 }), say("done")]);
+      const tools = [effect("act", async () => "acted")];
+      const clerk = agent({ name: "clerk", model, tools, guardrails: [watching], continueAfter: 2 });
+      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
+        assert.equal((await (await runtime.start(clerk, "go")).result()).output, "done");
+      });
+      const expected = ["turn 0", "input 1", "before 2", "after 3", "before 4", "after 5", "output 6"];
+      assert.deepEqual(looks, expected);
+    },
+  },
+  {
+    name: "7.7 what a guardrail has decided stays decided through a crash",
+    async run(harness) {
+      let looks = 0;
+      let crashes = 0;
+      const fickle: Guardrail = {
+        name: "fickle",
+        beforeCall: () => (++looks === 1 ? { kind: "block", reason: "not now" } : { kind: "allow" }),
+      };
+      const acted: string[] = [];
+      const tools = [effect("act", async () => acted.push("acted"))];
+      const clerk = agentOf(
+        "clerk",
+        async (ctx) => {
+          const { content } = await ctx.tool("act", {});
+          if (crashes < 2) {
+            crashes += 1;
+            throw new Error("crash");
+          }
+          return Json.of(content);
+        },
+        { tools },
+      );
+      await onRuntime(harness, { agents: [clerk], guardrails: [fickle], maxRestarts: 3 }, async (runtime) => {
+        const run = await runtime.start(clerk, "go");
+        assert.deepEqual((await run.result()).output, [{ type: "text", text: "not called: not now" }]);
+        assert.equal(only(await historyOf(run), "guardrail.trip").length, 1);
+      });
+      assert.deepEqual([looks, acted], [1, []]);
+    },
+  },
+  {
+    name: "7.7 a halt ends the run, once and for good",
+    async run(harness) {
+      const stern: Guardrail = { name: "stern", beforeCall: () => ({ kind: "halt", reason: "enough" }) };
+      const tools = [effect("act", async () => "acted")];
+      const clerk = agentOf("clerk", async (ctx) => Json.of((await ctx.tool("act", {})).content), { tools });
+      await onRuntime(harness, { agents: [clerk], guardrails: [stern] }, async (runtime) => {
+        const run = await runtime.start(clerk, "go");
+        const { status, stopReason, error } = await run.result();
+        assert.deepEqual([status, stopReason, error?.code], ["failed", "guardrail", "guardrail"]);
+        const trips = only(await historyOf(run), "guardrail.trip");
+        assert.deepEqual(
+          trips.map(({ guardrail, decision, reason }) => [guardrail, decision, reason]),
+          [["stern", "halt", "enough"]],
+        );
+      });
+    },
+  },
+];

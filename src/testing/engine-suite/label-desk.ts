@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { allowAll } from "#agents";
+import { Json, type Agent, type RunContext, type Tool, type ToolFlow } from "#kernel";
+import { effect } from "./effect.ts";
+import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
+
+const web: ToolFlow = { origin: "web", outside: false };
+const secret: ToolFlow = { sensitivity: "private" };
+
+export interface Desk {
+  readonly mailed: Json[];
+  readonly read: string[];
+  readonly tools: readonly Tool[];
+}
+
+/** One tool that reads the web, one that reads secrets, and one by which something leaves. */
+export function desk(): Desk {
+  const mailed: Json[] = [];
+  const read: string[] = [];
+  const mail = effect("mail", async (input) => (mailed.push(input), "sent"));
+  const tools: readonly Tool[] = [
+    { ...effect("read_web", async () => (read.push("web"), "a page")), ...web },
+    { ...effect("read_secret", async () => (read.push("secret"), "a secret")), ...secret },
+    { ...mail, risk: "high" },
+    { ...mail, name: "post", outside: true },
+  ];
+  return { mailed, read, tools };
+}
+
+/** Makes calls one after the other; tells what the last one came to. */
+export async function calls(ctx: RunContext, ...names: readonly string[]): Promise<string> {
+  let last = "";
+  for (const name of names) {
+    const [block] = (await ctx.tool(name, { to: name })).content;
+    last = block?.type === "text" ? block.text : "";
+  }
+  return last;
+}
+
+export const refusal = /seen both untrusted and private content, and nobody is here to approve it/;
+
+/** An agent that may call everything, if nothing but the rule of two stands against it. */
+export const free = (name: string, { tools }: Desk, run: Agent["run"]): Agent =>
+  agentOf(name, run, { tools, policy: { permissions: allowAll } });
+
+/** What a root does with its helpers; what it returns is the output. */
+export function meeting(
+  name: string,
+  agents: (desk: Desk) => readonly [Agent, ...Agent[]],
+  check: (output: Json, desk: Desk) => void,
+): EngineCase {
+  const run = async (harness: SuiteHarness): Promise<void> => {
+    const made = desk();
+    const [root, ...others] = agents(made);
+    await onRuntime(harness, { agents: [root, ...others], maxRestarts: 3 }, async (runtime) => {
+      const { status, output } = await (await runtime.start(root, "go")).result();
+      assert.equal(status, "completed");
+      check(output, made);
+    });
+  };
+  return { name, run };
+}
+
+export const refused = (output: Json, { mailed }: Desk): void => {
+  assert.match(Json.as<string>(output), refusal);
+  assert.deepEqual(mailed, []);
+};
+export const sent = (output: Json, { mailed }: Desk): void => {
+  assert.equal(output, "sent");
+  assert.equal(mailed.length, 1);
+};

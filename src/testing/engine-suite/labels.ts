@@ -1,0 +1,138 @@
+import { Json, RunId, Supervision, type Agent, type ChildHandle, type RunContext } from "#kernel";
+import { calls, free, meeting, refused, sent, type Desk } from "./label-desk.ts";
+import { forever, type EngineCase } from "./harness.ts";
+
+/** Mails when it is asked to. */
+const mailer = (made: Desk): Agent =>
+  free("mailer", made, async (ctx, inbox) => {
+    for await (const message of inbox) await ctx.reply(message, await calls(ctx, "read_secret", "mail"));
+    return null;
+  });
+/** Reads the web, and says so in one way or another. */
+const reader = (made: Desk, answer: "reply" | "return" | "emit"): Agent =>
+  free("reader", made, async (ctx, inbox) => {
+    const task = await inbox.next();
+    await calls(ctx, "read_web");
+    if (answer === "reply" && task) await ctx.reply(task, "read");
+    if (answer === "emit") await ctx.emit("read");
+    // It lives on where its words alone should bring the labels, not its end.
+    return answer === "return" ? "read" : forever(ctx);
+  });
+
+/** Mails when it is told to, and tells whoever told it. */
+const waiter = (made: Desk): Agent =>
+  free("waiter", made, async (ctx, inbox) => {
+    const message = await inbox.next();
+    const text = await calls(ctx, "read_secret", "mail");
+    if (message?.from.kind === "run") await ctx.send(message.from.runId, text);
+    return null;
+  });
+
+async function eventuallyEnded(ctx: RunContext, handle: ChildHandle): Promise<void> {
+  for (let tries = 0; (await ctx.status(handle)) !== "completed"; tries++)
+    await ctx.sleepUntil((await ctx.now()) + 5);
+}
+
+/** What a run has seen goes wherever its words go: down with tasks and messages, up with replies, results and topics. */
+export const labelCases: readonly EngineCase[] = [
+  meeting(
+    "7.5 whoever asks for the result of a run that it has not hired has seen what that run has",
+    (made) => {
+      const other = free("joiner", made, async (ctx) => {
+        const runId = RunId.of(ctx.supervision.treeId, 2);
+        const handle = { runId, agentId: reader(made, "return").id, boot: null };
+        await eventuallyEnded(ctx, handle);
+        await ctx.join(handle);
+        return calls(ctx, "read_secret", "mail");
+      });
+      const boss = free("boss", made, async (ctx) => {
+        const joiner = await ctx.spawn(other, "join");
+        await ctx.spawn(reader(made, "return"), "read");
+        return (await ctx.join(joiner)).output;
+      });
+      return [boss, other, reader(made, "return")];
+    },
+    refused,
+  ),
+  meeting(
+    "7.5 what a boss has seen goes down with a task",
+    (made) => [
+      free("boss", made, async (ctx) => {
+        await calls(ctx, "read_web");
+        return (await ctx.askOrThrow(mailer(made), "mail it", { timeoutS: 30 })).text;
+      }),
+      mailer(made),
+    ],
+    refused,
+  ),
+  meeting(
+    "7.5 a helper hired before its boss has seen anything may mail what it knows itself",
+    (made) => [
+      free("boss", made, async (ctx) => {
+        const helper = await ctx.spawn(mailer(made), "mail it");
+        await calls(ctx, "read_web");
+        const answer = await ctx.ask(helper, "mail it", { timeoutS: 30 });
+        return answer.kind === "replied" ? answer.text : answer.kind;
+      }),
+      mailer(made),
+    ],
+    sent,
+  ),
+  meeting(
+    "7.5 what a run has seen goes with its messages, also to a run that they wake",
+    (made) => [
+      free("boss", made, async (ctx, inbox) => {
+        await inbox.next();
+        await calls(ctx, "read_web");
+        await ctx.send(waiter(made).id, "mail it");
+        return (await inbox.next({ waitS: 30 }))?.text ?? null;
+      }),
+      waiter(made),
+    ],
+    refused,
+  ),
+  ...(["reply", "return"] as const).map((answer) =>
+    meeting(
+      `7.5 what a helper has seen comes up: by ${answer}`,
+      (made) => [
+        free("boss", made, async (ctx) => {
+          await ctx.ask(reader(made, answer), "read", { timeoutS: 30 });
+          return calls(ctx, "read_secret", "mail");
+        }),
+        reader(made, answer),
+      ],
+      refused,
+    ),
+  ),
+  meeting(
+    "7.5 what a helper has seen comes up: by what it tells a topic",
+    (made) => [
+      free("boss", made, async (ctx) => {
+        const topic = Supervision.progressTopic(ctx.supervision);
+        const told = ctx.follow(topic)[Symbol.asyncIterator]();
+        const first = told.next();
+        await ctx.spawn(reader(made, "emit"), "read", { detached: true });
+        await first;
+        return calls(ctx, "read_secret", "mail");
+      }),
+      reader(made, "emit"),
+    ],
+    refused,
+  ),
+  meeting(
+    "7.5 what a helper has seen comes up after it has ended, when somebody asks for its result",
+    (made) => [
+      free("boss", made, async (ctx) => {
+        if (ctx.state === null) {
+          const handle = await ctx.spawn(reader(made, "return"), "read");
+          await eventuallyEnded(ctx, handle);
+          return ctx.continueAs(Json.of(handle));
+        }
+        await ctx.join(Json.as<ChildHandle>(ctx.state));
+        return calls(ctx, "read_secret", "mail");
+      }),
+      reader(made, "return"),
+    ],
+    refused,
+  ),
+];

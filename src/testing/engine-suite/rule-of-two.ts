@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { allowAll, permissions } from "#agents";
+import { Json, Labels, type Agent } from "#kernel";
+import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
+import { calls, desk, free, meeting, refusal, refused, sent, type Desk } from "./label-desk.ts";
+
+/** Mails before and after it has seen both. */
+const both = (made: Desk, policy: Agent["policy"] = { permissions: allowAll }, name = "clerk"): Agent =>
+  agentOf(name, async (ctx) => calls(ctx, "mail", "read_web", "read_secret", "mail", "mail"), {
+    tools: made.tools,
+    policy,
+  });
+
+/** Untrusted content must not move private content out. */
+export const ruleOfTwoCases: readonly EngineCase[] = [
+  meeting(
+    "7.5 either kind of content alone does not hold a call",
+    (made) => [
+      free("clerk", made, async (ctx) => {
+        const page = await ctx.spawn(
+          free("helper", made, async () => null),
+          "web",
+        );
+        const other = await ctx.spawn(
+          free("helper", made, async () => null),
+          "secret",
+        );
+        const [one, two] = await Promise.all([ctx.join(page), ctx.join(other)]);
+        return [one.output, two.output];
+      }),
+      free("helper", made, async (ctx, inbox) => calls(ctx, `read_${(await inbox.next())?.text}`, "mail")),
+    ],
+    (output, { mailed }) => {
+      assert.deepEqual(output, ["sent", "sent"]);
+      assert.equal(mailed.length, 2);
+    },
+  ),
+  meeting(
+    "7.5 both together hold every call by which something leaves, and say why",
+    (made) => [
+      free("clerk", made, async (ctx) => [
+        await calls(ctx, "read_secret", "read_web", "mail"),
+        await calls(ctx, "post"),
+        await calls(ctx, "read_secret"),
+        Json.of(ctx.labels),
+      ]),
+    ],
+    (output, { mailed }) => {
+      const [mail, post, read, labels] = Json.as<readonly string[]>(output);
+      assert.match(mail ?? "", refusal);
+      assert.match(mail ?? "", /\{ tool: "mail", verdict: "allow", ruleOfTwo: "exempt" \}/);
+      assert.match(post ?? "", refusal);
+      assert.equal(read, "a secret");
+      assert.deepEqual(labels, { untrusted: true, private: true });
+      assert.deepEqual(mailed, []);
+    },
+  ),
+
+  meeting(
+    "7.5 what a run has seen survives continueAs, twice",
+    (made) => [
+      free("clerk", made, async (ctx) => {
+        if (ctx.state === null) {
+          await calls(ctx, "read_web");
+          return ctx.continueAs(1);
+        }
+        if (ctx.state === 1) {
+          await calls(ctx, "read_secret");
+          return ctx.continueAs(2);
+        }
+        return calls(ctx, "mail");
+      }),
+    ],
+    refused,
+  ),
+  meeting(
+    "7.5 what a run has seen survives crashes, without anything being read again",
+    (made) => {
+      let crashes = 0;
+      const clerk = free("clerk", made, async (ctx) => {
+        if (ctx.state === null) {
+          await calls(ctx, "read_web");
+          return ctx.continueAs(1);
+        }
+        await calls(ctx, "read_secret");
+        if (crashes < 2) {
+          crashes += 1;
+          throw new Error("crash");
+        }
+        return calls(ctx, "mail");
+      });
+      return [clerk];
+    },
+    (output, made) => {
+      refused(output, made);
+      assert.deepEqual(made.read, ["web", "secret"]);
+    },
+  ),
+  meeting(
+    "7.5 a step says what it brings, and so does whoever starts a tree",
+    (made) => [
+      free("clerk", made, async (ctx) => {
+        await ctx.step("fetch", () => "a page", { labels: { untrusted: true } });
+        await ctx.step("read", () => "a secret", { labels: { private: true } });
+        return calls(ctx, "mail");
+      }),
+    ],
+    refused,
+  ),
+  {
+    name: "7.5 an untrusted input is seen from the beginning, and the result says what it is made of",
+    async run(harness) {
+      const made = desk();
+      const clerk = free("clerk", made, async (ctx) => calls(ctx, "read_secret", "mail"));
+      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
+        const run = await runtime.start(clerk, "a stranger's mail", { labels: { untrusted: true } });
+        const { output, labels } = await run.result();
+        refused(output, made);
+        assert.deepEqual(labels, { untrusted: true, private: true });
+        const plain = await (await runtime.start(clerk, "go")).result();
+        sent(plain.output, made);
+        assert.deepEqual(plain.labels, Labels.of({ private: true }));
+      });
+    },
+  },
+
+  ...(["message", "signal"] as const).map((way): EngineCase => ({
+    name: `7.5 a ${way} from outside may be untrusted, too`,
+    async run(harness) {
+      const made = desk();
+      const clerk = free("clerk", made, async (ctx, inbox) => {
+        await inbox.next();
+        await (way === "signal" ? ctx.waitFor("news") : inbox.next({ waitS: 30 }));
+        return calls(ctx, "read_secret", "mail");
+      });
+      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
+        const run = await runtime.start(clerk, "go");
+        const labels = { untrusted: true };
+        if (way === "signal") await run.signal("news", "from a stranger", { labels });
+        else await run.send("from a stranger", { labels });
+        refused((await run.result()).output, made);
+      });
+    },
+  })),
+  {
+    name: "7.5 with people to ask, such a call waits for them; a word remembered from before does not cover it",
+    async run(harness) {
+      const made = desk();
+      const clerk = both(made, {});
+      await onRuntime(harness, { agents: [clerk], approver: "people" }, async (runtime) => {
+        const run = await runtime.start(clerk, "go");
+        const asked = async (number: number): Promise<string> => {
+          await eventually("it asks", async () => (await run.approvals()).length >= number);
+          return (await run.approvals())[number - 1]?.id ?? "";
+        };
+        await run.approve(await asked(1), { remember: true });
+        const second = await asked(2);
+        assert.equal(made.mailed.length, 1);
+        const [first, held] = await run.approvals();
+        assert.deepEqual([first?.ruleOfTwo, held?.ruleOfTwo], [undefined, true]);
+        assert.match(held?.why ?? "", /untrusted and private/);
+        await run.approve(second, { remember: true });
+        assert.equal((await run.result()).output, "sent");
+        assert.equal(made.mailed.length, 3);
+      });
+    },
+  },
+  {
+    name: "7.5 a rule may exempt a tool, and each use is in the stream; rules from above exempt nothing",
+    async run(harness) {
+      const made = desk();
+      const rule = { tool: "mail", verdict: "allow", ruleOfTwo: "exempt" } as const;
+      const clerk = both(made, { permissions: permissions([rule]) });
+      const strict = both(made, undefined, "strict");
+      await onRuntime(harness, { agents: [clerk, strict] }, async (runtime) => {
+        const run = await runtime.start(clerk, "go");
+        sent((await run.result()).output, { ...made, mailed: made.mailed.slice(0, 1) });
+        assert.equal(made.mailed.length, 3);
+        const trips = only(await historyOf(run), "guardrail.trip");
+        assert.deepEqual(
+          trips.map(({ guardrail, decision }) => [guardrail, decision]),
+          [
+            ["rule-of-two", "allow"],
+            ["rule-of-two", "allow"],
+          ],
+        );
+        const above = await runtime.start(strict, "go", { permissions: [rule] });
+        assert.match(Json.as<string>((await above.result()).output), refusal);
+      });
+    },
+  },
+  {
+    name: "7.5 a runtime may do without the rule",
+    async run(harness) {
+      const made = desk();
+      await onRuntime(harness, { agents: [both(made)], ruleOfTwo: "off" }, async (runtime) => {
+        assert.equal((await (await runtime.start(both(made), "go")).result()).output, "sent");
+        assert.equal(made.mailed.length, 3);
+      });
+    },
+  },
+];
