@@ -115,6 +115,8 @@ export interface EventPayloads {
     readonly approvalId: ApprovalId;
     readonly tool: string;
     readonly why: string;
+    /** The model's own name for the call. */
+    readonly callId?: string | undefined;
   };
   readonly "approval.decided": {
     readonly approvalId: ApprovalId;

@@ -5,5 +5,6 @@ export type { AuditKind } from "./audit/audit-of.ts";
 export type { AuditFault, AuditVerdict } from "./audit/verify.ts";
 export { currentScope } from "./run/ambient.ts";
 export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
+export type { AccountView, RunLedger } from "./run-ledger.ts";
 export { Runtime, type RuntimeOptions, type ServeOptions, type StartOptions } from "./runtime.ts";
 export { systemClock } from "#agents";

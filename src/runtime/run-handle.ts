@@ -23,6 +23,7 @@ import {
 import { treeAt } from "./addresses.ts";
 import type { Deltas } from "./deltas/deltas.ts";
 import type { RunDelta } from "./deltas/run-delta.ts";
+import { readLedger, type RunLedger } from "./run-ledger.ts";
 import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -60,6 +61,8 @@ export interface HandleHost {
 /** Nobody sees it: made once, because an error with its stack is not cheap. */
 const notListening = new Error("not listening any more");
 
+const never = new AbortController().signal;
+
 /** One run, from outside: from the process that started it or from any other. */
 export class RunHandle {
   readonly treeId: TreeId;
@@ -78,11 +81,18 @@ export class RunHandle {
     this.runId = ids.runId;
   }
 
-  /** The tree's events above number `from`, then each new one, until the tree is over. Breaking out ends it. */
-  async *events({ from = 0 }: { readonly from?: number } = {}): AsyncGenerator<NumberedEvent, void> {
+  /**
+   * The tree's events above number `from`, then each new one, until the tree is over. Breaking out ends it; a signal
+   * ends it also while it waits. @throws the signal's reason.
+   */
+  async *events({
+    from = 0,
+    signal = never,
+  }: { readonly from?: number; readonly signal?: AbortSignal } = {}): AsyncGenerator<NumberedEvent, void> {
     let after = from;
     for (;;) {
-      const { events, closed } = await this.#eventsAbove(after);
+      signal.throwIfAborted();
+      const { events, closed } = await this.#eventsAbove(after, signal);
       yield* events;
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
@@ -90,33 +100,42 @@ export class RunHandle {
   }
 
   /** From the store where there is one. What it does not have yet is on its way there. */
-  async #eventsAbove(after: number): Promise<ReplyOf<"events">> {
+  async #eventsAbove(after: number, signal: AbortSignal): Promise<ReplyOf<"events">> {
     const { store } = this.#host;
-    if (!store) return this.#until("events", { after, limit: eventsPerRead }, isNews);
+    if (!store) return this.#until("events", { after, limit: eventsPerRead }, isNews, { signal });
     const { partition, tree } = treeAt(this.#tree);
     const events = await store.events.read(partition, tree, after, eventsPerRead);
     if (events.length > 0) return { events, closed: false };
-    const next = await this.#until("events", { after, limit: 1 }, isNews);
+    const next = await this.#until("events", { after, limit: 1 }, isNews, { signal });
     const closed = next.closed && next.events.length === 0;
-    if (!closed) await store.events.changed(partition, tree, after, new AbortController().signal);
+    if (!closed) await store.events.changed(partition, tree, after, signal);
     return { events: [], closed };
   }
 
   /**
    * The pieces of answers as they come, from every run of the tree, here or in a worker that is listed in the store.
    * Answers that are open come from their beginning. Not durable: for people who watch, never to be acted on. Ends
-   * with the run. @throws DeltasCutError
+   * with the run, or with the signal's reason. @throws DeltasCutError
    */
-  deltas(): AsyncGenerator<RunDelta, void> {
-    return this.#host.deltas.watch(this.#tree.key, () => this.result());
+  deltas({ signal = never }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunDelta, void> {
+    return this.#host.deltas.watch(this.#tree.key, () => this.#resultUnless(signal));
   }
 
   /** What the run left behind, once it has ended; a root's once its whole tree has. */
   async result(): Promise<RunResult> {
+    return this.#resultUnless(never);
+  }
+
+  async #resultUnless(signal: AbortSignal): Promise<RunResult> {
     const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
-    const result = await this.#until("result", { run: this.runId }, (reply) => reply !== null, name);
+    const result = await this.#until("result", { run: this.runId }, isThere, { name, signal });
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });
     return result;
+  }
+
+  /** The same, without waiting: null while it lives. */
+  async outcome(): Promise<RunResult | null> {
+    return this.#call("result", { run: this.runId });
   }
 
   /** @throws NotFoundError if there never was such a run. */
@@ -130,7 +149,7 @@ export class RunHandle {
   async cancel(reason = "user"): Promise<CancelReceipt> {
     const number = await this.#call("cancel", { run: this.runId, reason, at: this.#host.now() });
     if (number === null) return { reason, runs: [] };
-    const receipt = await this.#until("receipt", { number }, (reply) => reply !== null, cancelKey(number));
+    const receipt = await this.#until("receipt", { number }, isThere, { name: cancelKey(number) });
     return receipt ?? { reason, runs: [] };
   }
 
@@ -161,6 +180,11 @@ export class RunHandle {
   /** Tells what an attempt in doubt really used. False if there is no such doubt. */
   async reconcile(attempt: AttemptId, usage: Usage): Promise<boolean> {
     return this.#call("reconcile", { attempt, usage, at: this.#host.now() });
+  }
+
+  /** Money and headcount as they are now. After the end of a tree only its own account is left. */
+  async ledger(): Promise<RunLedger> {
+    return readLedger(await this.#call("ledger", { run: this.runId }));
   }
 
   /** Every question to people of the whole tree, in the order they were asked. */
@@ -237,13 +261,14 @@ export class RunHandle {
     method: Method,
     argument: ArgumentOf<Method>,
     isGood: (reply: ReplyOf<Method>) => boolean,
-    /** What the answer depends on. Default: on everything. */
-    name?: string,
+    /** `name`: what the answer depends on. Default: on everything. */
+    { name, signal = never }: { readonly name?: string; readonly signal?: AbortSignal } = {},
   ): Promise<ReplyOf<Method>> {
     for (;;) {
       const stop = new AbortController();
+      const listening = signal === never ? stop.signal : AbortSignal.any([signal, stop.signal]);
       // Listens before it asks: a change in between is not missed.
-      const changed = this.#host.engine.changed(this.#tree, stop.signal, name);
+      const changed = this.#host.engine.changed(this.#tree, listening, name);
       changed.catch(() => undefined);
       try {
         const reply = await this.#call(method, argument);
@@ -256,4 +281,5 @@ export class RunHandle {
   }
 }
 
+const isThere = (reply: unknown): boolean => reply !== null;
 const isNews = ({ events, closed }: ReplyOf<"events">): boolean => events.length > 0 || closed;

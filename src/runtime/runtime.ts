@@ -33,7 +33,7 @@ import {
 import { allowAll, defaultPermissions, systemClock } from "#agents";
 import type { Block } from "#ledger";
 import { sealedStore, Seals } from "#sealing";
-import { tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
+import { partitionOf, tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
 import { Approvals } from "./approvals.ts";
 import type { DeltaEndpointOptions } from "./deltas/delta-endpoint.ts";
 import { Deltas, type DeltasHost } from "./deltas/deltas.ts";
@@ -241,6 +241,18 @@ export class Runtime {
   run(id: string, options: { readonly tenant?: string } = {}): RunHandle {
     const runId = id.includes("~") ? RunId.parse(id) : RunId.root(TreeId.of(id));
     return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
+  }
+
+  /** Everybody who can be hired. */
+  get agents(): readonly Agent[] {
+    return this.#options.agents;
+  }
+
+  /** The tree that has the turn in a conversation that has a name; null if nobody has. */
+  async turn(session: string, options: { readonly tenant?: string } = {}): Promise<TreeId | null> {
+    const key = Partition.part(partitionOf(options.tenant), session);
+    const holder = await this.#options.engine.call({ type: sessionObject.type, key }, "turn", null);
+    return holder === null ? null : treeAt(Json.as<ObjectAddress>(holder)).tree;
   }
 
   /** The store with its content open. @throws TypeError without one. */

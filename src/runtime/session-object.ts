@@ -59,7 +59,7 @@ function release(object: ObjectContext, argument: Json): Json {
 export const sessionObject: ObjectDefinition = {
   type: "session",
   methods: { invoke, release },
-  queries: {},
+  queries: { turn: (object) => Json.of(recordOf(object).holder) },
 };
 
 const recordOf = (object: ObjectContext): SessionRecord => Json.as(object.get("session") ?? Json.of(idle));

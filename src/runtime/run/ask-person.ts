@@ -24,6 +24,8 @@ export interface Asked {
   readonly input: Json;
   readonly why: string;
   readonly ruleOfTwo?: true | undefined;
+  /** The model's own name for the call. */
+  readonly callId: string | undefined;
   /** The how many-th question about this call. */
   readonly round: number;
 }
@@ -37,8 +39,9 @@ export async function askPerson(host: ToolHost, place: StepPlace, asked: Asked):
   const expiresAt = driver.time + host.approvals.expiresS * 1000;
   const call = { tool: tool.name, risk: tool.risk, arguments: input, hash: print };
   const approval = { id, ...call, why, expiresAt, ...(ruleOfTwo && { ruleOfTwo }) };
-  const known = await driver.report("requestApproval", { approval });
-  observer.seenLive("approval.requested", { approvalId: id, tool: tool.name, why }, `asked/${id}`);
+  const { callId } = asked;
+  const known = await driver.report("requestApproval", { approval: { ...approval, callId } });
+  observer.seenLive("approval.requested", { approvalId: id, tool: tool.name, why, callId }, `asked/${id}`);
   const { approver } = host.approvals;
   const decision =
     known ??

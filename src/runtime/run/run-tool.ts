@@ -38,7 +38,7 @@ export async function runTool(
   const place = placeStep(host, "decide", subject);
   const { driver, observer } = host;
   const callId = given ?? place.id;
-  const allowed = await permitted(host, place, tool, input);
+  const allowed = await permitted(host, place, tool, { input, callId });
   if ("refusal" in allowed) {
     const { refusal, isDenied } = allowed;
     if (isDenied) observer.note("permission.denied", { tool: tool.name, callId, reason: refusal });
@@ -60,7 +60,7 @@ async function permitted(
   host: ToolHost,
   place: StepPlace,
   tool: RunTool,
-  input: Json,
+  { input, callId }: { readonly input: Json; readonly callId: string },
 ): Promise<Permitted | { readonly refusal: string; readonly isDenied: boolean }> {
   let call: Deciding & Pick<Permitted, "warnings"> = { input, approved: null };
   for (let round = 0; ; round++) {
@@ -80,7 +80,7 @@ async function permitted(
         return host.driver.stopped(decided.reason);
       case "ask": {
         const { value, warnings } = decided;
-        const next = answered(await askPerson(host, place, { ...decided, tool, input: value, round }), value);
+        const next = answered(await askPerson(host, place, { ...decided, tool, input: value, callId, round }), value);
         if ("refusal" in next) return { ...next, isDenied: false };
         call = { ...next, warnings };
         break;

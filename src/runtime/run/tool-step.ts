@@ -133,16 +133,16 @@ async function afterAsking(
     | { readonly kind: "in-doubt"; readonly lost: AttemptId }
   ),
 ): Promise<Wanted | ToolResult> {
-  const { tool } = wanted;
+  const { tool, callId } = wanted;
   const { round } = asked;
   if (asked.kind === "in-doubt") {
     const why = "the outcome of an earlier attempt is unknown: run it again?";
-    const { decision } = await askPerson(host, place, { tool, input: wanted.input, why, round });
+    const { decision } = await askPerson(host, place, { tool, input: wanted.input, why, callId, round });
     // A decision is about one call: lost as well, the next one is asked about again.
     return decision === "approved" ? { ...wanted, rerun: asked.lost } : unknown(tool.name);
   }
   const { value, warnings } = asked;
-  const next = answered(await askPerson(host, place, { ...asked, tool, input: value }), value);
+  const next = answered(await askPerson(host, place, { ...asked, tool, input: value, callId }), value);
   return "refusal" in next ? ToolResult.failure(next.refusal) : { ...wanted, ...next, warnings };
 }
 

@@ -25,7 +25,8 @@ const approvalKey = (id: ApprovalId): string => `approval/${id}`;
 
 /** A run asks. The answer, where there is one already; else null, and news when it is there. */
 export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">): ReplyOf<"requestApproval"> {
-  const { run, approval } = argument;
+  const { run } = argument;
+  const { callId, ...approval } = argument.approval;
   book(work, argument);
   const known = keptOf(work.object, approval.id);
   if (known) return known.decision;
@@ -46,7 +47,7 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   write(work, kept);
   work.object.set(listKey, Json.of([...idsOf(work.object), approval.id]));
   const { id: approvalId, tool, why } = approval;
-  work.emit(run, "approval.requested", { approvalId, tool, why }, { place: `asked/${approvalId}` });
+  work.emit(run, "approval.requested", { approvalId, tool, why, callId }, { place: `asked/${approvalId}` });
   if (kept.decision) announce(work, kept, kept.decision);
   else work.put(run, { ...record, asking: [...record.asking, approvalId] });
   return kept.decision;

@@ -276,7 +276,7 @@ export interface Carried {
 export type Question = Pick<
   ApprovalRequest,
   "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "ruleOfTwo" | "expiresAt"
->;
+> & { readonly callId?: string | undefined };
 
 /** What somebody, or the clock, says about a question. */
 export interface Settling extends Omit<ApprovalDecision, "at"> {
