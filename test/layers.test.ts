@@ -45,6 +45,16 @@ const allowed: Record<string, readonly string[]> = {
   "stores/sql": ["#kernel", "kysely"],
   "stores/postgres": ["#kernel", "#stores/sql", "kysely", "pg"],
   telemetry: ["#kernel", "@opentelemetry/api", "node:crypto"],
+  server: [
+    "#kernel",
+    "#runtime",
+    "hono",
+    "node:crypto",
+    "node:events",
+    "node:http",
+    "node:stream",
+    "node:stream/web",
+  ],
   testing: [
     "#kernel",
     "#ledger",

@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { type Clock, NotFoundError } from "#kernel";
+import { type Runtime, systemClock } from "#runtime";
+import type { Auth, Principal } from "./auth.ts";
+import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
+import { defaultLimits, type Limits, Places, RateLimit } from "./limits.ts";
+import { tell, type Told } from "./refusal.ts";
+import type { Route, ServerHost } from "./route.ts";
+import { routes } from "./routes.ts";
+import { decodeQuery } from "./shape.ts";
+
+/** What a server is made of. */
+export interface ServerOptions {
+  /** With a store: there is nothing to list without one. */
+  readonly runtime: Runtime;
+  /** Who may ask. `none`: whoever reaches it, with every right. For this machine alone. */
+  readonly auth: Auth | "none";
+  /** Under which names, with or without a port, it is reached. Default: those of loopback. */
+  readonly hosts?: readonly string[];
+  /** Pages of which other origins may ask. Default: none; there is no CORS then. */
+  readonly origins?: readonly string[];
+  readonly limits?: Limits;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Is told what went wrong here, with the name that the caller was told. Default: nobody is. */
+  readonly onError?: (error: unknown, noted: string) => void;
+}
+
+const securityHeaders: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+interface Env {
+  Variables: {
+    principal: Principal;
+    /** The other origin whose page asks. */
+    origin: string | null;
+  };
+}
+
+/** The server as an app: `Request` in, `Response` out, to be mounted anywhere. @throws TypeError without a store. */
+export function serverApp(options: ServerOptions): Hono<Env> {
+  const { runtime, clock = systemClock } = options;
+  void runtime.store;
+  const limits = { ...defaultLimits, ...options.limits };
+  const host: ServerHost = {
+    runtime,
+    clock,
+    limits,
+    starts: new Places("starts", limits.starts),
+    subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
+  };
+  const { auth, hosts = [], origins = [] } = options;
+  const gate = new Gate({ auth, hosts, origins });
+  const rate = new RateLimit(limits.requestsPerMinute, clock);
+  const app = new Hono<Env>();
+  app.use(async (context, next) => {
+    await next();
+    const { headers } = context.res;
+    for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
+    const origin = context.get("origin");
+    if (origin) allowOrigin(headers, origin);
+  });
+  app.use(async (context, next) => {
+    const { headers, method } = context.req.raw;
+    gate.checkHost(headers);
+    const origin = gate.checkOrigin(headers);
+    context.set("origin", origin);
+    if (origin !== null && method === "OPTIONS") return new Response(null, { status: 204 });
+    const principal = await gate.admit(headers);
+    rate.take(principal.id);
+    context.set("principal", principal);
+    return next();
+  });
+  for (const route of routes) app.on(route.method, route.path, (context) => answerTo(context, route, host));
+  app.notFound(() => refusal(tell(new NotFoundError({ what: "address", id: "like this" }), () => "")));
+  app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
+  return app;
+}
+
+async function answerTo(context: Context<Env>, route: Route, host: ServerHost): Promise<Response> {
+  const request = context.req.raw;
+  const principal = context.get("principal");
+  checkScope(principal, route.scope);
+  checkHeaders(request.headers);
+  const query = decodeQuery(route.query, new URL(request.url).searchParams);
+  if (!route.body) checkNoBody(request.headers);
+  const body = route.body?.decode(await readBody(request, host.limits.bodyBytes), "body");
+  const header = (name: string): string | undefined => context.req.header(name);
+  return route.handle({ host, principal, params: context.req.param(), query, body, header });
+}
+
+const refusal = ({ status, error, headers }: Told): Response => Response.json({ error }, { status, headers });
+
+function noted(error: unknown, onError: ServerOptions["onError"]): string {
+  const name = randomUUID();
+  onError?.(error, name);
+  return name;
+}
+
+function allowOrigin(headers: Headers, origin: string): void {
+  headers.set("access-control-allow-origin", origin);
+  headers.set("access-control-allow-headers", "authorization, content-type, last-event-id");
+  headers.set("access-control-allow-methods", "GET, POST");
+  headers.set("access-control-max-age", "600");
+  headers.set("cross-origin-resource-policy", "cross-origin");
+  headers.set("vary", "origin");
+}

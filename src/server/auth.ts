@@ -1,0 +1,23 @@
+/** What a key may do. `admin` may do everything. */
+export type Scope = "read" | "run" | "approve" | "admin";
+
+/** Somebody who has shown who they are. */
+export interface Principal {
+  /** For limits, and for the audit: who approved, who started. Never a secret. */
+  readonly id: string;
+  /** Whose data they see. Null: those of nobody in particular. */
+  readonly tenant: string | null;
+  readonly scopes: readonly Scope[];
+}
+
+/** Knows people by what they bring along. */
+export interface Auth {
+  /** Null: nobody that is known here. Takes the same time for whatever is wrong with it. */
+  authenticate(bearer: string): Promise<Principal | null>;
+}
+
+export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes("admin");
+
+/** Everybody, where only this machine can ask. */
+export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin"] };

@@ -1,0 +1,71 @@
+import { ApprovalId, isJsonObject, type Json, type JsonObject, SessionId } from "#kernel";
+import { refuse, shape } from "../shape.ts";
+
+/** What `useChat` sends. */
+export const chatBody = shape.object({
+  id: shape.id(SessionId.of, "a chat"),
+  messages: shape.list(shape.record()),
+  trigger: shape.optional(shape.oneOf(["submit-message", "regenerate-message"])),
+  messageId: shape.optional(shape.text()),
+});
+
+/** Somebody's word on a call that waits for it. */
+export interface ChatAnswer {
+  readonly approval: ApprovalId;
+  readonly isApproved: boolean;
+  readonly reason: string | undefined;
+}
+
+/** What the newest message of a chat wants: something new, or to answer what the agent has asked. */
+export type ChatTurn =
+  | { readonly kind: "say"; readonly message: string; readonly text: string }
+  | {
+      readonly kind: "answer";
+      readonly answers: readonly ChatAnswer[];
+      /** Every question that the message shows, answered or not: so far has it been told. */
+      readonly shown: readonly ApprovalId[];
+    };
+
+/** Earlier messages are not looked at: the conversation is kept here. @throws RefusalError */
+export function readTurn(messages: readonly JsonObject[]): ChatTurn {
+  const last = messages.at(-1);
+  const parts = last?.["parts"];
+  if (!last || !Array.isArray(parts)) return refuse("messages", "the last one has no parts");
+  const at = "messages.parts";
+  const found = parts.map((part: Json) => (isJsonObject(part) ? part : refuse(at, "each is an object")));
+  if (last["role"] === "user") {
+    const message = shape.text().decode(last["id"], "messages.id");
+    return { kind: "say", message, text: textOf(found) };
+  }
+  if (last["role"] !== "assistant") return refuse("messages", "the last one is a user's or an assistant's");
+  const approvals = found.flatMap(({ approval, state }) =>
+    isJsonObject(approval) ? [{ approval, state }] : [],
+  );
+  const shown = approvals.map(({ approval }) => approvalOf(approval["id"]));
+  const answers = approvals
+    .filter(({ state }) => state === "approval-responded")
+    .map(({ approval }) => answerOf(approval));
+  const isOneTree = new Set(shown.map((id) => ApprovalId.tree(id))).size === 1;
+  if (answers.length === 0 || !isOneTree) return refuse("messages", "the last one answers nothing");
+  return { kind: "answer", answers, shown };
+}
+
+function textOf(parts: readonly JsonObject[]): string {
+  const texts = parts.map((part) =>
+    part["type"] === "text" && typeof part["text"] === "string"
+      ? part["text"]
+      : refuse("messages.parts", "only texts can be sent"),
+  );
+  const text = texts.join("\n");
+  return text === "" ? refuse("messages.parts", "there is no text") : text;
+}
+
+function answerOf(approval: JsonObject): ChatAnswer {
+  const { approved, reason } = approval;
+  const isApproved = shape.flag().decode(approved, "approval.approved");
+  const why = shape.optional(shape.text({ max: 10_000 })).decode(reason ?? undefined, "approval.reason");
+  return { approval: approvalOf(approval["id"]), isApproved, reason: why };
+}
+
+const approvalOf = (id: unknown): ApprovalId =>
+  shape.id(ApprovalId.parse, "an approval").decode(id, "approval.id");

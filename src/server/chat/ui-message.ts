@@ -1,0 +1,128 @@
+import {
+  type ApprovalId,
+  type AttemptId,
+  type Json,
+  Money,
+  type ReeveEvent,
+  type RunId,
+  type RunResult,
+} from "#kernel";
+import type { RunDelta } from "#runtime";
+import { type UiChunk, UiSteps } from "./ui-steps.ts";
+
+/** Pieces that wait to hear of their model call. More of them are left out: the answer comes whole at the end. */
+const mostHeld = 10_000;
+
+/**
+ * Makes one UI message of one tree. Events are its backbone, in their order; pieces of answers come after the
+ * `model.start` of their attempt. What the root says is text. Its tools are parts, and so is every question to people
+ * of the whole tree. The answer itself is what the tree returns: where the pieces differ, it takes their place.
+ */
+export class UiMessage {
+  readonly #root: RunId;
+  readonly #steps = new UiSteps();
+  /** Parts of calls that are not over. */
+  readonly #calls = new Set<string>();
+  readonly #asked = new Map<ApprovalId, string>();
+  #held: RunDelta[] = [];
+  #attempt: AttemptId | null = null;
+
+  constructor(root: RunId) {
+    this.#root = root;
+  }
+
+  /** Whether a question to people is shown. */
+  shows(approval: ApprovalId): boolean {
+    return this.#asked.has(approval);
+  }
+
+  take(event: ReeveEvent): readonly UiChunk[] {
+    const isRoot = event.runId === this.#root;
+    if (event.type === "model.start" && isRoot && event.attempt !== null) return this.#begin(event.attempt);
+    if (event.type === "model.end" && event.attempt === this.#attempt && !event.error) this.#steps.answered();
+    if (event.type === "tool.start" && isRoot) return this.#announce(partOf(event), event.tool, {});
+    if (event.type === "tool.end") return this.#calls.delete(partOf(event)) ? [resultOf(event)] : [];
+    return event.type === "approval.decided" ? this.#decide(event) : [];
+  }
+
+  /** A call waits for somebody's word. */
+  ask(event: ReeveEvent<"approval.requested">, input: Json): readonly UiChunk[] {
+    const { approvalId, tool, why } = event;
+    const toolCallId = partOf({ runId: event.runId, callId: event.callId ?? approvalId });
+    this.#asked.set(approvalId, toolCallId);
+    const announced = this.#announce(toolCallId, tool, input);
+    return [...announced, { type: "tool-approval-request", approvalId, toolCallId, reason: why }];
+  }
+
+  hear(delta: RunDelta): readonly UiChunk[] {
+    const { runId, attempt, kind, text } = delta;
+    if (runId !== this.#root || (kind !== "text" && kind !== "reasoning")) return [];
+    if (attempt === this.#attempt) return this.#steps.say(kind, text);
+    if (this.#held.length < mostHeld) this.#held.push(delta);
+    return [];
+  }
+
+  /** Nothing goes on until somebody has answered. */
+  pause(): readonly UiChunk[] {
+    return [...this.#steps.close(), { type: "finish", finishReason: "tool-calls" }];
+  }
+
+  /** The tree is over. */
+  end({ output, status, stopReason, spend, error }: RunResult): readonly UiChunk[] {
+    const said = typeof output === "string" ? this.#steps.conclude(output) : this.#steps.close();
+    const isData = typeof output !== "string" && output !== null;
+    const errorText = error?.message ?? error?.code ?? stopReason;
+    return [
+      ...said,
+      ...(isData ? [{ type: "data-output", data: output }] : []),
+      ...this.#steps.leave(),
+      ...(status === "failed" ? [{ type: "error", errorText }] : []),
+      ...(status === "cancelled" ? [{ type: "abort", reason: stopReason }] : []),
+      {
+        type: "finish",
+        finishReason: finishReasons[status],
+        messageMetadata: { status, stopReason, spendUsd: Money.usd(spend) },
+      },
+    ];
+  }
+
+  #begin(attempt: AttemptId): readonly UiChunk[] {
+    const entered = this.#steps.begin();
+    this.#attempt = attempt;
+    const held = this.#held.filter((delta) => delta.attempt === attempt);
+    this.#held = [];
+    return [...entered, ...held.flatMap((delta) => this.hear(delta))];
+  }
+
+  #announce(toolCallId: string, toolName: string, input: Json): readonly UiChunk[] {
+    if (this.#calls.has(toolCallId)) return [];
+    this.#calls.add(toolCallId);
+    const call = { type: "tool-input-available", toolCallId, toolName, input, dynamic: true };
+    return [...this.#steps.close(), ...this.#steps.tool(), call];
+  }
+
+  #decide({ approvalId, decision }: ReeveEvent<"approval.decided">): readonly UiChunk[] {
+    const toolCallId = this.#asked.get(approvalId);
+    if (toolCallId === undefined) return [];
+    const approved = decision === "approved" || decision === "edited";
+    const response = { type: "tool-approval-response", approvalId, approved };
+    if (approved) return [response];
+    this.#calls.delete(toolCallId);
+    return [response, { type: "tool-output-denied", toolCallId }];
+  }
+}
+
+/** Unique in a step of a message, which is all that is asked for. */
+const partOf = ({ runId, callId }: { readonly runId: RunId; readonly callId: string }): string =>
+  `${runId}:${callId}`;
+
+/** What a tool was given and what it answered is not in events: that it was called is. */
+function resultOf(event: ReeveEvent<"tool.end">): UiChunk {
+  const { status, durationMs } = event;
+  const toolCallId = partOf(event);
+  if (status === "ok") return { type: "tool-output-available", toolCallId, output: { status, durationMs } };
+  const errorText = status === "error" ? "the tool failed" : "nobody knows what became of the call";
+  return { type: "tool-output-error", toolCallId, errorText };
+}
+
+const finishReasons = { completed: "stop", landed: "length", failed: "error", cancelled: "other" } as const;

@@ -1,0 +1,100 @@
+import { everybody, mayDo, type Auth, type Principal, type Scope } from "./auth.ts";
+import { RefusalError } from "./refusal.ts";
+import { namesTenant, refuse, refuseTenant } from "./shape.ts";
+
+/** Names of this machine, for itself. */
+const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Who may ask, and from where. */
+export interface GateOptions {
+  readonly auth: Auth | "none";
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+}
+
+/** What stands before every route, in this order: host, origin, key, scope, and nobody names a tenant. */
+export class Gate {
+  readonly #auth: Auth | "none";
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+
+  constructor({ auth, hosts, origins }: GateOptions) {
+    this.#auth = auth;
+    this.#hosts = new Set([...loopbackNames, ...hosts].map((host) => host.toLowerCase()));
+    this.#origins = new Set(origins);
+  }
+
+  /** A page of somebody else cannot reach us under a name of its own. @throws RefusalError */
+  checkHost(headers: Headers): void {
+    const host = headers.get("host")?.toLowerCase() ?? "";
+    const name = host.replace(/:\d{1,5}$/, "");
+    if (!this.#hosts.has(host) && !this.#hosts.has(name))
+      throw new RefusalError("wrong-host", "this server does not go by that name");
+  }
+
+  /** Whether a page of another origin asks, which is among those that may. @throws RefusalError if it is not. */
+  checkOrigin(headers: Headers): string | null {
+    const origin = headers.get("origin");
+    if (origin !== null && this.#origins.has(origin)) return origin;
+    const isOurs = origin === null || hostOf(origin) === headers.get("host")?.toLowerCase();
+    const site = headers.get("sec-fetch-site") ?? "none";
+    if (!isOurs || (origin === null && site !== "none" && site !== "same-origin"))
+      throw new RefusalError("wrong-origin", "pages of other origins may not ask here");
+    return null;
+  }
+
+  /** @throws RefusalError */
+  async admit(headers: Headers): Promise<Principal> {
+    if (this.#auth === "none") return everybody;
+    const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get("authorization") ?? "")?.[1];
+    const principal = await this.#auth.authenticate(bearer ?? "");
+    if (bearer === undefined || !principal)
+      throw new RefusalError("unauthorized", "a key that is known here is needed");
+    return principal;
+  }
+}
+
+/** @throws RefusalError */
+export function checkScope(principal: Principal, scope: Scope): void {
+  if (!mayDo(principal, scope)) throw new RefusalError("forbidden", `this key may not ${scope}`);
+}
+
+/** @throws RefusalError */
+export function checkHeaders(headers: Headers): void {
+  for (const name of headers.keys()) if (namesTenant(name)) refuseTenant(`header ${name}`);
+}
+
+/** A request that has nothing to say says nothing. @throws RefusalError */
+export function checkNoBody(headers: Headers): void {
+  if ((headers.get("content-length") ?? "0") !== "0" || headers.has("transfer-encoding"))
+    refuse("body", "there must be none");
+}
+
+/** The body as JSON; an empty one is an empty object. Stops reading where it is too large. @throws RefusalError */
+export async function readBody(request: Request, most: number): Promise<unknown> {
+  if (Number(request.headers.get("content-length") ?? 0) > most) tooLarge(most);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of request.body ?? []) {
+    size += part.byteLength;
+    if (size > most) tooLarge(most);
+    parts.push(part);
+  }
+  if (size === 0) return {};
+  const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
+  if (type.trim().toLowerCase() !== "application/json")
+    throw new RefusalError("unsupported-media-type", "a body must be application/json");
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)));
+  } catch {
+    return refuse("body", "it is not JSON");
+  }
+}
+
+function tooLarge(most: number): never {
+  throw new RefusalError("body-too-large", `a body has at most ${most} bytes`);
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}

@@ -1,0 +1,96 @@
+import type { Clock } from "#kernel";
+import { RefusalError } from "./refusal.ts";
+
+/** How much the server takes on. What is more is refused at once, in words. */
+export interface Limits {
+  /** Of a request. Default 1 MiB. */
+  readonly bodyBytes?: number;
+  /** Of each key. Default 600. */
+  readonly requestsPerMinute?: number;
+  /** Trees that are being started at the same time. Default 64. */
+  readonly starts?: number;
+  /** Streams that are open at the same time. Default 1,000. */
+  readonly subscribers?: number;
+  /** Of each key. Default 100. */
+  readonly subscribersPerKey?: number;
+  /** How long a subscriber may leave its connection full before it is cut. Default 30. */
+  readonly stallS?: number;
+  /** How often a silent stream shows that it lives. Default 15. */
+  readonly heartbeatS?: number;
+}
+
+export const defaultLimits: Required<Limits> = {
+  bodyBytes: 1_048_576,
+  requestsPerMinute: 600,
+  starts: 64,
+  subscribers: 1_000,
+  subscribersPerKey: 100,
+  stallS: 30,
+  heartbeatS: 15,
+};
+
+/** Requests of each key: a minute's worth at once, then as fast as they are refilled. */
+export class RateLimit {
+  readonly #perMinute: number;
+  readonly #clock: Clock;
+  /** When each key will have its whole allowance again. */
+  readonly #fullAt = new Map<string, number>();
+
+  constructor(perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  /** @throws RefusalError */
+  take(key: string): void {
+    const now = this.#clock.now();
+    const costMs = 60_000 / this.#perMinute;
+    const fullAt = Math.max(now, this.#fullAt.get(key) ?? now) + costMs;
+    const waitMs = fullAt - now - 60_000;
+    if (waitMs > 0) {
+      const retryAfterS = Math.ceil(waitMs / 1000);
+      throw new RefusalError("too-many-requests", "this key asks too often", { retryAfterS });
+    }
+    if (this.#fullAt.size >= 10_000) this.#forget(now);
+    this.#fullAt.set(key, fullAt);
+  }
+
+  #forget(now: number): void {
+    for (const [key, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(key);
+  }
+}
+
+/** Places for what lasts. */
+export class Places {
+  readonly #most: number;
+  readonly #mostPerKey: number;
+  readonly #what: string;
+  readonly #taken = new Map<string, number>();
+  #all = 0;
+
+  constructor(what: string, most: number, mostPerKey = most) {
+    this.#what = what;
+    this.#most = most;
+    this.#mostPerKey = mostPerKey;
+  }
+
+  /** Returns what gives the place back; doing so twice is doing it once. @throws RefusalError */
+  take(key: string): () => void {
+    const own = this.#taken.get(key) ?? 0;
+    if (this.#all >= this.#most)
+      throw new RefusalError("overloaded", `too many ${this.#what} at once`, { retryAfterS: 1 });
+    if (own >= this.#mostPerKey)
+      throw new RefusalError("too-many-requests", `too many ${this.#what} of this key`, { retryAfterS: 1 });
+    this.#all += 1;
+    this.#taken.set(key, own + 1);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#all -= 1;
+      const left = (this.#taken.get(key) ?? 1) - 1;
+      if (left === 0) this.#taken.delete(key);
+      else this.#taken.set(key, left);
+    };
+  }
+}

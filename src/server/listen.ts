@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { type ServerOptions, serverApp } from "./app.ts";
+
+/** Where and how the server listens. */
+export interface ListenOptions extends Omit<ServerOptions, "auth"> {
+  /** Default none, which only a loopback address may have. */
+  readonly auth?: ServerOptions["auth"];
+  /** Default 7433. 0: a free one. */
+  readonly port?: number;
+  /** Default `127.0.0.1`. */
+  readonly hostname?: string;
+  /** How long a request's head may take. Default 10. */
+  readonly headersTimeoutS?: number;
+  /** How long a whole request may take to arrive. Default 30. */
+  readonly requestTimeoutS?: number;
+  /** Default 2,000. */
+  readonly maxConnections?: number;
+}
+
+/** A server that listens. */
+export interface Listener extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+}
+
+const defaultPort = 7433;
+const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/** Listens with Node. @throws TypeError where others than this machine could ask, and nobody checks who they are. */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { hostname = "127.0.0.1", port = defaultPort, auth = "none" } = options;
+  if (auth === "none" && !loopback.has(hostname))
+    throw new TypeError(`${hostname} is not of this machine alone: listen({ auth: apiKeys(...) })`);
+  if (!loopback.has(hostname) && (options.hosts ?? []).length === 0)
+    throw new TypeError('say under which names it is reached: listen({ hosts: ["api.example.com"] })');
+  const app = serverApp({ ...options, auth });
+  const server = createServer(
+    { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 },
+    (request, response) => void answer(async (given) => app.fetch(given), request, response),
+  );
+  server.headersTimeout = (options.headersTimeoutS ?? 10) * 1000;
+  server.requestTimeout = (options.requestTimeoutS ?? 30) * 1000;
+  server.maxConnections = options.maxConnections ?? 2_000;
+  server.listen(port, hostname);
+  await once(server, "listening");
+  return opened(server, hostname);
+}
+
+function opened(server: Server, hostname: string): Listener {
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const name = hostname.includes(":") ? `[${hostname}]` : hostname;
+  return {
+    port,
+    url: `http://${name}:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  fetch: (request: Request) => Promise<Response>,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  try {
+    const response = await fetch(requestOf(incoming));
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    await write(response.body, outgoing);
+    // What is left of a request that was refused is not read.
+    if (!incoming.complete) incoming.socket.destroySoon();
+  } catch {
+    outgoing.destroy();
+  }
+}
+
+function requestOf(incoming: IncomingMessage): Request {
+  const { method = "GET", url = "/", rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let n = 0; n < rawHeaders.length; n += 2) headers.append(rawHeaders[n] ?? "", rawHeaders[n + 1] ?? "");
+  const hasBody = method !== "GET" && method !== "HEAD";
+  // Whatever name it was reached under: the path alone counts, and the gate looks at the name.
+  const address = new URL(`http://localhost${url.startsWith("/") ? url : "/"}`);
+  return new Request(address, {
+    method,
+    headers,
+    ...(hasBody && { body: Readable.toWeb(incoming), duplex: "half" }),
+  });
+}
+
+/** As fast as it is taken, and no faster. Whoever goes away is told to the source. */
+async function write(body: ReadableStream<Uint8Array> | null, outgoing: ServerResponse): Promise<void> {
+  if (!body) return void outgoing.end();
+  const reader = body.getReader();
+  const gone = new AbortController();
+  const leave = (): void => {
+    gone.abort();
+    reader.cancel().catch(() => undefined);
+  };
+  outgoing.once("close", leave);
+  // A source that gives up frees a connection that is full: nobody reads there.
+  reader.closed.catch(() => outgoing.destroy());
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || gone.signal.aborted) break;
+      if (!outgoing.write(value)) await once(outgoing, "drain", { signal: gone.signal });
+    }
+    outgoing.end();
+  } finally {
+    outgoing.off("close", leave);
+  }
+}

@@ -1,0 +1,51 @@
+/** One of two streams has something. */
+export type Either<First, Second> = { readonly first: First } | { readonly second: Second };
+
+type Ready<First, Second> =
+  | { readonly item: Either<First, Second> | null; readonly again: () => void }
+  | { readonly error: unknown };
+
+/**
+ * Two streams as one, as they come; each waits until it was heard. It is over with the first one. The second one may end
+ * or fail before: it is left out from then on.
+ */
+export async function* merge<First, Second>(
+  first: AsyncGenerator<First, void>,
+  second: AsyncGenerator<Second, void>,
+): AsyncGenerator<Either<First, Second>, void> {
+  const ready: Ready<First, Second>[] = [];
+  let wake = Promise.withResolvers<void>();
+  const tell = (news: Ready<First, Second>): void => {
+    ready.push(news);
+    wake.resolve();
+  };
+  const pullFirst = (): void =>
+    void first.next().then(
+      ({ done, value }) => tell({ item: done ? null : { first: value }, again: pullFirst }),
+      (error: unknown) => tell({ error }),
+    );
+  const pullSecond = (): void =>
+    void second.next().then(
+      ({ done, value }) => (done ? undefined : tell({ item: { second: value }, again: pullSecond })),
+      () => undefined,
+    );
+  pullFirst();
+  pullSecond();
+  try {
+    for (;;) {
+      const news = ready.shift();
+      if (!news) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+        continue;
+      }
+      if ("error" in news) throw news.error;
+      if (!news.item) return;
+      yield news.item;
+      news.again();
+    }
+  } finally {
+    // Whoever waits in them is freed by their signal, not by this.
+    for (const stream of [first, second]) stream.return().catch(() => undefined);
+  }
+}

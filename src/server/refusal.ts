@@ -1,0 +1,80 @@
+import { type ErrorData, ReeveError } from "#kernel";
+
+/** The server itself does not do what was asked. */
+export class RefusalError extends ReeveError {
+  readonly code: RefusalCode;
+  override readonly retryable: boolean;
+  /** When it may be asked again. */
+  readonly retryAfterS: number | null;
+
+  constructor(code: RefusalCode, message: string, fields: { readonly retryAfterS?: number } = {}) {
+    super(message);
+    this.code = code;
+    this.retryAfterS = fields.retryAfterS ?? null;
+    this.retryable = fields.retryAfterS !== undefined;
+  }
+}
+
+/** What the server refuses by itself. */
+type RefusalCode =
+  | "invalid-request"
+  | "tenant-not-yours-to-name"
+  | "unauthorized"
+  | "forbidden"
+  | "wrong-host"
+  | "wrong-origin"
+  | "unsupported-media-type"
+  | "body-too-large"
+  | "too-many-requests"
+  | "overloaded";
+
+/** The one table of what an error is in HTTP. What is not here is ours, and nobody else's business. */
+const statuses: Readonly<Record<string, number>> = {
+  "invalid-request": 400,
+  "tenant-not-yours-to-name": 400,
+  unauthorized: 401,
+  forbidden: 403,
+  "wrong-origin": 403,
+  "not-found": 404,
+  "id-conflict": 409,
+  "session-busy": 409,
+  "run-ended": 409,
+  "approval-refused": 409,
+  "wait-cycle": 409,
+  "incompatible-version": 409,
+  "tool-refused": 409,
+  cancelled: 409,
+  "budget-exhausted": 409,
+  "key-destroyed": 410,
+  "too-large": 413,
+  "body-too-large": 413,
+  "unsupported-media-type": 415,
+  "wrong-host": 421,
+  "too-many-requests": 429,
+  overloaded: 503,
+  retryable: 503,
+  "deltas-cut": 503,
+};
+
+/** What a caller is told of an error. */
+export interface Told {
+  readonly status: number;
+  readonly error: ErrorData;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Of an error that is ours nothing is told but a name under which it was noted. */
+export function tell(error: unknown, note: (error: unknown) => string): Told {
+  const status = ReeveError.is(error) ? statuses[error.code] : undefined;
+  if (!ReeveError.is(error) || status === undefined) {
+    const message = "something went wrong here";
+    return { status: 500, error: { code: "internal", message, noted: note(error) }, headers: {} };
+  }
+  const { retryAfterS, partition: _, ...fields } = error.toJSON();
+  return { status, error: fields, headers: headersOf(status, retryAfterS) };
+}
+
+function headersOf(status: number, retryAfterS: unknown): Readonly<Record<string, string>> {
+  if (status === 401) return { "www-authenticate": 'Bearer realm="reeve"' };
+  return typeof retryAfterS === "number" ? { "retry-after": String(retryAfterS) } : {};
+}

@@ -1,0 +1,84 @@
+import type { Clock, Partition } from "#kernel";
+import { TenantId } from "#kernel";
+import type { Runtime } from "#runtime";
+import type { Principal, Scope } from "./auth.ts";
+import { eventStream } from "./event-stream.ts";
+import type { Limits, Places } from "./limits.ts";
+import { type ObjectShape, shape } from "./shape.ts";
+
+/** What all requests share. */
+export interface ServerHost {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly limits: Required<Limits>;
+  readonly starts: Places;
+  readonly subscribers: Places;
+}
+
+/** One request that may be made, decoded. */
+export interface Call<Query = unknown, Body = unknown> {
+  readonly host: ServerHost;
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** One line of the table from which requests are answered and the OpenAPI document is made. */
+export interface Route<Query = unknown, Body = unknown> {
+  readonly method: "get" | "post";
+  /** With `:name` for each parameter. */
+  readonly path: string;
+  readonly scope: Scope;
+  readonly summary: string;
+  /** The media type of the answer. Default JSON. */
+  readonly answers?: "text/event-stream";
+  readonly query: ObjectShape<Query>;
+  /** Null: a request without a body. */
+  readonly body: ObjectShape<Body> | null;
+  handle(call: Call<Query, Body>): Promise<Response>;
+}
+
+const nothing = shape.object({});
+
+/** A route with what it does not say filled in. Its handler gets what the shapes beside it have decoded. */
+export function route<Query = unknown, Body = unknown>(
+  given: Omit<Route<Query, Body>, "query" | "body"> & {
+    readonly query?: ObjectShape<Query>;
+    readonly body?: ObjectShape<Body>;
+  },
+): Route {
+  return {
+    ...given,
+    query: given.query ?? nothing,
+    body: given.method === "get" ? null : (given.body ?? nothing),
+  };
+}
+
+export const answer = (value: unknown, status = 200): Response => Response.json(value, { status });
+
+/** Whose, for the runtime. */
+export const whose = ({ tenant }: Principal): { readonly tenant?: string } =>
+  tenant === null ? {} : { tenant };
+
+/** Whose, for the store. */
+export const partitionOf = ({ tenant }: Principal): Partition => ({
+  tenantId: tenant === null ? null : TenantId.of(tenant),
+});
+
+/** Opens a stream, if there is a place for it. */
+export function subscribe(
+  { host, principal }: Call,
+  frames: (signal: AbortSignal) => AsyncGenerator<string, void>,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const leave = host.subscribers.take(principal.id);
+  const stop = new AbortController();
+  const onClose = (): void => {
+    leave();
+    stop.abort(new Error("nobody listens"));
+  };
+  const { stallS, heartbeatS } = host.limits;
+  return eventStream(frames(stop.signal), { clock: host.clock, stallS, heartbeatS, headers, onClose });
+}

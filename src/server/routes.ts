@@ -1,0 +1,29 @@
+import { openApi } from "./openapi.ts";
+import { answer, type Route, route } from "./route.ts";
+import { actionRoutes } from "./routes/actions.ts";
+import { agentRoutes } from "./routes/agents.ts";
+import { approvalRoutes } from "./routes/approvals.ts";
+import { chatRoutes } from "./routes/chat.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { runRoutes } from "./routes/runs.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
+
+const described = route({
+  method: "get",
+  path: "/openapi.json",
+  scope: "read",
+  summary: "This document",
+  handle: async () => answer(openApi(routes)),
+});
+
+/** Everything that can be asked. Tests go through this table, so whatever is added here is tested. */
+export const routes: readonly Route[] = [
+  described,
+  ...agentRoutes,
+  ...runRoutes,
+  ...eventRoutes,
+  ...actionRoutes,
+  ...approvalRoutes,
+  ...sessionRoutes,
+  ...chatRoutes,
+];

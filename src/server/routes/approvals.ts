@@ -1,0 +1,68 @@
+import { type ApprovalAnswer, ApprovalId, TreeId } from "#kernel";
+import { answer, type Call, type Route, route, whose } from "../route.ts";
+import { shape } from "../shape.ts";
+import { page } from "./runs.ts";
+
+const approvalId = shape.id(ApprovalId.parse, "an approval");
+
+const said = {
+  /** Of what the person saw: another question is not answered by it. */
+  hash: shape.optional(shape.text()),
+  reason: shape.optional(shape.text({ max: 10_000 })),
+} as const;
+
+/** Decides as whoever holds the key. @throws NotFoundError, ApprovalRefusedError */
+async function decide(
+  { host, principal, params }: Call,
+  word: Omit<ApprovalAnswer, "by">,
+): Promise<Response> {
+  const approval = approvalId.decode(params["approval"], "approval");
+  await host.runtime.run(ApprovalId.tree(approval), whose(principal)).status();
+  const decided = { ...word, by: principal.id };
+  return answer(await host.runtime.approvals.decide(approval, decided, whose(principal)));
+}
+
+export const approvalRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/approvals",
+    scope: "read",
+    summary: "Questions to people, newest first",
+    query: shape.object({
+      ...page,
+      state: shape.optional(shape.oneOf(["pending", "decided"])),
+      tree: shape.optional(shape.id(TreeId.of, "a tree")),
+    }),
+    handle: async ({ host, principal, query }) => {
+      const { size = 50, after, ...filter } = query;
+      const wanted = { ...filter, ...whose(principal) };
+      return answer(
+        await host.runtime.approvals.list(wanted, { size, ...(after !== undefined && { after }) }),
+      );
+    },
+  }),
+  route({
+    method: "post",
+    path: "/approvals/:approval/approve",
+    scope: "approve",
+    summary: "Let the call be made",
+    body: shape.object({ ...said, remember: shape.optional(shape.flag()) }),
+    handle: (call) => decide(call, { decision: "approved", ...call.body }),
+  }),
+  route({
+    method: "post",
+    path: "/approvals/:approval/deny",
+    scope: "approve",
+    summary: "Refuse it; the model is told so",
+    body: shape.object(said),
+    handle: (call) => decide(call, { decision: "denied", ...call.body }),
+  }),
+  route({
+    method: "post",
+    path: "/approvals/:approval/edit",
+    scope: "approve",
+    summary: "Have it made with other arguments",
+    body: shape.object({ ...said, arguments: shape.json() }),
+    handle: (call) => decide(call, { decision: "edited", ...call.body }),
+  }),
+];

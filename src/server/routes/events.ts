@@ -1,0 +1,51 @@
+import type { RunHandle } from "#runtime";
+import { frame } from "../event-stream.ts";
+import { merge } from "../merge.ts";
+import { type Call, type Route, route, subscribe } from "../route.ts";
+import { refuse, shape } from "../shape.ts";
+import { runOf } from "./run-of.ts";
+
+export const eventRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/runs/:run/events",
+    scope: "read",
+    summary: "The events of its tree as they come; `Last-Event-ID`, else `after`, says where to resume",
+    answers: "text/event-stream",
+    query: shape.object({
+      after: shape.optional(shape.whole()),
+      deltas: shape.optional(shape.flag()),
+    }),
+    handle: async (call) => {
+      const run = await runOf(call);
+      const after = lastSeen(call) ?? call.query.after ?? 0;
+      const watch = call.query.deltas ?? true;
+      return subscribe(call, (signal) => frames(run, { after, watch, signal }));
+    },
+  }),
+];
+
+function lastSeen({ header }: Call): number | null {
+  const given = header("last-event-id");
+  if (given === undefined || given === "") return null;
+  return /^\d{1,15}$/.test(given) ? Number(given) : refuse("Last-Event-ID", "the id of an event");
+}
+
+/**
+ * Events have ids, in order and without a gap. Pieces of answers have none: they come in between, they are not repeated,
+ * and where a reader resumes does not depend on them.
+ */
+async function* frames(
+  run: RunHandle,
+  { after, watch, signal }: { readonly after: number; readonly watch: boolean; readonly signal: AbortSignal },
+): AsyncGenerator<string, void> {
+  const events = run.events({ from: after, signal });
+  const deltas = watch ? run.deltas({ signal }) : nobody();
+  for await (const either of merge(events, deltas)) {
+    if ("first" in either) yield frame(JSON.stringify(either.first), { id: either.first.seq });
+    else yield frame(JSON.stringify(either.second), { event: "delta" });
+  }
+  yield frame("{}", { event: "end" });
+}
+
+async function* nobody(): AsyncGenerator<never, void> {}

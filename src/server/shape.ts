@@ -1,0 +1,155 @@
+import { isJsonObject, Json, type JsonObject, Priority } from "#kernel";
+import { RefusalError } from "./refusal.ts";
+
+/** A closed decoder of what comes from outside, and its JSON Schema. */
+export interface Shape<T> {
+  readonly schema: JsonObject;
+  /** @throws RefusalError that says where it does not fit, and never what was there. */
+  decode(value: unknown, at: string): T;
+}
+
+/** What a shape decodes to. */
+export type Decoded<S> = S extends Shape<infer T> ? T : never;
+
+type Fields = Readonly<Record<string, Shape<unknown>>>;
+type Optional<T> = Shape<T | undefined> & { readonly isOptional: true };
+type DecodedFields<F extends Fields> = {
+  readonly [Name in keyof F as F[Name] extends Optional<unknown> ? never : Name]: Decoded<F[Name]>;
+} & {
+  readonly [Name in keyof F as F[Name] extends Optional<unknown> ? Name : never]?: Exclude<
+    Decoded<F[Name]>,
+    undefined
+  >;
+};
+
+/** An object with these fields and no others. */
+export interface ObjectShape<T> extends Shape<T> {
+  readonly fields: Fields;
+}
+
+/** Says where and what is wrong, not what was given: it may be a secret. */
+export function refuse(at: string, expected: string): never {
+  throw new RefusalError("invalid-request", `${at}: ${expected}`);
+}
+
+/** Decoders of requests. */
+export const shape = {
+  text: ({ max = 256 }: { readonly max?: number } = {}): Shape<string> => ({
+    schema: { type: "string", minLength: 1, maxLength: max },
+    decode: (value, at) =>
+      typeof value === "string" && value.length > 0 && value.length <= max
+        ? value
+        : refuse(at, `a text of 1 to ${max} characters`),
+  }),
+  whole: ({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Shape<number> => ({
+    schema: { type: "integer", minimum: min, maximum: max },
+    decode: (value, at) =>
+      typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
+        ? value
+        : refuse(at, `a whole number from ${min} to ${max}`),
+  }),
+  amount: (): Shape<number> => ({
+    schema: { type: "number", minimum: 0 },
+    decode: (value, at) =>
+      typeof value === "number" && Number.isFinite(value) && value >= 0
+        ? value
+        : refuse(at, "a number of at least 0"),
+  }),
+  flag: (): Shape<boolean> => ({
+    schema: { type: "boolean" },
+    decode: (value, at) => (typeof value === "boolean" ? value : refuse(at, "true or false")),
+  }),
+  oneOf: <const Word extends string>(words: readonly Word[]): Shape<Word> => ({
+    schema: { type: "string", enum: words },
+    decode: (value, at) => words.find((word) => word === value) ?? refuse(at, `one of ${words.join(", ")}`),
+  }),
+  /** Anything that came out of a JSON parser. */
+  json: (): Shape<Json> => ({ schema: {}, decode: (value) => Json.of(value) }),
+  /** An id that its own constructor knows. */
+  id: <Id extends string>(read: (text: string) => Id, what: string): Shape<Id> => ({
+    schema: { type: "string" },
+    decode: (value, at) => {
+      try {
+        if (typeof value === "string") return read(value);
+      } catch {
+        // Told below.
+      }
+      return refuse(at, `not the id of ${what}`);
+    },
+  }),
+  /** An object of any fields. */
+  record: (): Shape<JsonObject> => ({
+    schema: { type: "object" },
+    decode: (value, at) => (isJsonObject(value) ? value : refuse(at, "an object")),
+  }),
+  list: <T>(inner: Shape<T>): Shape<readonly T[]> => ({
+    schema: { type: "array", items: inner.schema },
+    decode: (value, at) =>
+      Array.isArray(value) ? value.map((item: unknown) => inner.decode(item, at)) : refuse(at, "a list"),
+  }),
+  optional: <T>(inner: Shape<T>): Optional<T> => ({
+    schema: inner.schema,
+    isOptional: true,
+    decode: (value, at) => (value === undefined ? undefined : inner.decode(value, at)),
+  }),
+  object: <const F extends Fields>(fields: F): ObjectShape<DecodedFields<F>> => ({
+    fields,
+    schema: objectSchema(fields),
+    decode: (value, at) => decodeObject(fields, value, at),
+  }),
+} as const;
+
+export const priority = shape.oneOf(Priority.all);
+
+const isOptional = (field: Shape<unknown>): boolean => "isOptional" in field;
+
+function objectSchema(fields: Fields): JsonObject {
+  const required = Object.keys(fields).filter((name) => fields[name] && !isOptional(fields[name]));
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
+  return {
+    type: "object",
+    additionalProperties: false,
+    properties,
+    ...(required.length > 0 && { required }),
+  };
+}
+
+function decodeObject<F extends Fields>(fields: F, value: unknown, at: string): DecodedFields<F> {
+  if (!isJsonObject(value)) return refuse(at, "an object");
+  for (const name of Object.keys(value)) if (!Object.hasOwn(fields, name)) refuseField(at, name);
+  const decoded: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const found = field.decode(Object.hasOwn(value, name) ? value[name] : undefined, `${at}.${name}`);
+    if (found !== undefined) decoded[name] = found;
+  }
+  // Each field was decoded by the shape that gave it its type.
+  return Json.as(Json.of(decoded));
+}
+
+/** Whose data it is follows from the key alone. */
+function refuseField(at: string, name: string): never {
+  if (namesTenant(name)) refuseTenant(at);
+  refuse(at, `there is no field ${JSON.stringify(name.slice(0, 64))}`);
+}
+
+export const namesTenant = (name: string): boolean => /tenant/i.test(name);
+
+export function refuseTenant(at: string): never {
+  throw new RefusalError("tenant-not-yours-to-name", `${at}: the tenant follows from the key alone`);
+}
+
+/** The query of an address: each name once, and only those there are. */
+export function decodeQuery<T>(query: ObjectShape<T>, given: URLSearchParams): T {
+  const found: Record<string, unknown> = {};
+  for (const [name, text] of given) {
+    if (Object.hasOwn(found, name)) refuse("query", `${JSON.stringify(name.slice(0, 64))} is there twice`);
+    found[name] = fromText(query.fields[name]?.schema["type"], text);
+  }
+  return query.decode(found, "query");
+}
+
+function fromText(type: Json | undefined, text: string): unknown {
+  if (type === "integer" || type === "number") return /^\d{1,16}(\.\d+)?$/.test(text) ? Number(text) : text;
+  if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  return text;
+}

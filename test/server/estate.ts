@@ -1,0 +1,90 @@
+import { agent, type Agent, AgentId, createRuntime, type Json, type Model, type Runtime, tool } from "reeve";
+import { apiKeys, createApiKey, listen, type Listener, type ListenOptions, type Scope } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { call, say, scriptedModel } from "reeve/testing";
+import { z } from "zod";
+import { ask, type Question, type Reply } from "./ask.ts";
+
+const sell = tool({
+  name: "sell",
+  description: "Sell a field",
+  input: z.object({ field: z.string() }),
+  risk: "high",
+  execute: async ({ field }) => `sold ${field}`,
+});
+
+/** Asks people whether a field may be sold. */
+export const steward = (
+  model: Model = scriptedModel([call("sell", { field: "north" }), say("sold it")]),
+): Agent =>
+  agent({
+    name: "steward",
+    description: "Sells fields",
+    model,
+    tools: [sell],
+    permissions: { decide: () => "ask" },
+  });
+
+/** Waits until it is told to go, then tells how often it was asked to count. */
+const counter: Agent = {
+  id: AgentId.of("counter"),
+  run: async (ctx) => {
+    const told: Json = await ctx.waitFor("count");
+    for (let n = 0; n < Number(told); n += 1) await ctx.emit({ n });
+    return "counted";
+  },
+};
+
+export const inAYear = Date.now() + 365 * 24 * 60 * 60 * 1000;
+
+/** A server that listens, with two tenants that each have keys. */
+export class Estate implements AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly keys: Readonly<Record<"acme" | "rival", Readonly<Record<Scope, string>>>>;
+  readonly #listener: Listener;
+
+  private constructor(runtime: Runtime, listener: Listener, keys: Estate["keys"]) {
+    this.runtime = runtime;
+    this.#listener = listener;
+    this.keys = keys;
+  }
+
+  static async open(
+    options: Partial<ListenOptions> & { readonly agents?: readonly Agent[] } = {},
+  ): Promise<Estate> {
+    const { agents = [steward(), counter], ...rest } = options;
+    const runtime = rest.runtime ?? createRuntime({ agents, store: memoryStore(), approver: "people" });
+    const made = (tenant: string) => {
+      const of = (scope: Scope) => createApiKey({ tenant, scopes: [scope], expiresAt: inAYear });
+      return { read: of("read"), run: of("run"), approve: of("approve"), admin: of("admin") };
+    };
+    const [acme, rival] = [made("acme"), made("rival")];
+    const records = [acme, rival].flatMap((keys) => Object.values(keys).map(({ record }) => record));
+    const listener = await listen({ port: 0, auth: apiKeys(records), ...rest, runtime });
+    const shown = ({ read, run, approve, admin }: typeof acme) => ({
+      read: read.key,
+      run: run.key,
+      approve: approve.key,
+      admin: admin.key,
+    });
+    return new Estate(runtime, listener, { acme: shown(acme), rival: shown(rival) });
+  }
+
+  get url(): string {
+    return this.#listener.url;
+  }
+
+  /** As acme's administrator, unless told otherwise. */
+  get(path: string, question: Question = {}): Promise<Reply> {
+    return ask(this.url + path, "GET", { key: this.keys.acme.admin, ...question });
+  }
+
+  post(path: string, body: object = {}, question: Question = {}): Promise<Reply> {
+    return ask(this.url + path, "POST", { key: this.keys.acme.admin, body, ...question });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#listener[Symbol.asyncDispose]();
+    await this.runtime[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,165 @@
+import { isJsonObject, type Json, type JsonObject, SessionId, TenantId } from "reeve";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Scope } from "reeve/server";
+import { routes } from "../../src/server/routes.ts";
+import type { Route } from "../../src/server/route.ts";
+import { ask, codeOf, type Reply } from "./ask.ts";
+import { Estate } from "./estate.ts";
+
+const scopes: readonly Scope[] = ["read", "run", "approve", "admin"];
+
+let estate: Estate;
+/** What acme has: a tree that waits for somebody's word, in a session. */
+let ids: Readonly<Record<string, string>>;
+
+/** What nobody has. */
+const strangers: Readonly<Record<string, string>> = {
+  run: "nobodys",
+  approval: "nobodys~0:tool:1",
+  session: "nobodys",
+  chat: "nobodys",
+};
+
+beforeAll(async () => {
+  estate = await Estate.open();
+  const begun = { agent: "steward", input: "sell", id: "estate", session: "talk" };
+  expect((await estate.post("/runs", begun)).status).toBe(202);
+  const run = estate.runtime.run("estate", { tenant: "acme" });
+  for await (const event of run.events()) if (event.type === "approval.requested") break;
+  const [asked] = await run.approvals();
+  const partition = { tenantId: TenantId.of("acme") };
+  const session = { id: SessionId.of("talk"), userId: null, startedAt: 1 };
+  await estate.runtime.store.sessions.open(partition, session);
+  ids = { run: "estate", approval: asked?.id ?? "", session: "talk", chat: "talk" };
+});
+
+afterAll(() => estate[Symbol.asyncDispose]());
+
+const pathOf = ({ path }: Route, named: Readonly<Record<string, string>>): string =>
+  path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name] ?? "steward"));
+
+/** A body that fits, made of the route's own schema: so a route that is added is tested, too. */
+function sample(schema: JsonObject): Json {
+  if (Array.isArray(schema["enum"])) return schema["enum"][0];
+  switch (schema["type"]) {
+    case "object": {
+      const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+      const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
+      return Object.fromEntries(
+        required.map((name: string) => {
+          const property = properties[name];
+          return [name, sample(isJsonObject(property) ? property : {})];
+        }),
+      );
+    }
+    case "array":
+      return [{ id: "m1", role: "user", parts: [{ type: "text", text: "hello" }] }];
+    case "integer":
+    case "number":
+      return 0;
+    case "boolean":
+      return true;
+    default:
+      return "steward";
+  }
+}
+
+const bodyOf = ({ body }: Route): JsonObject | undefined => {
+  const made = body ? sample(body.schema) : undefined;
+  return isJsonObject(made) ? made : undefined;
+};
+
+/** Asks a route something that fits. */
+function askRoute(
+  route: Route,
+  given: {
+    readonly key?: string;
+    readonly named?: Readonly<Record<string, string>>;
+    readonly query?: string;
+    readonly body?: JsonObject;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
+): Promise<Reply> {
+  const { key, named = ids, query = "", body, headers = {} } = given;
+  const said = route.body || body ? { ...bodyOf(route), ...body } : undefined;
+  const url = `${estate.url}${pathOf(route, named)}${query}`;
+  return ask(url, route.method.toUpperCase(), { key, headers, body: said });
+}
+
+const each = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
+
+test.each(each)("%s: nobody asks without a key, or with one that is not known", async (_, route) => {
+  const known = estate.keys.acme.admin;
+  const wrong = [
+    undefined,
+    "x",
+    known.slice(0, -1),
+    `${known.slice(0, -1)}${known.endsWith("A") ? "E" : "A"}`,
+  ];
+  for (const key of wrong) {
+    const reply = await askRoute(route, key === undefined ? {} : { key });
+    expect([reply.status, codeOf(reply)]).toEqual([401, "unauthorized"]);
+  }
+});
+
+test.each(each)("%s: a key without its scope is refused", async (_, route) => {
+  for (const scope of scopes.filter((other) => other !== route.scope && other !== "admin")) {
+    const reply = await askRoute(route, { key: estate.keys.acme[scope] });
+    expect([reply.status, codeOf(reply)]).toEqual([403, "forbidden"]);
+  }
+});
+
+test.each(each)("%s: nobody names a tenant, in a header, a query or a body", async (_, route) => {
+  for (const key of [estate.keys.acme.admin, estate.keys.rival.admin]) {
+    const named = "tenant-not-yours-to-name";
+    const header = await askRoute(route, { key, headers: { "x-reeve-tenant": "acme" } });
+    expect([header.status, codeOf(header)]).toEqual([400, named]);
+    const query = await askRoute(route, { key, query: "?tenant=acme" });
+    expect([query.status, codeOf(query)]).toEqual([400, named]);
+    for (const body of [{ tenant: "acme" }, { tenantId: "acme" }]) {
+      const forged = await askRoute(route, { key, body });
+      expect([forged.status, codeOf(forged)]).toEqual([400, route.body ? named : "invalid-request"]);
+    }
+  }
+});
+
+test.each(each)("%s: what another tenant has looks like what nobody has", async (_, route) => {
+  const key = estate.keys.rival.admin;
+  const run = estate.runtime.run("estate", { tenant: "acme" });
+  const before = await run.status();
+  const theirs = await askRoute(route, { key });
+  const nobodys = await askRoute(route, { key, named: strangers });
+  const plain = (reply: Reply, named: Readonly<Record<string, string>>): string =>
+    Object.values(named).reduce((text, id) => text.replaceAll(id, "?"), reply.text);
+  const isNew = route.path === "/runs" && route.method === "post";
+  expect(theirs.status).toBe(nobodys.status);
+  expect([200, 202, 204, 404]).toContain(theirs.status);
+  if (!isNew) expect(plain(theirs, ids)).toBe(plain(nobodys, strangers));
+  if (theirs.status !== 404) expect(theirs.text).not.toContain("estate");
+  expect(await run.status()).toBe(before);
+});
+
+test.each(each)("%s: a field or a parameter that there is not is refused", async (_, route) => {
+  const key = estate.keys.acme.admin;
+  const query = await askRoute(route, { key, query: "?token=secret-words" });
+  expect([query.status, codeOf(query)]).toEqual([400, "invalid-request"]);
+  expect(query.text).not.toContain("secret-words");
+  const body = await askRoute(route, { key, body: { surprise: 1 } });
+  expect([body.status, codeOf(body)]).toEqual([400, "invalid-request"]);
+});
+
+test("the document describes every route that is there, and no other", async () => {
+  const { json } = await estate.get("/openapi.json");
+  const paths = isJsonObject(json) && isJsonObject(json["paths"]) ? json["paths"] : {};
+  const described = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(isJsonObject(operations) ? operations : {}).map((method) => `${method} ${path}`),
+  );
+  const there = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+  expect(described.toSorted()).toEqual(there.toSorted());
+});
+
+test("an address that there is not is not found, for those who may ask", async () => {
+  expect((await estate.get("/nothing")).status).toBe(404);
+  expect((await ask(`${estate.url}/nothing`, "GET")).status).toBe(401);
+  expect((await ask(`${estate.url}/runs`, "DELETE", { key: estate.keys.acme.admin })).status).toBe(404);
+});
