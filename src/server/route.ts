@@ -67,12 +67,12 @@ export const partitionOf = ({ tenant }: Principal): Partition => ({
   tenantId: tenant === null ? null : TenantId.of(tenant),
 });
 
-/** Opens a stream, if there is a place for it. */
-export function subscribe(
+/** Opens a stream, if there is a place for it. What `begin` throws is the caller's to hear. */
+export async function subscribe(
   { host, principal }: Call,
-  frames: (signal: AbortSignal) => AsyncGenerator<string, void>,
+  begin: (signal: AbortSignal) => Promise<AsyncGenerator<string, void>>,
   headers: Readonly<Record<string, string>> = {},
-): Response {
+): Promise<Response> {
   const leave = host.subscribers.take(principal.id);
   const stop = new AbortController();
   const onClose = (): void => {
@@ -80,5 +80,11 @@ export function subscribe(
     stop.abort(new Error("nobody listens"));
   };
   const { stallS, heartbeatS } = host.limits;
-  return eventStream(frames(stop.signal), { clock: host.clock, stallS, heartbeatS, headers, onClose });
+  try {
+    const frames = await begin(stop.signal);
+    return eventStream(frames, { clock: host.clock, stallS, heartbeatS, headers, onClose });
+  } catch (error) {
+    onClose();
+    throw error;
+  }
 }

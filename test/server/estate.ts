@@ -1,5 +1,13 @@
 import { agent, type Agent, AgentId, createRuntime, type Json, type Model, type Runtime, tool } from "reeve";
-import { apiKeys, createApiKey, listen, type Listener, type ListenOptions, type Scope } from "reeve/server";
+import {
+  type ApiKeyRecord,
+  apiKeys,
+  createApiKey,
+  listen,
+  type Listener,
+  type ListenOptions,
+  type Scope,
+} from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
@@ -37,6 +45,19 @@ const counter: Agent = {
 
 export const inAYear = Date.now() + 365 * 24 * 60 * 60 * 1000;
 
+/** A key of each scope. */
+function keysOf(tenant: string): {
+  readonly keys: Readonly<Record<Scope, string>>;
+  readonly records: readonly ApiKeyRecord[];
+} {
+  const of = (scope: Scope) => createApiKey({ tenant, scopes: [scope], expiresAt: inAYear });
+  const [read, run, approve, admin] = [of("read"), of("run"), of("approve"), of("admin")];
+  return {
+    keys: { read: read.key, run: run.key, approve: approve.key, admin: admin.key },
+    records: [read, run, approve, admin].map(({ record }) => record),
+  };
+}
+
 /** A server that listens, with two tenants that each have keys. */
 export class Estate implements AsyncDisposable {
   readonly runtime: Runtime;
@@ -54,20 +75,10 @@ export class Estate implements AsyncDisposable {
   ): Promise<Estate> {
     const { agents = [steward(), counter], ...rest } = options;
     const runtime = rest.runtime ?? createRuntime({ agents, store: memoryStore(), approver: "people" });
-    const made = (tenant: string) => {
-      const of = (scope: Scope) => createApiKey({ tenant, scopes: [scope], expiresAt: inAYear });
-      return { read: of("read"), run: of("run"), approve: of("approve"), admin: of("admin") };
-    };
-    const [acme, rival] = [made("acme"), made("rival")];
-    const records = [acme, rival].flatMap((keys) => Object.values(keys).map(({ record }) => record));
-    const listener = await listen({ port: 0, auth: apiKeys(records), ...rest, runtime });
-    const shown = ({ read, run, approve, admin }: typeof acme) => ({
-      read: read.key,
-      run: run.key,
-      approve: approve.key,
-      admin: admin.key,
-    });
-    return new Estate(runtime, listener, { acme: shown(acme), rival: shown(rival) });
+    const [acme, rival] = [keysOf("acme"), keysOf("rival")];
+    const auth = apiKeys([...acme.records, ...rival.records]);
+    const listener = await listen({ port: 0, auth, ...rest, runtime });
+    return new Estate(runtime, listener, { acme: acme.keys, rival: rival.keys });
   }
 
   get url(): string {

@@ -1,4 +1,4 @@
-import { ApprovalId, isJsonObject, type Json, type JsonObject, SessionId } from "#kernel";
+import { ApprovalId, isJsonObject, type Json, type JsonObject, SessionId, type TreeId } from "#kernel";
 import { refuse, shape } from "../shape.ts";
 
 /** What `useChat` sends. */
@@ -21,6 +21,7 @@ export type ChatTurn =
   | { readonly kind: "say"; readonly message: string; readonly text: string }
   | {
       readonly kind: "answer";
+      readonly tree: TreeId;
       readonly answers: readonly ChatAnswer[];
       /** Every question that the message shows, answered or not: so far has it been told. */
       readonly shown: readonly ApprovalId[];
@@ -45,9 +46,10 @@ export function readTurn(messages: readonly JsonObject[]): ChatTurn {
   const answers = approvals
     .filter(({ state }) => state === "approval-responded")
     .map(({ approval }) => answerOf(approval));
-  const isOneTree = new Set(shown.map((id) => ApprovalId.tree(id))).size === 1;
-  if (answers.length === 0 || !isOneTree) return refuse("messages", "the last one answers nothing");
-  return { kind: "answer", answers, shown };
+  const [tree, ...others] = new Set(shown.map((id) => ApprovalId.tree(id)));
+  if (answers.length === 0 || tree === undefined || others.length > 0)
+    return refuse("messages", "the last one answers nothing");
+  return { kind: "answer", tree, answers, shown };
 }
 
 function textOf(parts: readonly JsonObject[]): string {

@@ -1,5 +1,5 @@
 import { type ApprovalId, RunId } from "#kernel";
-import type { RunHandle } from "#runtime";
+import type { RunDelta, RunHandle } from "#runtime";
 import { merge } from "../merge.ts";
 import { UiMessage } from "./ui-message.ts";
 import type { UiChunk } from "./ui-steps.ts";
@@ -8,6 +8,7 @@ import type { UiChunk } from "./ui-steps.ts";
 export interface UiStreamOptions {
   /** Questions that the reader has been shown: everything up to the last of them is known there. Default: none. */
   readonly shown?: readonly ApprovalId[];
+  readonly deltas: AsyncGenerator<RunDelta, void>;
   readonly signal: AbortSignal;
 }
 
@@ -17,32 +18,41 @@ export interface UiStreamOptions {
  */
 export async function* uiStream(
   run: RunHandle,
-  { shown = [], signal }: UiStreamOptions,
+  { shown = [], deltas, signal }: UiStreamOptions,
 ): AsyncGenerator<UiChunk, void> {
   const message = new UiMessage(RunId.root(run.treeId));
   const unseen = new Set(shown);
   yield { type: "start", messageId: run.treeId, messageMetadata: { treeId: run.treeId } };
-  for await (const either of merge(run.events({ signal }), run.deltas({ signal }))) {
+  for await (const either of merge(run.events({ signal }), deltas)) {
     const isKnown = unseen.size > 0;
-    if ("second" in either) {
-      const chunks = message.hear(either.second);
-      if (!isKnown) yield* chunks;
-      continue;
+    let chunks: readonly UiChunk[];
+    let isStuck = false;
+    if ("second" in either) chunks = message.hear(either.second);
+    else if (either.first.type !== "approval.requested") chunks = message.take(either.first);
+    else {
+      const event = either.first;
+      const approvals = await run.approvals();
+      const asked = approvals.find(({ id }) => id === event.approvalId);
+      chunks = message.ask(event, asked?.arguments ?? null);
+      unseen.delete(event.approvalId);
+      const pending = approvals.filter(({ decision }) => decision === null);
+      const isShown = pending.every(({ id }) => message.shows(id));
+      isStuck = unseen.size === 0 && pending.length > 0 && isShown;
     }
-    const event = either.first;
-    if (event.type !== "approval.requested") {
-      const chunks = message.take(event);
-      if (!isKnown) yield* chunks;
-      continue;
-    }
-    const approvals = await run.approvals();
-    const asked = approvals.find(({ id }) => id === event.approvalId);
-    const chunks = message.ask(event, asked?.arguments ?? null);
     if (!isKnown) yield* chunks;
-    unseen.delete(event.approvalId);
-    const pending = approvals.filter(({ decision }) => decision === null);
-    const isLeft = pending.some(({ id }) => !message.shows(id));
-    if (unseen.size === 0 && pending.length > 0 && !isLeft) return yield* message.pause();
+    if (isStuck) return yield* message.pause();
   }
   yield* message.end(await run.result());
+}
+
+/** Begins to listen at once: a model is asked to speak as it thinks only while somebody listens. */
+export function listening<T>(stream: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  const first = stream.next();
+  first.catch(() => undefined);
+  return (async function* (): AsyncGenerator<T, void> {
+    const { done, value } = await first;
+    if (done) return;
+    yield value;
+    yield* stream;
+  })();
 }

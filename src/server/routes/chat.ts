@@ -1,8 +1,8 @@
 import { hash, randomUUID } from "node:crypto";
-import { ApprovalId, ApprovalRefusedError, SessionId } from "#kernel";
+import { ApprovalRefusedError, SessionId } from "#kernel";
 import type { RunHandle } from "#runtime";
 import { type ChatTurn, chatBody, readTurn } from "../chat/chat-request.ts";
-import { uiStream, type UiStreamOptions } from "../chat/ui-stream.ts";
+import { listening, uiStream, type UiStreamOptions } from "../chat/ui-stream.ts";
 import { frame } from "../event-stream.ts";
 import { checkScope } from "../gate.ts";
 import { type Call, type Route, route, subscribe, whose } from "../route.ts";
@@ -24,8 +24,7 @@ export const chatRoutes: readonly Route[] = [
     body: chatBody,
     handle: async (call) => {
       const turn = readTurn(call.body.messages);
-      if (turn.kind === "say") return stream(call, await say(call, turn));
-      return stream(call, await answerTo(call, turn), { shown: turn.shown });
+      return turn.kind === "say" ? say(call, turn) : answerTo(call, turn);
     },
   }),
   route({
@@ -46,47 +45,54 @@ export const chatRoutes: readonly Route[] = [
 
 /** One message is one tree: sent again because its answer was lost, it is not a second one. */
 async function say(
-  { host, principal, params, body }: ChatCall,
+  call: ChatCall,
   { message, text }: Extract<ChatTurn, { readonly kind: "say" }>,
-): Promise<RunHandle> {
+): Promise<Response> {
+  const { host, principal, params, body } = call;
   const agent = agentOf(host, params["agent"] ?? "");
   const name = body.trigger === "regenerate-message" ? randomUUID() : message;
   const id = `chat-${hash("sha256", JSON.stringify([agent.id, body.id, name])).slice(0, 40)}`;
-  const done = host.starts.take(principal.id);
-  try {
-    return await host.runtime.start(agent, text, {
-      id,
-      session: body.id,
-      channel: "chat",
-      ...whose(principal),
-    });
-  } finally {
-    done();
-  }
+  const options = { id, session: body.id, channel: "chat", ...whose(principal) };
+  const begin = async (): Promise<void> => {
+    const done = host.starts.take(principal.id);
+    await host.runtime.start(agent, text, options).finally(done);
+  };
+  return stream(call, host.runtime.run(id, whose(principal)), { begin });
 }
 
 /** Whoever answers must be somebody who may. What was answered before stays as it is. */
 async function answerTo(
-  { host, principal }: Call,
-  { answers, shown }: Extract<ChatTurn, { readonly kind: "answer" }>,
-): Promise<RunHandle> {
+  call: ChatCall,
+  { tree, answers, shown }: Extract<ChatTurn, { readonly kind: "answer" }>,
+): Promise<Response> {
+  const { host, principal } = call;
   checkScope(principal, "approve");
-  const [first = shown[0]] = shown;
-  const run = host.runtime.run(ApprovalId.tree(ApprovalId.parse(first ?? "")), whose(principal));
+  const run = host.runtime.run(tree, whose(principal));
   await run.status();
-  for (const { approval, isApproved, reason } of answers) {
-    const said = { by: principal.id, ...(reason !== undefined && { reason }) };
-    const decided = isApproved ? run.approve(approval, said) : run.deny(approval, said);
-    await decided.catch((error: unknown) => {
-      if (!(error instanceof ApprovalRefusedError && error.reason === "decided")) throw error;
-    });
-  }
-  return run;
+  const begin = async (): Promise<void> => {
+    for (const { approval, isApproved, reason } of answers) {
+      const said = { by: principal.id, ...(reason !== undefined && { reason }) };
+      const decided = isApproved ? run.approve(approval, said) : run.deny(approval, said);
+      await decided.catch((error: unknown) => {
+        if (!(error instanceof ApprovalRefusedError && error.reason === "decided")) throw error;
+      });
+    }
+  };
+  return stream(call, run, { begin, shown });
 }
 
-function stream(call: Call, run: RunHandle, options: Omit<UiStreamOptions, "signal"> = {}): Response {
-  const headers = { "x-vercel-ai-ui-message-stream": "v1" };
-  return subscribe(call, (signal) => frames(run, { ...options, signal }), headers);
+interface StreamOptions extends Pick<UiStreamOptions, "shown"> {
+  /** What is to be done once somebody listens. */
+  readonly begin?: () => Promise<void>;
+}
+
+function stream(call: Call, run: RunHandle, { begin, ...options }: StreamOptions = {}): Promise<Response> {
+  const opened = async (signal: AbortSignal): Promise<AsyncGenerator<string, void>> => {
+    const deltas = listening(run.deltas({ signal }));
+    await begin?.();
+    return frames(run, { ...options, deltas, signal });
+  };
+  return subscribe(call, opened, { "x-vercel-ai-ui-message-stream": "v1" });
 }
 
 async function* frames(run: RunHandle, options: UiStreamOptions): AsyncGenerator<string, void> {

@@ -20,7 +20,7 @@ export const eventRoutes: readonly Route[] = [
       const run = await runOf(call);
       const after = lastSeen(call) ?? call.query.after ?? 0;
       const watch = call.query.deltas ?? true;
-      return subscribe(call, (signal) => frames(run, { after, watch, signal }));
+      return subscribe(call, async (signal) => frames(run, { after, watch, signal }));
     },
   }),
 ];

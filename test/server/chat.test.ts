@@ -1,0 +1,237 @@
+import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
+import { agent, type Agent, ChatMessage, type Model, tool } from "reeve";
+import { call, fail, say, scriptedModel } from "reeve/testing";
+import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
+import { chatWith, type PlainChat } from "./chat.ts";
+import { codeOf } from "./ask.ts";
+import { Estate, steward } from "./estate.ts";
+
+const open: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+async function estateOf(...agents: readonly Agent[]): Promise<Estate> {
+  const estate = await Estate.open({ agents });
+  open.push(estate);
+  return estate;
+}
+
+const admin = (
+  { url, keys }: Estate,
+  name: string,
+  ...rest: readonly [Parameters<typeof chatWith>[2]?]
+): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
+
+/** Says its pieces one after the other, each when the test lets it. */
+function talker(pieces: readonly string[]): { readonly model: Model; readonly next: () => void } {
+  const turns = pieces.map(() => Promise.withResolvers<void>());
+  let said = 0;
+  const model: Model = {
+    id: "talker",
+    generate: async (_, { onDelta }) => {
+      for (const [n, piece] of pieces.entries()) {
+        await turns[n]?.promise;
+        onDelta?.({ kind: "text", text: piece });
+      }
+      const message = ChatMessage.assistant(pieces.join(""));
+      return { message, usage: { input: 1, output: 1 }, finishReason: "stop" };
+    },
+  };
+  return { model, next: () => turns[said++]?.resolve() };
+}
+
+test("an answer is shown as it comes, and is one message of one tree", async () => {
+  const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
+  const estate = await estateOf(agent({ name: "talker", model }));
+  const chat = admin(estate, "talker");
+  const sent = chat.sendMessage({ text: "When?" });
+  next();
+  await expect.poll(() => chat.shown.text).toBe("the mill ");
+  next();
+  await expect.poll(() => chat.shown.text).toBe("the mill was built ");
+  next();
+  await sent;
+  expect([chat.status, chat.error]).toEqual(["ready", undefined]);
+  expect(chat.shown).toEqual({ text: "the mill was built in 1287", tools: [] });
+  const { items } = await estate.runtime.runs.list({ tenant: "acme" });
+  expect(items.map(({ treeId, sessionId }) => [treeId, sessionId])).toEqual([
+    [chat.messages[1]?.id, chat.id],
+  ]);
+});
+
+test("a model that says nothing before it answers is shown all the same", async () => {
+  const estate = await estateOf(agent({ name: "quiet", model: scriptedModel([say("in 1287")]) }));
+  const chat = admin(estate, "quiet");
+  await chat.sendMessage({ text: "When?" });
+  expect(chat.shown.text).toBe("in 1287");
+});
+
+const look = tool({
+  name: "look",
+  description: "Look it up",
+  input: z.object({ question: z.string() }),
+  risk: "safe",
+  execute: async ({ question }) => (question === "bad" ? Promise.reject(new Error("no")) : "1287"),
+});
+
+test("tools are parts, with how they went", async () => {
+  const model = scriptedModel([
+    call("look", { question: "mill" }, ["look", { question: "bad" }]),
+    say("in 1287"),
+  ]);
+  const estate = await estateOf(agent({ name: "digger", model, tools: [look] }));
+  const chat = admin(estate, "digger");
+  await chat.sendMessage({ text: "When?" });
+  expect(chat.error).toBeUndefined();
+  expect(chat.shown).toEqual({ text: "in 1287", tools: ["look output-available", "look output-error"] });
+});
+
+test("a run that fails is an error of the chat", async () => {
+  const estate = await estateOf(
+    agent({ name: "broken", model: scriptedModel([fail(new TypeError("the wire is cut"))]) }),
+  );
+  const chat = admin(estate, "broken");
+  await chat.sendMessage({ text: "When?" });
+  expect(chat.status).toBe("error");
+  expect(chat.error?.message).toContain("the wire is cut");
+});
+
+const withApprovals = { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses };
+
+/** What waits for somebody's word. */
+function askedIn(chat: PlainChat): { readonly id: string; readonly input: unknown } {
+  const part = chat.messages
+    .at(-1)
+    ?.parts.filter(isToolUIPart)
+    .find(({ state }) => state === "approval-requested");
+  return { id: part?.approval?.id ?? "", input: part?.input };
+}
+
+test("a call that needs somebody's word waits, and goes on with the answer in the same message", async () => {
+  const estate = await estateOf(steward());
+  const chat = admin(estate, "steward", withApprovals);
+  await chat.sendMessage({ text: "Sell it" });
+  expect(chat.shown.tools).toEqual(["sell approval-requested"]);
+  expect(askedIn(chat).input).toEqual({ field: "north" });
+  await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
+  await expect
+    .poll(() => [chat.status, chat.shown])
+    .toEqual(["ready", { text: "sold it", tools: ["sell output-available"] }]);
+  expect(chat.messages.length).toBe(2);
+  expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
+});
+
+test("a call that is denied is not made, and the model hears why", async () => {
+  const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
+  const estate = await estateOf(steward(model));
+  const chat = admin(estate, "steward", withApprovals);
+  await chat.sendMessage({ text: "Sell it" });
+  await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: false, reason: "never" });
+  await expect
+    .poll(() => [chat.status, chat.shown])
+    .toEqual(["ready", { text: "so be it", tools: ["sell output-denied"] }]);
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("never");
+});
+
+test("several calls that need somebody's word are all answered before anything else is said", async () => {
+  const twice = call("sell", { field: "north" }, ["sell", { field: "south" }]);
+  const estate = await estateOf(steward(scriptedModel([twice, say("sold both")])));
+  const chat = admin(estate, "steward", withApprovals);
+  await chat.sendMessage({ text: "Sell them" });
+  while (askedIn(chat).id !== "") {
+    await expect.poll(() => chat.status).toBe("ready");
+    await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
+    await expect.poll(() => chat.status === "ready").toBe(true);
+  }
+  await expect
+    .poll(() => [chat.status, chat.shown])
+    .toEqual(["ready", { text: "sold both", tools: ["sell output-available", "sell output-available"] }]);
+});
+
+test("only who may approve can answer, and nobody answers another tenant's question", async () => {
+  const estate = await estateOf(steward());
+  const chat = admin(estate, "steward");
+  await chat.sendMessage({ text: "Sell it" });
+  await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
+  const body = { id: chat.id, messages: chat.messages };
+  const mayRun = await estate.post("/chat/steward", body, { key: estate.keys.acme.run });
+  expect([mayRun.status, codeOf(mayRun)]).toEqual([403, "forbidden"]);
+  const rival = await estate.post("/chat/steward", body, { key: estate.keys.rival.admin });
+  expect([rival.status, codeOf(rival)]).toEqual([404, "not-found"]);
+  const [asked] = await estate.runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" }).approvals();
+  expect(asked?.decision).toBeNull();
+});
+
+test("a connection that drops is taken up again: the answer is there once, and was paid for once", async () => {
+  const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
+  const estate = await estateOf(agent({ name: "talker", model }));
+  const drop = new AbortController();
+  const dropping: typeof fetch = (input, init) => fetch(input, { ...init, signal: drop.signal });
+  const headers = { authorization: `Bearer ${estate.keys.acme.admin}` };
+  const api = `${estate.url}/chat/talker`;
+  const first = admin(estate, "talker", {
+    id: "mill",
+    transport: new DefaultChatTransport({ api, headers, fetch: dropping }),
+  });
+  const sent = first.sendMessage({ text: "When?" });
+  next();
+  await expect.poll(() => first.shown.text).toBe("the mill ");
+  drop.abort();
+  await sent;
+  const again = admin(estate, "talker", { id: "mill", messages: first.messages });
+  again.messages = first.messages;
+  const resumed = again.resumeStream();
+  await expect.poll(() => [again.status, again.shown.text]).toEqual(["streaming", "the mill "]);
+  next();
+  next();
+  await resumed;
+  expect([again.status, again.error, again.shown.text]).toEqual([
+    "ready",
+    undefined,
+    "the mill was built in 1287",
+  ]);
+  expect(again.messages.length).toBe(2);
+  expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
+  await again.resumeStream();
+  expect([again.status, again.messages.length]).toEqual(["ready", 2]);
+});
+
+test("who comes again to a question finds it, and can answer it", async () => {
+  const estate = await estateOf(steward());
+  const first = admin(estate, "steward", { id: "field" });
+  await first.sendMessage({ text: "Sell it" });
+  const again = admin(estate, "steward", { ...withApprovals, id: "field" });
+  again.messages = first.messages.slice(0, 1);
+  await again.resumeStream();
+  expect(again.shown.tools).toEqual(["sell approval-requested"]);
+  await again.addToolApprovalResponse({ id: askedIn(again).id, approved: true });
+  await expect.poll(() => [again.status, again.shown.text]).toEqual(["ready", "sold it"]);
+});
+
+test("a message that is sent again is the same tree, and a second one while it works is refused", async () => {
+  const estate = await estateOf(steward());
+  const chat = admin(estate, "steward", { id: "field" });
+  await chat.sendMessage({ text: "Sell it" });
+  const messages = chat.messages.slice(0, 1);
+  expect((await estate.post("/chat/steward", { id: "field", messages })).status).toBe(200);
+  expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
+  const other = [{ id: "another", role: "user", parts: [{ type: "text", text: "And now?" }] }];
+  const busy = await estate.post("/chat/steward", { id: "field", messages: other });
+  expect([busy.status, codeOf(busy)]).toEqual([409, "session-busy"]);
+});
+
+test.each([
+  ["no messages", []],
+  ["no parts", [{ id: "1", role: "user" }]],
+  ["a file", [{ id: "1", role: "user", parts: [{ type: "file", url: "data:x", mediaType: "image/png" }] }]],
+  ["no words", [{ id: "1", role: "user", parts: [] }]],
+  ["a system message", [{ id: "1", role: "system", parts: [{ type: "text", text: "obey" }] }]],
+  ["an answer to nothing", [{ id: "1", role: "assistant", parts: [{ type: "text", text: "well" }] }]],
+])("a chat with %s is refused", async (_, messages) => {
+  const estate = await estateOf(steward());
+  const reply = await estate.post("/chat/steward", { id: "field", messages });
+  expect([reply.status, codeOf(reply)]).toEqual([400, "invalid-request"]);
+});

@@ -1,0 +1,189 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { type Agent, AgentId, ChatMessage, type Model, type NumberedEvent } from "reeve";
+import { afterEach, expect, test } from "vitest";
+import { ask, codeOf } from "./ask.ts";
+import { Estate } from "./estate.ts";
+import { type Message, Subscription } from "./sse.ts";
+
+const open: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+async function estateOf(...options: Parameters<typeof Estate.open>): Promise<Estate> {
+  const estate = await Estate.open(...options);
+  open.push(estate);
+  return estate;
+}
+
+const watch = (estate: Estate, path: string, last?: string): Promise<Subscription> =>
+  Subscription.to(estate.url + path, {
+    key: estate.keys.acme.read,
+    ...(last !== undefined && { headers: { "last-event-id": last } }),
+  });
+
+const numbered = (messages: readonly Message[]): readonly Message[] =>
+  messages.filter(({ id }) => id !== null);
+
+async function history(estate: Estate, tree: string): Promise<readonly NumberedEvent[]> {
+  const events: NumberedEvent[] = [];
+  for await (const event of estate.runtime.run(tree, { tenant: "acme" }).events()) events.push(event);
+  return events;
+}
+
+test("a stream that breaks again and again is resumed without a gap and without a duplicate", async () => {
+  const estate = await estateOf();
+  await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
+  const seen: Message[] = [];
+  let subscription = await watch(estate, "/runs/counting/events");
+  await estate.post("/runs/counting/signal", { name: "count", data: 100 });
+  for (let drops = 0; ; drops += 1) {
+    const isLast = drops === 9;
+    const some = await subscription.until((messages) => !isLast && numbered(messages).length >= 7);
+    await subscription.drop();
+    // What came in the last moment counts: it was seen.
+    seen.push(...numbered(some));
+    if (isLast) break;
+    subscription = await watch(estate, "/runs/counting/events", seen.at(-1)?.id ?? "");
+  }
+  const whole = await history(estate, "counting");
+  expect(whole.length).toBeGreaterThan(100);
+  expect(seen.map(({ id }) => Number(id))).toEqual(whole.map(({ seq }) => seq));
+  expect(seen.map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
+});
+
+test("a stream begins after the number it is asked for, and says when the tree is over", async () => {
+  const estate = await estateOf();
+  await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
+  await estate.post("/runs/counting/signal", { name: "count", data: 3 });
+  const whole = await history(estate, "counting");
+  const some = await (await watch(estate, "/runs/counting/events?after=2")).over();
+  expect(numbered(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
+  expect(some.at(-1)).toEqual({ id: null, event: "end", data: "{}" });
+  // Where both are there the header is newer: a browser puts it there when it comes again.
+  const rest = await (await watch(estate, "/runs/counting/events?after=1", "4")).over();
+  expect(numbered(rest)[0]?.id).toBe("5");
+  const wrong = await ask(`${estate.url}/runs/counting/events`, "GET", {
+    key: estate.keys.acme.read,
+    headers: { "last-event-id": "x" },
+  });
+  expect([wrong.status, codeOf(wrong)]).toEqual([400, "invalid-request"]);
+});
+
+/** Says what it is told, piece by piece, and answers when it is told to. */
+function speaker(): {
+  readonly model: Model;
+  readonly say: (text: string) => void;
+  readonly answer: () => void;
+  readonly asked: Promise<void>;
+} {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  let tell: ((text: string) => void) | null = null;
+  let text = "";
+  const model: Model = {
+    id: "speaker",
+    generate: async (_, { onDelta }) => {
+      tell = (piece) => onDelta?.({ kind: "text", text: piece });
+      asked.resolve();
+      await answered.promise;
+      return { message: ChatMessage.assistant(text), usage: { input: 1, output: 1 }, finishReason: "stop" };
+    },
+  };
+  const say = (piece: string): void => {
+    text += piece;
+    tell?.(piece);
+  };
+  return { model, say, answer: () => answered.resolve(), asked: asked.promise };
+}
+
+/** What the pieces of answers come to. */
+const textOf = (messages: readonly Message[]): string =>
+  messages
+    .filter(({ event }) => event === "delta")
+    .map(({ data }): unknown => JSON.parse(data))
+    .map((delta) => (typeof delta === "object" && delta && "text" in delta ? String(delta.text) : ""))
+    .join("");
+
+/** Asks its model once it is told to. */
+const orator = (model: Model): Agent => ({
+  id: AgentId.of("orator"),
+  model,
+  run: async (ctx) => {
+    await ctx.waitFor("speak");
+    return ChatMessage.text((await ctx.llm([ChatMessage.user("speak")])).message);
+  },
+});
+
+test("pieces of answers come in between, without ids, and change nothing about where to resume", async () => {
+  const { model, say, answer, asked } = speaker();
+  const estate = await estateOf({ agents: [orator(model)] });
+  await estate.post("/runs", { agent: "orator", input: "speak", id: "speech" });
+  const first = await watch(estate, "/runs/speech/events");
+  await estate.post("/runs/speech/signal", { name: "speak" });
+  await asked;
+  const pieces = ["the ", "mill ", "was ", "built ", "in 1287"];
+  for (const piece of pieces) say(piece);
+  const before = await first.until((messages) => textOf(messages) === pieces.join(""));
+  expect(before.filter(({ event }) => event === "delta").every(({ id }) => id === null)).toBe(true);
+  await first.drop();
+  const second = await watch(estate, "/runs/speech/events", numbered(before).at(-1)?.id ?? "");
+  answer();
+  const after = await second.over();
+  const whole = await history(estate, "speech");
+  const seen = [...numbered(before), ...numbered(after)].map(({ id }) => Number(id));
+  expect(seen).toEqual(whole.map(({ seq }) => seq));
+  const without = await (await watch(estate, "/runs/speech/events?deltas=false")).over();
+  expect(without.filter(({ event }) => event === "delta")).toEqual([]);
+});
+
+/** Tells more than any connection holds. */
+const shouter: Agent = {
+  id: AgentId.of("shouter"),
+  run: async (ctx) => {
+    await ctx.waitFor("shout");
+    for (let n = 0; n < 400; n += 1) await ctx.emit({ n, text: "x".repeat(50_000) });
+    return "hoarse";
+  },
+};
+
+test("a subscriber that does not read is cut and loses its place, one that reads hears all", async () => {
+  const limits = { stallS: 0.5, subscribers: 1 };
+  const estate = await estateOf({ agents: [shouter], limits });
+  await estate.post("/runs", { agent: "shouter", input: "shout", id: "noise" });
+  const { hostname, port } = new URL(estate.url);
+  const deaf = connect({ host: hostname, port: Number(port) });
+  await once(deaf, "connect");
+  deaf.write(
+    `GET /runs/noise/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${estate.keys.acme.read}\r\n\r\n`,
+  );
+  await once(deaf, "readable");
+  const refused = await estate.get("/runs/noise/events");
+  expect([refused.status, codeOf(refused), refused.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
+  await estate.post("/runs/noise/signal", { name: "shout" });
+  await expect
+    .poll(async () => (await estate.get("/runs/noise/events")).status, { timeout: 20_000 })
+    .toBe(200);
+  const cut = once(deaf, "close");
+  let bytes = 0;
+  deaf.on("error", () => undefined);
+  deaf.on("data", (part) => (bytes += part.length));
+  await cut;
+  expect(bytes).toBeLessThan(400 * 50_000);
+  const heard = await (await watch(estate, "/runs/noise/events")).over();
+  expect(heard.filter(({ data }) => data.includes('"progress.emitted"')).length).toBe(400);
+});
+
+test("who leaves gives its place back, also while nothing happens", async () => {
+  const estate = await estateOf({ limits: { subscribersPerKey: 1 } });
+  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const first = await watch(estate, "/runs/silence/events");
+  const second = await estate.get("/runs/silence/events", { key: estate.keys.acme.read });
+  expect([second.status, codeOf(second)]).toEqual([429, "too-many-requests"]);
+  await first.drop();
+  const status = async (): Promise<number> =>
+    (await estate.get("/runs/silence/events", { key: estate.keys.acme.read })).status;
+  await expect.poll(status).toBe(200);
+});

@@ -1,0 +1,238 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { createRuntime } from "reeve";
+import { apiKeys, createApiKey, listen, serverApp } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { manualClock } from "reeve/testing";
+import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
+import { ask, codeOf, open as request, type Reply } from "./ask.ts";
+import { Estate, inAYear, steward } from "./estate.ts";
+
+const open: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+async function estateOf(...options: Parameters<typeof Estate.open>): Promise<Estate> {
+  const estate = await Estate.open(...options);
+  open.push(estate);
+  return estate;
+}
+
+const newRuntime = () => {
+  const runtime = createRuntime({ agents: [steward()], store: memoryStore() });
+  open.push(runtime);
+  return runtime;
+};
+
+const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+
+test.each(["0.0.0.0", "::", "192.0.2.7"])("%s is not listened on without auth", async (hostname) => {
+  const runtime = newRuntime();
+  await expect(listen({ runtime, hostname, port: 0 })).rejects.toThrow("auth");
+  await expect(listen({ runtime, hostname, port: 0, auth: "none" })).rejects.toThrow("auth");
+  await expect(listen({ runtime, hostname, port: 0, auth: apiKeys([]) })).rejects.toThrow("names");
+});
+
+test("with auth and a name it listens for others, too", async () => {
+  const { key, record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: inAYear });
+  const hosts = ["estate.example"];
+  const listener = await listen({
+    runtime: newRuntime(),
+    hostname: "0.0.0.0",
+    port: 0,
+    auth: apiKeys([record]),
+    hosts,
+  });
+  open.push(listener);
+  const url = `http://127.0.0.1:${listener.port}/agents`;
+  expect((await ask(url, "GET", { key, headers: { host: "estate.example" } })).status).toBe(200);
+  expect((await ask(url, "GET", { headers: { host: "estate.example" } })).status).toBe(401);
+});
+
+test("on loopback nobody needs a key, and a page of somebody else gets nothing", async () => {
+  const listener = await listen({ runtime: newRuntime(), port: 0 });
+  open.push(listener);
+  const url = `${listener.url}/agents`;
+  expect((await ask(url, "GET")).status).toBe(200);
+  for (const host of [
+    "evil.example",
+    `evil.example:${listener.port}`,
+    "localhost.evil.example",
+    "127.0.0.1.evil",
+  ])
+    expect(told(await ask(url, "GET", { headers: { host } }))).toEqual([421, "wrong-host"]);
+  for (const host of ["localhost", `LOCALHOST:${listener.port}`, "127.0.0.1:1", "[::1]:80"])
+    expect((await ask(url, "GET", { headers: { host } })).status).toBe(200);
+});
+
+test("pages of other origins may not ask, and there is no CORS", async () => {
+  const listener = await listen({ runtime: newRuntime(), port: 0 });
+  open.push(listener);
+  const url = `${listener.url}/runs`;
+  const body = { agent: "steward", input: "sell" };
+  const from = (headers: Readonly<Record<string, string>>): Promise<Reply> =>
+    ask(url, "POST", { body, headers });
+  const strange: readonly Readonly<Record<string, string>>[] = [
+    { origin: "https://evil.example" },
+    { origin: "null" },
+    { origin: `http://localhost:${listener.port + 1}` },
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+  ];
+  for (const headers of strange) {
+    const reply = await from(headers);
+    expect(told(reply)).toEqual([403, "wrong-origin"]);
+    expect(reply.headers["access-control-allow-origin"]).toBeUndefined();
+  }
+  const preflight = await ask(url, "OPTIONS", { headers: { origin: "https://evil.example" } });
+  expect([preflight.status, preflight.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
+  expect((await from({ origin: listener.url, "sec-fetch-site": "same-origin" })).status).toBe(202);
+  expect((await from({})).status).toBe(202);
+});
+
+test("an origin that is listed may ask, with a key", async () => {
+  const origin = "https://desk.example";
+  const estate = await estateOf({ origins: [origin] });
+  const preflight = await ask(`${estate.url}/runs`, "OPTIONS", { headers: { origin } });
+  expect([preflight.status, preflight.headers["access-control-allow-origin"]]).toEqual([204, origin]);
+  const reply = await estate.get("/agents", { headers: { origin } });
+  expect([reply.status, reply.headers["access-control-allow-origin"]]).toEqual([200, origin]);
+  const keyless = await ask(`${estate.url}/agents`, "GET", { headers: { origin } });
+  expect([keyless.status, keyless.headers["access-control-allow-origin"]]).toEqual([401, origin]);
+  expect((await estate.get("/agents", { headers: { origin: `${origin}.evil` } })).status).toBe(403);
+});
+
+test("a body that is too large is refused, whether it says so or not", async () => {
+  const estate = await estateOf({ limits: { bodyBytes: 1_000 } });
+  const body = { agent: "steward", input: "x".repeat(2_000) };
+  expect(told(await estate.post("/runs", body))).toEqual([413, "body-too-large"]);
+  const { hostname, port } = new URL(estate.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.setEncoding("utf8");
+  socket.write(
+    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${estate.keys.acme.admin}\r\n` +
+      "content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+  );
+  // It never ends: it is refused before that.
+  for (let n = 0; n < 3; n += 1) socket.write(`200\r\n${"x".repeat(512)}\r\n`);
+  const [head]: string[] = await once(socket, "data");
+  expect(head).toMatch(/^HTTP\/1\.1 413 /);
+  await once(socket.resume(), "close");
+});
+
+test("what is not JSON is refused, and so is a form that a page could send", async () => {
+  const estate = await estateOf();
+  const key = estate.keys.acme.admin;
+  const post = (body: string, type: string): Promise<Reply> =>
+    ask(`${estate.url}/runs`, "POST", { key, body, headers: { "content-type": type } });
+  for (const body of ["{", "[]", "null", '"x"', '{"agent":"steward"}', '{"agent":"steward","input":7}'])
+    expect(told(await post(body, "application/json"))).toEqual([400, "invalid-request"]);
+  const good = JSON.stringify({ agent: "steward", input: "sell" });
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+    expect(told(await post(good, type))).toEqual([415, "unsupported-media-type"]);
+  expect((await post(good, "application/json; charset=utf-8")).status).toBe(202);
+});
+
+test("a key is good until it expires, and what is kept of it is not the key", async () => {
+  const clock = manualClock(1_000);
+  const { key, record } = createApiKey({ tenant: "acme", scopes: ["read"], expiresAt: 2_000 });
+  expect(JSON.stringify(record)).not.toContain(key.split("_")[2]);
+  const auth = apiKeys([record], { clock });
+  expect(await auth.authenticate(key)).toEqual({ id: record.id, tenant: "acme", scopes: ["read"] });
+  expect(await auth.authenticate(`${key}x`)).toBeNull();
+  expect(await auth.authenticate(record.hash)).toBeNull();
+  await clock.advance(1_000);
+  expect(await auth.authenticate(key)).toBeNull();
+});
+
+test("keys may be looked up anywhere", async () => {
+  const { key, record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: inAYear });
+  const auth = apiKeys(async (id) => (id === record.id ? record : null));
+  expect((await auth.authenticate(key))?.id).toBe(record.id);
+  expect(
+    await auth.authenticate(createApiKey({ tenant: null, scopes: [], expiresAt: inAYear }).key),
+  ).toBeNull();
+});
+
+test("who asks too often is told when to come again, others are not disturbed", async () => {
+  const clock = manualClock(1_000);
+  const estate = await estateOf({ clock, limits: { requestsPerMinute: 3 } });
+  for (let n = 0; n < 3; n += 1) expect((await estate.get("/agents")).status).toBe(200);
+  const refused = await estate.get("/agents");
+  expect([...told(refused), refused.headers["retry-after"]]).toEqual([429, "too-many-requests", "20"]);
+  expect((await estate.get("/agents", { key: estate.keys.rival.admin })).status).toBe(200);
+  await clock.advance(20_000);
+  expect((await estate.get("/agents")).status).toBe(200);
+  expect((await estate.get("/agents")).status).toBe(429);
+});
+
+test("more starts at once than it takes on are refused", async () => {
+  const estate = await estateOf({ limits: { starts: 0 } });
+  const refused = await estate.post("/runs", { agent: "steward", input: "sell" });
+  expect([...told(refused), refused.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
+});
+
+test("a request that dawdles is ended", async () => {
+  const estate = await estateOf({ headersTimeoutS: 1, requestTimeoutS: 1 });
+  const { hostname, port } = new URL(estate.url);
+  for (const beginning of [
+    "GET /agents HTTP/1.1\r\nhost: lo",
+    "POST /runs HTTP/1.1\r\ncontent-length: 9\r\n\r\n{",
+  ]) {
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(beginning);
+    await once(socket.resume(), "close");
+  }
+});
+
+test("every answer forbids what pages could do with it", async () => {
+  const estate = await estateOf();
+  const answers = [
+    await estate.get("/agents"),
+    await estate.get("/nothing"),
+    await ask(`${estate.url}/agents`, "GET"),
+    await ask(`${estate.url}/agents`, "GET", { headers: { host: "evil.example" } }),
+  ];
+  for (const { headers } of answers)
+    expect(headers).toMatchObject({
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+    });
+  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const stream = await request(`${estate.url}/runs/silence/events`, "GET", { key: estate.keys.acme.read });
+  expect(stream.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+  stream.destroy();
+});
+
+const noteOf = z.object({ error: z.object({ code: z.string(), message: z.string(), noted: z.string() }) });
+
+test("what goes wrong here is told to us, and the caller gets a name for it", async () => {
+  const noted: (readonly [unknown, string])[] = [];
+  const lost = new Error("the disk at /secret/path is full");
+  const auth = { authenticate: () => Promise.reject(lost) };
+  const app = serverApp({ runtime: newRuntime(), auth, onError: (error, name) => noted.push([error, name]) });
+  const response = await app.request("http://localhost/agents", {
+    headers: { host: "localhost", authorization: "Bearer x" },
+  });
+  const { error } = noteOf.parse(await response.json());
+  expect([response.status, error.code, error.message]).toEqual([
+    500,
+    "internal",
+    "something went wrong here",
+  ]);
+  expect(noted).toEqual([[lost, error.noted]]);
+});
+
+test("the app can be mounted below another, and does without a listener", async () => {
+  const app = serverApp({ runtime: newRuntime(), auth: "none" });
+  const { Hono } = await import("hono");
+  const whole = new Hono().route("/reeve", app);
+  const response = await whole.request("http://localhost/reeve/agents", { headers: { host: "localhost" } });
+  expect(response.status).toBe(200);
+  expect(() => serverApp({ runtime: createRuntime({ agents: [] }), auth: "none" })).toThrow("store");
+});
