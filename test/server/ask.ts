@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { isJsonObject, Json } from "reeve";
 
 /** What is asked. */
 export interface Question {
@@ -14,7 +15,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;
-  readonly json: unknown;
+  readonly json: Json;
 }
 
 /** One request over a socket of its own: every header, also `Host`, is what the test says. */
@@ -46,11 +47,11 @@ export async function ask(url: string, method: string, question: Question = {}):
   if (headers["content-type"]?.startsWith("text/event-stream")) response.destroy();
   else for await (const part of response) text += String(part);
   const isJson = headers["content-type"]?.startsWith("application/json");
-  return { status, headers, text, json: isJson ? JSON.parse(text) : null };
+  return { status, headers, text, json: isJson ? Json.of(JSON.parse(text)) : null };
 }
 
 /** The code of the error that an answer tells. */
 export function codeOf({ json }: Reply): unknown {
-  const error: unknown = typeof json === "object" && json !== null && "error" in json ? json.error : null;
-  return typeof error === "object" && error !== null && "code" in error ? error.code : null;
+  const error = isJsonObject(json) ? json["error"] : null;
+  return isJsonObject(error) ? error["code"] : null;
 }

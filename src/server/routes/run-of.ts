@@ -5,9 +5,15 @@ import { shape } from "../shape.ts";
 
 const id = shape.id((text) => (text.includes("~") ? RunId.parse(text) : TreeId.of(text)), "a run or a tree");
 
-/** The run, or the root of the tree, that an address names. @throws NotFoundError also if it is another tenant's. */
+/**
+ * The run, or the root of the tree, that an address names. Whoever only looks needs no worker for it: the store knows.
+ *
+ * @throws NotFoundError also if it is another tenant's.
+ */
 export async function runOf({ host, principal, params }: Call): Promise<RunHandle> {
   const run = host.runtime.run(id.decode(params["run"], "run"), whose(principal));
-  await run.status();
+  const listed = await host.runtime.runs.tree(run.treeId, whose(principal));
+  // The store may be a little behind.
+  if (!listed.some(({ runId }) => runId === run.runId)) await run.status();
   return run;
 }

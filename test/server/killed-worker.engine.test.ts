@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRuntime, type NumberedEvent } from "reeve";
+import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
+import { sqliteStore } from "reeve/stores/sqlite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../free-port.ts";
+import { Estate } from "./estate.ts";
+import { stopAt, teller } from "./fixtures/teller.ts";
+import { type Message, Subscription } from "./sse.ts";
+
+let server: RestateServer;
+let folder: string;
+const workers: ChildProcess[] = [];
+
+beforeAll(async () => {
+  server = await restateServer();
+  folder = await mkdtemp(join(tmpdir(), "reeve-server-"));
+}, 60_000);
+
+afterAll(async () => {
+  for (const worker of workers) worker.kill("SIGKILL");
+  await server[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+async function serve(port: number, path: string, how: "stops" | "goes on"): Promise<ChildProcess> {
+  const script = join(import.meta.dirname, "fixtures/teller-worker.ts");
+  const given = [server.ingress, server.admin, String(port), path, how];
+  const worker = fork(script, given, { execArgv: ["--conditions=reeve-source"] });
+  workers.push(worker);
+  await once(worker, "message");
+  return worker;
+}
+
+const numbered = (messages: readonly Message[]): readonly Message[] =>
+  messages.filter(({ id }) => id !== null);
+
+test("a worker is killed while two watch, one of them over a connection that breaks: neither misses or doubles anything", async () => {
+  const path = join(folder, "store.sqlite");
+  const port = await freePort();
+  const engine = restate({ ingress: server.ingress, admin: server.admin, log: () => undefined });
+  const store = await sqliteStore({ path });
+  const runtime = createRuntime({ agents: [teller(false)], engine, store });
+  await using estate = await Estate.open({ runtime });
+  const first = await serve(port, path, "stops");
+  const stuck = once(first, "message");
+  expect((await estate.post("/runs", { agent: "teller", input: "tell", id: "tale" })).status).toBe(202);
+  const url = `${estate.url}/runs/tale/events`;
+  const key = estate.keys.acme.read;
+  const steady = await Subscription.to(url, { key });
+  const broken = await Subscription.to(url, { key });
+  await stuck;
+  const before = numbered(
+    await broken.until((messages) => messages.some(({ data }) => data.includes(`"n":${stopAt - 1}`))),
+  );
+  await broken.drop();
+  const ended = once(first, "exit");
+  first.kill("SIGKILL");
+  await ended;
+  const again = await Subscription.to(url, { key, headers: { "last-event-id": before.at(-1)?.id ?? "" } });
+  await serve(port, path, "goes on");
+  const [watched, after] = [numbered(await steady.over()), numbered(await again.over())];
+  const whole: NumberedEvent[] = [];
+  for await (const event of runtime.run("tale", { tenant: "acme" }).events()) whole.push(event);
+  const told = whole.filter(({ type }) => type === "progress.emitted");
+  expect(told.length).toBe(40);
+  expect(watched.map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
+  expect([...before, ...after].map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
+}, 60_000);

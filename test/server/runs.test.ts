@@ -1,0 +1,200 @@
+import {
+  agent,
+  type ApprovalDecision,
+  ChatMessage,
+  EntryId,
+  Json,
+  type Page,
+  type RunLedger,
+  type RunRecord,
+  Session,
+  SessionId,
+  TenantId,
+} from "reeve";
+import { call, heldModel, say, scriptedModel } from "reeve/testing";
+import { afterEach, expect, test } from "vitest";
+import { codeOf, type Reply } from "./ask.ts";
+import { Estate, steward } from "./estate.ts";
+
+const open: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+async function estateOf(...options: Parameters<typeof Estate.open>): Promise<Estate> {
+  const estate = await Estate.open(...options);
+  open.push(estate);
+  return estate;
+}
+
+const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+const start = { agent: "counter", input: "count", id: "counting" };
+
+/** Ends what counts, and waits until it has. */
+async function end(estate: Estate, id: string): Promise<void> {
+  await estate.post(`/runs/${id}/signal`, { name: "count", data: 1 });
+  await estate.runtime.run(id, { tenant: "acme" }).result();
+}
+
+test("agents are listed with what a boss sees", async () => {
+  const estate = await estateOf();
+  expect((await estate.get("/agents")).json).toEqual({
+    items: [
+      { name: "steward", description: "Sells fields", version: "1" },
+      { name: "counter", description: null, version: "1" },
+    ],
+  });
+});
+
+test("the same id again is the same tree, with another input it is a conflict", async () => {
+  const estate = await estateOf();
+  const first = await estate.post("/runs", start);
+  expect([first.status, first.json]).toEqual([202, { treeId: "counting", runId: "counting~0" }]);
+  expect((await estate.post("/runs", start)).json).toEqual(first.json);
+  expect(told(await estate.post("/runs", { ...start, input: "other" }))).toEqual([409, "id-conflict"]);
+  expect(told(await estate.post("/runs", { ...start, agent: "nobody" }))).toEqual([404, "not-found"]);
+  expect(told(await estate.post("/runs", { ...start, id: "a~b" }))).toEqual([400, "invalid-request"]);
+});
+
+test("two tenants may give their trees the same id, and each sees its own", async () => {
+  const estate = await estateOf();
+  const key = estate.keys.rival.admin;
+  await estate.post("/runs", start);
+  expect((await estate.post("/runs", { ...start, input: "rival's" }, { key })).status).toBe(202);
+  await end(estate, "counting");
+  expect((await estate.get("/runs/counting")).json).toMatchObject({ status: "completed" });
+  expect((await estate.get("/runs/counting", { key })).json).toMatchObject({ status: "waiting" });
+});
+
+test("runs are filtered and come in pages", async () => {
+  const estate = await estateOf();
+  for (const id of ["one", "two", "three"]) await estate.post("/runs", { ...start, id, user: "ada" });
+  await end(estate, "two");
+  const ids = async (query: string): Promise<unknown> => {
+    const { json } = await estate.get(`/runs?${query}`);
+    const { items, next } = Json.as<Page<RunRecord>>(json);
+    return [items.map(({ treeId }) => treeId).toSorted(), next];
+  };
+  await expect.poll(() => ids("status=completed")).toEqual([["two"], null]);
+  expect(await ids("user=ada&agent=counter&roots=true&status=waiting")).toEqual([["one", "three"], null]);
+  expect(await ids("user=bob")).toEqual([[], null]);
+  const first = Json.as<Page<RunRecord>>((await estate.get("/runs?size=2")).json);
+  const after = encodeURIComponent(first.next ?? "");
+  const rest = Json.as<Page<RunRecord>>((await estate.get(`/runs?size=2&after=${after}`)).json);
+  expect([first.items.length, rest.items.length]).toEqual([2, 1]);
+  for (const query of [
+    "size=0",
+    "size=1001",
+    "size=x",
+    "after=x",
+    "status=odd",
+    "roots=maybe",
+    "size=1&size=2",
+  ])
+    expect(told(await estate.get(`/runs?${query}`))).toEqual([400, "invalid-request"]);
+});
+
+test("what a tree holds reserved and has spent is told while it runs and afterwards", async () => {
+  const model = heldModel({ price: { input: 1_000_000, output: 2_000_000 } });
+  const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
+  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought", budget: { maxCostUsd: 1 } });
+  await expect.poll(() => model.calls.length).toBe(1);
+  const during = (await estate.get("/runs/thought/ledger")).json;
+  expect(during).toMatchObject({
+    tree: { maxCost: 1_000_000, settled: { cost: 0 }, inDoubt: { cost: 0 }, liveAgents: 1, maxAgents: 50 },
+    run: { turns: 1 },
+  });
+  expect(Json.as<RunLedger>(during).tree.reserved.cost).toBeGreaterThan(0);
+  await estate.post("/runs/thought/top-up", { maxCostUsd: 1 });
+  expect((await estate.get("/runs/thought/result")).json).toBeNull();
+  model.calls[0]?.answer("done");
+  await estate.runtime.run("thought", { tenant: "acme" }).result();
+  expect((await estate.get("/runs/thought/ledger")).json).toMatchObject({
+    tree: { maxCost: 2_000_000, settled: { cost: 20 }, reserved: { cost: 0 } },
+    run: null,
+  });
+  expect((await estate.get("/runs/thought/result")).json).toMatchObject({ output: "done", spend: 20 });
+});
+
+test("a run can be held, released, raised, told things and stopped", async () => {
+  const model = heldModel();
+  const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
+  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
+  await expect.poll(() => model.calls.length).toBe(1);
+  const status = async (): Promise<unknown> => (await estate.get("/runs/thought")).json;
+  expect((await estate.post("/runs/thought/steer", { text: "in short" })).json).toEqual({});
+  model.calls[0]?.answer("well");
+  await expect.poll(() => JSON.stringify(model.calls[1]?.request.messages ?? "")).toContain("in short");
+  await estate.post("/runs/thought/follow-up", { text: "and then?" });
+  model.calls[1]?.answer("well");
+  await expect.poll(() => JSON.stringify(model.calls[2]?.request.messages ?? "")).toContain("and then?");
+  await estate.post("/runs/thought/pause");
+  expect(await status()).toMatchObject({ status: "paused" });
+  await estate.post("/runs/thought/resume");
+  expect(await status()).toMatchObject({ status: "running" });
+  expect((await estate.post("/runs/thought/reprioritize", { priority: "high" })).status).toBe(200);
+  const usage = { input: 1, output: 1 };
+  expect((await estate.post("/runs/thought/reconcile", { attempt: "none", usage })).json).toEqual({
+    reconciled: false,
+  });
+  const receipt = await estate.post("/runs/thought/cancel", { reason: "enough" });
+  expect(receipt.json).toMatchObject({ reason: "enough", runs: [{ runId: "thought~0" }] });
+  expect(await status()).toMatchObject({ status: "cancelled" });
+  expect(told(await estate.post("/runs/thought/pause"))).toEqual([409, "run-ended"]);
+});
+
+/** A steward that waits for somebody's word, and the question. */
+async function asking(estate: Estate): Promise<string> {
+  await estate.post("/runs", { agent: "steward", input: "sell", id: "estate" });
+  const run = estate.runtime.run("estate", { tenant: "acme" });
+  for await (const event of run.events()) if (event.type === "approval.requested") return event.approvalId;
+  return "";
+}
+
+test.each([
+  ["approve", {}, "sold north"],
+  ["edit", { arguments: { field: "south" } }, "sold south"],
+  ["deny", { reason: "not that one" }, "not that one"],
+] as const)("a call is answered once, by who holds the key: %s", async (verb, body, heard) => {
+  const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
+  const estate = await estateOf({ agents: [steward(model)] });
+  const id = await asking(estate);
+  const key = estate.keys.acme.approve;
+  await expect
+    .poll(async () => (await estate.get("/approvals?state=pending&tree=estate")).text)
+    .toContain(id);
+  const path = `/approvals/${encodeURIComponent(id)}/${verb}`;
+  expect(told(await estate.post(path, { ...body, hash: "another" }, { key }))).toEqual([
+    409,
+    "approval-refused",
+  ]);
+  const decided = await estate.post(path, body, { key });
+  expect([decided.status, Json.as<ApprovalDecision>(decided.json).by]).toEqual([200, key.split("_")[1]]);
+  expect(told(await estate.post(path, body, { key }))).toEqual([409, "approval-refused"]);
+  await estate.runtime.run("estate", { tenant: "acme" }).result();
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(heard);
+});
+
+test("conversations are listed and read", async () => {
+  const estate = await estateOf();
+  const { sessions } = estate.runtime.store;
+  const session = new Session(sessions, { tenantId: TenantId.of("acme") }, SessionId.of("a-talk/about-it"));
+  await session.open({ userId: null, startedAt: 1 });
+  await session.append([
+    { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("Who?") },
+    { id: EntryId.of("2"), at: 2, type: "message", message: ChatMessage.assistant("Them.") },
+  ]);
+  expect((await estate.get("/sessions")).json).toMatchObject({ items: [{ id: "a-talk/about-it" }] });
+  const path = `/sessions/${encodeURIComponent("a-talk/about-it")}/entries`;
+  expect((await estate.get(path)).json).toMatchObject({ leaf: "2", items: [{ id: "1" }, { id: "2" }] });
+  expect((await estate.get(`${path}?after=1&size=1`)).json).toMatchObject({ items: [{ id: "2" }] });
+});
+
+test("every run of a tree is shown to who has its id", async () => {
+  const estate = await estateOf();
+  await estate.post("/runs", start);
+  await expect
+    .poll(async () => (await estate.get("/runs/counting/tree")).json)
+    .toMatchObject({ treeId: "counting", items: [{ runId: "counting~0", agentId: "counter" }] });
+});
