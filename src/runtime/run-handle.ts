@@ -115,20 +115,18 @@ export class RunHandle {
   /**
    * The pieces of answers as they come, from every run of the tree, here or in a worker that is listed in the store.
    * Answers that are open come from their beginning. Not durable: for people who watch, never to be acted on. Ends
-   * with the run, or with the signal's reason. @throws DeltasCutError
+   * with the run or, if there is a signal, with that alone: whoever has one knows when to stop.
+   *
+   * @throws DeltasCutError, the signal's reason
    */
-  deltas({ signal = never }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunDelta, void> {
-    return this.#host.deltas.watch(this.#tree.key, () => this.#resultUnless(signal));
+  deltas({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunDelta, void> {
+    return this.#host.deltas.watch(this.#tree.key, () => (signal ? aborted(signal) : this.result()));
   }
 
   /** What the run left behind, once it has ended; a root's once its whole tree has. */
   async result(): Promise<RunResult> {
-    return this.#resultUnless(never);
-  }
-
-  async #resultUnless(signal: AbortSignal): Promise<RunResult> {
     const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
-    const result = await this.#until("result", { run: this.runId }, isThere, { name, signal });
+    const result = await this.#until("result", { run: this.runId }, isThere, { name });
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });
     return result;
   }
@@ -279,6 +277,14 @@ export class RunHandle {
       }
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
 }
 
 const isThere = (reply: unknown): boolean => reply !== null;

@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import { type Clock, NotFoundError } from "#kernel";
 import { type Runtime, systemClock } from "#runtime";
 import type { Auth, Principal } from "./auth.ts";
+import { Feeds } from "./feeds.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit } from "./limits.ts";
 import { tell, type Told } from "./refusal.ts";
@@ -53,6 +54,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     runtime,
     clock,
     limits,
+    feeds: new Feeds(runtime),
     starts: new Places("starts", limits.starts),
     subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
   };

@@ -1,3 +1,5 @@
+import { type Partition, TenantId } from "#kernel";
+
 /** What a key may do. `admin` may do everything. */
 export type Scope = "read" | "run" | "approve" | "admin";
 
@@ -21,3 +23,12 @@ export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>
 
 /** Everybody, where only this machine can ask. */
 export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin"] };
+
+/** Whose, for the runtime. */
+export const whose = ({ tenant }: Principal): { readonly tenant?: string } =>
+  tenant === null ? {} : { tenant };
+
+/** Whose, for the store. */
+export const partitionOf = ({ tenant }: Principal): Partition => ({
+  tenantId: tenant === null ? null : TenantId.of(tenant),
+});

@@ -1,8 +1,8 @@
-import type { Clock, Partition } from "#kernel";
-import { TenantId } from "#kernel";
+import type { Clock } from "#kernel";
 import type { Runtime } from "#runtime";
 import type { Principal, Scope } from "./auth.ts";
 import { eventStream } from "./event-stream.ts";
+import type { Feeds } from "./feeds.ts";
 import type { Limits, Places } from "./limits.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 
@@ -11,6 +11,7 @@ export interface ServerHost {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly limits: Required<Limits>;
+  readonly feeds: Feeds;
   readonly starts: Places;
   readonly subscribers: Places;
 }
@@ -57,15 +58,6 @@ export function route<Query = unknown, Body = unknown>(
 }
 
 export const answer = (value: unknown, status = 200): Response => Response.json(value, { status });
-
-/** Whose, for the runtime. */
-export const whose = ({ tenant }: Principal): { readonly tenant?: string } =>
-  tenant === null ? {} : { tenant };
-
-/** Whose, for the store. */
-export const partitionOf = ({ tenant }: Principal): Partition => ({
-  tenantId: tenant === null ? null : TenantId.of(tenant),
-});
 
 /** Opens a stream, if there is a place for it. What `begin` throws is the caller's to hear. */
 export async function subscribe(

@@ -10,7 +10,7 @@ export const chatBody = shape.object({
 });
 
 /** Somebody's word on a call that waits for it. */
-export interface ChatAnswer {
+interface ChatAnswer {
   readonly approval: ApprovalId;
   readonly isApproved: boolean;
   readonly reason: string | undefined;

@@ -1,4 +1,4 @@
-import { type ApprovalId, RunId } from "#kernel";
+import { type ApprovalId, type NumberedEvent, RunId } from "#kernel";
 import type { RunDelta, RunHandle } from "#runtime";
 import { merge } from "../merge.ts";
 import { UiMessage } from "./ui-message.ts";
@@ -8,8 +8,8 @@ import type { UiChunk } from "./ui-steps.ts";
 export interface UiStreamOptions {
   /** Questions that the reader has been shown: everything up to the last of them is known there. Default: none. */
   readonly shown?: readonly ApprovalId[];
+  readonly events: AsyncGenerator<NumberedEvent, void>;
   readonly deltas: AsyncGenerator<RunDelta, void>;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -18,12 +18,12 @@ export interface UiStreamOptions {
  */
 export async function* uiStream(
   run: RunHandle,
-  { shown = [], deltas, signal }: UiStreamOptions,
+  { shown = [], events, deltas }: UiStreamOptions,
 ): AsyncGenerator<UiChunk, void> {
   const message = new UiMessage(RunId.root(run.treeId));
   const unseen = new Set(shown);
   yield { type: "start", messageId: run.treeId, messageMetadata: { treeId: run.treeId } };
-  for await (const either of merge(run.events({ signal }), deltas)) {
+  for await (const either of merge(events, deltas)) {
     const isKnown = unseen.size > 0;
     let chunks: readonly UiChunk[];
     let isStuck = false;

@@ -1,5 +1,6 @@
 import { type ApprovalAnswer, ApprovalId, TreeId } from "#kernel";
-import { answer, type Call, type Route, route, whose } from "../route.ts";
+import { whose } from "../auth.ts";
+import { answer, type Call, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
 import { page } from "./runs.ts";
 

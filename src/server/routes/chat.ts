@@ -5,7 +5,8 @@ import { type ChatTurn, chatBody, readTurn } from "../chat/chat-request.ts";
 import { listening, uiStream, type UiStreamOptions } from "../chat/ui-stream.ts";
 import { frame } from "../event-stream.ts";
 import { checkScope } from "../gate.ts";
-import { type Call, type Route, route, subscribe, whose } from "../route.ts";
+import { whose } from "../auth.ts";
+import { type Call, type Route, route, subscribe } from "../route.ts";
 import { type Decoded, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
 
@@ -90,7 +91,8 @@ function stream(call: Call, run: RunHandle, { begin, ...options }: StreamOptions
   const opened = async (signal: AbortSignal): Promise<AsyncGenerator<string, void>> => {
     const deltas = listening(run.deltas({ signal }));
     await begin?.();
-    return frames(run, { ...options, deltas, signal });
+    const events = call.host.feeds.events({ run, principal: call.principal, after: 0, signal });
+    return frames(run, { ...options, events, deltas });
   };
   return subscribe(call, opened, { "x-vercel-ai-ui-message-stream": "v1" });
 }

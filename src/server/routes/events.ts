@@ -1,4 +1,5 @@
-import type { RunHandle } from "#runtime";
+import type { NumberedEvent } from "#kernel";
+import type { RunDelta } from "#runtime";
 import { frame } from "../event-stream.ts";
 import { merge } from "../merge.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
@@ -20,7 +21,11 @@ export const eventRoutes: readonly Route[] = [
       const run = await runOf(call);
       const after = lastSeen(call) ?? call.query.after ?? 0;
       const watch = call.query.deltas ?? true;
-      return subscribe(call, async (signal) => frames(run, { after, watch, signal }));
+      const { feeds } = call.host;
+      return subscribe(call, async (signal) => {
+        const events = feeds.events({ run, principal: call.principal, after, signal });
+        return frames(events, watch ? run.deltas({ signal }) : nobody());
+      });
     },
   }),
 ];
@@ -36,11 +41,9 @@ function lastSeen({ header }: Call): number | null {
  * and where a reader resumes does not depend on them.
  */
 async function* frames(
-  run: RunHandle,
-  { after, watch, signal }: { readonly after: number; readonly watch: boolean; readonly signal: AbortSignal },
+  events: AsyncGenerator<NumberedEvent, void>,
+  deltas: AsyncGenerator<RunDelta, void>,
 ): AsyncGenerator<string, void> {
-  const events = run.events({ from: after, signal });
-  const deltas = watch ? run.deltas({ signal }) : nobody();
   for await (const either of merge(events, deltas)) {
     if ("first" in either) yield frame(JSON.stringify(either.first), { id: either.first.seq });
     else yield frame(JSON.stringify(either.second), { event: "delta" });

@@ -1,6 +1,7 @@
 import { RunId, TreeId } from "#kernel";
 import type { RunHandle } from "#runtime";
-import { type Call, whose } from "../route.ts";
+import { whose } from "../auth.ts";
+import { type Call } from "../route.ts";
 import { shape } from "../shape.ts";
 
 const id = shape.id((text) => (text.includes("~") ? RunId.parse(text) : TreeId.of(text)), "a run or a tree");

@@ -1,5 +1,6 @@
 import { Page, SessionId, TreeId, UserId } from "#kernel";
-import { answer, type Route, route, whose } from "../route.ts";
+import { whose } from "../auth.ts";
+import { answer, type Route, route } from "../route.ts";
 import { priority, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
 import { runOf } from "./run-of.ts";
@@ -15,7 +16,7 @@ export const page = {
   after: shape.optional(shape.id(cursor, "a page")),
 } as const;
 
-export const statuses = [
+const statuses = [
   "pending",
   "running",
   "waiting",

@@ -1,5 +1,6 @@
 import { EntryId, NotFoundError, SessionId, UserId } from "#kernel";
-import { answer, partitionOf, type Route, route } from "../route.ts";
+import { partitionOf } from "../auth.ts";
+import { answer, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
 import { page } from "./runs.ts";
 

@@ -1,0 +1,116 @@
+import type { NumberedEvent } from "#kernel";
+import type { RunHandle, Runtime } from "#runtime";
+import { partitionOf, type Principal } from "./auth.ts";
+
+const eventsPerRead = 256;
+
+/** What is watched, by whom and from where. */
+export interface Watch {
+  readonly run: RunHandle;
+  readonly principal: Principal;
+  /** The number of the last event that is known already. */
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
+/** The events of trees, for many who watch: each reads the store for itself, but one waits for all of a tree. */
+export class Feeds {
+  readonly #runtime: Runtime;
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** Events above `after`, then each new one, until the tree is over. @throws the signal's reason. */
+  async *events({ run, principal, after: known, signal }: Watch): AsyncGenerator<NumberedEvent, void> {
+    const { events: store } = this.#runtime.store;
+    const feed = this.#enter(run, principal, known);
+    const partition = partitionOf(principal);
+    try {
+      for (let after = known; ;) {
+        signal.throwIfAborted();
+        // Asked before it is read: what comes in between is not missed.
+        const { told, isOver } = feed;
+        const events = await store.read(partition, run.treeId, after, eventsPerRead);
+        yield* events;
+        after = events.at(-1)?.seq ?? after;
+        if (events.length > 0) continue;
+        if (isOver) return;
+        await feed.changed(told, signal);
+      }
+    } finally {
+      this.#leave(feed);
+    }
+  }
+
+  #enter(run: RunHandle, principal: Principal, after: number): Feed {
+    const key = `${principal.tenant ?? ""}/${run.treeId}`;
+    const feed = this.#feeds.get(key) ?? new Feed(key, run, after);
+    this.#feeds.set(key, feed);
+    feed.watchers += 1;
+    return feed;
+  }
+
+  #leave(feed: Feed): void {
+    feed.watchers -= 1;
+    if (feed.watchers > 0) return;
+    feed.stop();
+    this.#feeds.delete(feed.key);
+  }
+}
+
+/** One tree that somebody watches. */
+class Feed {
+  readonly key: string;
+  watchers = 0;
+  /** How often there was news. */
+  told = 0;
+  isOver = false;
+  #error: unknown = null;
+  readonly #stop = new AbortController();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(key: string, run: RunHandle, after: number) {
+    this.key = key;
+    void this.#listen(run, after);
+  }
+
+  /** Resolves when there was news since. @throws the signal's reason, and what went wrong with the tree. */
+  async changed(told: number, signal: AbortSignal): Promise<void> {
+    if (this.told === told) await this.#news(signal);
+    signal.throwIfAborted();
+    if (this.#error !== null) throw this.#error;
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error("nobody watches"));
+  }
+
+  #news(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        this.#waiting.delete(go);
+        signal.removeEventListener("abort", go);
+        resolve();
+      };
+      this.#waiting.add(go);
+      signal.addEventListener("abort", go, { once: true });
+    });
+  }
+
+  async #listen(run: RunHandle, from: number): Promise<void> {
+    try {
+      for await (const _ of run.events({ from, signal: this.#stop.signal })) this.#tell();
+      this.isOver = true;
+    } catch (error) {
+      this.#error = error;
+    }
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.told += 1;
+    for (const go of this.#waiting) go();
+  }
+}
