@@ -151,8 +151,9 @@ async function drive({ url, key, seconds, perSecond, subscribers }: Load): Promi
   };
 }
 
-const rounded = (values: readonly number[], at: number): number =>
-  Math.round(at === 50 ? median(values) : atPercent(values, at));
+function rounded(values: readonly number[], at: number): number {
+  return Math.round(at === 50 ? median(values) : atPercent(values, at));
+}
 
 /** Reads a stream to its end: the ids of its events, and how late each was. */
 async function follow(
