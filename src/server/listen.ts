@@ -97,6 +97,8 @@ function requestOf(incoming: IncomingMessage): Request {
 /** As fast as it is taken, and no faster. Whoever goes away is told to the source. */
 async function write(body: ReadableStream<Uint8Array> | null, outgoing: ServerResponse): Promise<void> {
   if (!body) return void outgoing.end();
+  // Gone before there was an answer.
+  if (outgoing.destroyed) return body.cancel();
   const reader = body.getReader();
   const gone = new AbortController();
   const leave = (): void => {

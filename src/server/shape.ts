@@ -140,12 +140,12 @@ export function refuseTenant(at: string): never {
 
 /** The query of an address: each name once, and only those there are. */
 export function decodeQuery<T>(query: ObjectShape<T>, given: URLSearchParams): T {
-  const found: Record<string, unknown> = {};
+  const found = new Map<string, unknown>();
   for (const [name, text] of given) {
-    if (Object.hasOwn(found, name)) refuse("query", `${JSON.stringify(name.slice(0, 64))} is there twice`);
-    found[name] = fromText(query.fields[name]?.schema["type"], text);
+    if (found.has(name)) refuse("query", `${JSON.stringify(name.slice(0, 64))} is there twice`);
+    found.set(name, fromText(query.fields[name]?.schema["type"], text));
   }
-  return query.decode(found, "query");
+  return query.decode(Object.fromEntries(found), "query");
 }
 
 function fromText(type: Json | undefined, text: string): unknown {
