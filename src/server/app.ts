@@ -6,7 +6,7 @@ import type { Auth, Principal } from "./auth.ts";
 import { Feeds } from "./feeds.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit } from "./limits.ts";
-import { tell, type Told } from "./refusal.ts";
+import { RefusalError, tell, type Told } from "./refusal.ts";
 import type { Route, ServerHost } from "./route.ts";
 import { routes } from "./routes.ts";
 import { decodeQuery } from "./shape.ts";
@@ -95,7 +95,23 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
   if (!route.body) checkNoBody(request.headers);
   const body = route.body?.decode(await readBody(request, host.limits.bodyBytes), "body");
   const header = (name: string): string | undefined => context.req.header(name);
-  return route.handle({ host, principal, params: context.req.param(), query, body, header });
+  const call = { host, principal, params: context.req.param(), query, body, header };
+  return inTime(host, route.handle(call));
+}
+
+/** Where no worker is there to answer, the caller hears so. What was asked for may still be done. @throws RefusalError */
+async function inTime({ clock, limits }: ServerHost, answering: Promise<Response>): Promise<Response> {
+  const late = Promise.withResolvers<never>();
+  const message = "no answer in time: it may still be done";
+  const give = (): void => late.reject(new RefusalError("no-answer", message, { retryAfterS: 1 }));
+  const disarm = clock.callAt(clock.now() + limits.answerS * 1000, give, { mayLapse: true });
+  try {
+    return await Promise.race([answering, late.promise]);
+  } finally {
+    disarm();
+    // A stream that comes too late is nobody's.
+    late.promise.catch(() => answering.then(({ body }) => body?.cancel())).catch(() => undefined);
+  }
 }
 
 const refusal = ({ status, error, headers }: Told): Response => Response.json({ error }, { status, headers });

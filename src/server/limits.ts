@@ -7,6 +7,8 @@ export interface Limits {
   readonly bodyBytes?: number;
   /** Of each key. Default 600. */
   readonly requestsPerMinute?: number;
+  /** How long a request may take to be answered; a stream, to begin. Default 60. */
+  readonly answerS?: number;
   /** Trees that are being started at the same time. Default 64. */
   readonly starts?: number;
   /** Streams that are open at the same time. Default 1,000. */
@@ -22,6 +24,7 @@ export interface Limits {
 export const defaultLimits: Required<Limits> = {
   bodyBytes: 1_048_576,
   requestsPerMinute: 600,
+  answerS: 60,
   starts: 64,
   subscribers: 1_000,
   subscribersPerKey: 100,

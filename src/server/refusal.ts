@@ -26,7 +26,8 @@ type RefusalCode =
   | "unsupported-media-type"
   | "body-too-large"
   | "too-many-requests"
-  | "overloaded";
+  | "overloaded"
+  | "no-answer";
 
 /** The one table of what an error is in HTTP. What is not here is ours, and nobody else's business. */
 const statuses: Readonly<Record<string, number>> = {
@@ -54,6 +55,7 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded: 503,
   retryable: 503,
   "deltas-cut": 503,
+  "no-answer": 504,
 };
 
 /** What a caller is told of an error. */

@@ -3,6 +3,7 @@ import { answer, type Route, route } from "./route.ts";
 import { actionRoutes } from "./routes/actions.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { runRoutes } from "./routes/runs.ts";
@@ -25,5 +26,6 @@ export const routes: readonly Route[] = [
   ...actionRoutes,
   ...approvalRoutes,
   ...sessionRoutes,
+  ...auditRoutes,
   ...chatRoutes,
 ];

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { type Agent, AgentId, ChatMessage, type Model, type NumberedEvent } from "reeve";
+import { manualClock } from "reeve/testing";
 import { afterEach, expect, test } from "vitest";
-import { ask, codeOf } from "./ask.ts";
+import { ask, codeOf, open as request } from "./ask.ts";
 import { Estate } from "./estate.ts";
 import { type Message, Subscription } from "./sse.ts";
 
@@ -174,6 +175,18 @@ test("a subscriber that does not read is cut and loses its place, one that reads
   expect(bytes).toBeLessThan(400 * 50_000);
   const heard = await (await watch(estate, "/runs/noise/events")).over();
   expect(heard.filter(({ data }) => data.includes('"progress.emitted"')).length).toBe(400);
+});
+
+test("a silent stream shows that it lives", async () => {
+  const clock = manualClock(1_000);
+  const estate = await estateOf({ clock });
+  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const stream = await request(`${estate.url}/runs/silence/events`, "GET", { key: estate.keys.acme.read });
+  let text = "";
+  stream.on("data", (part) => (text += String(part)));
+  await expect.poll(() => text).toContain('"run.start"');
+  await expect.poll(() => clock.advance(15_000).then(() => text)).toContain(": beat");
+  stream.destroy();
 });
 
 test("who leaves gives its place back, also while nothing happens", async () => {

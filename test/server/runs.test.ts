@@ -1,6 +1,7 @@
 import {
   agent,
   type ApprovalDecision,
+  type AuditHead,
   ChatMessage,
   EntryId,
   Json,
@@ -197,4 +198,19 @@ test("every run of a tree is shown to who has its id", async () => {
   await expect
     .poll(async () => (await estate.get("/runs/counting/tree")).json)
     .toMatchObject({ treeId: "counting", items: [{ runId: "counting~0", agentId: "counter" }] });
+});
+
+test("the audit tells who decided, and whether anybody changed it", async () => {
+  const estate = await estateOf();
+  const id = await asking(estate);
+  const key = estate.keys.acme.approve;
+  await estate.post(`/approvals/${encodeURIComponent(id)}/deny`, {}, { key });
+  await estate.runtime.run("estate", { tenant: "acme" }).result();
+  await expect.poll(async () => (await estate.get("/audit")).text).toContain(key.split("_")[1]);
+  const { json: head } = await estate.get("/audit/head");
+  const { index, hash } = Json.as<AuditHead>(head);
+  expect((await estate.post("/audit/verify", { head: { index, hash } })).json).toMatchObject({ ok: true });
+  const forged = await estate.post("/audit/verify", { head: { index, hash: "0".repeat(64) } });
+  expect(forged.json).toMatchObject({ ok: false });
+  expect((await estate.get("/audit", { key: estate.keys.rival.admin })).json).toEqual({ items: [] });
 });

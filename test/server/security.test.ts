@@ -175,6 +175,18 @@ test("more starts at once than it takes on are refused", async () => {
   expect([...told(refused), refused.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
 });
 
+test("where nobody answers, the caller is told so in time", async () => {
+  const store = memoryStore();
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const stuck = Object.assign(Object.create(store), { sessions: { list: never } });
+  const estate = await estateOf({
+    runtime: createRuntime({ agents: [], store: stuck }),
+    limits: { answerS: 0.2 },
+  });
+  expect(told(await estate.get("/sessions"))).toEqual([504, "no-answer"]);
+  expect((await estate.get("/agents")).status).toBe(200);
+});
+
 test("a request that dawdles is ended", async () => {
   const estate = await estateOf({ headersTimeoutS: 1, requestTimeoutS: 1 });
   const { hostname, port } = new URL(estate.url);
