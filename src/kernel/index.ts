@@ -159,6 +159,9 @@ export { type EntryBase, SessionEntry, type SessionHead, type SessionPhase } fro
 export {
   type ApprovalFilter,
   type ApprovalStore,
+  type ApiKeyRecord,
+  type ApiKeyScope,
+  type ApiKeyStore,
   type AuditEntry,
   type AuditHead,
   type AuditStore,

@@ -289,6 +289,33 @@ export interface CacheStore {
   put(partition: Partition, key: string, value: Json, until: number): Promise<void>;
 }
 
+/** What an API key may do. `admin` may do everything. */
+export type ApiKeyScope = "read" | "run" | "approve" | "admin";
+
+/** An API key as it is kept: nobody can make the key of it. */
+export interface ApiKeyRecord {
+  /** The part of the key that is no secret. */
+  readonly id: string;
+  /** SHA-256 of the whole key, in hex. A key is 256 random bits, so nothing slower is needed. */
+  readonly hash: string;
+  /** Whose data it opens. Null: those of nobody in particular. */
+  readonly tenant: string | null;
+  readonly scopes: readonly ApiKeyScope[];
+  /** Milliseconds since 1970; it is refused from then on. */
+  readonly expiresAt: number;
+}
+
+/** API keys. Whose a key is follows from the key, so it is found without naming a tenant. */
+export interface ApiKeyStore {
+  /** Idempotent by id: the first one stays. */
+  put(key: ApiKeyRecord): Promise<void>;
+  find(id: string): Promise<ApiKeyRecord | null>;
+  /** Those of a tenant, in the order of their ids. */
+  list(tenant: string | null): Promise<readonly ApiKeyRecord[]>;
+  /** For good. One of another tenant stays. */
+  revoke(tenant: string | null, id: string): Promise<void>;
+}
+
 /**
  * What must outlive a run, or be listed, searched and tailed. Every write may be made again without harm, so whoever
  * does not know whether one came through repeats it.
@@ -305,6 +332,7 @@ export interface Store extends AsyncDisposable {
   readonly manifests: ManifestStore;
   readonly keys: KeyStore;
   readonly workers: WorkerStore;
+  readonly apiKeys: ApiKeyStore;
   readonly limits: LimitStore;
   /**
    * Removes the user's facts, sessions and runs, with the events, approvals and manifests of their trees, and destroys

@@ -30,6 +30,7 @@ export function sealedStore(store: Store, keys: Keys): Store {
     runs: store.runs,
     keys: store.keys,
     workers: store.workers,
+    apiKeys: store.apiKeys,
     limits: store.limits,
     events: sealedEvents(store.events, contentOf),
     sessions: sealedSessions(store.sessions, contentOf),

@@ -1,25 +1,10 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { type Clock, TenantId } from "#kernel";
+import { type ApiKeyRecord, type ApiKeyStore, type Clock, TenantId } from "#kernel";
 import { systemClock } from "#runtime";
 import type { Auth, Principal, Scope } from "./auth.ts";
 
-/** A key as it is kept: nobody can make the key of it. */
-export interface ApiKeyRecord {
-  /** The part of the key that is no secret. */
-  readonly id: string;
-  /** SHA-256 of the whole key, in hex. A key is 256 random bits, so nothing slower is needed. */
-  readonly hash: string;
-  /** Null: those of nobody in particular. */
-  readonly tenant: string | null;
-  readonly scopes: readonly Scope[];
-  /** Milliseconds since 1970; it is refused from then on. */
-  readonly expiresAt: number;
-}
-
-/** Where keys are looked up: a list, or a store of any kind. */
-export type ApiKeySource =
-  | readonly ApiKeyRecord[]
-  | ((id: string) => Promise<ApiKeyRecord | null> | ApiKeyRecord | null);
+/** Where keys are looked up: `store.apiKeys`, a list, or whatever finds one by its id. */
+export type ApiKeySource = readonly ApiKeyRecord[] | Pick<ApiKeyStore, "find">;
 
 /** What a new key is good for. */
 export interface NewApiKey {
@@ -44,11 +29,11 @@ export function apiKeys(
   source: ApiKeySource,
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Auth {
-  const find = typeof source === "function" ? source : inList(source);
+  const keys = isList(source) ? inList(source) : source;
   return {
     authenticate: async (bearer): Promise<Principal | null> => {
       const id = /^reeve_([0-9a-f]{18})_[\w-]{43}$/.exec(bearer)?.[1] ?? "";
-      const record = await find(id);
+      const record = await keys.find(id);
       const isRight = isSame(hashOf(bearer), record?.hash ?? nobody);
       if (!record || !isRight || record.id !== id || record.expiresAt <= clock.now()) return null;
       return { id: record.id, tenant: record.tenant, scopes: record.scopes };
@@ -56,9 +41,11 @@ export function apiKeys(
   };
 }
 
-function inList(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord | null {
+const isList = (source: ApiKeySource): source is readonly ApiKeyRecord[] => Array.isArray(source);
+
+function inList(records: readonly ApiKeyRecord[]): Pick<ApiKeyStore, "find"> {
   const known = new Map(records.map((record) => [record.id, record]));
-  return (id) => known.get(id) ?? null;
+  return { find: async (id) => known.get(id) ?? null };
 }
 
 const hashOf = (key: string): string => hash("sha256", key);

@@ -1,7 +1,7 @@
-import { type Partition, TenantId } from "#kernel";
+import { type ApiKeyScope, type Partition, TenantId } from "#kernel";
 
-/** What a key may do. `admin` may do everything. */
-export type Scope = "read" | "run" | "approve" | "admin";
+/** What somebody may do. */
+export type Scope = ApiKeyScope;
 
 /** Somebody who has shown who they are. */
 export interface Principal {

@@ -1,4 +1,4 @@
-export { apiKeys, createApiKey, type ApiKeyRecord, type ApiKeySource, type NewApiKey } from "./api-keys.ts";
+export { apiKeys, createApiKey, type ApiKeySource, type NewApiKey } from "./api-keys.ts";
 export { serverApp, type ServerOptions } from "./app.ts";
 export type { Auth, Principal, Scope } from "./auth.ts";
 export type { Limits } from "./limits.ts";

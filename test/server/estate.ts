@@ -1,13 +1,15 @@
-import { agent, type Agent, AgentId, createRuntime, type Json, type Model, type Runtime, tool } from "reeve";
 import {
+  agent,
   type ApiKeyRecord,
-  apiKeys,
-  createApiKey,
-  listen,
-  type Listener,
-  type ListenOptions,
-  type Scope,
-} from "reeve/server";
+  type Agent,
+  AgentId,
+  createRuntime,
+  type Json,
+  type Model,
+  type Runtime,
+  tool,
+} from "reeve";
+import { apiKeys, createApiKey, listen, type Listener, type ListenOptions, type Scope } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";

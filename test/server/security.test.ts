@@ -148,13 +148,15 @@ test("a key is good until it expires, and what is kept of it is not the key", as
   expect(await auth.authenticate(key)).toBeNull();
 });
 
-test("keys may be looked up anywhere", async () => {
-  const { key, record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: inAYear });
-  const auth = apiKeys(async (id) => (id === record.id ? record : null));
+test("keys in a store are good until they are revoked", async () => {
+  const { apiKeys: kept } = memoryStore();
+  const { key, record } = createApiKey({ tenant: "acme", scopes: ["read"], expiresAt: inAYear });
+  const auth = apiKeys(kept);
+  expect(await auth.authenticate(key)).toBeNull();
+  await kept.put(record);
   expect((await auth.authenticate(key))?.id).toBe(record.id);
-  expect(
-    await auth.authenticate(createApiKey({ tenant: null, scopes: [], expiresAt: inAYear }).key),
-  ).toBeNull();
+  await kept.revoke("acme", record.id);
+  expect(await auth.authenticate(key)).toBeNull();
 });
 
 test("who asks too often is told when to come again, others are not disturbed", async () => {
@@ -175,9 +177,10 @@ test("more starts at once than it takes on are refused", async () => {
   expect([...told(refused), refused.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
 });
 
+const never = (): Promise<never> => new Promise(() => undefined);
+
 test("where nobody answers, the caller is told so in time", async () => {
   const store = memoryStore();
-  const never = (): Promise<never> => new Promise(() => undefined);
   const stuck = Object.assign(Object.create(store), { sessions: { list: never } });
   const estate = await estateOf({
     runtime: createRuntime({ agents: [], store: stuck }),

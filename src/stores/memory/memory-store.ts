@@ -1,4 +1,5 @@
 import type { Partition, Store, UserId } from "#kernel";
+import { MemoryApiKeys } from "./api-keys.ts";
 import { MemoryApprovals } from "./approvals.ts";
 import { MemoryAudit } from "./audit.ts";
 import { MemoryEvents } from "./events.ts";
@@ -26,6 +27,7 @@ class Memory implements Store {
   readonly manifests = new MemoryManifests();
   readonly keys = new MemoryKeys();
   readonly workers = new MemoryWorkers();
+  readonly apiKeys = new MemoryApiKeys();
   readonly limits = new MemoryLimits();
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {

@@ -93,6 +93,15 @@ const migrations: readonly Migration[] = [
       ...(dialect === "postgres" ? guarded("reeve_limit") : []),
     ];
   },
+  (dialect) => {
+    const id = idType[dialect];
+    return [
+      `create table reeve_api_key (tenant_id ${id} not null, api_key_id ${id} not null, owner ${id} not null,
+       body text not null, primary key (tenant_id, api_key_id))`,
+      "create index reeve_api_key_owner on reeve_api_key (tenant_id, owner, api_key_id)",
+      ...(dialect === "postgres" ? guarded("reeve_api_key") : []),
+    ];
+  },
 ];
 
 /** Rows of the tenant that the transaction has named, and of nobody else: also for the owner of the table. */

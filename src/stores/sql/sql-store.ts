@@ -1,5 +1,6 @@
 import type { Partition, Store, TreeId, UserId } from "#kernel";
 import type { Access } from "./access.ts";
+import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
 import { SqlAudit } from "./audit.ts";
 import type { Bell } from "./bell.ts";
@@ -34,6 +35,7 @@ export class SqlStore implements Store {
   readonly manifests: SqlManifests;
   readonly keys: SqlKeys;
   readonly workers: SqlWorkers;
+  readonly apiKeys: SqlApiKeys;
   readonly limits: SqlLimits;
   readonly #database: Database;
 
@@ -49,6 +51,7 @@ export class SqlStore implements Store {
     this.manifests = new SqlManifests(access);
     this.keys = new SqlKeys(access);
     this.workers = new SqlWorkers(access);
+    this.apiKeys = new SqlApiKeys(access);
     this.limits = new SqlLimits(access);
   }
 

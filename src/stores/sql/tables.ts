@@ -109,6 +109,14 @@ interface LimitRow extends Row {
   readonly body: string;
 }
 
+/** API keys are found before anybody knows whose they are: all of them are in the partition of those without a tenant. */
+interface ApiKeyRow extends Row {
+  readonly api_key_id: string;
+  /** Empty: of nobody in particular. */
+  readonly owner: string;
+  readonly body: string;
+}
+
 /** The tables, in both databases. Bodies are JSON as text: a `jsonb` would refuse some of what a model may say. */
 export interface Tables {
   readonly reeve_run: RunRow;
@@ -123,4 +131,5 @@ export interface Tables {
   readonly reeve_key: KeyRow;
   readonly reeve_worker: WorkerRow;
   readonly reeve_limit: LimitRow;
+  readonly reeve_api_key: ApiKeyRow;
 }

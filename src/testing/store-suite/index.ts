@@ -1,3 +1,4 @@
+import { apiKeyCases } from "./api-keys.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { eventCases } from "./events.ts";
@@ -24,4 +25,5 @@ export const storeSuite: readonly StoreCase[] = [
   ...userCases,
   ...tenantCases,
   ...workerCases,
+  ...apiKeyCases,
 ];

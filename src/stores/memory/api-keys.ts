@@ -1,0 +1,24 @@
+import type { ApiKeyRecord, ApiKeyStore } from "#kernel";
+import { copy } from "./shelf.ts";
+
+export class MemoryApiKeys implements ApiKeyStore {
+  readonly #keys = new Map<string, ApiKeyRecord>();
+
+  async put(key: ApiKeyRecord): Promise<void> {
+    if (!this.#keys.has(key.id)) this.#keys.set(key.id, copy(key));
+  }
+
+  async find(id: string): Promise<ApiKeyRecord | null> {
+    const key = this.#keys.get(id);
+    return key ? copy(key) : null;
+  }
+
+  async list(tenant: string | null): Promise<readonly ApiKeyRecord[]> {
+    const theirs = [...this.#keys.values()].filter((key) => key.tenant === tenant);
+    return theirs.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(copy);
+  }
+
+  async revoke(tenant: string | null, id: string): Promise<void> {
+    if (this.#keys.get(id)?.tenant === tenant) this.#keys.delete(id);
+  }
+}
