@@ -62,14 +62,8 @@ export {
 } from "./errors.ts";
 export type { EventBase, EventPayloads, EventType, NumberedEvent, ReeveEvent } from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
-export type {
-  GuardedCall,
-  GuardedResult,
-  GuardedText,
-  Guardrail,
-  GuardrailDecision,
-  GuardrailScope,
-} from "./guardrail.ts";
+export type { GuardedCall, GuardedResult, GuardedText, Guardrail, GuardrailScope } from "./guardrail.ts";
+export type { GuardrailDecision } from "./guardrail-decision.ts";
 export type { Hireable } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
 export {

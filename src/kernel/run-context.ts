@@ -1,7 +1,7 @@
 import type { Envelope } from "./envelope.ts";
 import type { ErrorData } from "./errors.ts";
 import type { EventPayloads, EventType } from "./event.ts";
-import type { GuardrailDecision } from "./guardrail.ts";
+import type { GuardrailDecision } from "./guardrail-decision.ts";
 import type { Hireable } from "./hireable.ts";
 import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";

@@ -150,15 +150,8 @@ function assemble(
   const know = ({ id }: { readonly id: AgentId }): void => void agentOf(AgentId.type(id));
   const policy = agent.policy ?? {};
   const observer = new Observer(primitives, driver, { treeId, runId, agent: agentId }, policy.hooks);
-  const helpers = new Helpers({
-    driver,
-    observer,
-    labels,
-    runId,
-    agentId,
-    uuid: () => uuidFrom(random),
-    know,
-  });
+  const uuid = (): string => uuidFrom(random);
+  const helpers = new Helpers({ driver, observer, labels, runId, agentId, uuid, know });
   const guards = new Guards([...guardrails, ...(policy.guardrails ?? [])], carried?.notes);
   const context = new JournaledContext({
     primitives,
@@ -202,7 +195,7 @@ function badgeOf(
     supervision,
     deadline: entrance.deadline,
     traceId: entrance.traceId,
-    spanId: runId,
+    spanId: SpanId.of(runId),
     tenantId: scope.tenantId,
     scope,
   });

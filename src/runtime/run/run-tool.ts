@@ -80,7 +80,10 @@ async function permitted(
         return host.driver.stopped(decided.reason);
       case "ask": {
         const { value, warnings } = decided;
-        const next = answered(await askPerson(host, place, { ...decided, tool, input: value, callId, round }), value);
+        const next = answered(
+          await askPerson(host, place, { ...decided, tool, input: value, callId, round }),
+          value,
+        );
         if ("refusal" in next) return { ...next, isDenied: false };
         call = { ...next, warnings };
         break;
