@@ -44,7 +44,7 @@ const expected = [
   "approval requested",
   "cancel cancelled",
   "cancel cancelled",
-  "guardrail tripped",
+  "guardrail warn",
   "permission allowed",
   "permission allowed",
   "permission denied",
