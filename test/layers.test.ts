@@ -55,6 +55,7 @@ const allowed: Record<string, readonly string[]> = {
     "node:stream",
     "node:stream/web",
   ],
+  cli: ["#kernel", "node:util"],
   testing: [
     "#kernel",
     "#ledger",

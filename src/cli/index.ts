@@ -1,0 +1,1 @@
+export { type RunView } from "./tree/run-view.ts";

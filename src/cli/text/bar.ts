@@ -1,0 +1,25 @@
+import type { Paint } from "./paint.ts";
+
+/** What is drawn of a limit. */
+export interface BarAmounts {
+  readonly spent: number;
+  readonly reserved: number;
+  readonly cap: number;
+}
+
+/** `███▒▒░░░`: spent, reserved, free. Anything above nothing shows; full means full. */
+export function bar({ spent, reserved, cap }: BarAmounts, width: number, paint: Paint): string {
+  const cells = (amount: number): number => {
+    if (amount <= 0) return 0;
+    if (amount >= cap) return width;
+    return Math.min(width - 1, Math.max(1, Math.floor((amount / cap) * width)));
+  };
+  const used = cells(spent);
+  const taken = Math.max(used, cells(spent + reserved));
+  const tone = spent >= cap * 0.9 ? "bad" : spent >= cap * 0.7 ? "waiting" : "good";
+  return (
+    paint(tone, "█".repeat(used)) +
+    paint("waiting", "▒".repeat(taken - used)) +
+    paint("faint", "░".repeat(width - taken))
+  );
+}

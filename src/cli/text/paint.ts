@@ -1,0 +1,34 @@
+import { styleText } from "node:util";
+
+/** What a piece of text means; a screen decides how that looks. */
+export type Tone = "plain" | "strong" | "faint" | "good" | "busy" | "waiting" | "bad";
+
+/** Gives a text its tone. */
+export type Paint = (tone: Tone, text: string) => string;
+
+const styles = {
+  strong: "bold",
+  faint: "dim",
+  good: "green",
+  busy: "cyan",
+  waiting: "yellow",
+  bad: "red",
+} as const;
+
+/** Words only. */
+export const plainPaint: Paint = (_tone, text) => text;
+
+/** With colours, for terminals. */
+export const colourPaint: Paint = (tone, text) =>
+  tone === "plain" || text === "" ? text : styleText(styles[tone], text, { validateStream: false });
+
+/** Colours on a terminal that has them, unless NO_COLOR is set; FORCE_COLOR has its way. */
+export function paintFor(
+  isTerminal: boolean,
+  environment: Readonly<Record<string, string | undefined>>,
+): Paint {
+  const { NO_COLOR: no, FORCE_COLOR: force, TERM: term } = environment;
+  if (no !== undefined && no !== "") return plainPaint;
+  if (force !== undefined && force !== "" && force !== "0") return colourPaint;
+  return isTerminal && term !== "dumb" && force !== "0" ? colourPaint : plainPaint;
+}

@@ -1,0 +1,53 @@
+const segmenter = new Intl.Segmenter();
+const wide =
+  /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/u;
+const ascii = /^[\x20-\x7e]*$/;
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
+const control = /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u2028-\u202E\u2066-\u2069]+/g;
+
+/** One line that a terminal shows as it is: words of models and tools must not move the cursor or turn colours. */
+export function clean(text: string): string {
+  return ascii.test(text) ? text : text.replaceAll(control, " ").trim();
+}
+
+/** How many columns a clean text takes. */
+export function widthOf(text: string): number {
+  if (ascii.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** At most `width` columns of a clean text; what is cut off shows as an ellipsis. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  if (width <= 0) return "";
+  let kept = "";
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    used += widthOf(segment);
+    if (used > width - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** Exactly `width` columns of a clean text. */
+export function fit(text: string, width: number, side: "left" | "right" = "left"): string {
+  const short = cut(text, width);
+  const space = " ".repeat(Math.max(0, width - widthOf(short)));
+  return side === "left" ? short + space : space + short;
+}
+
+/** Words on several lines of at most `width` columns; a word that is longer has a line of its own. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,246 @@
+import {
+  type AgentId,
+  type ApprovalId,
+  type AttemptId,
+  type ErrorData,
+  type Json,
+  type Micros,
+  type NumberedEvent,
+  type Priority,
+  type ReeveEvent,
+  type RunId,
+  type RunStatus,
+  Usage,
+} from "#kernel";
+import { dispatch, type OnEvent } from "./on-event.ts";
+import type { Activity, Denial, RunEnd, RunView } from "./run-view.ts";
+
+interface OpenTool {
+  readonly tool: string;
+  readonly since: number;
+  /** A tool that hires or waits, and so has no attempt of its own. */
+  readonly runs: boolean;
+  progress: string | null;
+}
+
+/** What a boss says about somebody it hires. */
+export interface Hired {
+  readonly runId: RunId;
+  readonly parentRunId: RunId | null;
+  readonly agent: AgentId;
+  readonly priority: Priority;
+  readonly at: number;
+}
+
+/** One run as its events tell it. */
+export class RunState {
+  readonly hired: Hired;
+  readonly helpers: RunState[] = [];
+  #priority: Priority;
+  #startedAt: number | null = null;
+  #queued: { readonly since: number; readonly victim: RunId | null } | null = null;
+  #end: RunEnd | null = null;
+  #endedAt = 0;
+  #calls = 0;
+  #usage: Usage = Usage.none;
+  #settled: Micros = 0;
+  #inDoubt: Micros = 0;
+  readonly #reservations = new Map<AttemptId | null, Micros>();
+  readonly #models = new Map<AttemptId | null, { readonly model: string; readonly since: number }>();
+  readonly #tools = new Map<string, OpenTool>();
+  readonly #approvals = new Map<
+    ApprovalId,
+    { readonly tool: string; readonly why: string; readonly since: number }
+  >();
+  #retry: { readonly since: number; readonly delayMs: number; readonly error: ErrorData } | null = null;
+  #paused: { readonly since: number; readonly cause: "preempted" | "held" } | null = null;
+  #takenBy: RunId | null = null;
+  #cancelling: { readonly since: number; readonly reason: string } | null = null;
+  #denial: Denial | null = null;
+  readonly #warnings: Denial[] = [];
+  #guardrail: RunView["guardrail"] = null;
+  #lostCalls = 0;
+  #lastAt: number;
+
+  constructor(hired: Hired) {
+    this.hired = hired;
+    this.#priority = hired.priority;
+    this.#lastAt = hired.at;
+  }
+
+  /** It waits for a slot; `victim` must give its own up first. */
+  queue(since: number, victim: RunId | null): void {
+    this.#queued = { since, victim };
+  }
+
+  /** Somebody more important is to have its slot. */
+  giveWay(to: RunId): void {
+    this.#takenBy = to;
+  }
+
+  apply(event: NumberedEvent): void {
+    this.#lastAt = event.at;
+    dispatch(this.#life, event);
+    dispatch(this.#work, event);
+  }
+
+  readonly #life: OnEvent = {
+    "run.start": ({ at, priority }) => {
+      this.#startedAt ??= at;
+      this.#priority = priority;
+      this.#queued = null;
+    },
+    "run.end": (event) => this.#finish(event),
+    "run.paused": ({ at: since, cause }) => {
+      this.#paused = { since, cause };
+    },
+    "run.resumed": () => {
+      this.#paused = null;
+      this.#takenBy = null;
+    },
+    "run.reprioritized": ({ to }) => {
+      this.#priority = to;
+    },
+    "run.cancelling": ({ at: since, reason }) => {
+      this.#cancelling = { since, reason };
+    },
+    "approval.requested": ({ approvalId, tool, why, at: since }) => {
+      this.#approvals.set(approvalId, { tool, why, since });
+    },
+    "approval.decided": ({ approvalId }) => {
+      this.#approvals.delete(approvalId);
+    },
+    "guardrail.trip": ({ guardrail, reason }) => {
+      this.#guardrail = { guardrail, reason };
+    },
+  };
+
+  /** Model and tool calls, and what they cost. */
+  readonly #work: OnEvent = {
+    "budget.warning": ({ dimension, limit, used }) => {
+      this.#warnings.push({ dimension, limit, used });
+    },
+    "budget.reserved": ({ attempt, cost }) => {
+      this.#reservations.set(attempt, cost);
+      this.#denial = null;
+    },
+    "budget.settled": ({ attempt, cost, inDoubt }) => {
+      this.#reservations.delete(attempt);
+      this.#settled += cost;
+      if (!inDoubt) return;
+      this.#inDoubt += cost;
+      this.#lostCalls += 1;
+    },
+    "budget.denied": ({ dimension, limit, used }) => {
+      this.#denial = { dimension, limit, used };
+    },
+    "model.start": ({ attempt, model, at: since }) => {
+      this.#models.set(attempt, { model, since });
+      this.#retry = null;
+    },
+    "model.end": ({ attempt, usage }) => {
+      this.#models.delete(attempt);
+      this.#calls += 1;
+      this.#usage = Usage.add(this.#usage, usage);
+    },
+    "retry.start": ({ at: since, delayMs, error }) => {
+      this.#retry = { since, delayMs, error };
+    },
+    "retry.end": () => {
+      this.#retry = null;
+    },
+    "tool.start": ({ callId, tool, at: since, attempt }) => {
+      this.#tools.set(callId, { tool, since, runs: attempt === null, progress: null });
+    },
+    "tool.update": ({ callId, progress }) => {
+      const open = this.#tools.get(callId);
+      if (open) open.progress = progressText(progress);
+    },
+    "tool.end": ({ callId }) => {
+      this.#tools.delete(callId);
+    },
+  };
+
+  #finish(event: ReeveEvent<"run.end">): void {
+    const { status, stopReason, durationMs, usage, spend, error = null } = event;
+    this.#end = { status, stopReason, durationMs, usage, spend, error };
+    this.#endedAt = event.at;
+    // Whatever never came back stays booked at its ceiling.
+    for (const cost of this.#reservations.values()) this.#inDoubt += cost;
+    this.#lostCalls += this.#reservations.size;
+    for (const open of [this.#reservations, this.#models, this.#tools, this.#approvals]) open.clear();
+  }
+
+  view(): RunView {
+    const helpers = this.helpers.map((helper) => helper.view());
+    const sum = (of: (view: RunView) => number): number =>
+      helpers.reduce((total, view) => total + of(view), 0);
+    const reserved = this.#reservations.values().reduce((total, cost) => total + cost, 0);
+    const activity = this.#activity(helpers);
+    const lost = this.#end ? this.#end.spend - this.#settled - sum(({ spent }) => spent) : 0;
+    return {
+      runId: this.hired.runId,
+      parentRunId: this.hired.parentRunId,
+      agent: this.hired.agent,
+      priority: this.#priority,
+      status: this.#end?.status ?? statusOf(activity),
+      activity,
+      startedAt: this.#startedAt ?? this.hired.at,
+      end: this.#end,
+      own: {
+        calls: this.#calls,
+        usage: this.#usage,
+        spend: this.#settled + Math.max(0, lost),
+        inDoubt: this.#inDoubt,
+      },
+      spent: this.#end?.spend ?? this.#settled + sum(({ spent }) => spent),
+      reserved: reserved + sum((view) => view.reserved),
+      tokens: this.#end
+        ? Usage.tokens(this.#end.usage)
+        : Usage.tokens(this.#usage) + sum(({ tokens }) => tokens),
+      cancelReason: this.#cancelling?.reason ?? null,
+      denial: this.#denial,
+      warnings: this.#warnings,
+      guardrail: this.#guardrail,
+      lostCalls: this.#lostCalls,
+      helpers,
+    };
+  }
+
+  /** What holds it up comes before what it does: a reader wants to know why nothing moves. */
+  #activity(helpers: readonly RunView[]): Activity {
+    if (this.#end) return { kind: "ended", since: this.#endedAt };
+    if (this.#cancelling) return { kind: "cancelling", ...this.#cancelling };
+    if (this.#paused) return { kind: "paused", ...this.#paused, by: this.#takenBy };
+    if (this.#queued) return { kind: "queued", ...this.#queued };
+    if (this.#startedAt === null) return { kind: "starting", since: this.hired.at };
+    const [asked] = this.#approvals;
+    if (asked) return { kind: "approval", id: asked[0], ...asked[1] };
+    if (this.#retry) return { kind: "retry", ...this.#retry };
+    const [model] = this.#models.values();
+    if (model) return { kind: "model", ...model };
+    return this.#atTools(helpers) ?? { kind: "between", since: this.#lastAt };
+  }
+
+  #atTools(helpers: readonly RunView[]): Activity | null {
+    const open = [...this.#tools.values()];
+    const [first] = open;
+    if (!first) return null;
+    const since = Math.min(...open.map((tool) => tool.since));
+    const alive = helpers.filter(({ end }) => end === null);
+    if (open.every(({ runs }) => runs) && alive.length > 0)
+      return { kind: "helpers", since, agents: alive.map(({ agent }) => agent) };
+    const progress = open.findLast((tool) => tool.progress !== null)?.progress ?? null;
+    return { kind: "tool", since, tools: open.map(({ tool }) => tool), progress };
+  }
+}
+
+function statusOf({ kind }: Activity): RunStatus {
+  if (kind === "queued" || kind === "starting") return "pending";
+  if (kind === "paused") return "paused";
+  return kind === "approval" || kind === "helpers" || kind === "retry" ? "waiting" : "running";
+}
+
+function progressText(progress: Json): string {
+  return typeof progress === "string" ? progress : JSON.stringify(progress);
+}

@@ -1,0 +1,90 @@
+import type {
+  AgentId,
+  ApprovalId,
+  BudgetDimension,
+  EndStatus,
+  ErrorData,
+  Micros,
+  Priority,
+  RunId,
+  RunStatus,
+  StopReason,
+  Usage,
+} from "#kernel";
+
+/** What a run is busy with, or waits for, as far as its events tell. */
+export type Activity =
+  | { readonly kind: "starting"; readonly since: number }
+  | { readonly kind: "queued"; readonly since: number; readonly victim: RunId | null }
+  | { readonly kind: "model"; readonly since: number; readonly model: string }
+  | {
+      readonly kind: "tool";
+      readonly since: number;
+      readonly tools: readonly string[];
+      readonly progress: string | null;
+    }
+  | { readonly kind: "helpers"; readonly since: number; readonly agents: readonly string[] }
+  | {
+      readonly kind: "approval";
+      readonly since: number;
+      readonly tool: string;
+      readonly id: ApprovalId;
+      readonly why: string;
+    }
+  | { readonly kind: "retry"; readonly since: number; readonly delayMs: number; readonly error: ErrorData }
+  | {
+      readonly kind: "paused";
+      readonly since: number;
+      readonly cause: "preempted" | "held";
+      readonly by: RunId | null;
+    }
+  | { readonly kind: "cancelling"; readonly since: number; readonly reason: string }
+  | { readonly kind: "between"; readonly since: number }
+  | { readonly kind: "ended"; readonly since: number };
+
+/** A limit that was met. */
+export interface Denial {
+  readonly dimension: BudgetDimension;
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly status: EndStatus;
+  readonly stopReason: StopReason;
+  readonly durationMs: number;
+  readonly usage: Usage;
+  readonly spend: Micros;
+  readonly error: ErrorData | null;
+}
+
+/** One run, as screens show it. */
+export interface RunView {
+  readonly runId: RunId;
+  readonly parentRunId: RunId | null;
+  readonly agent: AgentId;
+  readonly priority: Priority;
+  readonly status: RunStatus;
+  readonly activity: Activity;
+  readonly startedAt: number;
+  readonly end: RunEnd | null;
+  /** Its own model calls, without those of its helpers. */
+  readonly own: {
+    readonly calls: number;
+    readonly usage: Usage;
+    readonly spend: Micros;
+    readonly inDoubt: Micros;
+  };
+  /** Of the run and everything it hired. */
+  readonly spent: Micros;
+  readonly reserved: Micros;
+  readonly tokens: number;
+  readonly cancelReason: string | null;
+  readonly denial: Denial | null;
+  readonly warnings: readonly Denial[];
+  readonly guardrail: { readonly guardrail: string; readonly reason: string } | null;
+  /** Calls that were begun and of whose end nobody knows. */
+  readonly lostCalls: number;
+  readonly helpers: readonly RunView[];
+}

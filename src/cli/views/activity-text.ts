@@ -1,0 +1,51 @@
+import { duration } from "../text/amounts.ts";
+import { clean } from "../text/width.ts";
+import type { RunView } from "../tree/run-view.ts";
+import { reasonText } from "./status-text.ts";
+
+/** What a run does now, in a few words. */
+export function activityText(run: RunView, now: number): string {
+  const { activity } = run;
+  const since = duration(now - activity.since);
+  switch (activity.kind) {
+    case "starting":
+      return `starts, ${since}`;
+    case "queued":
+      return `queued for a slot, ${since}`;
+    case "model":
+      return `asks ${clean(activity.model)}, ${since}`;
+    case "tool": {
+      const progress = activity.progress === null ? "" : `: ${clean(activity.progress)}`;
+      return `calls ${named(activity.tools)}, ${since}${progress}`;
+    }
+    case "helpers":
+      return `waits for ${named(activity.agents)}, ${since}`;
+    case "approval":
+      return `needs approval: ${clean(activity.tool)}, ${since}`;
+    case "retry": {
+      const left = activity.delayMs - (now - activity.since);
+      return `tries again in ${duration(left)}: ${clean(errorName(activity.error))}`;
+    }
+    case "paused":
+      return activity.cause === "held" ? `held, ${since}` : `gave its slot away, ${since}`;
+    case "cancelling":
+      return `stops: ${clean(activity.reason)}`;
+    case "between":
+      return "";
+    case "ended":
+      return run.end ? `${reasonText(run.end.stopReason)}, ${duration(run.end.durationMs)}` : "";
+  }
+}
+
+/** `look`, `look and send`, `digger ×3`. */
+export function named(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(clean(name), (counts.get(clean(name)) ?? 0) + 1);
+  const each = [...counts].map(([name, times]) => (times === 1 ? name : `${name} ×${times}`));
+  return each.length < 2 ? each.join("") : `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
+}
+
+/** What an error is called: its kind says more than its class. */
+export function errorName(error: { readonly code: string; readonly kind?: unknown }): string {
+  return typeof error.kind === "string" ? error.kind : error.code;
+}

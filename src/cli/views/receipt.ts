@@ -1,0 +1,58 @@
+import { AgentId, type Micros, type RunResult, Usage } from "#kernel";
+import { count, counted, duration, exactUsd } from "../text/amounts.ts";
+import { type Column, table } from "../text/table.ts";
+import { clean, wrap } from "../text/width.ts";
+import type { RunView } from "../tree/run-view.ts";
+import type { Screen } from "./screen.ts";
+import { reasonText, statusText } from "./status-text.ts";
+import { treeRows, type TreeRow } from "./tree-lines.ts";
+
+/** What it came to: who spent what, how long it took, why each stopped. */
+export function receiptLines(
+  root: RunView,
+  result: Pick<RunResult, "status" | "stopReason" | "usage" | "spend" | "inDoubt" | "error">,
+  screen: Screen,
+): readonly string[] {
+  const { paint, width } = screen;
+  const { text, tone } = statusText(result.status);
+  const rows = treeRows(root);
+  const lines = [
+    `${paint(tone, text)}: ${reasonText(result.stopReason)}`,
+    "",
+    ...table(columns, rows, screen),
+    "",
+    `${paint("strong", "total")} ${exactUsd(result.spend)} · ${tokensText(result.usage)} · ` +
+      `${counted(rows.length, "agent")} · ${duration(root.end?.durationMs ?? screen.now - root.startedAt)}`,
+  ];
+  if (result.inDoubt > 0)
+    lines.push(...wrap(doubt(result.inDoubt), width).map((line) => paint("waiting", line)));
+  if (result.error?.message) lines.push(paint("bad", clean(result.error.message)));
+  return lines;
+}
+
+const columns: readonly Column<TreeRow>[] = [
+  { title: "agent", text: ({ run, branches }) => `${branches}${AgentId.type(run.agent)}`, shrinkTo: 12 },
+  {
+    title: "status",
+    text: ({ run }) => statusText(run.status).text,
+    tone: ({ run }) => statusText(run.status).tone,
+  },
+  { title: "calls", text: ({ run }) => count(run.own.calls), align: "right" },
+  { title: "in", text: ({ run }) => count(run.own.usage.input), align: "right" },
+  { title: "out", text: ({ run }) => count(run.own.usage.output), align: "right" },
+  { title: "own cost", text: ({ run }) => exactUsd(run.own.spend), align: "right" },
+  {
+    title: "took",
+    text: ({ run }) => (run.end ? duration(run.end.durationMs) : ""),
+    align: "right",
+  },
+  { title: "stopped by", text: ({ run }) => (run.end ? reasonText(run.end.stopReason) : ""), shrinkTo: 6 },
+];
+
+function tokensText(usage: Usage): string {
+  const cached = usage.cachedInput ? `, ${count(usage.cachedInput)} of them from the cache` : "";
+  return `${count(Usage.tokens(usage))} tokens${cached}`;
+}
+
+const doubt = (amount: Micros): string =>
+  `${exactUsd(amount)} of it is in doubt: the outcome of a call is not known, so it is booked at its ceiling`;

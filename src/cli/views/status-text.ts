@@ -1,0 +1,43 @@
+import type { RunStatus, StopReason } from "#kernel";
+import type { Tone } from "../text/paint.ts";
+
+const marks = {
+  pending: ["○", "faint"],
+  running: ["●", "busy"],
+  waiting: ["◐", "waiting"],
+  paused: ["‖", "waiting"],
+  completed: ["✓", "good"],
+  landed: ["▾", "waiting"],
+  failed: ["✗", "bad"],
+  cancelled: ["∅", "bad"],
+} as const satisfies Record<RunStatus, readonly [string, Tone]>;
+
+/** The widest mark and status. */
+export const statusWidth = 11;
+
+/** A mark, the word, and the tone of both. */
+export function statusText(status: RunStatus): { readonly text: string; readonly tone: Tone } {
+  const [mark, tone] = marks[status];
+  return { text: `${mark} ${status}`, tone };
+}
+
+const reasons: Readonly<Record<StopReason, string>> = {
+  answer: "answered",
+  "budget.tokens": "token budget",
+  "budget.cost": "cost budget",
+  "budget.turns": "turn budget",
+  "budget.agents": "no slot",
+  deadline: "deadline",
+  cancelled: "cancelled",
+  "parent-ended": "its boss ended",
+  guardrail: "guardrail",
+  terminated: "middleware",
+  error: "error",
+  "dead-letter": "undeliverable",
+  exhausted: "ran out",
+};
+
+/** A stop reason in two words. */
+export function reasonText(reason: StopReason): string {
+  return reasons[reason];
+}

@@ -1,0 +1,128 @@
+import type { Micros, RunId } from "#kernel";
+import { counted, duration, usd } from "../text/amounts.ts";
+import { bar } from "../text/bar.ts";
+import { cut, fit, widthOf } from "../text/width.ts";
+import type { RunView } from "../tree/run-view.ts";
+import { everybody } from "../tree/tree-model.ts";
+import { activityText } from "./activity-text.ts";
+import type { Screen } from "./screen.ts";
+import { statusText, statusWidth } from "./status-text.ts";
+
+/** What limits are known. */
+export interface Caps {
+  /** Of the whole tree. Null: no limit, or not known. */
+  readonly tree: Micros | null;
+  /** Of single runs. */
+  readonly runs: ReadonlyMap<RunId, Micros>;
+}
+
+/** No limit is known. */
+export const noCaps: Caps = { tree: null, runs: new Map() };
+
+/** One run in its place. */
+export interface TreeRow {
+  readonly run: RunView;
+  /** The branches that lead to it. */
+  readonly branches: string;
+}
+
+/** Everybody, in the order they are drawn. */
+export function treeRows(root: RunView): readonly TreeRow[] {
+  return [{ run: root, branches: "" }, ...below(root, "")];
+}
+
+function* below({ helpers }: RunView, indent: string): Generator<TreeRow, void> {
+  for (const [index, run] of helpers.entries()) {
+    const isLast = index === helpers.length - 1;
+    yield { run, branches: `${indent}${isLast ? "└ " : "├ "}` };
+    yield* below(run, `${indent}${isLast ? "  " : "│ "}`);
+  }
+}
+
+/** Where the columns of a tree are. */
+export interface TreeLayout {
+  readonly name: number;
+  readonly money: number;
+  /** 0: nobody has a limit. */
+  readonly bar: number;
+  readonly rest: number;
+}
+
+/** Columns for these rows: names and money as wide as they need, within reason; what is left tells what is done. */
+export function layOut(rows: readonly TreeRow[], caps: Caps, width: number): TreeLayout {
+  let name = 8;
+  let money = 6;
+  for (const { run, branches } of rows) {
+    name = Math.max(name, branches.length + widthOf(nameOf(run)));
+    money = Math.max(money, moneyText(run, caps).length);
+  }
+  name = Math.min(name, Math.floor(width * 0.3));
+  const hasCap = caps.tree !== null || caps.runs.size > 0;
+  const barWidth = hasCap ? (width >= 120 ? 16 : 8) : 0;
+  const taken = name + 2 + statusWidth + 1 + money + 1 + (hasCap ? barWidth + 1 : 0) + 1;
+  return { name, money, bar: barWidth, rest: Math.max(0, width - taken) };
+}
+
+/** A tree, one line for each run. */
+export function treeLines(root: RunView, caps: Caps, screen: Screen): readonly string[] {
+  const rows = treeRows(root);
+  const layout = layOut(rows, caps, screen.width);
+  return rows.map((row) => treeLine(row, { layout, caps, screen }));
+}
+
+/** One run: name, status, money against its limit, what it does. */
+export function treeLine(
+  { run, branches }: TreeRow,
+  { layout, caps, screen }: { readonly layout: TreeLayout; readonly caps: Caps; readonly screen: Screen },
+): string {
+  const { paint, now } = screen;
+  const { text, tone } = statusText(run.status);
+  const cap = capOf(run, caps);
+  const branch = cut(branches, layout.name);
+  const cells = [
+    paint("faint", branch) + paint("strong", fit(nameOf(run), layout.name - branch.length)),
+    "",
+    paint(tone, fit(text, statusWidth)),
+    fit(moneyText(run, caps), layout.money, "right"),
+  ];
+  if (layout.bar > 0) {
+    const amounts = cap === null ? null : { spent: run.spent, reserved: run.reserved, cap };
+    cells.push(amounts ? bar(amounts, layout.bar, paint) : " ".repeat(layout.bar));
+  }
+  const toneOfRest = run.activity.kind === "approval" ? "waiting" : run.end ? "faint" : "plain";
+  cells.push("", paint(toneOfRest, cut(activityText(run, now), layout.rest)));
+  return cells.join(" ").trimEnd();
+}
+
+/** The whole tree in one line: how it stands, who is alive, money against the limit. */
+export function treeHeadline(root: RunView, caps: Caps, { width, paint, now }: Screen): string {
+  const all = [...everybody(root)];
+  const alive = all.filter(({ end }) => end === null).length;
+  const { text, tone } = statusText(root.status);
+  const took = root.end?.durationMs ?? now - root.startedAt;
+  const cap = capOf(root, caps);
+  const money = `${usd(root.spent)}${cap === null ? "" : ` of ${usd(cap)}`}`;
+  const reserved = root.reserved > 0 ? `, ${usd(root.reserved)} reserved` : "";
+  const people =
+    alive === 0 ? counted(all.length, "agent") : `${counted(all.length, "agent")}, ${alive} alive`;
+  const rest = [`${money}${reserved}`, people, duration(took)].join(" · ");
+  return `${paint(tone, text)} · ${cut(rest, width - widthOf(text) - 3)}`;
+}
+
+/** Its own limit; a root is also bound by its tree's. */
+function capOf({ runId, parentRunId }: RunView, caps: Caps): Micros | null {
+  const own = caps.runs.get(runId) ?? null;
+  if (parentRunId !== null || caps.tree === null) return own;
+  return own === null ? caps.tree : Math.min(own, caps.tree);
+}
+
+function moneyText(run: RunView, caps: Caps): string {
+  const cap = capOf(run, caps);
+  return `${usd(run.spent)}${cap === null ? "" : `/${usd(cap)}`}`;
+}
+
+const unimportant = new Set(["normal"]);
+
+function nameOf({ agent, priority }: RunView): string {
+  return unimportant.has(priority) ? agent : `${agent} (${priority})`;
+}

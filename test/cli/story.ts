@@ -1,0 +1,119 @@
+import {
+  AgentId,
+  AttemptId,
+  EventId,
+  type EventPayloads,
+  type EventType,
+  type NumberedEvent,
+  type Priority,
+  RunId,
+  TreeId,
+} from "reeve/kernel";
+
+const beginning = Date.UTC(2026, 10, 15, 9);
+
+/** Writes down what happens in a tree, as its events would tell it. */
+export class Story {
+  readonly treeId = TreeId.of("mill-books");
+  readonly events: NumberedEvent[] = [];
+  #now = beginning;
+  readonly #agents = new Map<RunId, AgentId>();
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** The id of the `number`-th run. */
+  run(number: number): RunId {
+    return RunId.of(this.treeId, number);
+  }
+
+  after(ms: number): this {
+    this.#now += ms;
+    return this;
+  }
+
+  tell<Type extends EventType>(
+    run: number,
+    type: Type,
+    payload: EventPayloads[Type],
+    attempt: string | null = null,
+  ): this {
+    const seq = this.events.length + 1;
+    const runId = this.run(run);
+    const base = {
+      eventId: EventId.of(runId, `${type}/${seq}`),
+      treeId: this.treeId,
+      runId,
+      agent: this.#agents.get(runId) ?? AgentId.of("nobody"),
+      at: this.#now,
+      attempt: attempt === null ? null : AttemptId.of(attempt),
+    };
+    // The type parameter ties type and payload together; the union has lost that.
+    this.events.push({ ...payload, ...base, type, seq } as unknown as NumberedEvent);
+    return this;
+  }
+
+  starts(run: number, agent: string, { priority = "normal", boss = null }: Beginning = {}): this {
+    this.#agents.set(this.run(run), AgentId.parse(agent));
+    const parentRunId = boss === null ? null : this.run(boss);
+    if (boss !== null)
+      this.tell(boss, "spawn.admitted", { child: this.run(run), childAgent: AgentId.parse(agent), priority });
+    return this.tell(run, "run.start", { priority, parentRunId });
+  }
+
+  /** A call that reserves and, unless it is still on its way, settles. */
+  asks(
+    run: number,
+    call: string,
+    { reserve = 90_000, cost }: { readonly reserve?: number; readonly cost?: number },
+  ): this {
+    this.tell(run, "budget.reserved", { tokens: 5_000, cost: reserve }, call);
+    this.tell(run, "model.start", { model: "claude-sonnet-4-5" }, call);
+    return cost === undefined ? this : this.answers(run, call, cost);
+  }
+
+  answers(run: number, call: string, cost: number): this {
+    this.after(800);
+    this.tell(run, "budget.settled", { tokens: cost / 5, cost, inDoubt: false }, call);
+    const usage = { input: cost / 5 - 40, output: 40 };
+    return this.tell(run, "model.end", { model: "claude-sonnet-4-5", usage, durationMs: 800 }, call);
+  }
+
+  ends(run: number, end: Partial<EventPayloads["run.end"]> & { readonly spend: number }): this {
+    const usage = { input: end.spend / 5, output: 80 };
+    return this.tell(run, "run.end", {
+      status: "completed",
+      stopReason: "answer",
+      durationMs: 2_400,
+      usage,
+      ...end,
+    });
+  }
+}
+
+interface Beginning {
+  readonly priority?: Priority;
+  readonly boss?: number | null;
+}
+
+/** A boss with two helpers: one has answered, one waits for somebody's word. */
+export function askingTeam(): Story {
+  const story = new Story();
+  story.starts(0, "boss").asks(0, "a1", { cost: 3_700 });
+  story.tell(0, "tool.start", { tool: "ask_digger", callId: "c1" });
+  story.starts(1, "digger", { boss: 0 }).asks(1, "b1", { cost: 1_670 }).asks(1, "b2", { cost: 1_775 });
+  story.tell(0, "tool.end", { tool: "ask_digger", callId: "c1", status: "ok", durationMs: 1_600 });
+  story.ends(1, { spend: 3_445 }).asks(0, "a2", { cost: 5_000 });
+  story.tell(0, "tool.start", { tool: "ask_clerk", callId: "c2" });
+  story.starts(2, "clerk", { boss: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
+  story.after(100).tell(2, "approval.requested", {
+    approvalId: approval,
+    tool: "send_letter",
+    why: "the policy asks about send_letter, whose risk is high",
+  });
+  return story.after(125_000);
+}
+
+/** What the clerk asks about. */
+export const approval = "mill-books~2:tool:2" as EventPayloads["approval.requested"]["approvalId"];

@@ -1,0 +1,87 @@
+import { AgentId } from "reeve/kernel";
+import { expect, test } from "vitest";
+import { plainPaint } from "../../src/cli/text/paint.ts";
+import { TreeModel } from "../../src/cli/tree/tree-model.ts";
+import { treeHeadline, treeLines } from "../../src/cli/views/tree-lines.ts";
+import { widthOf } from "../../src/cli/text/width.ts";
+import { askingTeam, Story } from "./story.ts";
+
+function shown(story: Story, width: number, cap = 100_000): readonly string[] {
+  const root = TreeModel.of(story.events).root;
+  if (!root) throw new Error("no root");
+  const screen = { width, paint: plainPaint, now: story.now };
+  const caps = { tree: 500_000, runs: new Map([[story.run(1), cap]]) };
+  return [treeHeadline(root, caps, screen), ...treeLines(root, caps, screen)];
+}
+
+test.each([80, 140])("a team at work, at %i columns", (width) => {
+  const lines = shown(askingTeam(), width);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  expect(lines).toMatchSnapshot();
+});
+
+test.each([80, 140])("a deep tree with everything that can hold a run up, at %i columns", (width) => {
+  const lines = shown(crowd(), width, 250_000);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  expect(lines).toMatchSnapshot();
+});
+
+test("without limits there are no bars", () => {
+  const root = TreeModel.of(askingTeam().events).root;
+  if (!root) throw new Error("no root");
+  const lines = treeLines(root, { tree: null, runs: new Map() }, { width: 80, paint: plainPaint, now: 0 });
+  expect(lines.join("")).not.toMatch(/[█▒░]/);
+});
+
+test("an event that comes again changes nothing", () => {
+  const { events } = askingTeam();
+  const once = TreeModel.of(events);
+  const twice = TreeModel.of(events.flatMap((event) => [event, event]));
+  expect(twice.root).toEqual(once.root);
+});
+
+test("words of a tool cannot move the cursor or colour the screen", () => {
+  const story = new Story().starts(0, "boss");
+  story.tell(0, "tool.start", { tool: "fetch", callId: "c1" }, "t1");
+  story.tell(0, "tool.update", {
+    tool: "fetch",
+    callId: "c1",
+    progress: "\u001B[2J\u001B]0;owned\u0007 50 %\n\n",
+  });
+  expect(shown(story, 80).join("\n")).toContain("calls fetch, 0.0s: [2J ]0;owned  50 %");
+});
+
+/** Somebody in every state. */
+function crowd(): Story {
+  const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 100_000 });
+  story.tell(0, "tool.start", { tool: "ask_foreman", callId: "c1" });
+  story.starts(1, "foreman", { boss: 0 }).asks(1, "f1", { cost: 60_000 });
+  story.tell(1, "tool.start", { tool: "survey", callId: "c2" });
+  story.starts(2, "digger/north-shaft-with-a-very-long-name", { boss: 1 }).asks(2, "d1", { reserve: 30_000 });
+  story.starts(3, "fetcher", { boss: 1 }).tell(3, "tool.start", { tool: "fetch", callId: "c3" }, "t1");
+  story.tell(3, "tool.update", { tool: "fetch", callId: "c3", progress: "鉱山の記録を読む 2/9" });
+  story.starts(4, "retrier", { boss: 1 });
+  const error = { code: "model", kind: "rate-limit", message: "slow down" };
+  story.tell(4, "retry.start", { retry: 1, delayMs: 8_000, error });
+  story.starts(5, "sleeper", { boss: 1, priority: "low" }).tell(5, "run.paused", { cause: "preempted" });
+  story.starts(6, "held", { boss: 1 }).tell(6, "run.paused", { cause: "held" });
+  story.tell(1, "spawn.queued", {
+    child: story.run(7),
+    childAgent: AgentId.of("taker"),
+    victim: story.run(5),
+  });
+  story
+    .starts(8, "lost", { boss: 1 })
+    .asks(8, "l1", {})
+    .ends(8, {
+      status: "failed",
+      stopReason: "error",
+      spend: 90_000,
+      error: { code: "model", kind: "auth" },
+    });
+  story
+    .starts(9, "lander", { boss: 1 })
+    .ends(9, { status: "landed", stopReason: "budget.cost", spend: 40_000 });
+  story.starts(10, "stopped", { boss: 1 }).tell(10, "run.cancelling", { reason: "user" });
+  return story.after(3_000);
+}

@@ -1,0 +1,204 @@
+import type { ApprovalRecord, EventPayloads, RunStatus, StopReason } from "reeve/kernel";
+import { AgentId } from "reeve/kernel";
+import { expect, test } from "vitest";
+import { plainPaint } from "../../src/cli/text/paint.ts";
+import { widthOf } from "../../src/cli/text/width.ts";
+import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
+import type { Known } from "../../src/cli/views/known.ts";
+import { why, whyLines } from "../../src/cli/views/why.ts";
+import { approval, askingTeam, Story } from "./story.ts";
+
+const ledger = { tree: { maxTokens: null, maxCost: 500_000, maxAgents: 3, liveAgents: 3 } };
+
+function told(story: Story, run: number, more: Partial<Known> = {}): string {
+  const { root } = TreeModel.of(story.events);
+  if (!root) throw new Error("no root");
+  const all = [...everybody(root)];
+  const found = all.find(({ runId }) => runId === story.run(run));
+  if (!found) throw new Error("no such run");
+  const boss = all.find(({ runId }) => runId === found.parentRunId) ?? null;
+  const known = { run: found, boss, status: found.status, result: null, ledger, pending: [], ...more };
+  const lines = whyLines(why(known, story.now), { width: 80, paint: plainPaint });
+  for (const line of lines) if (!line.startsWith("  →")) expect(widthOf(line)).toBeLessThanOrEqual(80);
+  return lines.join("\n");
+}
+
+const question: ApprovalRecord = {
+  id: approval,
+  treeId: new Story().treeId,
+  runId: new Story().run(2),
+  agentId: AgentId.of("clerk"),
+  tool: "send_letter",
+  risk: "high",
+  arguments: { to: "ada" },
+  hash: "",
+  why: "",
+  requestedAt: 0,
+  expiresAt: new Date(2026, 10, 22, 9).getTime(),
+  spend: 0,
+  decision: null,
+};
+
+test("a run that waits for somebody's word says for which tool, since when, and how to give it", () => {
+  expect(told(askingTeam(), 2, { pending: [question] })).toBe(`\
+clerk has waited 2m 5s for somebody's word on send_letter.
+  the policy asks about send_letter, whose risk is high.
+  With {"to":"ada"}.
+  Unless somebody decides, it is refused on 2026-11-22 09:00:00.
+  → reeve approve mill-books~2:tool:2
+  → reeve deny mill-books~2:tool:2`);
+});
+
+test("a boss that waits names what holds up its helper", () => {
+  expect(told(askingTeam(), 0)).toBe(`\
+boss has waited 2m 6s for clerk.
+  clerk has waited 2m 5s for somebody's word on send_letter.
+  the policy asks about send_letter, whose risk is high.
+  → reeve approve mill-books~2:tool:2
+  → reeve deny mill-books~2:tool:2`);
+});
+
+test("a queued run says how many slots there are, and who is to give way", () => {
+  const story = new Story().starts(0, "boss");
+  story.tell(0, "spawn.queued", {
+    child: story.run(1),
+    childAgent: AgentId.of("clerk"),
+    victim: story.run(0),
+  });
+  expect(told(story.after(4_000), 1)).toBe(`\
+clerk has been queued for a slot for 4.0s: 3 of 3 agents are alive.
+  mill-books~0 is to give up its slot for it, and does so at its next step.
+  Its priority is normal; the highest and oldest goes first.
+  → reeve reprioritize mill-books~1 high`);
+});
+
+test("a preempted run names who took its slot", () => {
+  const story = new Story().starts(0, "boss").starts(1, "digger", { boss: 0, priority: "low" });
+  story.tell(0, "spawn.queued", {
+    child: story.run(2),
+    childAgent: AgentId.of("clerk"),
+    victim: story.run(1),
+  });
+  story.tell(1, "run.paused", { cause: "preempted" });
+  expect(told(story.after(60_000), 1)).toMatch(
+    /^digger was preempted 1m 0s ago: mill-books~2 took its slot\./,
+  );
+});
+
+test("a held run says so, also before it has come to its next step", () => {
+  const story = new Story().starts(0, "boss").asks(0, "a1", {});
+  expect(told(story, 0, { status: "paused" })).toMatch(
+    /^boss is to pause: .*\n  → reeve resume mill-books~0$/,
+  );
+  story.tell(0, "run.paused", { cause: "held" });
+  expect(told(story, 0)).toMatch(/^Somebody paused boss 0\.0s ago\./);
+});
+
+test("a run that no worker has taken up says so", () => {
+  const story = new Story().starts(0, "boss");
+  const spawn = { child: story.run(1), childAgent: AgentId.of("clerk"), priority: "normal" } as const;
+  story.tell(0, "spawn.admitted", spawn).after(9_000);
+  expect(told(story, 1)).toMatch(/^clerk was accepted 9\.0s ago and has not begun: no worker/);
+});
+
+test("a run that only works says that it waits for nobody", () => {
+  const story = new Story().starts(0, "boss").asks(0, "a1", {}).after(90_000);
+  expect(told(story, 0)).toMatch(
+    /^boss does not wait for anybody: .* for 1m 30s\.\n  If its worker has died/,
+  );
+});
+
+test("a run between two tries says when, and what went wrong", () => {
+  const story = new Story().starts(0, "boss");
+  const error = { code: "model", kind: "overloaded", message: "try later" };
+  story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
+  expect(told(story, 0)).toBe("boss tries its model again in 5.0s: overloaded.\n  try later");
+});
+
+const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
+
+test("a budget stop names the dimension, whose limit it was, and the amounts", () => {
+  const story = new Story()
+    .starts(0, "boss")
+    .asks(0, "a1", { cost: 498_000 })
+    .tell(0, "budget.denied", denied);
+  story.ends(0, { status: "landed", stopReason: "budget.cost", spend: 499_000 });
+  expect(told(story, 0)).toBe(`\
+boss landed: the tree's limit is $0.50, $0.498 was used or reserved, and the
+next call does not fit.
+  It took 2.4s, 1 call of its own and $0.499000 with all it hired.
+  It landed: a last call without tools handed back what it had.
+  → reeve run ... --max-cost <more dollars>`);
+  const own = told(story, 0, { ledger: null });
+  expect(own).toMatch(/^boss landed: its limit is \$0\.50/);
+});
+
+test.each([
+  ["landed", "budget.turns", {}, "landed: its turns budget does not allow another call."],
+  [
+    "failed",
+    "budget.agents",
+    { code: "budget-exhausted", limit: 3, reason: "nobody-below" },
+    "all 3 slots of the tree were taken, and nobody alive is less\nimportant.",
+  ],
+  ["cancelled", "deadline", undefined, "was stopped: its deadline passed after 2.4s."],
+  ["cancelled", "parent-ended", undefined, "was stopped: its boss, boss, ended first (completed: answered)."],
+  [
+    "failed",
+    "error",
+    { code: "model", kind: "billing" },
+    "the provider's account has no money or quota left.",
+  ],
+  ["failed", "error", { code: "key-destroyed" }, "its key was destroyed, so nothing of it can be read."],
+  [
+    "failed",
+    "error",
+    { code: "incompatible-version", agent: "clerk", wanted: "2", present: "3" },
+    "it needs version 2 of clerk, and there is 3.",
+  ],
+  ["failed", "terminated", undefined, "a middleware stopped it."],
+  ["failed", "dead-letter", undefined, "could not be delivered"],
+] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
+  "%s by %s is told in words",
+  (status, stopReason, error, words) => {
+    const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 }).ends(0, { spend: 0 });
+    const end: Partial<EventPayloads["run.end"]> = error && "code" in error ? { error } : {};
+    story.ends(1, { status, stopReason, spend: 0, ...end });
+    expect(told(story, 1).replace(/^clerk (failed: )?/, "")).toContain(words);
+  },
+);
+
+test("a cancel gives its reason, a guardrail its name", () => {
+  const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 });
+  story.tell(0, "run.cancelling", { reason: "wrong mill" });
+  story.ends(0, { status: "cancelled", stopReason: "cancelled", spend: 0 });
+  story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times" });
+  story.ends(1, { status: "failed", stopReason: "guardrail", spend: 0 });
+  expect(told(story, 0)).toMatch(/^boss was stopped: somebody cancelled it \(wrong mill\)\./);
+  expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
+});
+
+test("lost calls and erased words are told", () => {
+  const story = new Story().starts(0, "boss");
+  for (const call of ["a1", "a2", "a3"]) story.asks(0, call, { reserve: 1_000 });
+  story.ends(0, {
+    status: "failed",
+    stopReason: "error",
+    spend: 3_000,
+    error: { code: "foreign", message: "worker gone" },
+  });
+  const result = {
+    treeId: story.treeId,
+    runId: story.run(0),
+    status: "failed",
+    stopReason: "error",
+    output: null,
+  } as const;
+  const more = {
+    result: { ...result, usage: { input: 0, output: 0 }, spend: 0, inDoubt: 0, erased: true as const },
+  };
+  const words = told(story, 0, more);
+  expect(words).toContain("3 model calls were lost with their workers");
+  expect(words.replaceAll(/\s+/g, " ")).toContain("the key of its tree was destroyed");
+  expect(words).toContain("worker gone");
+});
