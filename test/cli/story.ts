@@ -1,9 +1,11 @@
 import {
   AgentId,
+  ApprovalId,
   AttemptId,
   EventId,
   type EventPayloads,
   type EventType,
+  Json,
   type NumberedEvent,
   type Priority,
   RunId,
@@ -50,7 +52,7 @@ export class Story {
       attempt: attempt === null ? null : AttemptId.of(attempt),
     };
     // The type parameter ties type and payload together; the union has lost that.
-    this.events.push({ ...payload, ...base, type, seq } as unknown as NumberedEvent);
+    this.events.push(Json.as<NumberedEvent>(Json.of({ ...payload, ...base, type, seq })));
     return this;
   }
 
@@ -116,4 +118,4 @@ export function askingTeam(): Story {
 }
 
 /** What the clerk asks about. */
-export const approval = "mill-books~2:tool:2" as EventPayloads["approval.requested"]["approvalId"];
+export const approval = ApprovalId.parse("mill-books~2:tool:2");
