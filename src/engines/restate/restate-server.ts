@@ -17,6 +17,8 @@ export interface RestateServerOptions {
   readonly adminPort?: number;
   /** Fixed by the first start of a base directory. Default 2. */
   readonly partitions?: number;
+  /** Keep a Ctrl-C in the terminal of this process from it: only `stop` ends it then. Default false. */
+  readonly apart?: boolean;
   /** More `RESTATE_*` settings; they win over ours. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -51,6 +53,7 @@ export async function restateServer(options: RestateServerOptions = {}): Promise
     ingress: `http://127.0.0.1:${ingressPort}`,
     admin: `http://127.0.0.1:${adminPort}`,
     ownedDir: options.baseDir === undefined ? baseDir : null,
+    apart: options.apart ?? false,
     env: {
       RESTATE_BASE_DIR: baseDir,
       RESTATE_NODE_NAME: "reeve",
@@ -79,6 +82,7 @@ class ServerProcess implements RestateServer {
   readonly admin: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #ownedDir: string | null;
+  readonly #apart: boolean;
   #child: ChildProcess | null = null;
   #log = "";
 
@@ -87,11 +91,13 @@ class ServerProcess implements RestateServer {
     readonly admin: string;
     readonly env: Readonly<Record<string, string>>;
     readonly ownedDir: string | null;
+    readonly apart: boolean;
   }) {
     this.ingress = fields.ingress;
     this.admin = fields.admin;
     this.#env = fields.env;
     this.#ownedDir = fields.ownedDir;
+    this.#apart = fields.apart;
   }
 
   get pid(): number {
@@ -103,6 +109,7 @@ class ServerProcess implements RestateServer {
     const child = spawn(binary(), ["--no-logo"], {
       env: { ...process.env, ...this.#env },
       stdio: ["ignore", "pipe", "pipe"],
+      detached: this.#apart,
     });
     this.#child = child;
     const keep = (chunk: Buffer): void => {
