@@ -1,1 +1,3 @@
-export { type RunView } from "./tree/run-view.ts";
+export { ExitCode } from "./exit-code.ts";
+export { main } from "./program.ts";
+export type { Output, Terminal } from "./terminal.ts";

@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
   readonly tone?: (row: Row) => Tone;
   readonly align?: "left" | "right";
-  /** Gives way when there is not enough room: the first such column shrinks, down to this. */
+  /** Gives way when there is not enough room: the last such column shrinks first, down to this. */
   readonly shrinkTo?: number;
 }
 
@@ -50,7 +50,7 @@ function shrunk<Row>(
 ): readonly number[] {
   const widths = [...wanted];
   let excess = widths.reduce((sum, each) => sum + each, 0) + gap.length * (columns.length - 1) - width;
-  for (const [index, { shrinkTo }] of columns.entries()) {
+  for (const [index, { shrinkTo }] of [...columns.entries()].toReversed()) {
     const now = widths[index] ?? 0;
     if (excess <= 0 || shrinkTo === undefined || now <= shrinkTo) continue;
     const given = Math.min(excess, now - shrinkTo);

@@ -45,6 +45,8 @@ export class RunState {
   #usage: Usage = Usage.none;
   #settled: Micros = 0;
   #inDoubt: Micros = 0;
+  /** Calls that nobody heard of again when their cycle ended: booked at their ceiling. */
+  readonly #lost = new Map<AttemptId | null, Micros>();
   readonly #reservations = new Map<AttemptId | null, Micros>();
   readonly #models = new Map<AttemptId | null, { readonly model: string; readonly since: number }>();
   readonly #tools = new Map<string, OpenTool>();
@@ -124,8 +126,10 @@ export class RunState {
       this.#reservations.set(attempt, cost);
       this.#denial = null;
     },
+    "cycle.end": () => this.#giveUpOpenCalls(),
     "budget.settled": ({ attempt, cost, inDoubt }) => {
       this.#reservations.delete(attempt);
+      this.#lost.delete(attempt);
       this.#settled += cost;
       if (!inDoubt) return;
       this.#inDoubt += cost;
@@ -161,23 +165,29 @@ export class RunState {
     },
   };
 
+  /** Whatever has not come back by now was lost with its worker. It may still be heard of. */
+  #giveUpOpenCalls(): void {
+    for (const [attempt, cost] of this.#reservations) this.#lost.set(attempt, cost);
+    this.#reservations.clear();
+    this.#models.clear();
+  }
+
   #finish(event: ReeveEvent<"run.end">): void {
     const { status, stopReason, durationMs, usage, spend, error = null } = event;
     this.#end = { status, stopReason, durationMs, usage, spend, error };
     this.#endedAt = event.at;
-    // Whatever never came back stays booked at its ceiling.
-    for (const cost of this.#reservations.values()) this.#inDoubt += cost;
-    this.#lostCalls += this.#reservations.size;
-    for (const open of [this.#reservations, this.#models, this.#tools, this.#approvals]) open.clear();
+    this.#giveUpOpenCalls();
+    for (const open of [this.#tools, this.#approvals]) open.clear();
   }
 
   view(): RunView {
     const helpers = this.helpers.map((helper) => helper.view());
-    const sum = (of: (view: RunView) => number): number =>
-      helpers.reduce((total, view) => total + of(view), 0);
-    const reserved = this.#reservations.values().reduce((total, cost) => total + cost, 0);
+    const sum = (of: (view: RunView) => number): number => helpers.reduce((all, view) => all + of(view), 0);
+    const reserved = total(this.#reservations);
+    const feared = total(this.#lost);
     const activity = this.#activity(helpers);
-    const lost = this.#end ? this.#end.spend - this.#settled - sum(({ spent }) => spent) : 0;
+    const booked = this.#settled + feared;
+    const own = this.#end ? Math.max(booked, this.#end.spend - sum(({ spent }) => spent)) : booked;
     return {
       runId: this.hired.runId,
       parentRunId: this.hired.parentRunId,
@@ -190,10 +200,10 @@ export class RunState {
       own: {
         calls: this.#calls,
         usage: this.#usage,
-        spend: this.#settled + Math.max(0, lost),
-        inDoubt: this.#inDoubt,
+        spend: own,
+        inDoubt: this.#inDoubt + feared,
       },
-      spent: this.#end?.spend ?? this.#settled + sum(({ spent }) => spent),
+      spent: this.#end?.spend ?? booked + sum(({ spent }) => spent),
       reserved: reserved + sum((view) => view.reserved),
       tokens: this.#end
         ? Usage.tokens(this.#end.usage)
@@ -202,7 +212,7 @@ export class RunState {
       denial: this.#denial,
       warnings: this.#warnings,
       guardrail: this.#guardrail,
-      lostCalls: this.#lostCalls,
+      lostCalls: this.#lostCalls + this.#lost.size,
       helpers,
     };
   }
@@ -217,7 +227,8 @@ export class RunState {
     const [asked] = this.#approvals;
     if (asked) return { kind: "approval", id: asked[0], ...asked[1] };
     if (this.#retry) return { kind: "retry", ...this.#retry };
-    const [model] = this.#models.values();
+    // The latest: an earlier one may have been lost with its worker.
+    const model = [...this.#models.values()].at(-1);
     if (model) return { kind: "model", ...model };
     return this.#atTools(helpers) ?? { kind: "between", since: this.#lastAt };
   }
@@ -239,6 +250,10 @@ function statusOf({ kind }: Activity): RunStatus {
   if (kind === "queued" || kind === "starting") return "pending";
   if (kind === "paused") return "paused";
   return kind === "approval" || kind === "helpers" || kind === "retry" ? "waiting" : "running";
+}
+
+function total(amounts: ReadonlyMap<AttemptId | null, Micros>): Micros {
+  return amounts.values().reduce((sum, cost) => sum + cost, 0);
 }
 
 function progressText(progress: Json): string {

@@ -1,0 +1,42 @@
+import type { Micros, NumberedEvent, RunId } from "#kernel";
+import type { Caps } from "../views/tree-lines.ts";
+import type { ReeveClient } from "./reeve-client.ts";
+
+/** Learns the limits of runs as they appear: one question at a time, and never in anybody's way. */
+export class CapReader {
+  readonly #client: ReeveClient;
+  readonly #runs = new Map<RunId, Micros>();
+  readonly #asked: RunId[] = [];
+  #tree: Micros | null = null;
+  #reading = false;
+
+  constructor(client: ReeveClient) {
+    this.#client = client;
+  }
+
+  get caps(): Caps {
+    return { tree: this.#tree, runs: this.#runs };
+  }
+
+  /** Looks at runs that begin, or are given more. */
+  see({ type, runId }: NumberedEvent): void {
+    if (type !== "run.start" && type !== "budget.topped-up") return;
+    this.#asked.push(runId);
+    if (!this.#reading) void this.#read();
+  }
+
+  /** Of one run, now. */
+  async ask(run: RunId): Promise<void> {
+    const { tree, run: own } = await this.#client.ledger(run);
+    this.#tree = tree.maxCost;
+    if (own?.maxCost != null) this.#runs.set(run, own.maxCost);
+  }
+
+  async #read(): Promise<void> {
+    this.#reading = true;
+    // A limit that could not be read is not drawn; everything else goes on.
+    for (let run = this.#asked.shift(); run; run = this.#asked.shift())
+      await this.ask(run).catch(() => undefined);
+    this.#reading = false;
+  }
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Where a server is, and what shows that we may ask it. */
+export interface Server {
+  readonly url: string;
+  readonly key: string | null;
+}
+
+const defaultUrl = "http://127.0.0.1:7433";
+
+/** What `reeve dev` leaves for the other commands, in `.reeve` of its project. */
+export const devFile = "dev.json";
+
+/** As told, else `REEVE_URL`, else the `reeve dev` of this folder or one above, else the usual place. */
+export function findServer(
+  told: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): Server {
+  const url = told ?? environment["REEVE_URL"] ?? devUrl(folder) ?? defaultUrl;
+  return { url: url.replace(/\/+$/, ""), key: environment["REEVE_API_KEY"] ?? null };
+}
+
+function devUrl(folder: string): string | null {
+  try {
+    const found: unknown = JSON.parse(readFileSync(join(folder, ".reeve", devFile), "utf8"));
+    if (typeof found === "object" && found !== null && "url" in found) return String(found.url);
+  } catch {
+    // None here: perhaps above.
+  }
+  return dirname(folder) === folder ? null : devUrl(dirname(folder));
+}

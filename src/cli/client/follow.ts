@@ -1,0 +1,87 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { Json, type NumberedEvent } from "#kernel";
+import { CliError } from "../cli-error.ts";
+import { ExitCode } from "../exit-code.ts";
+import type { ReeveClient } from "./reeve-client.ts";
+
+/** What comes of following a tree: an event, or the line to the server going and coming back. */
+export type Followed =
+  | { readonly kind: "event"; readonly event: NumberedEvent }
+  | { readonly kind: "lost"; readonly why: string }
+  | { readonly kind: "found" };
+
+/** How to follow. */
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  /** The last event that is known already. Default: none. */
+  readonly after?: number;
+  /** How long a server may stay away before it is given up. Default 2 minutes. */
+  readonly patienceMs?: number;
+}
+
+const firstPauseMs = 100;
+const lastPauseMs = 2_000;
+
+/**
+ * Every event of a tree, once, in order, until the tree is over, through as many connections as it takes. An event
+ * that is missing is asked for again; nothing after it is passed on before.
+ */
+export async function* follow(
+  client: ReeveClient,
+  run: string,
+  { signal, after = 0, patienceMs = 120_000 }: FollowOptions,
+): AsyncGenerator<Followed, void> {
+  let seq = after;
+  let lostAt: number | null = null;
+  let gaps = 0;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, lastPauseMs)) {
+    try {
+      for await (const { event, data } of client.stream(run, seq, signal)) {
+        if (event === "end") return;
+        if (event === "open" && lostAt !== null) yield { kind: "found" };
+        if (event === "open") lostAt = null;
+        if (event !== "message") continue;
+        const next = Json.as<NumberedEvent>(Json.of(JSON.parse(data)));
+        if (next.seq <= seq) continue;
+        if (next.seq !== seq + 1) throw missing(seq + 1, (gaps += 1));
+        seq = next.seq;
+        gaps = 0;
+        pauseMs = firstPauseMs;
+        yield { kind: "event", event: next };
+      }
+      throw new Error("the stream was cut");
+    } catch (error) {
+      if (signal.aborted || isFinal(error)) throw error;
+      const isNew = lostAt === null;
+      lostAt ??= Date.now();
+      if (Date.now() - lostAt > patienceMs) throw givenUp(client.url, error);
+      if (isNew) yield { kind: "lost", why: error instanceof Error ? error.message : String(error) };
+    }
+    await wait(pauseMs, undefined, { signal });
+  }
+}
+
+const mostGaps = 5;
+
+function missing(seq: number, gaps: number): Error {
+  const words = `event ${seq} is missing from the stream`;
+  if (gaps < mostGaps) return new Error(words);
+  return new CliError(words, { code: "event-missing", exitCode: ExitCode.refused });
+}
+
+/** Asking again would not help. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof CliError &&
+    error.exitCode !== ExitCode.unreachable &&
+    error.exitCode !== ExitCode.failure
+  );
+}
+
+function givenUp(url: string, cause: unknown): CliError {
+  if (cause instanceof CliError) return cause;
+  return new CliError(`the server at ${url} does not come back`, {
+    code: "unreachable",
+    exitCode: ExitCode.unreachable,
+  });
+}

@@ -1,0 +1,70 @@
+import type { Priority } from "#kernel";
+import type { TopUpAmounts } from "#runtime";
+import { ExitCode } from "../exit-code.ts";
+import { counted, exactUsd } from "../text/amounts.ts";
+import { type Context, say, sayJson } from "./command.ts";
+import { approvalOf } from "./look.ts";
+
+/** What goes with a decision. */
+export interface DecideOptions {
+  readonly reason?: string;
+  readonly remember?: boolean;
+}
+
+/** Settles a question to people. */
+export async function decide(
+  context: Context,
+  verb: "approve" | "deny",
+  id: string,
+  options: DecideOptions,
+): Promise<number> {
+  const approval = await approvalOf(context, id);
+  const { decision } = await context.client.decide(approval, verb, options);
+  return done(context, { approval, decision }, `${decision} ${approval}`);
+}
+
+export async function pause(context: Context, id: string): Promise<number> {
+  await context.client.pause(id);
+  return done(context, { run: id, paused: true }, `${id} is held; it stops at its next step`);
+}
+
+export async function resume(context: Context, id: string): Promise<number> {
+  await context.client.resume(id);
+  return done(context, { run: id, resumed: true }, `${id} goes on`);
+}
+
+/** Stops a run and everything below it, and says what that came to. */
+export async function cancel(context: Context, id: string, reason: string): Promise<number> {
+  const receipt = await context.client.cancel(id, reason);
+  const after = receipt.runs.reduce((sum, { spentAfter }) => sum + spentAfter, 0);
+  const spent = after > 0 ? `, ${exactUsd(after)} spent after the cancel` : "";
+  const words =
+    receipt.runs.length === 0 ? `${id} was over` : `${counted(receipt.runs.length, "run")} stopped${spent}`;
+  return done(context, receipt, words);
+}
+
+export async function topUp(context: Context, id: string, amounts: TopUpAmounts): Promise<number> {
+  await context.client.topUp(id, amounts);
+  return done(context, { run: id, ...amounts }, `${id} may spend more`);
+}
+
+export async function reprioritize(context: Context, id: string, priority: Priority): Promise<number> {
+  await context.client.reprioritize(id, priority);
+  return done(context, { run: id, priority }, `${id} is ${priority}`);
+}
+
+/** Walks the whole audit chain. */
+export async function verifyAudit(context: Context): Promise<number> {
+  const verdict = await context.client.verifyAudit();
+  const words = verdict.ok
+    ? `whole: ${counted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.hash}` : ""}`
+    : `broken at link ${verdict.at}: ${verdict.fault}`;
+  done(context, verdict, words);
+  return verdict.ok ? ExitCode.ok : ExitCode.broken;
+}
+
+function done(context: Context, value: object, words: string): number {
+  if (context.json) sayJson(context, value);
+  else say(context, [words]);
+  return ExitCode.ok;
+}

@@ -1,0 +1,128 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { BuildProcess } from "./build-process.ts";
+import type { WorkerSettings } from "./worker-settings.ts";
+
+/** What builds are made with, and who is told. */
+export interface BuildsHost {
+  /** Everything but its name and port. */
+  readonly settings: Omit<WorkerSettings, "build" | "port">;
+  freePort(): Promise<number>;
+  /** Names of builds of an earlier `reeve dev`, whose runs go on here. */
+  readonly earlier: readonly string[];
+  /** Is told every new name, before it is used. */
+  readonly remember: (build: string) => void;
+  readonly onChange: (state: BuildsState) => void;
+  readonly onLog: (words: string) => void;
+}
+
+/** What there is to show. */
+export interface BuildsState {
+  readonly number: number;
+  readonly phase: "loading" | "ready" | "restarting";
+  readonly agents: readonly string[];
+  readonly alive: number;
+  /** Why the newest code does not run; the build before still does. */
+  readonly failure: string | null;
+}
+
+const keptAlive = 3;
+const restartPauseMs = 200;
+const longestPauseMs = 5_000;
+
+/** The builds that are alive: the newest one serves, older ones finish what they began. */
+export class Builds {
+  readonly #host: BuildsHost;
+  #alive: readonly BuildProcess[] = [];
+  #state: BuildsState = { number: 0, phase: "loading", agents: [], alive: 0, failure: null };
+  #isClosing = false;
+  #isBusy = false;
+  #isStale = false;
+
+  constructor(host: BuildsHost) {
+    this.#host = host;
+  }
+
+  /** Where the newest build's server listens; null while there is none. */
+  get url(): string | null {
+    return this.#alive.at(-1)?.url ?? null;
+  }
+
+  /** Loads the agents as they are now. A failure leaves everything as it was. */
+  async load(): Promise<void> {
+    this.#isStale = true;
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      while (this.#isStale && !this.#isClosing) {
+        this.#isStale = false;
+        await this.#loadOnce();
+      }
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  /** Drains every build, and waits until all have ended. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all(this.#alive.map((build) => build.drain()));
+  }
+
+  /** Ends every build without asking. */
+  kill(): void {
+    this.#isClosing = true;
+    for (const build of this.#alive) build.kill();
+  }
+
+  async #loadOnce(): Promise<void> {
+    const number = this.#state.number + 1;
+    this.#change({ phase: "loading" });
+    const name = `dev-${Date.now().toString(36)}-${number}`;
+    this.#host.remember(name);
+    const settings = { ...this.#host.settings, build: name, port: await this.#host.freePort() };
+    const build = new BuildProcess(settings, this.#host.onLog);
+    const loaded = await build.loaded();
+    if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
+    if (this.#isClosing) return build.drain();
+    if (this.#alive.length === 0) build.adopt(this.#host.earlier);
+    this.#alive = [...this.#alive, build];
+    void this.#restartWhenGone(build);
+    this.#change({ number, phase: "ready", agents: loaded.agents, failure: null });
+    await this.#retire();
+  }
+
+  /** What the oldest build still runs goes on with the newest. */
+  async #retire(): Promise<void> {
+    const [oldest] = this.#alive;
+    if (!oldest || this.#alive.length <= keptAlive) return;
+    this.#alive = this.#alive.slice(1);
+    await oldest.drain();
+    this.#alive.at(-1)?.adopt([oldest.settings.build]);
+    this.#change({});
+  }
+
+  /** A process that ended although nobody wanted it to: the same build at the same place takes over its runs. */
+  async #restartWhenGone(build: BuildProcess): Promise<void> {
+    let gone = build;
+    for (let pauseMs = restartPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      await gone.exited;
+      if (this.#isClosing || !this.#alive.includes(gone)) return;
+      this.#change({ phase: "restarting" });
+      await wait(pauseMs);
+      if (this.#isClosing) return;
+      const next = new BuildProcess(gone.settings, this.#host.onLog);
+      const before = gone;
+      this.#alive = this.#alive.map((each) => (each === before ? next : each));
+      gone = next;
+      const loaded = await next.loaded();
+      if (!loaded.ok) continue;
+      pauseMs = restartPauseMs;
+      this.#change({ phase: "ready" });
+    }
+  }
+
+  #change(change: Partial<BuildsState>): void {
+    this.#state = { ...this.#state, ...change, alive: this.#alive.length };
+    this.#host.onChange(this.#state);
+  }
+}

@@ -1,0 +1,149 @@
+import { LiveRegion } from "../live/live-region.ts";
+import { paintOf, type Terminal } from "../terminal.ts";
+import { moment } from "../text/amounts.ts";
+import { clean, cut } from "../text/width.ts";
+import type { BuildsState } from "./builds.ts";
+
+/** Where everything is. */
+export interface DevPlace {
+  readonly file: string;
+  readonly url: string;
+  readonly admin: string;
+}
+
+/** What `reeve dev` shows. */
+export interface DevScreen {
+  /** What is done now, before anything serves. */
+  progress(words: string): void;
+  show(place: DevPlace, state: BuildsState): void;
+  log(words: string): void;
+  close(): void;
+}
+
+/** A calm screen on a terminal; lines elsewhere; JSON if wanted. */
+export function devScreen(terminal: Terminal, json: boolean): DevScreen {
+  if (json) return new JsonScreen(terminal);
+  return terminal.out.isTTY ? new CalmScreen(terminal) : new LineScreen(terminal);
+}
+
+class JsonScreen implements DevScreen {
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  progress(words: string): void {
+    this.#say({ type: "progress", words });
+  }
+
+  show(place: DevPlace, state: BuildsState): void {
+    this.#say({ type: state.phase, ...place, ...state });
+  }
+
+  log(words: string): void {
+    this.#say({ type: "log", words });
+  }
+
+  close(): void {}
+
+  #say(value: object): void {
+    this.#terminal.out.write(`${JSON.stringify(value)}\n`);
+  }
+}
+
+class LineScreen implements DevScreen {
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  progress(words: string): void {
+    this.#terminal.out.write(`${words}\n`);
+  }
+
+  show({ url }: DevPlace, state: BuildsState): void {
+    const words =
+      state.failure ?? `build ${state.number} ${state.phase}: ${state.agents.join(", ")}, at ${url}`;
+    this.#terminal.out.write(`${words}\n`);
+  }
+
+  log(words: string): void {
+    this.#terminal.out.write(`${words}\n`);
+  }
+
+  close(): void {}
+}
+
+class CalmScreen implements DevScreen {
+  readonly #terminal: Terminal;
+  readonly #region: LiveRegion;
+  #lines: readonly string[] = [];
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.#region = new LiveRegion(terminal.out);
+  }
+
+  progress(words: string): void {
+    this.#draw([words]);
+  }
+
+  show(place: DevPlace, state: BuildsState): void {
+    this.#draw(devLines(place, state, { terminal: this.#terminal, at: Date.now() }));
+  }
+
+  /** What workers say goes above, and scrolls away. */
+  log(words: string): void {
+    this.#region.clear();
+    this.#terminal.out.write(`${words}\n`);
+    this.#region.draw(this.#lines);
+  }
+
+  close(): void {
+    this.#region.clear();
+  }
+
+  #draw(lines: readonly string[]): void {
+    this.#lines = lines;
+    this.#region.draw(lines);
+  }
+}
+
+/** One screen: where to ask, who is there, what runs. */
+export function devLines(
+  { file, url, admin }: DevPlace,
+  state: BuildsState,
+  { terminal, at }: { readonly terminal: Terminal; readonly at: number },
+): readonly string[] {
+  const paint = paintOf(terminal, terminal.out);
+  const width = terminal.out.columns;
+  const row = (name: string, words: string): string =>
+    `  ${paint("faint", name.padEnd(9))}${cut(words, width - 12)}`;
+  const older = state.alive > 1 ? `, ${state.alive - 1} older alive` : "";
+  const phase = {
+    loading: "loading …",
+    restarting: "its process ended; starting again …",
+    ready: `since ${moment(at)}`,
+  };
+  const [first = "boss"] = state.agents;
+  const failed = (state.failure ?? "")
+    .split("\n")
+    .map((line) => paint("bad", `  ${cut(clean(line), width - 2)}`));
+  return [
+    `${paint("strong", "reeve dev")} · ${cut(clean(file), width - 13)}`,
+    row("server", url),
+    row("restate", admin),
+    row("agents", state.agents.join(", ")),
+    row("build", `${state.number}, ${phase[state.phase]}${older}`),
+    ...(state.failure === null
+      ? []
+      : ["", paint("bad", "  the newest code does not load; the build before still serves:"), ...failed]),
+    "",
+    paint(
+      "faint",
+      cut(`  try: reeve run ${first} "..." · Ctrl-C stops everything, and nothing is lost`, width),
+    ),
+  ];
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+
+/** Versions that a project is made with: those that this version of Reeve was tested with. */
+export interface Versions {
+  readonly reeve: string;
+  of(name: string): string;
+}
+
+const dependencies = [
+  "@ai-sdk/anthropic",
+  "@restatedev/restate-sdk",
+  "@restatedev/restate-server",
+  "hono",
+  "ink",
+  "kysely",
+  "react",
+  "zod",
+];
+const developmentDependencies = ["@types/node", "typescript"];
+
+/** The files of a new project, by name. */
+export function projectFiles(name: string, versions: Versions): Readonly<Record<string, string>> {
+  return {
+    "package.json": packageJson(name, versions),
+    "tsconfig.json": template("tsconfig.json"),
+    // Under its own name npm would leave it out of the package.
+    ".gitignore": template("gitignore"),
+    "agents.ts": template("agents.ts"),
+    "model.ts": template("model.ts"),
+    "README.md": template("README.md").replaceAll("{{name}}", name),
+  };
+}
+
+function template(name: string): string {
+  return readFileSync(new URL(`../../../template/${name}`, import.meta.url), "utf8");
+}
+
+function packageJson(name: string, versions: Versions): string {
+  const of = (names: readonly string[]): object =>
+    Object.fromEntries(names.map((each) => [each, versions.of(each)]));
+  const manifest = {
+    name,
+    private: true,
+    type: "module",
+    scripts: { dev: "reeve dev agents.ts", typecheck: "tsc" },
+    dependencies: { ...of(dependencies), reeve: versions.reeve },
+    devDependencies: of(developmentDependencies),
+  };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}

@@ -1,0 +1,25 @@
+import { InvalidArgumentError } from "commander";
+import { Json } from "#kernel";
+
+/** A number of at least 0. @throws InvalidArgumentError */
+export function amount(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value < 0)
+    throw new InvalidArgumentError("a number of at least 0");
+  return value;
+}
+
+/** A whole number of at least 0. @throws InvalidArgumentError */
+export function whole(text: string): number {
+  const value = amount(text);
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError("a whole number");
+  return value;
+}
+
+/** What was given, without what was not. */
+export function given<Options extends object>(options: Options): Given<Options> {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Json.as(Json.of(Object.fromEntries(entries)));
+}
+
+type Given<Options> = { readonly [Name in keyof Options]?: Exclude<Options[Name], undefined> };

@@ -1,0 +1,58 @@
+import { Option } from "commander";
+import * as look from "../commands/look.ts";
+import type { Commands } from "./commands.ts";
+import { whole } from "./arguments.ts";
+
+const statuses = ["pending", "running", "waiting", "paused", "completed", "landed", "failed", "cancelled"];
+
+interface ListFlags {
+  readonly url?: string;
+  readonly json?: boolean;
+  readonly status?: string;
+  readonly agent?: string;
+  readonly user?: string;
+  readonly tree?: string;
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+/** Commands that change nothing. */
+export function addLooking({ program, asking, contextOf, exit }: Commands): void {
+  asking(program.command("runs"))
+    .description("list trees, newest first")
+    .addOption(new Option("--status <status>", "only these").choices(statuses))
+    .option("--agent <agent>", "only those of this agent")
+    .option("--user <user>", "only those that work for this user")
+    .option("--all", "helpers, too")
+    .option("--limit <number>", "how many", whole, 20)
+    .action(async ({ status, agent, user, all, limit, ...flags }: ListFlags) => {
+      const query = {
+        size: String(limit),
+        ...(!all && { roots: "true" }),
+        ...texts({ status, agent, user }),
+      };
+      exit(await look.runs(contextOf(flags), query));
+    });
+  asking(program.command("tree <id>"))
+    .description("show a tree as it is now; one that is over with its receipt")
+    .action(async (id: string, flags: ListFlags) => exit(await look.tree(contextOf(flags), id)));
+  asking(program.command("why <id>"))
+    .description("why a run stopped or waits, in words")
+    .addHelpText("after", "\n<id> is a tree, or a run of it such as books-2026~3 (see `reeve runs --all`)")
+    .action(async (id: string, flags: ListFlags) => exit(await look.explain(contextOf(flags), id)));
+  asking(program.command("approvals"))
+    .description("list calls that wait for somebody's word")
+    .option("--tree <tree>", "only those of this tree")
+    .option("--all", "decided ones, too")
+    .option("--limit <number>", "how many", whole, 20)
+    .action(async ({ tree, all, limit, ...flags }: ListFlags) => {
+      const query = { size: String(limit), ...(!all && { state: "pending" }), ...texts({ tree }) };
+      exit(await look.approvals(contextOf(flags), query));
+    });
+}
+
+function texts(given: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
+  );
+}
