@@ -35,7 +35,7 @@ export async function run(context: Context, body: StartBody, options: RunOptions
 }
 
 /** Shows a tree until it is over, or until Ctrl-C. */
-async function attend(context: Context, treeId: TreeId, options: RunOptions): Promise<number> {
+export async function attend(context: Context, treeId: TreeId, options: RunOptions): Promise<number> {
   const show = context.json ? new JsonShow(context) : showFor(context, treeId);
   const leave = new AbortController();
   const release = context.terminal.onInterrupt(() => leave.abort());
@@ -198,7 +198,7 @@ class TreeShow implements Show {
 }
 
 /** The receipt, and what was said. */
-function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
+export function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
   const { root } = model;
   const receipt = root ? receiptLines(root, result, screenOf(context.terminal)) : [];
   const { output } = result;

@@ -20,7 +20,7 @@ interface RunFlags {
   readonly cancelOnInterrupt?: boolean;
 }
 
-/** `reeve run`. */
+/** `reeve run` and `reeve watch`. */
 export function addRunning({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("run <agent> <input>"))
     .description("start a tree and show it until it is over (Ctrl-C detaches)")
@@ -43,6 +43,12 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
       const { run } = await import("../commands/run.ts");
       const { detach = false, cancelOnInterrupt = false } = flags;
       exit(await run(contextOf(flags), bodyOf(agent, input, flags), { detach, cancelOnInterrupt }));
+    });
+  asking(program.command("watch <id>"))
+    .description("a live tree: watch it, pause, resume, top up, approve, deny, cancel")
+    .action(async (id: string, flags: RunFlags) => {
+      const { watch } = await import("../commands/watch.ts");
+      exit(await watch(contextOf(flags), id));
     });
 }
 

@@ -1,0 +1,98 @@
+import type { RunView } from "../tree/run-view.ts";
+import { everybody } from "../tree/tree-model.ts";
+import { treeRows } from "../views/tree-lines.ts";
+import type { Prompt, WatchState } from "./watch-state.ts";
+
+/** A key, as far as it matters here. */
+export interface WatchKey {
+  readonly input: string;
+  readonly name: "up" | "down" | "pageUp" | "pageDown" | "return" | "escape" | "backspace" | null;
+}
+
+/** What a key asks for outside the screen. */
+export type WatchOrder =
+  | { readonly kind: "leave" }
+  | { readonly kind: "pause" | "resume" | "cancel"; readonly run: RunView["runId"] }
+  | { readonly kind: "top-up"; readonly run: RunView["runId"]; readonly dollars: number }
+  | { readonly kind: "approve" | "deny"; readonly approval: string };
+
+/** What comes of a key. */
+export interface Pressed {
+  readonly state: WatchState;
+  readonly order: WatchOrder | null;
+}
+
+/** What a key does to the screen, and beyond. */
+export function press(state: WatchState, key: WatchKey, root: RunView | null, pageRows: number): Pressed {
+  const quiet = { ...state, note: null };
+  if (state.prompt) return answer(quiet, state.prompt, key);
+  if (key.input === "q" || key.name === "escape") return { state: quiet, order: { kind: "leave" } };
+  if (!root) return { state: quiet, order: null };
+  const step = stepOf(key, pageRows);
+  if (step !== 0) return { state: moved(quiet, root, step), order: null };
+  const all = [...everybody(root)];
+  const run = all.find(({ runId }) => runId === state.selected) ?? root;
+  return act(quiet, key.input, run, all);
+}
+
+function stepOf({ input, name }: WatchKey, pageRows: number): number {
+  if (name === "up" || input === "k") return -1;
+  if (name === "down" || input === "j") return 1;
+  if (name === "pageUp") return -pageRows;
+  return name === "pageDown" ? pageRows : 0;
+}
+
+function moved(state: WatchState, root: RunView, step: number): WatchState {
+  const rows = treeRows(root);
+  const now = Math.max(
+    0,
+    rows.findIndex(({ run }) => run.runId === state.selected),
+  );
+  const next = Math.min(rows.length - 1, Math.max(0, now + step));
+  return { ...state, selected: rows[next]?.run.runId ?? null, top: Math.max(0, state.top) };
+}
+
+function act(state: WatchState, input: string, run: RunView, all: readonly RunView[]): Pressed {
+  const { runId } = run;
+  switch (input) {
+    case "p":
+      return { state, order: { kind: "pause", run: runId } };
+    case "r":
+      return { state, order: { kind: "resume", run: runId } };
+    case "c":
+      return { state: { ...state, prompt: { kind: "cancel", run: runId } }, order: null };
+    case "t":
+      return { state: { ...state, prompt: { kind: "top-up", run: runId, text: "" } }, order: null };
+    case "a":
+      return decide(state, "approve", run, all);
+    case "d":
+      return decide(state, "deny", run, all);
+    default:
+      return { state, order: null };
+  }
+}
+
+/** The question of the selected run; where it has none, the only one there is. */
+function decide(state: WatchState, kind: "approve" | "deny", run: RunView, all: readonly RunView[]): Pressed {
+  const asking = all.flatMap(({ activity }) => (activity.kind === "approval" ? [activity.id] : []));
+  const own = run.activity.kind === "approval" ? run.activity.id : null;
+  const approval = own ?? (asking.length === 1 ? asking[0] : undefined);
+  if (approval !== undefined) return { state, order: { kind, approval } };
+  const note =
+    asking.length === 0 ? "nothing waits for approval" : `${asking.length} calls wait: select one of them`;
+  return { state: { ...state, note }, order: null };
+}
+
+function answer(state: WatchState, prompt: Prompt, { input, name }: WatchKey): Pressed {
+  const closed = { ...state, prompt: null };
+  if (name === "escape") return { state: closed, order: null };
+  if (prompt.kind === "cancel")
+    return { state: closed, order: input === "y" ? { kind: "cancel", run: prompt.run } : null };
+  if (name === "return") {
+    const dollars = Number(prompt.text);
+    return { state: closed, order: dollars > 0 ? { kind: "top-up", run: prompt.run, dollars } : null };
+  }
+  const text =
+    name === "backspace" ? prompt.text.slice(0, -1) : prompt.text + input.replaceAll(/[^\d.]/g, "");
+  return { state: { ...state, prompt: { ...prompt, text } }, order: null };
+}

@@ -1,0 +1,79 @@
+import { cut } from "../text/width.ts";
+import type { RunView } from "../tree/run-view.ts";
+import type { Screen } from "../views/screen.ts";
+import { type Caps, layOut, treeHeadline, treeLine, type TreeRow, treeRows } from "../views/tree-lines.ts";
+import { why } from "../views/why.ts";
+import { scrolled, type WatchState } from "./watch-state.ts";
+
+/** A screen with a height. */
+export interface WatchScreen extends Screen {
+  readonly height: number;
+}
+
+/** Around the rows: the headline, its rule, the rule below, what the selected run does, and the keys. */
+const frameHeight = 6;
+
+/** How many rows are drawn at once. */
+export function rowsShown(height: number): number {
+  return Math.max(1, height - frameHeight);
+}
+
+const keys = "↑↓ select · p pause · r resume · t top up · a approve · d deny · c cancel · q leave";
+
+/** The whole screen. Only the rows that show are drawn, however many there are. */
+export function watchLines(
+  root: RunView | null,
+  caps: Caps,
+  state: WatchState,
+  screen: WatchScreen,
+): readonly string[] {
+  const { paint, width } = screen;
+  if (!root) return [paint("faint", "waiting for a worker …"), "", paint("faint", cut(keys, width))];
+  const rows = treeRows(root);
+  const selected = Math.max(
+    0,
+    rows.findIndex(({ run }) => run.runId === state.selected),
+  );
+  const shown = rowsShown(screen.height);
+  const top = scrolled(state.top, selected, { all: rows.length, shown });
+  const visible = rows.slice(top, top + shown);
+  const narrower = { ...screen, width: width - 2 };
+  const layout = layOut(visible, caps, narrower.width);
+  const lines = visible.map((row, index) => {
+    const mark = top + index === selected ? paint("strong", "❯ ") : "  ";
+    return mark + treeLine(row, { layout, caps, screen: narrower });
+  });
+  return [
+    treeHeadline(root, caps, screen),
+    rule(top, "above", screen),
+    ...lines,
+    rule(rows.length - top - visible.length, "below", screen),
+    ...detail(rows[selected], screen),
+    footer(state, screen),
+  ];
+}
+
+function rule(hidden: number, where: "above" | "below", { paint, width }: Screen): string {
+  const words = hidden > 0 ? ` ${hidden} more ${where} ` : "";
+  return paint("faint", `──${words}${"─".repeat(Math.max(0, width - words.length - 2))}`);
+}
+
+/** Why the selected run stands where it stands: one line, and what can be done about it. */
+function detail(row: TreeRow | undefined, { paint, width, now }: Screen): readonly string[] {
+  if (!row) return ["", ""];
+  const known = { run: row.run, boss: null, status: row.run.status, result: null, ledger: null, pending: [] };
+  const { answer, details } = why(known, now);
+  return [cut(`${row.run.runId}  ${answer}`, width), paint("faint", cut(details[0] ?? "", width))];
+}
+
+function footer({ prompt, note, isLost }: WatchState, { paint, width }: Screen): string {
+  if (prompt?.kind === "cancel")
+    return paint("bad", cut(`cancel ${prompt.run} and everything below it? y / n`, width));
+  if (prompt)
+    return paint(
+      "waiting",
+      cut(`how many dollars more for ${prompt.run}? $${prompt.text}▏ (Enter, Esc)`, width),
+    );
+  if (isLost) return paint("waiting", cut("waiting for the server …", width));
+  return paint(note === null ? "faint" : "plain", cut(note ?? keys, width));
+}

@@ -1,0 +1,30 @@
+import type { RunId } from "#kernel";
+
+/** What somebody is asked before something is done. */
+export type Prompt =
+  | { readonly kind: "cancel"; readonly run: RunId }
+  | { readonly kind: "top-up"; readonly run: RunId; readonly text: string };
+
+/** What a watcher has done to the screen; the tree itself is elsewhere. */
+export interface WatchState {
+  readonly selected: RunId | null;
+  /** The first row that is drawn. */
+  readonly top: number;
+  readonly prompt: Prompt | null;
+  /** What came of the last key. */
+  readonly note: string | null;
+  readonly isLost: boolean;
+}
+
+/** Nothing done yet. */
+export const atFirst: WatchState = { selected: null, top: 0, prompt: null, note: null, isLost: false };
+
+/** Moves the first row as little as possible so that the selected one is drawn. */
+export function scrolled(
+  top: number,
+  selected: number,
+  rows: { readonly all: number; readonly shown: number },
+): number {
+  const last = Math.max(0, rows.all - rows.shown);
+  return Math.min(last, Math.max(selected - rows.shown + 1, Math.min(top, selected)));
+}

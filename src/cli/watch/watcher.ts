@@ -1,0 +1,121 @@
+import type { NumberedEvent, TreeId } from "#kernel";
+import { CapReader } from "../client/cap-reader.ts";
+import type { ReeveClient } from "../client/reeve-client.ts";
+import { TreeModel } from "../tree/tree-model.ts";
+import type { RunView } from "../tree/run-view.ts";
+import { press, type WatchKey, type WatchOrder } from "./watch-keys.ts";
+import { type WatchScreen, rowsShown, watchLines } from "./watch-lines.ts";
+import { atFirst, scrolled, type WatchState } from "./watch-state.ts";
+import { treeRows } from "../views/tree-lines.ts";
+
+/** A tree that somebody watches: fed with events and keys, asked for screens. */
+export class Watcher {
+  readonly model: TreeModel;
+  readonly #client: ReeveClient;
+  readonly #caps: CapReader;
+  readonly #listeners = new Set<() => void>();
+  readonly #leave = Promise.withResolvers<void>();
+  #state: WatchState = atFirst;
+  #root: RunView | null = null;
+  #rootSeq = -1;
+
+  constructor(client: ReeveClient, treeId: TreeId) {
+    this.#client = client;
+    this.model = new TreeModel(treeId);
+    this.#caps = new CapReader(client);
+  }
+
+  /** Resolves when the watcher wants to go. */
+  get left(): Promise<void> {
+    return this.#leave.promise;
+  }
+
+  /** Calls when there is something new to draw; returns what ends that. */
+  subscribe(call: () => void): () => void {
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  see(event: NumberedEvent): void {
+    this.model.apply(event);
+    this.#caps.see(event);
+  }
+
+  line(state: "lost" | "found"): void {
+    this.#set({ ...this.#state, isLost: state === "lost" });
+  }
+
+  /** The tree is over: it stays on the screen. */
+  over(): void {
+    this.#set({ ...this.#state, note: "the tree is over · q leaves and prints the receipt" });
+  }
+
+  lines(screen: WatchScreen): readonly string[] {
+    return watchLines(this.#view(), this.#caps.caps, this.#state, screen);
+  }
+
+  press(key: WatchKey, height: number): void {
+    const root = this.#view();
+    const shown = rowsShown(height);
+    const { state, order } = press(this.#state, key, root, shown);
+    this.#set({ ...state, top: root ? topOf(state, root, shown) : 0 });
+    if (order) void this.#obey(order);
+  }
+
+  /** Built once for each change, however often it is drawn. */
+  #view(): RunView | null {
+    if (this.#rootSeq !== this.model.seq) {
+      this.#root = this.model.root;
+      this.#rootSeq = this.model.seq;
+    }
+    return this.#root;
+  }
+
+  async #obey(order: WatchOrder): Promise<void> {
+    try {
+      this.#set({ ...this.#state, note: await this.#do(order) });
+    } catch (error) {
+      this.#set({ ...this.#state, note: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  async #do(order: WatchOrder): Promise<string | null> {
+    switch (order.kind) {
+      case "leave":
+        this.#leave.resolve();
+        return null;
+      case "pause":
+        await this.#client.pause(order.run);
+        return `${order.run} is held; it stops at its next step`;
+      case "resume":
+        await this.#client.resume(order.run);
+        return `${order.run} goes on`;
+      case "cancel":
+        this.#set({ ...this.#state, note: `cancelling ${order.run} …` });
+        await this.#client.cancel(order.run, "user");
+        return `${order.run} is cancelled`;
+      case "top-up":
+        await this.#client.topUp(order.run, { maxCostUsd: order.dollars });
+        return `${order.run} may spend $${order.dollars} more`;
+      case "approve":
+      case "deny": {
+        const { decision } = await this.#client.decide(order.approval, order.kind, {});
+        return `${decision} ${order.approval}`;
+      }
+    }
+  }
+
+  #set(state: WatchState): void {
+    this.#state = state;
+    for (const call of this.#listeners) call();
+  }
+}
+
+function topOf({ top, selected }: WatchState, root: RunView, shown: number): number {
+  const rows = treeRows(root);
+  const at = Math.max(
+    0,
+    rows.findIndex(({ run }) => run.runId === selected),
+  );
+  return scrolled(top, at, { all: rows.length, shown });
+}
