@@ -2,8 +2,15 @@ import type { Micros, NumberedEvent, RunId } from "#kernel";
 import type { Caps } from "../views/tree-lines.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
+/** Knows the limits of runs. */
+export interface CapSource {
+  readonly caps: Caps;
+  /** Is shown every event. */
+  see(event: NumberedEvent): void;
+}
+
 /** Learns the limits of runs as they appear: one question at a time, and never in anybody's way. */
-export class CapReader {
+export class CapReader implements CapSource {
   readonly #client: ReeveClient;
   readonly #runs = new Map<RunId, Micros>();
   readonly #asked: RunId[] = [];

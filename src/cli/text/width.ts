@@ -1,6 +1,9 @@
 const segmenter = new Intl.Segmenter();
 const wide =
   /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/u;
+/** What we draw with, and most of what people write: a column each. */
+const narrow =
+  /^[\x20-\x7e\u00A0-\u02FF\u0370-\u0482\u2010-\u2027\u2030-\u205E\u2190-\u2199\u2200-\u22FF\u2500-\u25FC\u2713\u2717\u276F]*$/;
 const ascii = /^[\x20-\x7e]*$/;
 // oxlint-disable-next-line no-control-regex -- these are what is looked for
 const control = /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u2028-\u202E\u2066-\u2069]+/g;
@@ -12,7 +15,7 @@ export function clean(text: string): string {
 
 /** How many columns a clean text takes. */
 export function widthOf(text: string): number {
-  if (ascii.test(text)) return text.length;
+  if (narrow.test(text)) return text.length;
   let width = 0;
   for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
   return width;
@@ -22,6 +25,7 @@ export function widthOf(text: string): number {
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width <= 0) return "";
+  if (narrow.test(text)) return `${text.slice(0, width - 1)}…`;
   let kept = "";
   let used = 0;
   for (const { segment } of segmenter.segment(text)) {

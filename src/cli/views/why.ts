@@ -141,6 +141,9 @@ function waitsForPerson(
   return { answer: asked, details, hints };
 }
 
+/** So many helpers are named. */
+const most = 5;
+
 /** What holds up a boss is what holds up its helpers. */
 function waitsForHelpers(
   known: Known,
@@ -149,12 +152,13 @@ function waitsForHelpers(
 ): Why {
   const { run } = known;
   const alive = run.helpers.filter(({ end }) => end === null);
-  const causes = alive.map((helper) => why({ ...known, run: helper, boss: run, status: helper.status }, now));
-  const most = 5;
-  const more = causes.length > most ? [`and ${causes.length - most} more`] : [];
+  const causes = alive
+    .slice(0, most)
+    .map((helper) => why({ ...known, run: helper, boss: run, status: helper.status }, now));
+  const more = alive.length > most ? [`and ${alive.length - most} more`] : [];
   return {
     answer: `${run.agent} has waited ${since} for ${named(agents)}.`,
-    details: [...causes.slice(0, most).flatMap(({ answer, details }) => [answer].concat(details)), ...more],
+    details: [...causes.flatMap(({ answer, details }) => [answer].concat(details)), ...more],
     hints: [...new Set(causes.flatMap(({ hints }) => hints))].slice(0, most),
   };
 }

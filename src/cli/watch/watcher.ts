@@ -1,5 +1,5 @@
 import type { NumberedEvent, TreeId } from "#kernel";
-import { CapReader } from "../client/cap-reader.ts";
+import { CapReader, type CapSource } from "../client/cap-reader.ts";
 import type { ReeveClient } from "../client/reeve-client.ts";
 import { TreeModel } from "../tree/tree-model.ts";
 import type { RunView } from "../tree/run-view.ts";
@@ -12,17 +12,17 @@ import { treeRows } from "../views/tree-lines.ts";
 export class Watcher {
   readonly model: TreeModel;
   readonly #client: ReeveClient;
-  readonly #caps: CapReader;
+  readonly #caps: CapSource;
   readonly #listeners = new Set<() => void>();
   readonly #leave = Promise.withResolvers<void>();
   #state: WatchState = atFirst;
   #root: RunView | null = null;
   #rootSeq = -1;
 
-  constructor(client: ReeveClient, treeId: TreeId) {
+  constructor(client: ReeveClient, treeId: TreeId, caps: CapSource = new CapReader(client)) {
     this.#client = client;
     this.model = new TreeModel(treeId);
-    this.#caps = new CapReader(client);
+    this.#caps = caps;
   }
 
   /** Resolves when the watcher wants to go. */

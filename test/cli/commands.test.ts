@@ -1,0 +1,218 @@
+import { type Agent, agent, createRuntime, Json, type Model, type Runtime, tool } from "reeve";
+import { apiKeys, createApiKey, listen } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { call, say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { main } from "../../src/cli/program.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+const sell = tool({
+  name: "sell",
+  description: "Sell a field",
+  input: z.object({ field: z.string() }),
+  risk: "high",
+  execute: async ({ field }) => `sold ${field}`,
+});
+
+const price = { input: 3_000_000, output: 15_000_000 };
+const priced = (model: Model): Model => ({ ...model, price });
+
+/** Somebody who asks before it sells, and somebody who only answers. */
+const staff = (): readonly Agent[] => [
+  agent({
+    name: "steward",
+    model: priced(scriptedModel([call("sell", { field: "north" }), say("sold it")])),
+    tools: [sell],
+  }),
+  agent({ name: "clerk", model: priced(scriptedModel([say("done")])) }),
+];
+
+/** A server on a port of this machine, and the command line before it. */
+class Town implements AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly url: string;
+  readonly #close: () => Promise<void>;
+
+  private constructor(runtime: Runtime, url: string, close: () => Promise<void>) {
+    this.runtime = runtime;
+    this.url = url;
+    this.#close = close;
+  }
+
+  static async open(options: { readonly auth?: ReturnType<typeof apiKeys> } = {}): Promise<Town> {
+    const runtime = createRuntime({ agents: staff(), store: memoryStore(), approver: "people" });
+    const listener = await listen({ runtime, port: 0, ...options });
+    return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
+  }
+
+  /** Runs a command to its end. */
+  async reeve(...words: readonly string[]): Promise<{ code: number; said: string; complained: string }> {
+    const terminal = this.terminal();
+    const code = await main(words, terminal);
+    return { code, said: terminal.said, complained: terminal.complained };
+  }
+
+  terminal(options: ConstructorParameters<typeof FakeTerminal>[0] = {}): FakeTerminal {
+    return new FakeTerminal({ ...options, environment: { REEVE_URL: this.url, ...options.environment } });
+  }
+
+  /** Resolves when a tree waits for somebody's word. */
+  async asked(tree: string): Promise<void> {
+    for await (const event of this.runtime.run(tree).events())
+      if (event.type === "approval.requested") return;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+    await this.runtime[Symbol.asyncDispose]();
+  }
+}
+
+test("a run is shown as it happens, and ends with a receipt and what was said", async () => {
+  await using town = await Town.open();
+  const { code, said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.5");
+  expect(code).toBe(0);
+  expect(said).toMatch(/^tree t1\nclerk starts\nclerk completed: answered/);
+  expect(said).toMatch(/\ntotal \$0\.\d{6} · \d+ tokens · 1 agent · .*\n\ndone\n$/);
+});
+
+test("a call that needs somebody's word is granted from another terminal", async () => {
+  await using town = await Town.open();
+  const running = town.reeve("run", "steward", "sell", "--id", "t2");
+  await town.asked("t2");
+  const why = await town.reeve("why", "t2");
+  expect(why.said).toMatch(/^steward has waited .* for somebody's word on sell\.\n/);
+  expect((await town.reeve("approvals")).said).toMatch(/steward +sell +high .* pending +\{"field":"north"\}/);
+  expect(await town.reeve("approve", "t2")).toMatchObject({ code: 0, said: "approved t2~0:tool:2\n" });
+  const { code, said } = await running;
+  expect(code).toBe(0);
+  expect(said).toContain("steward needs approval for sell: reeve approve t2~0:tool:2\n");
+  expect(said).toContain("steward is told: approved by loopback\n");
+  expect((await town.reeve("deny", "t2~0:tool:2")).code).toBe(5);
+  expect((await town.reeve("approve", "t2")).code).toBe(4);
+});
+
+test("as JSON every line is an object: each event once, in order, then the result", async () => {
+  await using town = await Town.open();
+  const { said } = await town.reeve("run", "clerk", "write", "--id", "t3", "--json");
+  const lines = said
+    .trimEnd()
+    .split("\n")
+    .map((line) => Json.as<{ type: string; seq?: number }>(JSON.parse(line)));
+  expect(lines[0]).toEqual({ type: "started", treeId: "t3" });
+  expect(lines.at(-1)).toMatchObject({ type: "result", status: "completed", output: "done" });
+  const seqs = lines.slice(1, -1).map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+});
+
+test("a run that is cancelled says so with its exit code", async () => {
+  await using town = await Town.open();
+  const running = town.reeve("run", "steward", "sell", "--id", "t4");
+  await town.asked("t4");
+  expect(await town.reeve("pause", "t4")).toMatchObject({ code: 0 });
+  expect((await town.reeve("why", "t4", "--json")).said).toContain('"status":"paused"');
+  expect(await town.reeve("resume", "t4")).toMatchObject({ code: 0 });
+  expect(await town.reeve("top-up", "t4", "--cost", "1")).toMatchObject({ code: 0 });
+  expect(await town.reeve("reprioritize", "t4", "high")).toMatchObject({ said: "t4 is high\n" });
+  const cancelled = await town.reeve("cancel", "t4", "--reason", "wrong field");
+  expect(cancelled).toMatchObject({ code: 0, said: "1 run stopped\n" });
+  expect((await running).code).toBe(12);
+  expect((await town.reeve("why", "t4")).said).toContain("somebody cancelled it (wrong field)");
+});
+
+test("trees are listed, and shown with their receipt when they are over", async () => {
+  await using town = await Town.open();
+  await town.reeve("run", "clerk", "write", "--id", "t5");
+  expect((await town.reeve("runs", "--status", "completed")).said).toMatch(/\nt5 +clerk +✓ completed/);
+  expect((await town.reeve("runs", "--status", "failed")).said).toBe("no runs\n");
+  expect((await town.reeve("tree", "t5")).said).toMatch(
+    /^✓ completed · .*\nclerk .*\n\n✓ completed: answered\n/,
+  );
+  expect((await town.reeve("audit", "verify")).said).toMatch(/^whole: \d+ links?, head /);
+});
+
+test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it", async () => {
+  await using town = await Town.open();
+  const terminal = town.terminal();
+  const running = main(["run", "steward", "sell", "--id", "t6"], terminal);
+  await town.asked("t6");
+  terminal.interrupt();
+  await expect.poll(() => terminal.complained).toContain("detached; t6 goes on");
+  expect(await town.runtime.run("t6").status()).toBe("waiting");
+  await expect.poll(() => terminal.interrupt()).toBe(true);
+  expect(await running).toBe(12);
+  expect(await town.runtime.run("t6").status()).toBe("cancelled");
+});
+
+test("Ctrl-C alone ends with the code of a detached run", async () => {
+  await using town = await Town.open();
+  const terminal = town.terminal();
+  const running = main(["run", "steward", "sell", "--id", "t7"], terminal);
+  await town.asked("t7");
+  terminal.interrupt();
+  expect(await running).toBe(130);
+  expect(await town.runtime.run("t7").status()).toBe("waiting");
+});
+
+test("with --cancel-on-interrupt one Ctrl-C cancels", async () => {
+  await using town = await Town.open();
+  const terminal = town.terminal();
+  const running = main(["run", "steward", "sell", "--id", "t8", "--cancel-on-interrupt"], terminal);
+  await town.asked("t8");
+  terminal.interrupt();
+  expect(await running).toBe(12);
+});
+
+test("on a terminal the tree is drawn in place, with colours unless NO_COLOR is set", async () => {
+  await using town = await Town.open();
+  const plain = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await main(["run", "clerk", "write"], plain);
+  // oxlint-disable-next-line no-control-regex -- colours are what is looked for
+  expect(plain.said).not.toMatch(/\u001B\[\d+m/);
+  const bright = town.terminal({ isTTY: true });
+  await main(["run", "clerk", "write"], bright);
+  expect(bright.said).toContain("\u001B[32m✓ completed");
+});
+
+test.each([
+  [["frob"], 2, "unknown command 'frob'"],
+  [["top-up", "t1"], 2, "--cost, --tokens or --turns"],
+  [["run", "clerk", "x", "--max-cost", "much"], 2, "a number of at least 0"],
+  [["tree", "nobody"], 4, "no run nobody~0"],
+  [["run", "nobody", "x"], 4, "no agent nobody"],
+  [["approve", "not:an:id"], 1, "not an approval's id"],
+])("%j ends with %i", async (words, code, complaint) => {
+  await using town = await Town.open();
+  const ended = await town.reeve(...words);
+  expect(ended.code).toBe(code);
+  expect(ended.complained).toContain(complaint);
+});
+
+test("without a server the way to one is told, as words or as JSON", async () => {
+  const nowhere = { REEVE_URL: "http://127.0.0.1:9" };
+  const terminal = new FakeTerminal({ environment: nowhere });
+  expect(await main(["runs"], terminal)).toBe(3);
+  expect(terminal.complained).toContain(
+    "no server answers at http://127.0.0.1:9\n  → start one with `reeve dev",
+  );
+  const json = new FakeTerminal({ environment: nowhere });
+  expect(await main(["runs", "--json"], json)).toBe(3);
+  expect(JSON.parse(json.complained)).toMatchObject({ error: { code: "unreachable" } });
+});
+
+test("a key comes from the environment; without one the server's no is told", async () => {
+  const expiresAt = Date.now() + 60_000;
+  const { key, record } = createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt });
+  await using town = await Town.open({ auth: apiKeys([record]) });
+  expect(await town.reeve("runs")).toMatchObject({ code: 5 });
+  const terminal = town.terminal({ environment: { REEVE_API_KEY: key } });
+  expect(await main(["runs"], terminal)).toBe(0);
+});
+
+test.each(["bash", "zsh", "fish"])("%s learns every command", async (shell) => {
+  const terminal = new FakeTerminal();
+  expect(await main(["completion", shell], terminal)).toBe(0);
+  for (const name of ["init", "dev", "run", "watch", "top-up", "approve"])
+    expect(terminal.said).toContain(name);
+});

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { expect, test } from "vitest";
+import { follow, type Followed } from "../../src/cli/client/follow.ts";
+import { ReeveClient } from "../../src/cli/client/reeve-client.ts";
+import { askingTeam } from "./story.ts";
+
+type Answer = (response: ServerResponse, after: number) => void;
+
+/** A server whose n-th connection is answered by the n-th of these; the last one again and again. */
+async function served(...answers: readonly Answer[]) {
+  let asked = 0;
+  const server = createServer((request: IncomingMessage, response) => {
+    const answer = answers[Math.min(asked, answers.length - 1)];
+    asked += 1;
+    answer?.(response, Number(request.headers["last-event-id"]));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return {
+    client: new ReeveClient({ url: `http://127.0.0.1:${port}`, key: null }),
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const { events } = askingTeam();
+const frames = (from: number, to: number): string =>
+  events
+    .slice(from, to)
+    .map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join("");
+const stream = { "content-type": "text/event-stream" };
+const wholly: Answer = (response, after) =>
+  response.writeHead(200, stream).end(`: hello\n\n${frames(after, events.length)}event: end\ndata: {}\n\n`);
+
+const breaking: Answer = (response, after) => {
+  const text = frames(after, events.length);
+  response.writeHead(200, stream).write(text.slice(0, text.length / 2), () => response.destroy());
+};
+const away: Answer = (response) => response.writeHead(503, { "content-type": "application/json" }).end("{}");
+const skipping: Answer = (response, after) =>
+  response
+    .writeHead(200, stream)
+    .end(frames(after, 3) + frames(5, events.length) + "event: end\ndata: {}\n\n");
+const neverFirst: Answer = (response, after) =>
+  response.writeHead(200, stream).end(frames(Math.max(after, 4), 8));
+const repeating: Answer = (response) =>
+  response.writeHead(200, stream).end(`${frames(0, 5)}${frames(2, events.length)}event: end\ndata: {}\n\n`);
+const refusing: Answer = (response) =>
+  response
+    .writeHead(404, { "content-type": "application/json" })
+    .end('{"error":{"code":"not-found","message":"no run mill-books~0"}}');
+
+async function heard(client: ReeveClient): Promise<readonly Followed[]> {
+  const all: Followed[] = [];
+  for await (const followed of follow(client, "mill-books", { signal: new AbortController().signal }))
+    all.push(followed);
+  return all;
+}
+
+const seqs = (all: readonly Followed[]): readonly number[] =>
+  all.flatMap((followed) => (followed.kind === "event" ? [followed.event.seq] : []));
+const inOrder = events.map(({ seq }) => seq);
+
+test("a connection that breaks in the middle of an event loses none, and repeats none", async () => {
+  await using server = await served(breaking, breaking, breaking, wholly);
+  const all = await heard(server.client);
+  expect(seqs(all)).toEqual(inOrder);
+  expect(all.filter(({ kind }) => kind === "lost")).toHaveLength(3);
+  expect(all.filter(({ kind }) => kind === "found")).toHaveLength(3);
+});
+
+test("a server that is away for a while is waited for", async () => {
+  await using server = await served(away, away, wholly);
+  const all = await heard(server.client);
+  expect(all.map(({ kind }) => kind).slice(0, 2)).toEqual(["lost", "found"]);
+  expect(seqs(all)).toEqual(inOrder);
+});
+
+test("an event that is missing is asked for again, and nothing after it is passed on before", async () => {
+  await using server = await served(skipping, wholly);
+  expect(seqs(await heard(server.client))).toEqual(inOrder);
+});
+
+test("an event that stays missing ends it in words", async () => {
+  await using server = await served(neverFirst);
+  await expect(heard(server.client)).rejects.toThrow("event 1 is missing from the stream");
+});
+
+test("events that come twice count once", async () => {
+  await using server = await served(repeating);
+  expect(seqs(await heard(server.client))).toEqual(inOrder);
+});
+
+test("what the server refuses is not asked again", async () => {
+  await using server = await served(refusing, wholly);
+  await expect(heard(server.client)).rejects.toMatchObject({ exitCode: 4, message: "no run mill-books~0" });
+});
