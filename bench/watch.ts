@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { render } from "ink";
 import { createElement } from "react";
 import { ReeveClient } from "../src/cli/client/reeve-client.ts";
-import { colourPaint } from "../src/cli/text/paint.ts";
+import { paintFor } from "../src/cli/text/paint.ts";
 import { WatchScreen } from "../src/cli/watch/watch-screen.ts";
 import { Watcher } from "../src/cli/watch/watcher.ts";
 import { Story } from "../test/cli/story.ts";
@@ -29,7 +29,7 @@ const stdin = Object.assign(new PassThrough(), {
   ref: () => stdin,
   unref: () => stdin,
 });
-const element = createElement(WatchScreen, { watcher, paint: colourPaint, now: () => story.now });
+const element = createElement(WatchScreen, { watcher, paint: paintFor(true, {}), now: () => story.now });
 const screen = render(element, { stdout, stdin, interactive: true, patchConsole: false });
 
 const costs: number[] = [];

@@ -21,6 +21,8 @@ export interface BuildsState {
   readonly phase: "loading" | "ready" | "restarting";
   readonly agents: readonly string[];
   readonly alive: number;
+  /** The process of the newest build; null while there is none. */
+  readonly pid: number | null;
   /** Why the newest code does not run; the build before still does. */
   readonly failure: string | null;
 }
@@ -33,7 +35,7 @@ const longestPauseMs = 5_000;
 export class Builds {
   readonly #host: BuildsHost;
   #alive: readonly BuildProcess[] = [];
-  #state: BuildsState = { number: 0, phase: "loading", agents: [], alive: 0, failure: null };
+  #state: BuildsState = { number: 0, phase: "loading", agents: [], alive: 0, pid: null, failure: null };
   #isClosing = false;
   #isBusy = false;
   #isStale = false;
@@ -122,7 +124,8 @@ export class Builds {
   }
 
   #change(change: Partial<BuildsState>): void {
-    this.#state = { ...this.#state, ...change, alive: this.#alive.length };
+    const pid = this.#alive.at(-1)?.pid ?? null;
+    this.#state = { ...this.#state, ...change, alive: this.#alive.length, pid };
     this.#host.onChange(this.#state);
   }
 }

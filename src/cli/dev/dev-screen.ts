@@ -5,7 +5,7 @@ import { clean, cut } from "../text/width.ts";
 import type { BuildsState } from "./builds.ts";
 
 /** Where everything is. */
-export interface DevPlace {
+interface DevPlace {
   readonly file: string;
   readonly url: string;
   readonly admin: string;

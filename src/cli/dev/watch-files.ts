@@ -1,29 +1,50 @@
-import { watch } from "node:fs";
-import { sep } from "node:path";
+import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { join } from "node:path";
 
 const source = /\.(?:[cm]?[jt]s|json)$/;
 const quietMs = 150;
 
 /** Calls when sources of a project have changed, once they have been quiet for a moment. Returns what ends that. */
 export function watchFiles(folder: string, call: () => void): () => void {
+  // Folder by folder: a recursive watch loses sight of files that an editor replaces when it saves.
+  const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
-  const watcher = watch(folder, { recursive: true }, (_event, name) => {
-    if (name === null || !isSource(name)) return;
+  const soon = (): void => {
     clearTimeout(timer);
     timer = setTimeout(call, quietMs);
-  });
-  // A folder that goes away while it is watched is no reason to end.
-  watcher.on("error", () => undefined);
+  };
+  /** Watches folders that are not watched yet. Says whether there were any: they may hold sources already. */
+  const look = (): boolean => {
+    const fresh = [...foldersIn(folder)].filter((path) => !watchers.has(path));
+    for (const path of fresh) {
+      const watcher = watch(path, (_event, name) => {
+        if (name === null || source.test(name) || look()) soon();
+      });
+      // A folder that goes away while it is watched is no reason to end.
+      watcher.on("error", () => watchers.delete(path));
+      watchers.set(path, watcher);
+    }
+    return fresh.length > 0;
+  };
+  look();
   return () => {
     clearTimeout(timer);
-    watcher.close();
+    for (const watcher of watchers.values()) watcher.close();
   };
 }
 
-function isSource(path: string): boolean {
-  const parts = path.split(sep);
-  return (
-    source.test(path) &&
-    !parts.some((part) => part.startsWith(".") || part === "node_modules" || part === "dist")
-  );
+/** The folder and those below it that may hold sources. */
+function* foldersIn(folder: string): Generator<string, void> {
+  yield folder;
+  for (const entry of entriesOf(folder))
+    if (entry.isDirectory() && !/^(?:\.|node_modules$|dist$)/.test(entry.name))
+      yield* foldersIn(join(folder, entry.name));
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }

@@ -19,7 +19,7 @@ const styles = {
 export const plainPaint: Paint = (_tone, text) => text;
 
 /** With colours, for terminals. */
-export const colourPaint: Paint = (tone, text) =>
+const colourPaint: Paint = (tone, text) =>
   tone === "plain" || text === "" ? text : styleText(styles[tone], text, { validateStream: false });
 
 /** Colours on a terminal that has them, unless NO_COLOR is set; FORCE_COLOR has its way. */

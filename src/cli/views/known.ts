@@ -2,7 +2,7 @@ import type { ApprovalRecord, Micros, RunResult, RunStatus } from "#kernel";
 import type { RunView } from "../tree/run-view.ts";
 
 /** What the ledger says of a tree, as far as it explains anything. */
-export interface LedgerFacts {
+interface LedgerFacts {
   readonly tree: {
     readonly maxTokens: number | null;
     readonly maxCost: Micros | null;

@@ -16,9 +16,6 @@ export interface Caps {
   readonly runs: ReadonlyMap<RunId, Micros>;
 }
 
-/** No limit is known. */
-export const noCaps: Caps = { tree: null, runs: new Map() };
-
 /** One run in its place. */
 export interface TreeRow {
   readonly run: RunView;

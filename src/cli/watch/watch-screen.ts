@@ -28,7 +28,11 @@ export function WatchScreen({ watcher, paint, now, size }: WatchScreenProps): Re
       unsubscribe();
     };
   }, [watcher]);
-  useInput((input, key) => watcher.press({ input, name: nameOf(key) }, rows));
+  useInput((input, key) => {
+    // What was typed fast comes at once.
+    const name = nameOf(key);
+    for (const letter of name === null ? input : [""]) watcher.press({ input: letter, name }, rows);
+  });
   const lines = watcher.lines({ width: columns, height: rows, paint, now: now() });
   return createElement(Text, { wrap: "truncate-end" }, lines.join("\n"));
 }

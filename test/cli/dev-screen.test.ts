@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { devLines } from "../../src/cli/dev/dev-screen.ts";
+import { widthOf } from "../../src/cli/text/width.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+const place = {
+  file: "/home/ada/demo/agents.ts",
+  url: "http://127.0.0.1:7433",
+  admin: "http://127.0.0.1:9070",
+};
+const state = {
+  number: 4,
+  phase: "ready",
+  agents: ["boss", "digger"],
+  alive: 3,
+  pid: 7,
+  failure: null,
+} as const;
+
+const shown = (change: object): string =>
+  devLines(
+    place,
+    { ...state, ...change },
+    { terminal: new FakeTerminal(), at: new Date(2026, 10, 15, 9).getTime() },
+  ).join("\n");
+
+test("one calm screen says where to ask, who is there and what runs", () => {
+  expect(shown({})).toMatchInlineSnapshot(`
+    "reeve dev · /home/ada/demo/agents.ts
+      server   http://127.0.0.1:7433
+      restate  http://127.0.0.1:9070
+      agents   boss, digger
+      build    4, since 2026-11-15 09:00:00, 2 older alive
+
+      try: reeve run boss "..." · Ctrl-C stops everything, and nothing is lost"
+  `);
+});
+
+test("code that does not load is shown, and that the build before still serves", () => {
+  const failure = `ReferenceError: missing is not defined\n    at ${"far/".repeat(40)}agents.ts:3:7`;
+  const text = shown({ failure });
+  expect(text).toContain(
+    "the newest code does not load; the build before still serves:\n  ReferenceError: missing",
+  );
+  for (const line of text.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(80);
+});
