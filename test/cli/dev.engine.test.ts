@@ -15,6 +15,7 @@ import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { isJsonObject, type JsonObject } from "reeve/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../free-port.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const needed = ["@ai-sdk/anthropic", "zod"];
@@ -83,10 +84,11 @@ afterAll(() => {
 });
 
 test(
-  "a new project runs: a team works, a person approves elsewhere, workers die and reload, nothing is left behind",
+  "a new project runs: a team works, workers die, all of it stops and starts again, a person approves elsewhere",
   { timeout: 60_000 },
   async () => {
-    const dev = new Reeve("dev", "--port", "0");
+    const port = String(await freePort());
+    const dev = new Reeve("dev", "--port", port);
     expect(await dev.line("ready")).toMatchObject({ agents: ["boss", "digger", "clerk"], failure: null });
     const file = join(project, ".reeve/dev.json");
     const pids = pidsOf(readFileSync(file, "utf8"));
@@ -99,18 +101,23 @@ test(
     await run.line("approval.requested");
 
     const known = dev.lines.length;
+    const agents = readFileSync(join(project, "agents.ts"));
     appendFileSync(join(project, "agents.ts"), "throw new Error('the mill burns');\n");
-    await expect
-      .poll(
-        () =>
-          dev.lines
-            .slice(known)
-            .map((line) => JSON.stringify(line["failure"]))
-            .join(),
-        { timeout: 20_000 },
-      )
-      .toContain("the mill burns");
+    const failures = (): string =>
+      dev.lines
+        .slice(known)
+        .map((line) => JSON.stringify(line["failure"]))
+        .join();
+    await expect.poll(failures, { timeout: 20_000 }).toContain("the mill burns");
+    writeFileSync(join(project, "agents.ts"), agents);
 
+    dev.process.kill("SIGINT");
+    expect(await dev.ended).toBe(0);
+    expect(existsSync(file)).toBe(false);
+    expect([...pids, ...workers].filter(isAlive)).toEqual([]);
+
+    const next = new Reeve("dev", "--port", port);
+    await next.line("ready");
     expect(await new Reeve("approve", "mill").ended).toBe(0);
     expect(await run.ended).toBe(0);
     const result = run.lines.at(-1);
@@ -119,10 +126,8 @@ test(
     const seqs = run.lines.flatMap((line) => (typeof line["seq"] === "number" ? [line["seq"]] : []));
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
 
-    dev.process.kill("SIGINT");
-    expect(await dev.ended).toBe(0);
-    expect(existsSync(file)).toBe(false);
-    expect([...pids, ...workers].filter(isAlive)).toEqual([]);
+    next.process.kill("SIGINT");
+    expect(await next.ended).toBe(0);
   },
 );
 

@@ -51,6 +51,18 @@ test("words of a tool cannot move the cursor or colour the screen", () => {
   expect(shown(story, 80).join("\n")).toContain("calls fetch, 0.0s: [2J ]0;owned  50 %");
 });
 
+test("a call that was lost with its worker is in doubt, and no longer what the run does", () => {
+  const story = new Story().starts(0, "boss").asks(0, "lost", { reserve: 90_000 }).after(5_000);
+  story.asks(0, "again", {}).after(500);
+  expect(shown(story, 80)[1]).toContain("asks claude-sonnet-4-5, 0.5s");
+  story.answers(0, "again", 4_000).tell(0, "cycle.end", { step: 1 });
+  const live = TreeModel.of(story.events).root;
+  expect(live).toMatchObject({ spent: 94_000, reserved: 0, lostCalls: 1, own: { inDoubt: 90_000 } });
+  story.tell(0, "budget.settled", { tokens: 9, cost: 3_000, inDoubt: false }, "lost");
+  const late = TreeModel.of(story.events).root;
+  expect(late).toMatchObject({ spent: 7_000, lostCalls: 0, own: { inDoubt: 0 } });
+});
+
 /** Somebody in every state. */
 function crowd(): Story {
   const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 100_000 });

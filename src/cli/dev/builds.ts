@@ -36,6 +36,8 @@ export class Builds {
   readonly #host: BuildsHost;
   #alive: readonly BuildProcess[] = [];
   #state: BuildsState = { number: 0, phase: "loading", agents: [], alive: 0, pid: null, failure: null };
+  /** Is loading, and has begun nothing yet. */
+  #next: BuildProcess | null = null;
   #isClosing = false;
   #isBusy = false;
   #isStale = false;
@@ -67,12 +69,14 @@ export class Builds {
   /** Drains every build, and waits until all have ended. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#next?.kill();
     await Promise.all(this.#alive.map((build) => build.drain()));
   }
 
   /** Ends every build without asking. */
   kill(): void {
     this.#isClosing = true;
+    this.#next?.kill();
     for (const build of this.#alive) build.kill();
   }
 
@@ -83,9 +87,11 @@ export class Builds {
     this.#host.remember(name);
     const settings = { ...this.#host.settings, build: name, port: await this.#host.freePort() };
     const build = new BuildProcess(settings, this.#host.onLog);
+    this.#next = build;
     const loaded = await build.loaded();
-    if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
+    this.#next = null;
     if (this.#isClosing) return build.drain();
+    if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
     if (this.#alive.length === 0) build.adopt(this.#host.earlier);
     this.#alive = [...this.#alive, build];
     void this.#restartWhenGone(build);
