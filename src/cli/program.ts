@@ -9,6 +9,7 @@ import { addProject } from "./program/project.ts";
 import { addRunning } from "./program/running.ts";
 import { ExitCode } from "./exit-code.ts";
 import { paintOf, type Terminal } from "./terminal.ts";
+import { clean } from "./text/width.ts";
 
 const exitCodes = `
 Exit codes:
@@ -83,7 +84,7 @@ function tell(terminal: Terminal, error: unknown, json: boolean): number {
   if (json) errors.write(`${JSON.stringify({ error: { code, message, hint: known?.hint ?? null } })}\n`);
   else {
     const paint = paintOf(terminal, errors);
-    errors.write(`${paint("bad", "reeve:")} ${message}\n`);
+    errors.write(`${paint("bad", "reeve:")} ${clean(message)}\n`);
     if (known?.hint) errors.write(paint("faint", `  → ${known.hint}\n`));
     if (!known && terminal.environment["REEVE_DEBUG"] && error instanceof Error)
       errors.write(`${error.stack}\n`);

@@ -40,8 +40,11 @@ class Town implements AsyncDisposable {
     this.#close = close;
   }
 
-  static async open(options: { readonly auth?: ReturnType<typeof apiKeys> } = {}): Promise<Town> {
-    const runtime = createRuntime({ agents: staff(), store: memoryStore(), approver: "people" });
+  static async open({
+    agents = staff(),
+    ...options
+  }: { readonly auth?: ReturnType<typeof apiKeys>; readonly agents?: readonly Agent[] } = {}): Promise<Town> {
+    const runtime = createRuntime({ agents, store: memoryStore(), approver: "people" });
     const listener = await listen({ runtime, port: 0, ...options });
     return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
   }
@@ -173,6 +176,14 @@ test("on a terminal the tree is drawn in place, with colours unless NO_COLOR is 
   const bright = town.terminal({ isTTY: true });
   await main(["run", "clerk", "write"], bright);
   expect(bright.said).toContain("\u001B[32m✓ completed");
+});
+
+test("what an agent says cannot take over the terminal", async () => {
+  const model = priced(scriptedModel([say("line 1\n  \u001B]0;owned\u0007line 2")]));
+  await using town = await Town.open({ agents: [agent({ name: "clerk", model })] });
+  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await main(["run", "clerk", "write"], terminal);
+  expect(terminal.said).toContain("\nline 1\n   ]0;owned line 2\n");
 });
 
 test.each([

@@ -18,8 +18,11 @@ export function findServer(
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): Server {
-  const url = told ?? environment["REEVE_URL"] ?? devUrl(folder) ?? defaultUrl;
-  return { url: url.replace(/\/+$/, ""), key: environment["REEVE_API_KEY"] ?? null };
+  const named = told ?? environment["REEVE_URL"];
+  const found = named === undefined ? devUrl(folder) : null;
+  const url = (named ?? found ?? defaultUrl).replace(/\/+$/, "");
+  // A file that lies in some folder above does not get the key: `reeve dev` asks for none.
+  return { url, key: found === null ? (environment["REEVE_API_KEY"] ?? null) : null };
 }
 
 function devUrl(folder: string): string | null {

@@ -7,6 +7,7 @@ import { ExitCode, exitCodeOf } from "../exit-code.ts";
 import { eventLine } from "../live/event-line.ts";
 import { LiveRegion } from "../live/live-region.ts";
 import { screenOf } from "../terminal.ts";
+import { cleanLines } from "../text/width.ts";
 import { TreeModel } from "../tree/tree-model.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { treeHeadline, treeLines } from "../views/tree-lines.ts";
@@ -203,5 +204,6 @@ export function closing(context: Context, model: TreeModel, result: RunResult): 
   const receipt = root ? receiptLines(root, result, screenOf(context.terminal)) : [];
   const { output } = result;
   const words = typeof output === "string" ? output : JSON.stringify(output, null, 2);
-  return output === null ? receipt : [...receipt, "", words];
+  const said = context.terminal.out.isTTY ? cleanLines(words) : [words];
+  return output === null ? receipt : [...receipt, "", ...said];
 }

@@ -51,6 +51,7 @@ export class DevFolder {
       throw new CliError(`reeve dev runs here already, at ${url} (process ${pid})`, {
         code: "already-running",
         exitCode: ExitCode.refused,
+        hint: `if that process is another program, remove ${join(this.#path, devFile)}`,
       });
     if (commandOf(restatePid).includes("restate-server")) process.kill(restatePid, "SIGKILL");
   }

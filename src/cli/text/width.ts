@@ -13,6 +13,11 @@ export function clean(text: string): string {
   return ascii.test(text) ? text : text.replaceAll(control, " ").trim();
 }
 
+/** The same for words on several lines, which keep their places. */
+export function cleanLines(text: string): readonly string[] {
+  return text.split(/\r?\n/).map((line) => line.replaceAll("\t", "  ").replaceAll(control, " "));
+}
+
 /** How many columns a clean text takes. */
 export function widthOf(text: string): number {
   if (narrow.test(text)) return text.length;
