@@ -78,8 +78,14 @@ beforeAll(async () => {
   symlinkSync(root, join(project, "node_modules/reeve"));
 });
 
-afterAll(() => {
-  for (const child of children) child.kill("SIGKILL");
+afterAll(async () => {
+  // Asked, not killed: what it has started ends with it.
+  const ends = [...children].map(async (child) => {
+    const ended = once(child, "exit");
+    child.kill("SIGINT");
+    await ended;
+  });
+  await Promise.all(ends);
   rmSync(project, { recursive: true, force: true, maxRetries: 3 });
 });
 
