@@ -11,6 +11,7 @@ const place = {
 const state = {
   number: 4,
   phase: "ready",
+  since: new Date(2026, 10, 15, 9).getTime(),
   agents: ["boss", "digger"],
   alive: 3,
   pid: 7,
@@ -18,11 +19,7 @@ const state = {
 } as const;
 
 const shown = (change: object): string =>
-  devLines(
-    place,
-    { ...state, ...change },
-    { terminal: new FakeTerminal(), at: new Date(2026, 10, 15, 9).getTime() },
-  ).join("\n");
+  devLines(place, { ...state, ...change }, new FakeTerminal()).join("\n");
 
 test("one calm screen says where to ask, who is there and what runs", () => {
   expect(shown({})).toMatchInlineSnapshot(`

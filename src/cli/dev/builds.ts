@@ -19,6 +19,8 @@ export interface BuildsHost {
 export interface BuildsState {
   readonly number: number;
   readonly phase: "loading" | "ready" | "restarting";
+  /** When it was loaded, or started again. */
+  readonly since: number;
   readonly agents: readonly string[];
   readonly alive: number;
   /** The process of the newest build; null while there is none. */
@@ -35,7 +37,15 @@ const longestPauseMs = 5_000;
 export class Builds {
   readonly #host: BuildsHost;
   #alive: readonly BuildProcess[] = [];
-  #state: BuildsState = { number: 0, phase: "loading", agents: [], alive: 0, pid: null, failure: null };
+  #state: BuildsState = {
+    number: 0,
+    phase: "loading",
+    since: 0,
+    agents: [],
+    alive: 0,
+    pid: null,
+    failure: null,
+  };
   /** Is loading, and has begun nothing yet. */
   #next: BuildProcess | null = null;
   #isClosing = false;
@@ -95,7 +105,7 @@ export class Builds {
     if (this.#alive.length === 0) build.adopt(this.#host.earlier);
     this.#alive = [...this.#alive, build];
     void this.#restartWhenGone(build);
-    this.#change({ number, phase: "ready", agents: loaded.agents, failure: null });
+    this.#change({ number, phase: "ready", since: Date.now(), agents: loaded.agents, failure: null });
     await this.#retire();
   }
 
@@ -109,12 +119,13 @@ export class Builds {
     this.#change({});
   }
 
-  /** A process that ended although nobody wanted it to: the same build at the same place takes over its runs. */
+  /** The newest build ended although nobody wanted it to: started again at its place, it takes up its runs. */
   async #restartWhenGone(build: BuildProcess): Promise<void> {
     let gone = build;
     for (let pauseMs = restartPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       await gone.exited;
       if (this.#isClosing || !this.#alive.includes(gone)) return;
+      if (gone !== this.#alive.at(-1)) return this.#replace(gone);
       this.#change({ phase: "restarting" });
       await wait(pauseMs);
       if (this.#isClosing) return;
@@ -125,8 +136,15 @@ export class Builds {
       const loaded = await next.loaded();
       if (!loaded.ok) continue;
       pauseMs = restartPauseMs;
-      this.#change({ phase: "ready" });
+      this.#change({ phase: "ready", since: Date.now() });
     }
+  }
+
+  /** The code of an older build is no longer there to be loaded: the newest takes over its runs. */
+  #replace(gone: BuildProcess): void {
+    this.#alive = this.#alive.filter((each) => each !== gone);
+    this.#alive.at(-1)?.adopt([gone.settings.build]);
+    this.#change({});
   }
 
   #change(change: Partial<BuildsState>): void {

@@ -91,7 +91,7 @@ class CalmScreen implements DevScreen {
   }
 
   show(place: DevPlace, state: BuildsState): void {
-    this.#draw(devLines(place, state, { terminal: this.#terminal, at: Date.now() }));
+    this.#draw(devLines(place, state, this.#terminal));
   }
 
   /** What workers say goes above, and scrolls away. */
@@ -115,7 +115,7 @@ class CalmScreen implements DevScreen {
 export function devLines(
   { file, url, admin }: DevPlace,
   state: BuildsState,
-  { terminal, at }: { readonly terminal: Terminal; readonly at: number },
+  terminal: Terminal,
 ): readonly string[] {
   const paint = paintOf(terminal, terminal.out);
   const width = terminal.out.columns;
@@ -125,7 +125,7 @@ export function devLines(
   const phase = {
     loading: "loading …",
     restarting: "its process ended; starting again …",
-    ready: `since ${moment(at)}`,
+    ready: `since ${moment(state.since)}`,
   };
   const [first = "boss"] = state.agents;
   const failed = (state.failure ?? "")
