@@ -132,7 +132,11 @@ test("trees are listed, and shown with their receipt when they are over", async 
   expect((await town.reeve("tree", "t5")).said).toMatch(
     /^✓ completed · .*\nclerk .*\n\n✓ completed: answered\n/,
   );
-  expect((await town.reeve("audit", "verify")).said).toMatch(/^whole: \d+ links?, head /);
+  const verified = await town.reeve("audit", "verify");
+  const head = /^whole: \d+ links?, head (\S+)\n$/.exec(verified.said)?.[1] ?? "";
+  expect((await town.reeve("audit", "verify", "--head", head)).code).toBe(0);
+  const forged = await town.reeve("audit", "verify", "--head", `999:${head.split(":")[1]}`);
+  expect(forged).toMatchObject({ code: 6, said: expect.stringMatching(/^broken at link \d+: truncated\n$/) });
 });
 
 test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it", async () => {

@@ -9,6 +9,7 @@ import {
   type NumberedEvent,
   type Priority,
   RunId,
+  StepId,
   TreeId,
 } from "reeve/kernel";
 
@@ -38,11 +39,12 @@ export class Story {
   tell<Type extends EventType>(
     run: number,
     type: Type,
-    payload: EventPayloads[Type],
+    payload: Told<Type>,
     attempt: string | null = null,
   ): this {
     const seq = this.events.length + 1;
     const runId = this.run(run);
+    const filled = { step: StepId.of(runId, "step", seq), traceId: "trace" };
     const base = {
       eventId: EventId.of(runId, `${type}/${seq}`),
       treeId: this.treeId,
@@ -52,7 +54,7 @@ export class Story {
       attempt: attempt === null ? null : AttemptId.of(attempt),
     };
     // The type parameter ties type and payload together; the union has lost that.
-    this.events.push(Json.as<NumberedEvent>(Json.of({ ...payload, ...base, type, seq })));
+    this.events.push(Json.as<NumberedEvent>(Json.of({ ...filled, ...payload, ...base, type, seq })));
     return this;
   }
 
@@ -93,6 +95,11 @@ export class Story {
     });
   }
 }
+
+/** What a story says of an event; the rest is filled in. */
+type Told<Type extends EventType> = Type extends "cycle.start" | "cycle.end"
+  ? EventPayloads[Type]
+  : Omit<EventPayloads[Type], "step" | "traceId">;
 
 interface Beginning {
   readonly priority?: Priority;

@@ -173,7 +173,7 @@ test("a cancel gives its reason, a guardrail its name", () => {
   const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 });
   story.tell(0, "run.cancelling", { reason: "wrong mill" });
   story.ends(0, { status: "cancelled", stopReason: "cancelled", spend: 0 });
-  story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times" });
+  story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" });
   story.ends(1, { status: "failed", stopReason: "guardrail", spend: 0 });
   expect(told(story, 0)).toMatch(/^boss was stopped: somebody cancelled it \(wrong mill\)\./);
   expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);

@@ -1,6 +1,7 @@
 import {
   type ApprovalDecision,
   type ApprovalRecord,
+  type AuditHead,
   type CancelReceipt,
   Json,
   type Page,
@@ -110,8 +111,9 @@ export class ReeveClient {
     await this.#act(run, "reprioritize", { priority });
   }
 
-  async verifyAudit(): Promise<AuditVerdict> {
-    return Json.as(await this.#get("/audit/verify"));
+  /** `head`: one that the chain once had. */
+  async verifyAudit(head?: AuditHead): Promise<AuditVerdict> {
+    return Json.as(await this.#post("/audit/verify", head ? { head } : {}));
   }
 
   /** What the tree's stream says above number `after`, over one connection: first of all that it is `open`. */

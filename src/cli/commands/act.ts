@@ -1,4 +1,4 @@
-import type { Priority } from "#kernel";
+import type { AuditHead, Priority } from "#kernel";
 import type { TopUpAmounts } from "#runtime";
 import { ExitCode } from "../exit-code.ts";
 import { counted, exactUsd } from "../text/amounts.ts";
@@ -53,11 +53,11 @@ export async function reprioritize(context: Context, id: string, priority: Prior
   return done(context, { run: id, priority }, `${id} is ${priority}`);
 }
 
-/** Walks the whole audit chain. */
-export async function verifyAudit(context: Context): Promise<number> {
-  const verdict = await context.client.verifyAudit();
+/** Walks the whole audit chain; with a head that it once had, also to see whether links were cut off. */
+export async function verifyAudit(context: Context, head?: AuditHead): Promise<number> {
+  const verdict = await context.client.verifyAudit(head);
   const words = verdict.ok
-    ? `whole: ${counted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.hash}` : ""}`
+    ? `whole: ${counted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.index}:${verdict.head.hash}` : ""}`
     : `broken at link ${verdict.at}: ${verdict.fault}`;
   done(context, verdict, words);
   return verdict.ok ? ExitCode.ok : ExitCode.broken;

@@ -1,8 +1,8 @@
 import { Argument } from "commander";
-import { Priority } from "#kernel";
+import { type AuditHead, Priority } from "#kernel";
 import * as act from "../commands/act.ts";
 import type { Commands } from "./commands.ts";
-import { amount, given, whole } from "./arguments.ts";
+import { amount, auditHead, given, whole } from "./arguments.ts";
 
 interface ActFlags {
   readonly url?: string;
@@ -45,7 +45,10 @@ export function addActing(commands: Commands): void {
   const audit = program.command("audit").description("the audit chain");
   asking(audit.command("verify"))
     .description("walk the whole chain and check every link")
-    .action(async (flags: ActFlags) => exit(await act.verifyAudit(contextOf(flags))));
+    .option("--head <head>", "as an earlier verify told it: links that were cut off since show", auditHead)
+    .action(async ({ head, ...flags }: ActFlags & { readonly head?: AuditHead }) =>
+      exit(await act.verifyAudit(contextOf(flags), head)),
+    );
 }
 
 interface TopUpFlags {

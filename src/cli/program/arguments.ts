@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { Json } from "#kernel";
+import { type AuditHead, Json } from "#kernel";
 
 /** A number of at least 0. @throws InvalidArgumentError */
 export function amount(text: string): number {
@@ -14,6 +14,14 @@ export function whole(text: string): number {
   const value = amount(text);
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError("a whole number");
   return value;
+}
+
+/** `<index>:<hash>`. @throws InvalidArgumentError */
+export function auditHead(text: string): AuditHead {
+  const [, index, hash] = /^(\d{1,15}):([\w-]+)$/.exec(text) ?? [];
+  if (index === undefined || hash === undefined)
+    throw new InvalidArgumentError("an index, a colon and a hash");
+  return { index: Number(index), hash };
 }
 
 /** What was given, without what was not. */

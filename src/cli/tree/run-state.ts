@@ -112,8 +112,9 @@ export class RunState {
     "approval.decided": ({ approvalId }) => {
       this.#approvals.delete(approvalId);
     },
-    "guardrail.trip": ({ guardrail, reason }) => {
-      this.#guardrail = { guardrail, reason };
+    "guardrail.trip": ({ guardrail, reason, decision }) => {
+      // The others let the run go on.
+      if (decision === "halt" || decision === "block") this.#guardrail = { guardrail, reason };
     },
   };
 
