@@ -30,18 +30,22 @@ const stdin = Object.assign(new PassThrough(), {
   unref: () => stdin,
 });
 const element = createElement(WatchScreen, { watcher, paint: paintFor(true, {}), now: () => story.now });
-const screen = render(element, { stdout, stdin, interactive: true, patchConsole: false });
+let redraws = 0;
+const onRender = (): void => void (redraws += 1);
+const screen = render(element, { stdout, stdin, interactive: true, patchConsole: false, onRender });
 
 const costs: number[] = [];
 for (let n = 0; n < frames; n += 1) {
   const run = 1 + (n % 200);
   story.after(50).asks(run, `call-${n}`, { cost: 5_000 });
+  const drawn = redraws;
   const before = process.cpuUsage();
   for (const event of story.events.slice(-4)) watcher.see(event);
   watcher.line("found"); // draws at once
   await screen.waitUntilRenderFlush();
   const { user, system } = process.cpuUsage(before);
-  costs.push((user + system) / 1000);
+  // The clock on the screen draws, too.
+  costs.push((user + system) / 1000 / Math.max(1, redraws - drawn));
 }
 screen.unmount();
 const warm = costs.slice(warmUp).toSorted((a, b) => a - b);
