@@ -1,7 +1,7 @@
 import type { History } from "../history.ts";
 import type { Effect } from "../witness/effect-sink.ts";
 import type { Finding, Predicate } from "./predicate.ts";
-import { runOf } from "./reading.ts";
+import { only, runOf, treeOf } from "./reading.ts";
 
 /**
  * I8: whatever a model wanted once is applied once, under one key; it is brought again only where something was
@@ -20,7 +20,7 @@ export const effectsAppliedOnce: Predicate = {
   ],
 };
 
-function findings({ disturbances }: History, deliveries: readonly Effect[]): readonly Finding[] {
+function findings({ disturbances, trees }: History, deliveries: readonly Effect[]): readonly Finding[] {
   const [first] = deliveries;
   const last = deliveries.at(-1);
   if (!first || !last) return [];
@@ -31,11 +31,19 @@ function findings({ disturbances }: History, deliveries: readonly Effect[]): rea
   const extra = deliveries.length - 1;
   if (first.tool === "mail" && extra > 0)
     found.push({ where, what: `brought ${extra} times too often without a decision` });
+  const begun = begunAt(trees, first);
   const hits = disturbances.filter(
-    ({ from, until }) => until >= first.startedAt - 100 && from <= last.startedAt,
+    ({ from, until }) => until >= begun - 100 && from <= last.startedAt,
   ).length;
   if (extra > hits) found.push({ where, what: `brought ${extra} times again, but only ${hits} crashes` });
   return found;
+}
+
+/** When it passed the gate: frozen there, it comes much later. */
+function begunAt(trees: History["trees"], { key, attempt, startedAt }: Effect): number {
+  const tree = trees.find(({ plan }) => plan.id === treeOf(key));
+  const event = tree && only(tree, "tool.start").find((begun) => begun.attempt === attempt);
+  return Math.min(startedAt, event?.at ?? Infinity);
 }
 
 /** A tool that told its run "done" has been there. */

@@ -65,10 +65,10 @@ export const bugs: readonly PlantedBug[] = [
   },
   {
     predicate: "I8",
-    what: "an effect has another key each time it is brought",
+    what: "an effect is brought twice, under another key",
     file: "runtime/run/tool-step.ts",
-    was: "idempotencyKey: place.id,",
-    is: "idempotencyKey: `${place.id}:${io.attempt}`,",
+    was: "tool.execute(input, {",
+    is: "(void tool.execute(input, { signal: limited.signal, idempotencyKey: `${place.id}:again` }), tool).execute(input, {",
   },
   {
     predicate: "I9",

@@ -22,7 +22,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   I5: { ...calm, shape: "parallel", trees: 2, with: untouched },
   I6: { ...calm, shape: "parallel", trees: 2, with: untouched },
   I7: { ...calm, shape: "parallel", trees: 2, with: { acts: [], budget: { maxTokens: 50 } } },
-  I8: { ...kills, shape: "parallel", trees: 6, with: untouched },
+  I8: { ...calm, shape: "parallel", trees: 2, with: untouched },
   I9: {
     ...calm,
     shape: "team",
