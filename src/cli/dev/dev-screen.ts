@@ -63,10 +63,11 @@ class LineScreen implements DevScreen {
     this.#terminal.out.write(`${words}\n`);
   }
 
-  show({ url }: DevPlace, state: BuildsState): void {
-    const words =
-      state.failure ?? `build ${state.number} ${state.phase}: ${state.agents.join(", ")}, at ${url}`;
-    this.#terminal.out.write(`${words}\n`);
+  show({ url }: DevPlace, { failure, number, phase, agents }: BuildsState): void {
+    // Nothing is known of the first one until it has loaded.
+    const build = number === 0 ? "first build" : `build ${number}`;
+    const whose = agents.length === 0 ? "" : `: ${agents.join(", ")}`;
+    this.#terminal.out.write(`${failure ?? `${build} ${phase}${whose}, at ${url}`}\n`);
   }
 
   log(words: string): void {
