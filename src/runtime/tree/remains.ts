@@ -53,25 +53,25 @@ export function eraseLater(work: TreeWork): void {
   else if (fleeting) work.object.send({ type: "tree", key }, "erase", { at: work.now + eraseAfterMs }, later);
 }
 
-/** Removes every word that does not stay; events altogether, where a store has them. */
+/** Removes every word that does not stay; full pages of events altogether, where a store has them. */
 export function erase(work: TreeWork): null {
   const { tree, object, host } = work;
   if (tree.status !== "closed" || tree.erased) return null;
   for (const run of runsOf(tree)) object.clear(wordsKey(run));
   eraseApprovals(object);
-  const left = (events: readonly NumberedEvent[]): readonly NumberedEvent[] =>
-    host.projects ? [] : events.map((event) => leftOf(object, event));
   for (const page of eventPages(tree)) {
-    const events = left(Json.as(object.get(page)));
-    if (events.length === 0) object.clear(page);
-    else object.keep(page, Json.of(events));
+    if (host.projects) object.clear(page);
+    else object.keep(page, Json.of(leftOf(object, Json.as(object.get(page)))));
   }
-  work.change({ erased: true, tail: left(tree.tail), scope: { ...tree.scope, metadata: {} } });
+  // The tail stays where it is: later events are counted into pages from its first.
+  work.change({ erased: true, tail: leftOf(object, tree.tail), scope: { ...tree.scope, metadata: {} } });
   return null;
 }
 
-const leftOf = (object: ObjectContext, event: NumberedEvent): NumberedEvent =>
-  endedOf(object, event.runId)?.retention === "permanent" ? event : eraseEvent(event);
+const leftOf = (object: ObjectContext, events: readonly NumberedEvent[]): readonly NumberedEvent[] =>
+  events.map((event) =>
+    endedOf(object, event.runId)?.retention === "permanent" ? event : eraseEvent(event),
+  );
 
 /** Every run a tree ever had. */
 export const runsOf = ({ treeId, nextRun }: TreeRecord): readonly RunId[] =>

@@ -226,8 +226,8 @@ export class TreeWork {
     const id = EventId.of(run, place);
     const { tail, seq } = this.#tree;
     const before = (tail[0]?.seq ?? seq + 1) - eventsPerPage;
-    const page = before < 1 ? [] : Json.as<TreeRecord["tail"]>(this.object.get(eventPage(before)));
-    return [...page, ...tail, ...this.#events].some(({ eventId }) => eventId === id);
+    const page = before < 1 ? [] : Json.as<TreeRecord["tail"] | null>(this.object.get(eventPage(before)));
+    return [...(page ?? []), ...tail, ...this.#events].some(({ eventId }) => eventId === id);
   }
 
   /** Puts an event into the tree's order. `place` makes its id stable. */
@@ -280,11 +280,8 @@ export class TreeWork {
   /** Writes what has changed. */
   commit(): void {
     this.#project();
-    if (this.#tree !== this.#storedTree || this.#events.length > 0) {
-      const tree = Json.of({ ...this.#tree, seq: this.seq, tail: this.#newTail() });
-      if (this.#tree.erased) this.object.keep("tree", tree);
-      else this.object.set("tree", tree);
-    }
+    if (this.#tree !== this.#storedTree || this.#events.length > 0)
+      this.#write("tree", { ...this.#tree, seq: this.seq, tail: this.#newTail() });
     if (this.#slots !== this.#storedSlots) this.object.set("slots", Json.of(this.#slots));
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
@@ -302,8 +299,14 @@ export class TreeWork {
     let tail = this.#tree.tail;
     if (this.#events.length > 0) tail = [...tail, ...this.#events];
     for (; tail.length >= eventsPerPage; tail = tail.slice(eventsPerPage)) {
-      this.object.set(eventPage(tail[0]?.seq ?? 1), Json.of(tail.slice(0, eventsPerPage)));
+      this.#write(eventPage(tail[0]?.seq ?? 1), tail.slice(0, eventsPerPage));
     }
     return tail;
+  }
+
+  /** What a tree has left when its words are gone has no words: it stays. */
+  #write(key: string, value: unknown): void {
+    if (this.#tree.erased) this.object.keep(key, Json.of(value));
+    else this.object.set(key, Json.of(value));
   }
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import type { HistoryRetention, RunResult } from "#kernel";
+import type { AttemptId, HistoryRetention, RunResult } from "#kernel";
 import type { RunHandle, RuntimeOptions } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
+import { ask, greedyModel, spender, tokenPrice } from "./spender.ts";
 
 const eraseAfterS = 0.3;
 
@@ -43,6 +44,11 @@ async function erased(run: RunHandle): Promise<RunResult> {
     return result.erased === true;
   });
   return result;
+}
+
+async function clears(run: RunHandle, attempt: AttemptId | null): Promise<void> {
+  assert.ok(attempt);
+  assert.equal(await run.reconcile(attempt, { input: 10, output: 5 }), true);
 }
 
 const isAbout = (words: string, value: unknown): boolean => JSON.stringify(value).includes(words);
@@ -103,6 +109,32 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
         assert.equal((await again.result()).spend, spend);
         await assert.rejects(runtime.start(talker, "other", { id }), { code: "id-conflict" });
       }),
+  },
+  {
+    name: `8.7 what is decided about a tree after its words are gone is told in order, ${where}`,
+    run: (harness) => {
+      const model = greedyModel({ price: tokenPrice, reports: () => null });
+      const calls = Array.from({ length: 40 }, () => ask(100));
+      const agent = spender(model, calls);
+      return onRuntime(harness, { agents: [agent], eraseAfterS, ...open() }, async (runtime) => {
+        const run = await runtime.start(agent, "go", { retention: "none" });
+        assert.equal((await erased(run)).inDoubt, 4000);
+        const before = await historyOf(run);
+        const doubts = only(before, "budget.settled");
+        let told = before.length;
+        // Each at once, faster than it is written into a store; the first is one event short of a page.
+        for (const wave of [doubts.slice(0, 15), doubts.slice(15)]) {
+          await Promise.all(wave.map(({ attempt }) => clears(run, attempt)));
+          told += wave.length;
+          await eventually("all is told", async () => (await historyOf(run)).length >= told);
+        }
+        assert.equal((await run.result()).inDoubt, 0);
+        assert.deepEqual(
+          (await historyOf(run)).map(({ seq }) => seq),
+          Array.from({ length: told }, (_, index) => index + 1),
+        );
+      });
+    },
   },
 ];
 
