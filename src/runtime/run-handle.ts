@@ -40,10 +40,14 @@ export interface TopUpAmounts {
 /** What goes with a decision. */
 type Said = Partial<Pick<ApprovalAnswer, "by" | "reason" | "remember" | "hash">>;
 
-/** What goes with something from outside. */
-interface FromOutside {
+/** For whoever may have to say it again because the answer was lost. */
+interface Once {
   /** The same id counts once. Default: a fresh one. */
   readonly id?: string;
+}
+
+/** What goes with something from outside. */
+interface FromOutside extends Once {
   /** What it is: for example a mail from a stranger. Default: nothing untrusted, nothing private. */
   readonly labels?: Partial<Labels>;
 }
@@ -165,12 +169,15 @@ export class RunHandle {
   }
 
   /** Adds to the run's limits and, for a root, to the tree's. @throws RunEndedError */
-  async topUp({ maxTokens = 0, maxCostUsd = 0, maxTurns = 0 }: TopUpAmounts): Promise<void> {
+  async topUp(
+    { maxTokens = 0, maxCostUsd = 0, maxTurns = 0 }: TopUpAmounts,
+    { id = this.#host.uuid() }: Once = {},
+  ): Promise<void> {
     const amounts = { tokens: maxTokens, cost: Money.cap(maxCostUsd), turns: maxTurns };
     await this.#call("topUp", {
       run: this.runId,
       ...amounts,
-      operationId: this.#host.uuid(),
+      operationId: id,
       at: this.#host.now(),
     });
   }
@@ -211,13 +218,13 @@ export class RunHandle {
   }
 
   /** Words for the work in hand: they reach the agent before its next model call. */
-  async steer(text: string): Promise<void> {
-    await this.#nudge("steer", text);
+  async steer(text: string, options: Once = {}): Promise<void> {
+    await this.#nudge("steer", text, options);
   }
 
   /** Words for after it: they reach the agent when it would stop. */
-  async followUp(text: string): Promise<void> {
-    await this.#nudge("followUp", text);
+  async followUp(text: string, options: Once = {}): Promise<void> {
+    await this.#nudge("followUp", text, options);
   }
 
   /** Wakes a `ctx.waitFor(name)`, now or when it comes to it. The same `id` counts once. */
@@ -245,8 +252,8 @@ export class RunHandle {
     });
   }
 
-  async #nudge(kind: "steer" | "followUp", text: string): Promise<void> {
-    const messageId = MessageId.of(this.#host.uuid());
+  async #nudge(kind: "steer" | "followUp", text: string, { id }: Once): Promise<void> {
+    const messageId = MessageId.of(id ?? this.#host.uuid());
     await this.#call("nudge", { run: this.runId, kind, text, messageId, at: this.#host.now() });
   }
 

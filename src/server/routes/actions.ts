@@ -23,7 +23,12 @@ function action<Body = unknown>({ name, act, ...rest }: Action<Body>): Route {
   });
 }
 
-const words = shape.object({ text: shape.text({ max: 100_000 }) });
+/** What is said again under the same id counts once: for whoever has not heard the answer. */
+const id = shape.optional(shape.id(MessageId.of, "a message"));
+const once = (given: string | undefined): { readonly id?: string } =>
+  given === undefined ? {} : { id: given };
+
+const words = shape.object({ text: shape.text({ max: 100_000 }), id });
 
 const usage = shape.object({
   input: shape.whole(),
@@ -35,16 +40,16 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "steer",
     scope: "run",
-    summary: "Words for the work in hand: before the next model call",
+    summary: "Words for the work in hand: before the next model call; the same id counts once",
     body: words,
-    act: (run, { text }) => run.steer(text),
+    act: (run, body) => run.steer(body.text, once(body.id)),
   }),
   action({
     name: "follow-up",
     scope: "run",
-    summary: "Words for after it: when the agent would stop",
+    summary: "Words for after it: when the agent would stop; the same id counts once",
     body: words,
-    act: (run, { text }) => run.followUp(text),
+    act: (run, body) => run.followUp(body.text, once(body.id)),
   }),
   action({
     name: "signal",
@@ -53,9 +58,9 @@ export const actionRoutes: readonly Route[] = [
     body: shape.object({
       name: shape.text(),
       data: shape.optional(shape.json()),
-      id: shape.optional(shape.id(MessageId.of, "a message")),
+      id,
     }),
-    act: (run, { name, data, id }) => run.signal(name, data ?? null, id === undefined ? {} : { id }),
+    act: (run, body) => run.signal(body.name, body.data ?? null, once(body.id)),
   }),
   action({
     name: "pause",
@@ -81,13 +86,14 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "top-up",
     scope: "admin",
-    summary: "Add to the run's limits and, for a root, to the tree's",
+    summary: "Add to the run's limits and, for a root, to the tree's; the same id counts once",
     body: shape.object({
       maxTokens: shape.optional(shape.whole()),
       maxCostUsd: shape.optional(shape.amount()),
       maxTurns: shape.optional(shape.whole()),
+      id,
     }),
-    act: (run, amounts) => run.topUp(amounts),
+    act: (run, { id: given, ...amounts }) => run.topUp(amounts, once(given)),
   }),
   action({
     name: "reconcile",

@@ -187,6 +187,24 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "3.9 topUp again under the same id adds once",
+    async run(harness) {
+      const agent = agentOf("agent", (ctx) => ctx.waitFor("go"), { budget: { maxTokens: 100 } });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        for (let asked = 0; asked < 3; asked += 1) await run.topUp({ maxTokens: 50 }, { id: "more" });
+        await run.topUp({ maxTokens: 50 }, { id: "yet more" });
+        assert.equal((await run.ledger()).run?.maxTokens, 200);
+        await run.signal("go");
+        const topUps = only(await historyOf(run), "budget.topped-up");
+        assert.deepEqual(
+          topUps.map(({ tokens }) => tokens),
+          [50, 50],
+        );
+      });
+    },
+  },
+  {
     name: "3.9 topUp on an ended run is a RunEndedError",
     async run(harness) {
       const agent = agentOf("short", async () => "done");

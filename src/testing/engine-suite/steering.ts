@@ -32,6 +32,26 @@ export const steeringCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "6.8 what is said again under the same id is heard once",
+    async run(harness) {
+      const agent = agentOf("agent", async (ctx, inbox) => {
+        await ctx.waitFor("go");
+        await inbox.next();
+        await inbox.next();
+        return [...inbox.steering(), ...inbox.followUps()].map(({ text }) => text);
+      });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const root = await runtime.start(agent, "boot");
+        for (let said = 0; said < 2; said += 1) {
+          await root.steer("left", { id: "turn" });
+          await root.followUp("then rest", { id: "rest" });
+        }
+        await root.signal("go");
+        assert.deepEqual((await root.result()).output, ["left", "then rest"]);
+      });
+    },
+  },
+  {
     name: "6.8 what was said during a step is there after it",
     async run(harness) {
       const gate = Promise.withResolvers<void>();
