@@ -5,6 +5,8 @@ import { join } from "node:path";
 import type { WorkerGiven } from "./worker.ts";
 
 const script = join(import.meta.dirname, "worker.ts");
+/** Keeps what was compiled: a worker loads in a third of the time, nearly as fast as one that is built. */
+const compiled = join(import.meta.dirname, "../../../node_modules/.cache/reeve/compiled");
 /** Puts a mistake into their code where they are told to. */
 const plant = join(import.meta.dirname, "../planted/plant.ts");
 const spares = 2;
@@ -106,7 +108,7 @@ export class Crew implements AsyncDisposable {
     const out = openSync(join(this.#given.folder, "output.log"), "a");
     const worker = fork(script, [JSON.stringify(this.#given)], {
       execArgv: ["--conditions=reeve-source", "--import", plant],
-      env: { ...process.env, ...this.#env },
+      env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...this.#env },
       stdio: ["ignore", out, out, "ipc"],
     });
     closeSync(out);

@@ -1,4 +1,5 @@
 import { appendFileSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createRuntime, Json, languageModel } from "reeve";
@@ -61,4 +62,5 @@ async function serve(): Promise<void> {
 
 process.once("message", () => void serve());
 process.once("disconnect", () => process.exit());
+flushCompileCache(); // Whoever is killed has no time for it.
 process.send?.("loaded");
