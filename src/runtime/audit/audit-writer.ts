@@ -16,6 +16,14 @@ interface Desk {
   keysUntil: number;
   /** Resolves when everything before is written: who writes at once would only refuse each other. */
   turn: Promise<unknown>;
+  /** What will be written then, at once, for everybody who has come meanwhile. Null: nothing. */
+  next: Batch | null;
+}
+
+interface Batch {
+  /** By source: what is told again while it waits is told once. */
+  readonly notes: Map<string, AuditNote>;
+  readonly written: Promise<void>;
 }
 
 /** Keys that are replaced or destroyed must not live on here. */
@@ -35,11 +43,21 @@ export class AuditWriter {
   async record(partition: Partition, notes: readonly AuditNote[]): Promise<void> {
     if (notes.length === 0) return;
     const desk = this.#desk(Partition.key(partition));
-    const written = desk.turn.then(() => this.#write(partition, desk, notes));
+    const batch = (desk.next ??= this.#batch(partition, desk));
+    for (const note of notes) if (!batch.notes.has(note.source)) batch.notes.set(note.source, note);
+    await batch.written;
+  }
+
+  #batch(partition: Partition, desk: Desk): Batch {
+    const notes = new Map<string, AuditNote>();
+    const written = desk.turn.then(() => {
+      desk.next = null;
+      return this.#write(partition, desk, [...notes.values()]);
+    });
     desk.turn = written.catch(() => {
       desk.head = undefined;
     });
-    await written;
+    return { notes, written };
   }
 
   /** As if nothing was there of it; where that is refused, after a look. */
@@ -94,6 +112,7 @@ export class AuditWriter {
       keys: null,
       keysUntil: 0,
       turn: Promise.resolve(),
+      next: null,
     };
     // The one asked for becomes the newest; the oldest is forgotten.
     this.#desks.delete(key);
