@@ -57,14 +57,18 @@ export interface ObjectDefinition {
   readonly queries: Readonly<Record<string, ObjectMethod>>;
 }
 
+/** Asks an object. */
+export type ObjectAsk = (to: ObjectAddress, method: string, argument: Json) => Promise<Json>;
+
 /**
  * Takes what objects send to it, one after the other for each key, in the order it was sent. It may touch the world; what
- * throws is tried again until it succeeds, so it must not matter how often it is tried.
+ * throws is tried again until it succeeds, so it must not matter how often it is tried. Only what it asks of objects is
+ * kept: the next try is answered as the one before, and must ask the same in the same order.
  */
 export interface SinkDefinition {
   /** Objects send to it by this type, and the method `take`. */
   readonly type: string;
-  take(key: string, argument: Json): Promise<void>;
+  take(key: string, argument: Json, ask: ObjectAsk): Promise<void>;
 }
 
 /** What an execution of a run is started with. */
@@ -96,7 +100,7 @@ export interface StepIo {
   /** Fresh for every execution of the closure. */
   readonly attempt: string;
   /** A call that is not journaled: the gate. */
-  call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
+  readonly call: ObjectAsk;
 }
 
 /**

@@ -22,6 +22,7 @@ export type {
   Primitives,
   RunLaunch,
   SendOptions,
+  ObjectAsk,
   SinkDefinition,
   StepIo,
 } from "./engine.ts";

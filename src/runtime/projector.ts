@@ -1,4 +1,12 @@
-import { eraseEvent, Json, type Keys, type NumberedEvent, type SinkDefinition, type Store } from "#kernel";
+import {
+  eraseEvent,
+  Json,
+  type Keys,
+  type NumberedEvent,
+  type ObjectAsk,
+  type SinkDefinition,
+  type Store,
+} from "#kernel";
 import { treeAt } from "./addresses.ts";
 import { auditOf, erasure } from "./audit/audit-of.ts";
 import type { AuditWriter } from "./audit/audit-writer.ts";
@@ -8,14 +16,24 @@ import { projectorType } from "./tree/tree-work.ts";
 
 /** What a projector stands on. */
 export interface ProjectorHost {
-  /** Calls a tree by its key. */
-  readonly call: (tree: string, method: string, argument: Json) => Promise<Json>;
   readonly store: Store;
   readonly audit: AuditWriter;
   /** What trees are sealed with; null: nothing is. */
   readonly keys: Keys | null;
   readonly now: () => number;
 }
+
+/** What a tree asks for: that what came after `after` is written and, if it is over, that its words are erased. */
+interface Order {
+  readonly after: number;
+  readonly at: number;
+  readonly erase?: boolean;
+}
+
+type TreeAsk = <Method extends TreeMethod>(
+  method: Method,
+  argument: ArgumentOf<Method>,
+) => Promise<ReplyOf<Method>>;
 
 const eventsPerBatch = 256;
 
@@ -38,21 +56,20 @@ export class Projector implements SinkDefinition {
     return this.#lagMs;
   }
 
-  async take(key: string, argument: Json): Promise<void> {
-    const { after = 0, erase = false } = Json.as<{ readonly after?: number; readonly erase?: boolean }>(
-      argument,
-    );
-    const { now } = this.#host;
-    const upTo = await this.#write(key, after);
-    await this.#call(key, "projected", { upTo, at: now() });
-    if (erase) await this.#erase(key);
+  async take(key: string, argument: Json, ask: ObjectAsk): Promise<void> {
+    const { after, at, erase = false } = Json.as<Order>(argument);
+    const tree: TreeAsk = (method, given) =>
+      callTree((name, sent) => ask({ type: "tree", key }, name, sent), method, given);
+    const upTo = await this.#write(key, tree, after);
+    await tree("projected", { upTo, at });
+    if (erase) await this.#erase(key, tree, at);
   }
 
   /** Everything above `after`. Returns the last number. */
-  async #write(key: string, after: number): Promise<number> {
+  async #write(key: string, tree: TreeAsk, after: number): Promise<number> {
     const { now } = this.#host;
     for (let upTo = after; ;) {
-      const batch = await this.#call(key, "unprojected", { after: upTo, limit: eventsPerBatch });
+      const batch = await tree("unprojected", { after: upTo, limit: eventsPerBatch });
       const last = batch.events.at(-1);
       if (!last) return upTo;
       await this.#writeBatch(key, batch);
@@ -86,14 +103,14 @@ export class Projector implements SinkDefinition {
   }
 
   /** The tree is over and all of it is written: what does not stay goes, here, in the tree, and with the key everywhere. */
-  async #erase(key: string): Promise<void> {
+  async #erase(key: string, ask: TreeAsk, at: number): Promise<void> {
     const { now, keys, store, audit } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    const retentions = await this.#call(key, "retentions", null);
+    const retentions = await ask("retentions", null);
     const gone = Object.values(retentions).filter((retention) => retention !== "permanent");
     if (gone.length > 0) await this.#eraseEvents(key, retentions);
     await store.approvals.erase(partition, tree);
-    await this.#call(key, "erase", { at: now() });
+    await ask("erase", { at });
     await keys?.destroy?.(key);
     if (gone.length > 0) await audit.record(partition, [erasure(tree, gone.length, now())]);
   }
@@ -110,13 +127,5 @@ export class Projector implements SinkDefinition {
       if (changed.length > 0) await store.events.rewrite(partition, tree, changed.map(eraseEvent));
       after = last.seq;
     }
-  }
-
-  #call<Method extends TreeMethod>(
-    key: string,
-    method: Method,
-    argument: ArgumentOf<Method>,
-  ): Promise<ReplyOf<Method>> {
-    return callTree((name, given) => this.#host.call(key, name, given), method, argument);
   }
 }

@@ -40,7 +40,7 @@ import { Deltas, type DeltasHost } from "./deltas/deltas.ts";
 import { Audit } from "./audit/audit.ts";
 import { auditKeys } from "./audit/audit-keys.ts";
 import { AuditWriter } from "./audit/audit-writer.ts";
-import { Projector, type ProjectorHost } from "./projector.ts";
+import { Projector } from "./projector.ts";
 import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
@@ -273,12 +273,9 @@ export class Runtime {
   }
 
   #projectorInto(store: Store, keys: Keys | null, chained: Keys): Projector {
-    const { engine } = this.#options;
-    const call: ProjectorHost["call"] = (key, method, argument) =>
-      engine.call({ type: "tree", key }, method, argument);
     const now = (): number => this.#clock.now();
     const audit = new AuditWriter({ audit: store.audit, keys: chained, now });
-    return new Projector({ call, store, audit, keys, now });
+    return new Projector({ store, audit, keys, now });
   }
 
   #handle(tree: ObjectAddress, runId: RunId): RunHandle {

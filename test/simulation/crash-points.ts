@@ -52,9 +52,14 @@ const reads = new Set(["read", "changed", "list", "get", "head", "tree"]);
 function pointedSink(sink: SinkDefinition, at: At): SinkDefinition {
   return {
     type: sink.type,
-    async take(key, argument) {
+    async take(key, argument, ask) {
       at(`sink ${sink.type}: before`);
-      await sink.take(key, argument);
+      await sink.take(key, argument, async (to, method, given) => {
+        at(`sink ${sink.type} asks ${method}: before`);
+        const reply = await ask(to, method, given);
+        at(`sink ${sink.type} asks ${method}: after`);
+        return reply;
+      });
       at(`sink ${sink.type}: after`);
     },
   };

@@ -155,7 +155,10 @@ export class Mortal {
   #sink(definition: SinkDefinition): SinkDefinition {
     return {
       type: definition.type,
-      take: (key, argument) => this.#lives.run(new Life(), () => definition.take(key, argument)),
+      take: (key, argument, ask) =>
+        this.#lives.run(new Life(), () =>
+          definition.take(key, argument, (...call) => this.survive(ask(...call))),
+        ),
     };
   }
 

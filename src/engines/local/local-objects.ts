@@ -1,6 +1,7 @@
 import {
   type Json,
   NotFoundError,
+  type ObjectAsk,
   type ObjectAddress,
   type ObjectContext,
   type ObjectDefinition,
@@ -76,10 +77,13 @@ export class LocalObjects {
     });
   }
 
+  readonly ask: ObjectAsk = (to, method, argument) =>
+    new Promise((resolve, reject) => this.call({ to, method, argument }, resolve, reject));
+
   /** Brings what one object has sent to another, or to a sink. */
   deliver(call: ObjectCall): void {
     const { to, argument } = call;
-    if (this.#sinks.has(to.type)) this.#sinks.take(to.type, to.key, copy(argument));
+    if (this.#sinks.has(to.type)) this.#sinks.take(to.type, to.key, copy(argument), this.ask);
     else this.call(call, ignore, ignore);
   }
 

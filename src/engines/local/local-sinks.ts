@@ -1,4 +1,4 @@
-import type { Clock, Json, SinkDefinition } from "#kernel";
+import type { Clock, Json, ObjectAsk, SinkDefinition } from "#kernel";
 
 const firstPauseMs = 10;
 const longestPauseMs = 1_000;
@@ -24,20 +24,23 @@ export class LocalSinks {
     return this.#definitions.has(type);
   }
 
-  take(type: string, key: string, argument: Json): void {
+  take(type: string, key: string, argument: Json, ask: ObjectAsk): void {
     const name = `${type}/${key}`;
     const before = this.#tails.get(name) ?? Promise.resolve();
-    const tail = before.then(() => this.#untilDone(type, key, argument));
+    const tail = before.then(() => this.#untilDone(type, key, argument, ask));
     this.#tails.set(name, tail);
     void tail.then(() => {
       if (this.#tails.get(name) === tail) this.#tails.delete(name);
     });
   }
 
-  async #untilDone(type: string, key: string, argument: Json): Promise<void> {
+  async #untilDone(type: string, key: string, argument: Json, ask: ObjectAsk): Promise<void> {
+    const answers: Promise<Json>[] = [];
     for (let pauseMs = firstPauseMs; !this.#closed.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
-        return await this.#definitions.get(type)?.take(key, argument);
+        let asked = 0;
+        const askOnce: ObjectAsk = (...call) => (answers[asked++] ??= ask(...call));
+        return await this.#definitions.get(type)?.take(key, argument, askOnce);
       } catch {
         // Tried again, as any engine does.
         await this.#clock.waitUntil(this.#clock.now() + pauseMs, this.#closed).catch(() => undefined);

@@ -70,8 +70,7 @@ export function local({ clock = systemClock, fuzz = false, hop = hopOf(fuzz) }: 
     },
     serve: async () => undefined,
     drain: async () => undefined,
-    call: (to, method, argument) =>
-      new Promise((resolve, reject) => objects.call({ to, method, argument }, resolve, reject)),
+    call: objects.ask,
     changed: (object, signal, name) => objects.changed(object, signal, name),
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));

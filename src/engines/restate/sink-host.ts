@@ -1,15 +1,17 @@
 import {
   type ObjectContext as RestateObjectContext,
+  TerminalError,
   type VirtualObjectDefinition,
   handlers,
   object,
   serde,
 } from "@restatedev/restate-sdk";
-import { type Json, KeyDestroyedError, type SinkDefinition } from "#kernel";
+import { decodeError, type Json, KeyDestroyedError, type ObjectAsk, type SinkDefinition } from "#kernel";
 import type { Seal, Seals } from "#sealing";
-import { retry } from "./business-error.ts";
+import { BusinessError, retry } from "./business-error.ts";
+import { CallSeals } from "./call-seals.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
-import { opened } from "./sealed-serde.ts";
+import { opened, sealedSerde } from "./sealed-serde.ts";
 import type { ServiceNames } from "./service-names.ts";
 
 /** Hosts a sink as a Restate virtual object: one call at a time for each key, tried until it succeeds. */
@@ -17,15 +19,39 @@ export function sinkHost(
   definition: SinkDefinition,
   { settings, names, seals }: { settings: HandlerSettings; names: ServiceNames; seals: Seals },
 ): VirtualObjectDefinition<string, unknown> {
-  const take = async ({ key }: RestateObjectContext, input: Uint8Array): Promise<void> => {
-    const argument = read(await seals.of(key), input);
-    if (argument !== undefined) await definition.take(key, argument).catch(retry);
+  const take = async (restate: RestateObjectContext, input: Uint8Array): Promise<void> => {
+    const { key } = restate;
+    const seal = await seals.of(key);
+    const argument = read(seal, input);
+    if (argument === undefined) return;
+    const { id } = restate.request();
+    const calls = new CallSeals({ partition: key, seal, all: seals, id, input });
+    await definition.take(key, argument, journaledAsk(restate, names, calls)).catch(retry);
   };
   return object({
     name: names.object(definition.type),
     handlers: { take: handlers.object.exclusive({ input: serde.binary, output: serde.empty }, take) },
     options: { ...settings, ingressPrivate: true, enableLazyState: true, journalRetention: 0 },
   });
+}
+
+/**
+ * Through the journal of this call, not over the ingress: what is asked there is work of its own, which goes on when
+ * whoever asked has died, and would be asked once more by each try.
+ */
+function journaledAsk(restate: RestateObjectContext, names: ServiceNames, seals: CallSeals): ObjectAsk {
+  return async (to, method, parameter) => {
+    const seal = await seals.of(to.key);
+    const sealing = sealedSerde(seal);
+    const service = names.object(to.type);
+    const serdes = { inputSerde: sealing, outputSerde: sealing };
+    try {
+      return await restate.genericCall<Json, Json>({ service, key: to.key, method, parameter, ...serdes });
+    } catch (error) {
+      if (!(error instanceof TerminalError)) throw error;
+      throw decodeError(BusinessError.data(error.message, seal));
+    }
+  };
 }
 
 /** Undefined where its key was destroyed: then everything was taken before. */

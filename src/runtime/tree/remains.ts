@@ -48,9 +48,15 @@ export function eraseLater(work: TreeWork): void {
   const { fleeting, projection } = work.tree;
   const later = { delayMs: eraseAfterMs, mayLapse: true };
   const { key } = work.object;
+  const at = work.now + eraseAfterMs;
   if (projects)
-    work.object.send({ type: projectorType, key }, "take", { after: projection.upTo, erase: true }, later);
-  else if (fleeting) work.object.send({ type: "tree", key }, "erase", { at: work.now + eraseAfterMs }, later);
+    work.object.send(
+      { type: projectorType, key },
+      "take",
+      { after: projection.upTo, at, erase: true },
+      later,
+    );
+  else if (fleeting) work.object.send({ type: "tree", key }, "erase", { at }, later);
 }
 
 /** Removes every word that does not stay; full pages of events altogether, where a store has them. */

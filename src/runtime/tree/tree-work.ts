@@ -273,7 +273,7 @@ export class TreeWork {
     const { upTo, asked } = this.#tree.projection;
     if (!this.host.projects || asked || this.seq <= upTo) return;
     const projector = { type: projectorType, key: this.object.key };
-    this.object.send(projector, "take", { after: upTo }, { delayMs: projectionDelayMs });
+    this.object.send(projector, "take", { after: upTo, at: this.now }, { delayMs: projectionDelayMs });
     this.change({ projection: { upTo, asked: true } });
   }
 

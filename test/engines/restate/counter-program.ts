@@ -9,6 +9,7 @@ import {
   type Operation,
   type Primitives,
   RunId,
+  type SinkDefinition,
   TreeId,
 } from "#kernel";
 
@@ -56,6 +57,10 @@ const counter: ObjectDefinition = {
       object.send({ type, key: Json.as<string>(key) }, "add", 1, { delayMs: 30 });
       return null;
     },
+    tally: (object, tries) => {
+      object.send({ type: "tally", key: object.key }, "take", tries);
+      return null;
+    },
     throwElsewhere: (object, key) => object.call({ type, key: Json.as<string>(key) }, "addAndThrow", 1),
     launch: (object) => {
       const runId = RunId.root(TreeId.of(object.key));
@@ -83,9 +88,24 @@ const counter: ObjectDefinition = {
   },
 };
 
+const tries = new Map<string, number>();
+
+/** Counts, fails as often as it is told, and then says what it has counted. */
+const tally: SinkDefinition = {
+  type: "tally",
+  async take(key, failures, ask) {
+    const self = { type, key };
+    const counted = [await ask(self, "add", 1), await ask(self, "add", 10)];
+    const refused = await ask(self, "addAndThrow", 1).catch((error: unknown) => error);
+    tries.set(key, (tries.get(key) ?? 0) + 1);
+    if ((tries.get(key) ?? 0) <= Number(failures)) throw new Error("not yet");
+    await ask(self, "say", [...counted, refused instanceof IdConflictError]);
+  },
+};
+
 /** The counters, and whatever body the test gives to runs. */
 export function counterProgram(run: EngineProgram["run"]): EngineProgram {
-  return { build: "counters", objects: [counter], sinks: [], run };
+  return { build: "counters", objects: [counter], sinks: [tally], run };
 }
 
 const bodies = new Map<string, (primitives: Primitives) => Promise<void>>();

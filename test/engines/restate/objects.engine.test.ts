@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ForeignError, IdConflictError, type Engine } from "#kernel";
+import { type Engine, ForeignError, IdConflictError, type Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { fresh, program, until } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
@@ -105,4 +105,12 @@ test("waiting for a change ends with the signal's reason", async () => {
   const waiting = engine.changed(fresh(), controller.signal);
   controller.abort(new RangeError("enough"));
   await expect(waiting).rejects.toThrow("enough");
+});
+
+test("what a sink has asked is asked once, however often it is tried", async () => {
+  const object = fresh();
+  await engine.call(object, "tally", 3);
+  const said = await until<Json[]>(engine, object, "words", ({ length }) => length > 0);
+  expect(said).toEqual([[1, 11, true]]);
+  expect(await engine.call(object, "total", null)).toBe(11);
 });
