@@ -140,7 +140,6 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
 });
 
 /** Section 8.7: what is left of a tree. */
-export const retentionCases: readonly EngineCase[] = stores.flatMap((store) => [
-  ...casesWith(store),
-  decidedLater(store),
-]);
+export const retentionCases: readonly EngineCase[] = stores.flatMap((store) =>
+  casesWith(store).concat(decidedLater(store)),
+);
