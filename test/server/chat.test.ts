@@ -1,11 +1,12 @@
 import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
-import { agent, type Agent, ChatMessage, type Model, tool } from "reeve";
+import { agent, type Agent, type Model, tool } from "reeve";
 import { call, fail, say, scriptedModel } from "reeve/testing";
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { chatWith, type PlainChat } from "./chat.ts";
 import { codeOf } from "./ask.ts";
 import { Estate, steward } from "./estate.ts";
+import { talker } from "./talker.ts";
 
 const open: AsyncDisposable[] = [];
 
@@ -24,24 +25,6 @@ const admin = (
   name: string,
   ...rest: readonly [Parameters<typeof chatWith>[2]?]
 ): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
-
-/** Says its pieces one after the other, each when the test lets it. */
-function talker(pieces: readonly string[]): { readonly model: Model; readonly next: () => void } {
-  const turns = pieces.map(() => Promise.withResolvers<void>());
-  let said = 0;
-  const model: Model = {
-    id: "talker",
-    generate: async (_, { onDelta }) => {
-      for (const [n, piece] of pieces.entries()) {
-        await turns[n]?.promise;
-        onDelta?.({ kind: "text", text: piece });
-      }
-      const message = ChatMessage.assistant(pieces.join(""));
-      return { message, usage: { input: 1, output: 1 }, finishReason: "stop" };
-    },
-  };
-  return { model, next: () => turns[said++]?.resolve() };
-}
 
 test("an answer is shown as it comes, and is one message of one tree", async () => {
   const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
@@ -197,6 +180,26 @@ test("a connection that drops is taken up again: the answer is there once, and w
   expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
   await again.resumeStream();
   expect([again.status, again.messages.length]).toEqual(["ready", 2]);
+});
+
+test("who comes again while a later step is answered hears that from its beginning, too", async () => {
+  const { model: talks, next } = talker(["in ", "1287"]);
+  const looks = scriptedModel([call("look", { question: "mill" })]);
+  const model: Model = {
+    id: "digger",
+    generate: (...given) => (looks.requests.length === 0 ? looks : talks).generate(...given),
+  };
+  const estate = await estateOf(agent({ name: "digger", model, tools: [look] }));
+  const chat = admin(estate, "digger", { id: "mill" });
+  const sent = chat.sendMessage({ text: "When?" });
+  next();
+  await expect.poll(() => chat.shown.text).toBe("in ");
+  const again = admin(estate, "digger", { id: "mill" });
+  const resumed = again.resumeStream();
+  await expect.poll(() => again.shown).toEqual({ text: "in ", tools: ["look output-available"] });
+  next();
+  await Promise.all([sent, resumed]);
+  expect(again.shown).toEqual(chat.shown);
 });
 
 test("who comes again to a question finds it, and can answer it", async () => {

@@ -90,7 +90,8 @@ export class UiMessage {
     const entered = this.#steps.begin();
     this.#attempt = attempt;
     const held = this.#held.filter((delta) => delta.attempt === attempt);
-    this.#held = [];
+    // A later call's pieces come before its `model.start` where the events of earlier ones are told again.
+    this.#held = this.#held.filter((delta) => delta.attempt !== attempt);
     return [...entered, ...held.flatMap((delta) => this.hear(delta))];
   }
 
