@@ -1,5 +1,6 @@
 import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
-import { agent, type Agent, type Model, tool } from "reeve";
+import { agent, type Agent, createRuntime, type Model, tool } from "reeve";
+import { memoryStore } from "reeve/stores/memory";
 import { call, fail, say, scriptedModel } from "reeve/testing";
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -200,6 +201,40 @@ test("who comes again while a later step is answered hears that from its beginni
   next();
   await Promise.all([sent, resumed]);
   expect(again.shown).toEqual(chat.shown);
+});
+
+test("who comes again after the answer was given gets all of it, in the same message", async () => {
+  const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
+  const estate = await estateOf(agent({ name: "talker", model }));
+  const chat = admin(estate, "talker", { id: "mill" });
+  const sent = chat.sendMessage({ text: "When?" });
+  next();
+  await expect.poll(() => chat.shown.text).toBe("the mill ");
+  const half = structuredClone(chat.messages);
+  next();
+  next();
+  await sent;
+  const again = admin(estate, "talker", { id: "mill" });
+  again.messages = half;
+  await again.resumeStream();
+  expect([again.status, again.messages.length, again.shown.text]).toEqual([
+    "ready",
+    2,
+    "the mill was built in 1287",
+  ]);
+});
+
+test("an answer whose words are gone is not told again: who has it, keeps it", async () => {
+  const quiet = agent({ name: "quiet", model: scriptedModel([say("in 1287")]), retention: "none" });
+  const runtime = createRuntime({ agents: [quiet], store: memoryStore(), eraseAfterS: 0.1 });
+  const estate = await Estate.open({ runtime });
+  open.push(estate);
+  const chat = admin(estate, "quiet", { id: "mill" });
+  await chat.sendMessage({ text: "When?" });
+  const run = runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" });
+  await expect.poll(async () => (await run.outcome())?.erased).toBe(true);
+  await chat.resumeStream();
+  expect([chat.status, chat.shown.text]).toEqual(["ready", "in 1287"]);
 });
 
 test("who comes again to a question finds it, and can answer it", async () => {

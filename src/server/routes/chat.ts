@@ -32,17 +32,30 @@ export const chatRoutes: readonly Route[] = [
     method: "get",
     path: "/chat/:agent/:chat/stream",
     scope: "read",
-    summary: "The answer that is being given in a chat, from its beginning; 204 if there is none",
+    summary: "The newest answer of a chat, given or being given, from its beginning; 204 if there is none",
     answers: "text/event-stream",
     handle: async (call) => {
-      const { host, principal, params } = call;
+      const { host, params } = call;
       agentOf(host, params["agent"] ?? "");
-      const tree = await host.runtime.turn(chatId.decode(params["chat"], "chat"), whose(principal));
-      if (tree === null) return new Response(null, { status: 204 });
-      return stream(call, host.runtime.run(tree, whose(principal)));
+      const run = await newestIn(call, chatId.decode(params["chat"], "chat"));
+      return run ? stream(call, run) : new Response(null, { status: 204 });
     },
   }),
 ];
+
+/**
+ * The tree that answers in a chat or, where none does, the last that did: whoever was cut off may not have seen its end.
+ * Null also if its words are gone: they would be taken from those who have them.
+ */
+async function newestIn({ host, principal }: Call, chat: SessionId): Promise<RunHandle | null> {
+  const owner = whose(principal);
+  const { runtime } = host;
+  const answering = await runtime.turn(chat, owner);
+  if (answering !== null) return runtime.run(answering, owner);
+  const { items } = await runtime.runs.list({ ...owner, sessionId: chat, rootsOnly: true }, { size: 1 });
+  const last = items[0] && runtime.run(items[0].treeId, owner);
+  return last && !(await last.outcome())?.erased ? last : null;
+}
 
 /** One message is one tree: sent again because its answer was lost, it is not a second one. */
 async function say(
