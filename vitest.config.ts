@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// Three runs: what needs no server, what runs on a real Restate, and what runs on a real PostgreSQL.
-const servers = ["engine", "stores"];
+// Four runs: what needs no server, and what runs on a real Restate, on a real PostgreSQL, in a real browser.
+const servers = ["engine", "stores", "browser"];
 const wanted = process.env["REEVE_TESTS"] ?? "unit";
 const outputFile = `node_modules/.cache/reeve/${wanted}.json`;
 
