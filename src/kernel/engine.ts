@@ -144,6 +144,22 @@ export interface EngineProgram {
   readonly run: (primitives: Primitives) => Promise<void>;
 }
 
+/** What keeps an execution from going on. Told without content: people see it who may not see what the run says. */
+export interface Obstacle {
+  /**
+   * `version`: its build has another version of the agent. `diverged`: the code asks for something else than the journal
+   * holds. `too-large`: so is something it made. `unserved`: no worker of its build answers. `failing`: its code fails
+   * again and again. `stopped`: somebody has stopped it at the engine.
+   */
+  readonly kind: "version" | "diverged" | "too-large" | "unserved" | "failing" | "stopped";
+  /** What the last try came to. */
+  readonly words: string;
+  /** The build that it is with; null: none yet. */
+  readonly build: string | null;
+  /** When it is tried again; null: not by itself. */
+  readonly retryAt: number | null;
+}
+
 /** Where runs really execute. */
 export interface Engine {
   readonly name: string;
@@ -165,5 +181,7 @@ export interface Engine {
    * `name` of its state says so, and may be spared the changes of others.
    */
   changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void>;
+  /** What keeps an execution from going on; null: nothing does. Absent where nothing can. */
+  obstacle?(execution: string): Promise<Obstacle | null>;
   [Symbol.asyncDispose](): Promise<void>;
 }

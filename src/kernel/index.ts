@@ -17,6 +17,7 @@ export type {
   ObjectContext,
   ObjectDefinition,
   ObjectMethod,
+  Obstacle,
   Operation,
   Outcome,
   Primitives,

@@ -12,6 +12,7 @@ import {
   type Json,
   type NumberedEvent,
   type ObjectAddress,
+  type Obstacle,
   type Priority,
   RunId,
   type RunResult,
@@ -23,7 +24,7 @@ import {
 import { treeAt } from "./addresses.ts";
 import type { Deltas } from "./deltas/deltas.ts";
 import type { RunDelta } from "./deltas/run-delta.ts";
-import { readLedger, type RunLedger } from "./run-ledger.ts";
+import { executionIn, readLedger, type RunLedger } from "./run-ledger.ts";
 import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -190,6 +191,12 @@ export class RunHandle {
   /** Money and headcount as they are now. After the end of a tree only its own account is left. */
   async ledger(): Promise<RunLedger> {
     return readLedger(await this.#call("ledger", { run: this.runId }));
+  }
+
+  /** What keeps it from going on that its tree does not know of: its engine does. Null: nothing. */
+  async obstacle(): Promise<Obstacle | null> {
+    const execution = executionIn(await this.#call("ledger", { run: this.runId }));
+    return execution === null ? null : ((await this.#host.engine.obstacle?.(execution)) ?? null);
   }
 
   /** Every question to people of the whole tree, in the order they were asked. */

@@ -7,6 +7,15 @@ export interface Deployment {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
+/** An execution, as the server sees it. What there is none of is absent. */
+export interface Invocation {
+  readonly status: string;
+  readonly pinned_deployment_id?: string;
+  /** Of the tries since it last went on; gone once it is paused. */
+  readonly last_failure?: string;
+  readonly next_retry_at?: string;
+}
+
 interface Answer {
   readonly status: number;
   readonly body: string;
@@ -68,10 +77,32 @@ export class Admin {
       ...(failure === undefined ? [] : [`strpos(last_failure, ${quoted(failure)}) > 0`]),
     ];
     const query = `SELECT id FROM sys_invocation WHERE ${conditions.join(" AND ")}`;
+    return (await this.#query<{ readonly id: string }>(query)).map(({ id }) => id);
+  }
+
+  /** One execution; null if there is none of that name. */
+  async invocation(execution: string): Promise<Invocation | null> {
+    const columns = "status, pinned_deployment_id, last_failure, next_retry_at";
+    const query = `SELECT ${columns} FROM sys_invocation WHERE id = ${quoted(execution)}`;
+    return (await this.#query<Invocation>(query))[0] ?? null;
+  }
+
+  /** What the execution failed with when it was paused. */
+  async pausedFor(execution: string): Promise<string | undefined> {
+    const query = `SELECT event_json FROM sys_journal_events WHERE id = ${quoted(execution)} AND event_type = 'Paused'
+      ORDER BY appended_at DESC LIMIT 1`;
+    const [event] = await this.#query<{ readonly event_json: string }>(query);
+    if (!event) return undefined;
+    const { last_failure: failure } = JSON.parse(event.event_json) as {
+      readonly last_failure?: { readonly error_message?: string };
+    };
+    return failure?.error_message;
+  }
+
+  async #query<Row>(query: string): Promise<readonly Row[]> {
     const { status, body } = await this.#request("POST", "/query", { query });
     if (status !== 200) throw new Error(`Restate's admin answered ${status} to a query: ${body}`);
-    const { rows } = JSON.parse(body) as { readonly rows: readonly { readonly id: string }[] };
-    return rows.map(({ id }) => id);
+    return (JSON.parse(body) as { readonly rows: readonly Row[] }).rows;
   }
 
   async #read<T>(path: string): Promise<T> {

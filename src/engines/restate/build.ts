@@ -38,3 +38,8 @@ export function buildOf(
 export function pathOf(build: string): string {
   return `/v/${build}`;
 }
+
+/** The build that is served at such an address; null: not one of ours. */
+export function buildAt(uri: string): string | null {
+  return /\/v\/([\w.-]+)\/?$/.exec(uri)?.[1] ?? null;
+}

@@ -1,5 +1,6 @@
 import type { Admin } from "./admin.ts";
 import { attempts } from "./attempts.ts";
+import { refusal } from "./obstacle.ts";
 import { deploymentsOf } from "./registration.ts";
 import type { ServiceNames } from "./service-names.ts";
 
@@ -49,9 +50,6 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
   }
   return { moved, left: left.length };
 }
-
-/** What a refused run last failed with says this, as IncompatibleVersionError does. */
-const refusal = "here; the run began with";
 
 /** False if it runs now, or has ended. A pause lets its step end first. */
 async function move(admin: Admin, invocation: string, deployment: string): Promise<boolean> {

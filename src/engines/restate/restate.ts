@@ -1,4 +1,4 @@
-import type { EngineProgram, Json, Keys, KeyStore, ObjectAddress } from "#kernel";
+import type { EngineProgram, Json, Keys, KeyStore, ObjectAddress, Obstacle } from "#kernel";
 import { Seals, defaultKeys, storedKeys } from "#sealing";
 import { Admin } from "./admin.ts";
 import { blobHost } from "./blob-host.ts";
@@ -12,6 +12,7 @@ import { KeptSteps } from "./kept-steps.ts";
 import { type Log, logToStderr, sdkLog } from "./log-record.ts";
 import { type MoveOptions, type Moved, moveRuns } from "./move-runs.ts";
 import { objectHost } from "./object-host.ts";
+import { obstacleOf } from "./obstacle.ts";
 import { OpenExecutions } from "./open-executions.ts";
 import { Probes } from "./probes.ts";
 import { Readiness } from "./readiness.ts";
@@ -161,6 +162,10 @@ class RestateWorker implements RestateEngine {
 
   changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void> {
     return this.#poll.changed(object, signal, name);
+  }
+
+  obstacle(execution: string): Promise<Obstacle | null> {
+    return obstacleOf(this.#admin, execution);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

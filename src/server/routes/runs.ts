@@ -133,6 +133,13 @@ export const runRoutes: readonly Route[] = [
   }),
   route({
     method: "get",
+    path: "/runs/:run/obstacle",
+    scope: "read",
+    summary: "What keeps a run from going on, such as a build that is gone; null: nothing",
+    handle: async (call) => answer(await (await runOf(call)).obstacle()),
+  }),
+  route({
+    method: "get",
     path: "/runs/:run/ledger",
     scope: "read",
     summary: "What the tree and the run may spend, have spent, hold reserved and have in doubt",

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Engine, Json, type Operation, type Primitives, ReplayDivergenceError } from "#kernel";
+import {
+  type Engine,
+  Json,
+  type Operation,
+  type Primitives,
+  ReplayDivergenceError,
+  TooLargeError,
+} from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { fresh, inTurn, launch, program, settle, until } from "./counter-program.ts";
 
@@ -264,6 +271,25 @@ test("a run that asks for something else than its journal holds is paused", asyn
   });
   await expect.poll(() => statusOf(diverging.execution), { timeout: 20_000 }).toBe("paused");
   await expect.poll(() => statusOf(admitting.execution), { timeout: 20_000 }).toBe("paused");
+  const diverged = { kind: "diverged", retryAt: null };
+  expect(await engine.obstacle?.(diverging.execution)).toMatchObject(diverged);
+  expect(await engine.obstacle?.(admitting.execution)).toMatchObject(diverged);
+});
+
+test("what keeps a run from going on is told, without what it says", async () => {
+  const large = await launch(engine, async () => {
+    throw new TooLargeError({ what: "a message", bytes: 9, limit: 8 });
+  });
+  const failing = await launch(engine, async () => {
+    throw new TypeError("the secret is 42");
+  });
+  const obstacle = async (execution: string): Promise<unknown> => engine.obstacle?.(execution);
+  await expect
+    .poll(() => obstacle(large.execution), { timeout: 20_000 })
+    .toMatchObject({ kind: "too-large", words: "a message has 9 bytes: at most 8 are possible" });
+  await expect
+    .poll(() => obstacle(failing.execution), { timeout: 20_000 })
+    .toMatchObject({ kind: "failing", words: "TypeError: its text is in the log of the worker" });
 });
 
 test("a run that throws is executed again from its journal", async () => {

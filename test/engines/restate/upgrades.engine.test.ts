@@ -1,4 +1,5 @@
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
+import type { Obstacle } from "reeve/kernel";
 import { restate, restateServer, type RestateEngine, type RestateServer } from "reeve/engines/restate";
 import { providerDouble, type ProviderDouble } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -85,6 +86,7 @@ test("a run waits for its build while another has its port", async () => {
   const other = await work({ ...young, port: old.port }, "2");
   await run.signal("go");
   await eventually(() => other.said().includes(`runs of build ${old.name} wait`));
+  await stuck(run, "unserved");
   const own = await startWaiting("clerk", "2");
   await own.signal("go");
   expect((await own.result()).output).toEqual(["answer 2", "answer 3", young.name]);
@@ -96,9 +98,15 @@ test("a run waits for its build while another has its port", async () => {
 test("a run whose build is gone waits, and moves to a compatible one without repeating a step", async () => {
   const gone = await work(old, "1");
   const run = await startWaiting("clerk");
+  expect(await run.obstacle()).toBeNull();
   await kill(gone);
   await work(young, "1");
   await run.signal("go");
+  expect(await stuck(run, "unserved")).toMatchObject({
+    build: old.name,
+    words: expect.stringMatching(/^error when calling its worker: .*Connection refused/),
+    retryAt: expect.any(Number),
+  });
   await expect(engine.moveRuns({ from: young.name })).rejects.toThrow("nowhere to move");
   expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
   expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 2", young.name], inDoubt: 0 });
@@ -151,6 +159,10 @@ test("an incompatible build refuses a run that is moved there; it waits, and fin
   await run.signal("go");
   await refused(other);
   expect(await run.status()).toBe("waiting");
+  expect(await stuck(run, "version")).toMatchObject({
+    build: young.name,
+    words: "agent clerk is at version 2 here; the run began with 1",
+  });
   await work(old, "1");
   expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({
     moved: 1,
@@ -195,6 +207,13 @@ async function kill({ process: worker, exit }: WorkerProcess): Promise<void> {
 async function refused({ said }: WorkerProcess): Promise<void> {
   const line = /^incompatible-version: agent \w+ is at version 2 here; the run began with 1$/m;
   await eventually(() => line.test(said()));
+}
+
+/** What keeps a run from going on, once it is that. */
+async function stuck(run: RunHandle, kind: Obstacle["kind"]): Promise<Obstacle | null> {
+  let found: Obstacle | null = null;
+  await eventually(async () => (found = await run.obstacle())?.kind === kind);
+  return found;
 }
 
 /** Only starts trees here: the agents' code is the workers'. */
