@@ -9,10 +9,14 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { DoubleMessage, providerDouble, type DoubleScript } from "reeve/testing";
 
+/** As models do, it takes its time to speak. */
+const slow = { kind: "slow", bytes: 150, everyMs: 100 } as const;
+
 const byRote: DoubleScript = ({ messages, tools }) => {
   const results = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "tool-result"));
   const next = tools[results.length];
-  if (!next) return { text: results.map(({ text }) => text).join("\n") || "There is nothing to do." };
+  if (!next)
+    return { text: results.map(({ text }) => text).join("\n") || "There is nothing to do.", fault: slow };
   const words = messages
     .filter(({ role }) => role === "user")
     .map(DoubleMessage.text)

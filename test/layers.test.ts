@@ -52,8 +52,6 @@ const allowed: Record<string, readonly string[]> = {
     "#engines/restate",
     "#stores/sqlite",
     "commander",
-    "ink",
-    "react",
     "node:child_process",
     "node:events",
     "node:fs",

@@ -9,6 +9,8 @@ export interface Terminal {
   readonly folder: string;
   /** Calls for each Ctrl-C, or SIGTERM, from now on instead of ending the process; returns what ends that. */
   onInterrupt(call: () => void): () => void;
+  /** Calls with what is typed, as it is typed and unseen, Ctrl-C included; returns what ends that. */
+  onTyped(call: (text: string) => void): () => void;
 }
 
 /** A stream of text, perhaps a screen. */
@@ -34,7 +36,15 @@ export function processTerminal(): Terminal {
         for (const signal of endings) process.off(signal, call);
       };
     },
+    onTyped: (call) => listen(process.stdin, call),
   };
+}
+
+/** Where there is no keyboard, nobody types. */
+function listen(keyboard: NodeJS.ReadStream, call: (text: string) => void): () => void {
+  if (!keyboard.isTTY) return () => undefined;
+  keyboard.setEncoding("utf8").setRawMode(true).on("data", call).resume();
+  return () => void keyboard.off("data", call).setRawMode(false).pause();
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {

@@ -1,83 +1,19 @@
-import { type Agent, agent, createRuntime, Json, type Model, type Runtime, tool } from "reeve";
-import { apiKeys, createApiKey, listen } from "reeve/server";
-import { memoryStore } from "reeve/stores/memory";
-import { call, say, scriptedModel } from "reeve/testing";
+import { agent, Json } from "reeve";
+import { apiKeys, createApiKey } from "reeve/server";
+import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-
-const sell = tool({
-  name: "sell",
-  description: "Sell a field",
-  input: z.object({ field: z.string() }),
-  risk: "high",
-  execute: async ({ field }) => `sold ${field}`,
-});
-
-const price = { input: 3_000_000, output: 15_000_000 };
-const priced = (model: Model): Model => ({ ...model, price });
-
-/** Somebody who asks before it sells, and somebody who only answers. */
-const staff = (): readonly Agent[] => [
-  agent({
-    name: "steward",
-    model: priced(scriptedModel([call("sell", { field: "north" }), say("sold it")])),
-    tools: [sell],
-  }),
-  agent({ name: "clerk", model: priced(scriptedModel([say("done")])) }),
-];
-
-/** A server on a port of this machine, and the command line before it. */
-class Town implements AsyncDisposable {
-  readonly runtime: Runtime;
-  readonly url: string;
-  readonly #close: () => Promise<void>;
-
-  private constructor(runtime: Runtime, url: string, close: () => Promise<void>) {
-    this.runtime = runtime;
-    this.url = url;
-    this.#close = close;
-  }
-
-  static async open({
-    agents = staff(),
-    ...options
-  }: { readonly auth?: ReturnType<typeof apiKeys>; readonly agents?: readonly Agent[] } = {}): Promise<Town> {
-    const runtime = createRuntime({ agents, store: memoryStore(), approver: "people" });
-    const listener = await listen({ runtime, port: 0, ...options });
-    return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
-  }
-
-  /** Runs a command to its end. */
-  async reeve(...words: readonly string[]): Promise<{ code: number; said: string; complained: string }> {
-    const terminal = this.terminal();
-    const code = await main(words, terminal);
-    return { code, said: terminal.said, complained: terminal.complained };
-  }
-
-  terminal(options: ConstructorParameters<typeof FakeTerminal>[0] = {}): FakeTerminal {
-    return new FakeTerminal({ ...options, environment: { REEVE_URL: this.url, ...options.environment } });
-  }
-
-  /** Resolves when a tree waits for somebody's word. */
-  async asked(tree: string): Promise<void> {
-    for await (const event of this.runtime.run(tree).events())
-      if (event.type === "approval.requested") return;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#close();
-    await this.runtime[Symbol.asyncDispose]();
-  }
-}
+import { priced, Town } from "./town.ts";
 
 test("a run is shown as it happens, and ends with a receipt and what was said", async () => {
   await using town = await Town.open();
   const { code, said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.5");
   expect(code).toBe(0);
   expect(said).toMatch(/^tree t1\nclerk starts\nclerk completed: answered/);
-  expect(said).toMatch(/\ntotal \$0\.\d{6} · \d+ tokens · 1 agent · .*\n\ndone\n$/);
+  expect(said).toMatch(
+    /\ndone\n\n✓ completed: answered\n[^]*\ntotal \$0\.\d{6} · \d+ tokens · 1 agent · .*\n$/,
+  );
 });
 
 test("a call that needs somebody's word is granted from another terminal", async () => {
@@ -187,7 +123,7 @@ test("what an agent says cannot take over the terminal", async () => {
   await using town = await Town.open({ agents: [agent({ name: "clerk", model })] });
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   await main(["run", "clerk", "write"], terminal);
-  expect(terminal.said).toContain("\nline 1\n   ]0;owned line 2\n");
+  expect(terminal.said).toContain("line 1\n   ]0;owned line 2\n");
 });
 
 test.each([

@@ -1,40 +1,35 @@
-import type { Terminal } from "../../src/cli/terminal.ts";
+import type { Output, Terminal } from "../../src/cli/terminal.ts";
 
-/** A terminal that remembers what was written to it. */
+/** A terminal that remembers what was written to it, and can be typed on. */
 export class FakeTerminal implements Terminal {
   readonly environment: Record<string, string | undefined>;
   readonly folder: string;
-  #out = "";
-  #errors = "";
-  readonly #isTTY: boolean;
+  readonly out: FakeOutput;
+  readonly errors: FakeOutput;
   readonly #interrupted = new Set<() => void>();
+  readonly #typed = new Set<(text: string) => void>();
 
   constructor({
     environment = {},
     folder = "/",
     isTTY = false,
-  }: Partial<Terminal & { isTTY: boolean }> = {}) {
+    columns = 80,
+    rows = 24,
+  }: Partial<Terminal & Omit<Output, "write">> = {}) {
     this.environment = environment;
     this.folder = folder;
-    this.#isTTY = isTTY;
-  }
-
-  get out() {
-    return { write: (text: string) => void (this.#out += text), isTTY: this.#isTTY, columns: 80, rows: 24 };
-  }
-
-  get errors() {
-    return {
-      write: (text: string) => void (this.#errors += text),
-      isTTY: this.#isTTY,
-      columns: 80,
-      rows: 24,
-    };
+    this.out = new FakeOutput(isTTY, columns, rows);
+    this.errors = new FakeOutput(isTTY, columns, rows);
   }
 
   onInterrupt(call: () => void): () => void {
     this.#interrupted.add(call);
     return () => this.#interrupted.delete(call);
+  }
+
+  onTyped(call: (text: string) => void): () => void {
+    this.#typed.add(call);
+    return () => this.#typed.delete(call);
   }
 
   /** As Ctrl-C would. False if nobody listens. */
@@ -43,13 +38,36 @@ export class FakeTerminal implements Terminal {
     return this.#interrupted.size > 0;
   }
 
+  /** As a keyboard would. False if nobody listens. */
+  type(text: string): boolean {
+    for (const call of this.#typed) call(text);
+    return this.#typed.size > 0;
+  }
+
   /** Everything on standard output so far. */
   get said(): string {
-    return this.#out;
+    return this.out.written.join("");
   }
 
   /** Everything on standard error so far. */
   get complained(): string {
-    return this.#errors;
+    return this.errors.written.join("");
+  }
+}
+
+class FakeOutput implements Output {
+  readonly written: string[] = [];
+  readonly isTTY: boolean;
+  columns: number;
+  rows: number;
+
+  constructor(isTTY: boolean, columns: number, rows: number) {
+    this.isTTY = isTTY;
+    this.columns = columns;
+    this.rows = rows;
+  }
+
+  write(text: string): void {
+    this.written.push(text);
   }
 }

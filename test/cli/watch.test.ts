@@ -1,16 +1,17 @@
-import { PassThrough } from "node:stream";
-import { render, renderToString } from "ink";
-import { createElement } from "react";
-import { RunId } from "reeve/kernel";
+import { AttemptId, RunId, StepId } from "reeve/kernel";
+import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
+import type { CapSource } from "../../src/cli/client/cap-reader.ts";
 import { ReeveClient } from "../../src/cli/client/reeve-client.ts";
-import { plainPaint } from "../../src/cli/text/paint.ts";
+import { FullScreen } from "../../src/cli/live/full-screen.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
 import { TreeModel } from "../../src/cli/tree/tree-model.ts";
-import { press, type WatchKey } from "../../src/cli/watch/watch-keys.ts";
+import { keysIn, press, type WatchKey } from "../../src/cli/watch/watch-keys.ts";
 import { WatchScreen } from "../../src/cli/watch/watch-screen.ts";
 import { atFirst, type WatchState } from "../../src/cli/watch/watch-state.ts";
 import { Watcher } from "../../src/cli/watch/watcher.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+import { screenOf } from "./screen-of.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
 /** Whom no key in these tests reaches. */
@@ -18,7 +19,11 @@ const nobody = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
 
 function watching(story: Story): Watcher {
   const caps = { tree: 20_000_000, runs: new Map([[story.run(1), 100_000]]) };
-  const watcher = new Watcher(nobody, story.treeId, { caps, see: () => {} });
+  return fed(story, { caps, see: () => {} });
+}
+
+function fed(story: Story, limits: CapSource): Watcher {
+  const watcher = new Watcher(nobody, story.treeId, limits);
   for (const event of story.events) watcher.see(event);
   return watcher;
 }
@@ -33,28 +38,53 @@ function crowd(agents: number): Story {
 
 const key = (input: string, name: WatchKey["name"] = null): WatchKey => ({ input, name });
 
+/** A watched story on a terminal of its own, whose clock stands still. */
+function screen(
+  story: Story,
+  size: { readonly columns: number; readonly rows: number },
+  watcher = watching(story),
+) {
+  const terminal = new FakeTerminal({ isTTY: true, environment: { NO_COLOR: "1" }, ...size });
+  const clock = manualClock(story.now);
+  const drawn = new WatchScreen(watcher, terminal, clock);
+  return { watcher, terminal, clock, drawn, shown: () => screenOf(terminal.said) };
+}
+
+const up = "\u001B[A";
+const down = "\u001B[B";
+const pageDown = "\u001B[6~";
+
 test.each([80, 140])("a watched team, at %i columns", (columns) => {
-  const story = askingTeam();
-  const watcher = watching(story);
-  watcher.press(key("", "down"), 14);
-  watcher.press(key("j"), 14);
-  const size = { columns, rows: 14 };
-  const screen = createElement(WatchScreen, { watcher, paint: plainPaint, now: () => story.now, size });
-  const text = renderToString(screen, { columns });
-  for (const line of text.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-  expect(text).toMatchSnapshot();
+  const { terminal, shown } = screen(askingTeam(), { columns, rows: 14 });
+  terminal.type(down);
+  terminal.type("j");
+  for (const line of shown()) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  expect(shown().join("\n")).toMatchSnapshot();
 });
 
 test.each([80, 140])("two hundred agents scroll, at %i columns", (columns) => {
-  const story = crowd(200).after(2_000);
-  const watcher = watching(story);
-  for (let n = 0; n < 4; n += 1) watcher.press(key("", "pageDown"), 14);
-  watcher.press(key("c"), 14);
-  const size = { columns, rows: 14 };
-  const screen = createElement(WatchScreen, { watcher, paint: plainPaint, now: () => story.now, size });
-  const text = renderToString(screen, { columns });
-  expect(text.split("\n")).toHaveLength(14);
-  expect(text).toMatchSnapshot();
+  const { terminal, shown } = screen(crowd(200).after(2_000), { columns, rows: 14 });
+  terminal.type(`${pageDown.repeat(4)}c`);
+  expect(shown()).toHaveLength(14);
+  expect(shown().join("\n")).toMatchSnapshot();
+});
+
+test("what the selected run says now is told as it comes", async () => {
+  const story = crowd(2);
+  const { watcher, clock, shown } = screen(story, { columns: 80, rows: 14 });
+  const place = {
+    runId: story.run(1),
+    step: StepId.of(story.run(1), "step", 1),
+    attempt: AttemptId.of("d1"),
+  };
+  watcher.hear({ ...place, kind: "reset", text: "" });
+  watcher.hear({ ...place, kind: "text", text: "It was\nbuilt in " });
+  watcher.press({ input: "j", name: null }, 14);
+  await clock.advance(100);
+  expect(shown()).toContain("“built in");
+  watcher.hear({ ...place, kind: "text", text: "1287." });
+  await clock.advance(100);
+  expect(shown()).toContain("“built in 1287.");
 });
 
 function pressed(state: WatchState, input: string, name: WatchKey["name"] = null) {
@@ -98,62 +128,96 @@ test("a top-up takes the amount that is typed", () => {
   expect(pressed(state, "", "return").order).toEqual({ kind: "top-up", run: "mill-books~0", dollars: 1.5 });
 });
 
-/** A terminal of its own, for ink. */
-function inkTerminal(columns: number, rows: number) {
-  const stdout = Object.assign(new PassThrough(), { columns, rows, isTTY: true });
-  const stdin = Object.assign(new PassThrough(), {
-    isTTY: true,
-    setRawMode: () => stdin,
-    ref: () => stdin,
-    unref: () => stdin,
-  });
-  /** Resolves when something that has these words is drawn. */
-  const drawn = (words: string): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (chunk: Buffer): void => {
-        if (!chunk.toString().includes(words)) return;
-        stdout.off("data", look);
-        resolve();
-      };
-      stdout.on("data", look);
-    });
-  return { stdout, stdin, drawn };
-}
+test("keys are told from what a terminal sends, also when several come at once", () => {
+  const names = keysIn(`${up}\u001BOB\u001B[5~${pageDown}\r\u007F\u001B[1;5C\u0003\u001B`).map(
+    ({ name }) => name,
+  );
+  expect(names).toEqual([
+    "up",
+    "down",
+    "pageUp",
+    "pageDown",
+    "return",
+    "backspace",
+    null,
+    "interrupt",
+    "escape",
+  ]);
+  expect(keysIn("jé鉱").map(({ input }) => input)).toEqual(["j", "é", "鉱"]);
+});
 
-test("with 200 agents a screen takes less than 16 ms of CPU", () => {
+test("with 200 agents a key is drawn at once, whatever the clock says; those that come together are drawn once", () => {
+  const { terminal, shown } = screen(crowd(200), { columns: 140, rows: 50 });
+  for (let n = 1; n <= 9; n += 1) {
+    terminal.type("j");
+    expect(shown().join("\n")).toContain(`mill-books~${n}  digger/${n} `);
+  }
+  const before = terminal.out.written.length;
+  terminal.type("j".repeat(30));
+  expect(shown().join("\n")).toContain("mill-books~39  digger/39 ");
+  expect(terminal.out.written.length - before).toBe(1);
+});
+
+test("however much happens, ten screens a second are drawn", async () => {
   const story = crowd(200);
-  const watcher = watching(story);
+  const { watcher, terminal, clock } = screen(story, { columns: 140, rows: 50 });
+  const before = terminal.out.written.length;
+  for (let n = 1; n <= 20; n += 1) {
+    story.after(50).answers(n, `d${n}`, 5_000);
+    for (const event of story.events.slice(-2)) watcher.see(event);
+    await clock.advance(50);
+  }
+  expect(terminal.out.written.length - before).toBe(10);
+});
+
+test("only lines that differ are written", () => {
+  const { out } = new FakeTerminal({ isTTY: true });
+  const full = new FullScreen(out);
+  full.draw(["a", "b", "c"]);
+  const drawn = out.written.length;
+  full.draw(["a", "b", "c"]);
+  expect(out.written).toHaveLength(drawn);
+  full.draw(["a", "B"]);
+  expect(out.written.at(-1)).toBe("\u001B[2;1HB\u001B[K\u001B[3;1H\u001B[J");
+});
+
+test("another size of the terminal is drawn anew", async () => {
+  const { terminal, clock, shown } = screen(askingTeam(), { columns: 140, rows: 30 });
+  Object.assign(terminal.out, { columns: 60, rows: 14 });
+  await clock.advance(100);
+  for (const line of shown()) expect(widthOf(line)).toBeLessThanOrEqual(60);
+});
+
+test("with 200 agents a redraw takes less than 16 ms of CPU", () => {
+  const story = crowd(200);
+  const { watcher, terminal } = screen(story, { columns: 140, rows: 50 });
   const costs: number[] = [];
   for (let n = 1; n <= 60; n += 1) {
     story.after(50).answers(n, `d${n}`, 5_000);
     const before = process.cpuUsage();
     for (const event of story.events.slice(-2)) watcher.see(event);
-    watcher.lines({ width: 140, height: 50, paint: plainPaint, now: story.now });
+    terminal.type(n % 2 === 0 ? "j" : "k");
     const { user, system } = process.cpuUsage(before);
     costs.push((user + system) / 1000);
   }
   expect(costs.toSorted((a, b) => a - b)[costs.length / 2]).toBeLessThan(16);
 });
 
-test("with 200 agents a key is answered within 100 ms", async () => {
-  const story = crowd(200);
-  const watcher = watching(story);
-  const { stdout, stdin, drawn } = inkTerminal(140, 50);
-  const begun = drawn("digger/1 ");
-  const element = createElement(WatchScreen, { watcher, paint: plainPaint, now: () => story.now });
-  const screen = render(element, { stdout, stdin, interactive: true, patchConsole: false });
-  try {
-    await begun;
-    const tookMs: number[] = [];
-    for (let n = 1; n <= 9; n += 1) {
-      const answered = drawn(`mill-books~${n}  digger/${n}`);
-      const pressedAt = performance.now();
-      stdin.write("j");
-      await answered;
-      tookMs.push(performance.now() - pressedAt);
-    }
-    expect(tookMs.toSorted((a, b) => a - b)[4]).toBeLessThan(100);
-  } finally {
-    screen.unmount();
-  }
+test("what cannot be drawn is told, and the terminal is given back", async () => {
+  const story = askingTeam();
+  let isBroken = false;
+  const limits: CapSource = {
+    get caps() {
+      if (isBroken) throw new Error("no limits");
+      return { tree: null, runs: new Map() };
+    },
+    see: () => {},
+  };
+  const { terminal, clock, drawn } = screen(story, { columns: 80, rows: 14 }, fed(story, limits));
+  isBroken = true;
+  await clock.advance(100);
+  await expect(drawn.failed).rejects.toThrow("no limits");
+  drawn.close();
+  expect(terminal.out.written.at(-1)).toBe("\u001B[?25h\u001B[?1049l");
+  expect([terminal.type("j"), clock.waiting]).toEqual([false, 0]);
 });

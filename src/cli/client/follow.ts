@@ -1,12 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Json, type NumberedEvent } from "#kernel";
+import type { RunDelta } from "#runtime";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
-/** What comes of following a tree: an event, or the line to the server going and coming back. */
+/** What comes of following a tree: an event, a piece of an answer, or the line to the server going and coming back. */
 export type Followed =
   | { readonly kind: "event"; readonly event: NumberedEvent }
+  | { readonly kind: "delta"; readonly delta: RunDelta }
   | { readonly kind: "lost"; readonly why: string }
   | { readonly kind: "found" };
 
@@ -15,6 +17,8 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** The last event that is known already. Default: none. */
   readonly after?: number;
+  /** Pieces of answers, too, as they are given: each once at most, and none that was missed. Default false. */
+  readonly deltas?: boolean;
   /** How long a server may stay away before it is given up. Default 2 minutes. */
   readonly patienceMs?: number;
 }
@@ -29,17 +33,18 @@ const lastPauseMs = 2_000;
 export async function* follow(
   client: ReeveClient,
   run: string,
-  { signal, after = 0, patienceMs = 120_000 }: FollowOptions,
+  { signal, after = 0, deltas = false, patienceMs = 120_000 }: FollowOptions,
 ): AsyncGenerator<Followed, void> {
   let seq = after;
   let lostAt: number | null = null;
   let gaps = 0;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, lastPauseMs)) {
     try {
-      for await (const { event, data } of client.stream(run, seq, signal)) {
+      for await (const { event, data } of client.stream(run, { after: seq, deltas, signal })) {
         if (event === "end") return;
         if (event === "open" && lostAt !== null) yield { kind: "found" };
         if (event === "open") lostAt = null;
+        if (event === "delta") yield { kind: "delta", delta: Json.as<RunDelta>(Json.of(JSON.parse(data))) };
         if (event !== "message") continue;
         const next = Json.as<NumberedEvent>(Json.of(JSON.parse(data)));
         if (next.seq <= seq) continue;

@@ -31,6 +31,12 @@ export type StartBody = Pick<
   "id" | "user" | "session" | "budget" | "spawn" | "priority" | "deadlineS"
 > & { readonly agent: string; readonly input: string };
 
+interface StreamOptions {
+  readonly after: number;
+  readonly deltas: boolean;
+  readonly signal: AbortSignal;
+}
+
 interface Question extends Omit<RequestInit, "headers"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -117,8 +123,8 @@ export class ReeveClient {
   }
 
   /** What the tree's stream says above number `after`, over one connection: first of all that it is `open`. */
-  async *stream(run: string, after: number, signal: AbortSignal): AsyncGenerator<SentEvent, void> {
-    const path = `/runs/${encodeURIComponent(run)}/events?deltas=false`;
+  async *stream(run: string, { after, deltas, signal }: StreamOptions): AsyncGenerator<SentEvent, void> {
+    const path = `/runs/${encodeURIComponent(run)}/events?deltas=${deltas}`;
     const headers = { accept: "text/event-stream", "last-event-id": String(after) };
     const { body } = await this.#ask(path, { headers, signal });
     yield { event: "open", data: "" };

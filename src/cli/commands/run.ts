@@ -1,16 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { NumberedEvent, RunResult, TreeId } from "#kernel";
-import { CapReader } from "../client/cap-reader.ts";
+import type { TreeId } from "#kernel";
 import { follow } from "../client/follow.ts";
 import type { StartBody } from "../client/reeve-client.ts";
 import { ExitCode, exitCodeOf } from "../exit-code.ts";
-import { eventLine } from "../live/event-line.ts";
-import { LiveRegion } from "../live/live-region.ts";
-import { screenOf } from "../terminal.ts";
-import { cleanLines } from "../text/width.ts";
-import { TreeModel } from "../tree/tree-model.ts";
-import { receiptLines } from "../views/receipt.ts";
-import { treeHeadline, treeLines } from "../views/tree-lines.ts";
+import { JsonShow, LogShow, type Show } from "../live/show.ts";
+import { TreeShow } from "../live/tree-show.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
 /** How `reeve run` behaves. */
@@ -19,9 +13,10 @@ export interface RunOptions {
   readonly detach: boolean;
   /** Ctrl-C cancels at once, instead of detaching. */
   readonly cancelOnInterrupt: boolean;
+  /** As JSON: pieces of answers, too. */
+  readonly deltas: boolean;
 }
 
-const frameMs = 100;
 const secondThoughtMs = 2_000;
 
 /** Starts a tree and shows it until it is over. */
@@ -37,13 +32,14 @@ export async function run(context: Context, body: StartBody, options: RunOptions
 
 /** Shows a tree until it is over, or until Ctrl-C. */
 export async function attend(context: Context, treeId: TreeId, options: RunOptions): Promise<number> {
-  const show = context.json ? new JsonShow(context) : showFor(context, treeId);
+  const { show, deltas } = showFor(context, treeId, options);
   const leave = new AbortController();
   const release = context.terminal.onInterrupt(() => leave.abort());
   try {
     show.begin(treeId);
-    for await (const followed of follow(context.client, treeId, { signal: leave.signal })) {
+    for await (const followed of follow(context.client, treeId, { signal: leave.signal, deltas })) {
       if (followed.kind === "event") show.event(followed.event);
+      else if (followed.kind === "delta") show.delta(followed.delta);
       else show.line(followed.kind);
     }
     const result = await context.client.result(treeId);
@@ -79,131 +75,9 @@ async function cancel(context: Context, treeId: TreeId): Promise<number> {
   return ExitCode.cancelled;
 }
 
-/** How a tree is shown while it runs. */
-interface Show {
-  begin(treeId: TreeId): void;
-  event(event: NumberedEvent): void;
-  line(state: "lost" | "found"): void;
-  end(result: RunResult): void;
-  /** Takes away what does not stay. */
-  leave(): void;
-}
-
-function showFor(context: Context, treeId: TreeId): Show {
-  return context.terminal.out.isTTY ? new TreeShow(context, treeId) : new LogShow(context, treeId);
-}
-
-class JsonShow implements Show {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  begin(treeId: TreeId): void {
-    sayJson(this.#context, { type: "started", treeId });
-  }
-
-  event(event: NumberedEvent): void {
-    sayJson(this.#context, event);
-  }
-
-  line(): void {}
-
-  end(result: RunResult): void {
-    sayJson(this.#context, { type: "result", ...result });
-  }
-
-  leave(): void {}
-}
-
-/** One line for each thing that happens: for pipes and files. */
-class LogShow implements Show {
-  readonly #context: Context;
-  readonly #model: TreeModel;
-
-  constructor(context: Context, treeId: TreeId) {
-    this.#context = context;
-    this.#model = new TreeModel(treeId);
-  }
-
-  begin(treeId: TreeId): void {
-    say(this.#context, [`tree ${treeId}`]);
-  }
-
-  event(event: NumberedEvent): void {
-    this.#model.apply(event);
-    const line = eventLine(event);
-    if (line !== null) say(this.#context, [line]);
-  }
-
-  line(state: "lost" | "found"): void {
-    say(this.#context, [state === "lost" ? "waiting for the server" : "the server is back"]);
-  }
-
-  end(result: RunResult): void {
-    say(this.#context, closing(this.#context, this.#model, result));
-  }
-
-  leave(): void {}
-}
-
-/** The tree, drawn in place as it grows. */
-class TreeShow implements Show {
-  readonly #context: Context;
-  readonly #model: TreeModel;
-  readonly #caps: CapReader;
-  readonly #region: LiveRegion;
-  readonly #timer: NodeJS.Timeout;
-  #isLost = false;
-
-  constructor(context: Context, treeId: TreeId) {
-    this.#context = context;
-    this.#model = new TreeModel(treeId);
-    this.#caps = new CapReader(context.client);
-    this.#region = new LiveRegion(context.terminal.out);
-    this.#timer = setInterval(() => this.#draw(), frameMs);
-  }
-
-  begin(treeId: TreeId): void {
-    say(this.#context, [screenOf(this.#context.terminal).paint("faint", `tree ${treeId} · Ctrl-C detaches`)]);
-  }
-
-  event(event: NumberedEvent): void {
-    this.#model.apply(event);
-    this.#caps.see(event);
-  }
-
-  line(state: "lost" | "found"): void {
-    this.#isLost = state === "lost";
-  }
-
-  end(result: RunResult): void {
-    this.leave();
-    say(this.#context, closing(this.#context, this.#model, result));
-  }
-
-  leave(): void {
-    clearInterval(this.#timer);
-    this.#region.clear();
-  }
-
-  #draw(): void {
-    const { root } = this.#model;
-    const screen = screenOf(this.#context.terminal);
-    const waiting = this.#isLost ? [screen.paint("waiting", "waiting for the server …")] : [];
-    if (!root) return this.#region.draw([screen.paint("faint", "waiting for a worker …"), ...waiting]);
-    const { caps } = this.#caps;
-    this.#region.draw([treeHeadline(root, caps, screen), ...treeLines(root, caps, screen), ...waiting]);
-  }
-}
-
-/** The receipt, and what was said. */
-export function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
-  const { root } = model;
-  const receipt = root ? receiptLines(root, result, screenOf(context.terminal)) : [];
-  const { output } = result;
-  const words = typeof output === "string" ? output : JSON.stringify(output, null, 2);
-  const said = context.terminal.out.isTTY ? cleanLines(words) : [words];
-  return output === null ? receipt : [...receipt, "", ...said];
+/** People see words as they are spoken; programs where they ask for them. */
+function showFor(context: Context, treeId: TreeId, { deltas }: RunOptions): { show: Show; deltas: boolean } {
+  if (context.json) return { show: new JsonShow(context), deltas };
+  if (!context.terminal.out.isTTY) return { show: new LogShow(context, treeId), deltas: false };
+  return { show: new TreeShow(context, treeId), deltas: true };
 }

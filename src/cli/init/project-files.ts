@@ -11,9 +11,7 @@ const dependencies = [
   "@restatedev/restate-sdk",
   "@restatedev/restate-server",
   "hono",
-  "ink",
   "kysely",
-  "react",
   "zod",
 ];
 const developmentDependencies = ["@types/node", "typescript"];

@@ -9,9 +9,14 @@ export class LiveRegion {
     this.#output = output;
   }
 
+  /** How many lines can be drawn. */
+  get height(): number {
+    return Math.max(1, this.#output.rows - 1);
+  }
+
   /** Replaces what was drawn. Lines must fit the width; those that do not fit the height are left out. */
   draw(lines: readonly string[]): void {
-    const most = Math.max(1, this.#output.rows - 1);
+    const most = this.height;
     const shown =
       lines.length <= most ? lines : [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more`];
     // One write: a terminal shows it at once, without flicker.

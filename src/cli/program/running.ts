@@ -17,6 +17,7 @@ interface RunFlags {
   readonly user?: string;
   readonly session?: string;
   readonly detach?: boolean;
+  readonly deltas?: boolean;
   readonly cancelOnInterrupt?: boolean;
 }
 
@@ -34,6 +35,7 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
     .option("--user <user>", "for whom it works")
     .option("--session <session>", "the conversation it is a turn of")
     .option("--detach", "print the id and leave")
+    .option("--deltas", "with --json: pieces of answers, too, as they are given")
     .option("--cancel-on-interrupt", "Ctrl-C cancels the run instead of detaching")
     .addHelpText(
       "after",
@@ -41,8 +43,9 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
     )
     .action(async (agent: string, input: string, flags: RunFlags) => {
       const { run } = await import("../commands/run.ts");
-      const { detach = false, cancelOnInterrupt = false } = flags;
-      exit(await run(contextOf(flags), bodyOf(agent, input, flags), { detach, cancelOnInterrupt }));
+      const { detach = false, cancelOnInterrupt = false, deltas = false } = flags;
+      const options = { detach, cancelOnInterrupt, deltas };
+      exit(await run(contextOf(flags), bodyOf(agent, input, flags), options));
     });
   asking(program.command("watch <id>"))
     .description("a live tree: watch it, pause, resume, top up, approve, deny, cancel")

@@ -60,3 +60,16 @@ export function wrap(text: string, width: number): readonly string[] {
   }
   return [...lines, line];
 }
+
+/** The last row that a text, as somebody says it, fills on a screen of that width. */
+export function lastRow(text: string, width: number): string {
+  const line = cleanLines(text.slice(text.lastIndexOf("\n") + 1))[0] ?? "";
+  const row = wrap(line, width).at(-1) ?? "";
+  if (widthOf(row) <= width) return row;
+  let [kept, used] = ["", 0];
+  for (const { segment } of segmenter.segment(row)) {
+    const wider = used + widthOf(segment);
+    [kept, used] = wider > width ? [segment, widthOf(segment)] : [kept + segment, wider];
+  }
+  return kept;
+}

@@ -6,7 +6,36 @@ import type { Prompt, WatchState } from "./watch-state.ts";
 /** A key, as far as it matters here. */
 export interface WatchKey {
   readonly input: string;
-  readonly name: "up" | "down" | "pageUp" | "pageDown" | "return" | "escape" | "backspace" | null;
+  readonly name: KeyName | null;
+}
+
+type KeyName = "up" | "down" | "pageUp" | "pageDown" | "return" | "escape" | "backspace" | "interrupt";
+
+/** What terminals send for keys that are no letters. */
+const named: Readonly<Record<string, KeyName>> = {
+  "\u001B[A": "up",
+  "\u001BOA": "up",
+  "\u001B[B": "down",
+  "\u001BOB": "down",
+  "\u001B[5~": "pageUp",
+  "\u001B[6~": "pageDown",
+  "\r": "return",
+  "\n": "return",
+  "\u001B": "escape",
+  "\u007F": "backspace",
+  "\b": "backspace",
+  "\u0003": "interrupt",
+};
+
+// oxlint-disable-next-line no-control-regex -- keys are told by them
+const sequence = /\u001B(?:\[[\d;]*[A-Za-z~]|O[A-Z])|[^]/gu;
+
+/** The keys in what came at once. Those that nobody knows are keys that do nothing. */
+export function keysIn(typed: string): readonly WatchKey[] {
+  return (typed.match(sequence) ?? []).map((sent) => {
+    const name = named[sent] ?? null;
+    return { input: name === null && !sent.startsWith("\u001B") ? sent : "", name };
+  });
 }
 
 /** What a key asks for outside the screen. */
@@ -25,8 +54,10 @@ export interface Pressed {
 /** What a key does to the screen, and beyond. */
 export function press(state: WatchState, key: WatchKey, root: RunView | null, pageRows: number): Pressed {
   const quiet = { ...state, note: null };
+  if (key.name === "interrupt") return { state: quiet, order: { kind: "leave" } };
   if (state.prompt) return answer(quiet, state.prompt, key);
-  if (key.input === "q" || key.name === "escape") return { state: quiet, order: { kind: "leave" } };
+  // Not on Escape: over a slow line the keys that begin with it may come in pieces.
+  if (key.input === "q") return { state: quiet, order: { kind: "leave" } };
   if (!root) return { state: quiet, order: null };
   const step = stepOf(key, pageRows);
   if (step !== 0) return { state: moved(quiet, root, step), order: null };

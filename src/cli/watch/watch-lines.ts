@@ -1,6 +1,8 @@
 import { cut } from "../text/width.ts";
 import type { RunView } from "../tree/run-view.ts";
+import type { Speech } from "../tree/speech.ts";
 import type { Screen } from "../views/screen.ts";
+import { spoken } from "../views/spoken.ts";
 import { type Caps, layOut, treeHeadline, treeLine, type TreeRow, treeRows } from "../views/tree-lines.ts";
 import { why } from "../views/why.ts";
 import { scrolled, type WatchState } from "./watch-state.ts";
@@ -20,10 +22,16 @@ export function rowsShown(height: number): number {
 
 const keys = "↑↓ select · p pause · r resume · t top up · a approve · d deny · c cancel · q leave";
 
+/** What is watched. */
+interface Watched {
+  readonly root: RunView | null;
+  readonly caps: Caps;
+  readonly speech: Speech;
+}
+
 /** The whole screen. Only the rows that show are drawn, however many there are. */
 export function watchLines(
-  root: RunView | null,
-  caps: Caps,
+  { root, caps, speech }: Watched,
   state: WatchState,
   screen: WatchScreen,
 ): readonly string[] {
@@ -48,7 +56,7 @@ export function watchLines(
     rule(top, "above", screen),
     ...lines,
     rule(rows.length - top - visible.length, "below", screen),
-    ...detail(rows[selected], screen),
+    ...detail(rows[selected], speech, screen),
     footer(state, screen),
   ];
 }
@@ -58,12 +66,14 @@ function rule(hidden: number, where: "above" | "below", { paint, width }: Screen
   return paint("faint", `──${words}${"─".repeat(Math.max(0, width - words.length - 2))}`);
 }
 
-/** Why the selected run stands where it stands: one line, and what can be done about it. */
-function detail(row: TreeRow | undefined, { paint, width, now }: Screen): readonly string[] {
+/** Why the selected run stands where it stands; then what it says now, or else more about that. */
+function detail(row: TreeRow | undefined, speech: Speech, screen: Screen): readonly string[] {
+  const { paint, width, now } = screen;
   if (!row) return ["", ""];
   const known = { run: row.run, boss: null, status: row.run.status, result: null, ledger: null, pending: [] };
   const { answer, details } = why(known, now);
-  return [cut(`${row.run.runId}  ${answer}`, width), paint("faint", cut(details[0] ?? "", width))];
+  const said = spoken(row.run, speech, width) ?? paint("faint", cut(details[0] ?? "", width));
+  return [cut(`${row.run.runId}  ${answer}`, width), said];
 }
 
 function footer({ prompt, note, isLost }: WatchState, { paint, width }: Screen): string {

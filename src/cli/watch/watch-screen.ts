@@ -1,48 +1,67 @@
-import { Text, useInput, useWindowSize, type Key } from "ink";
-import { createElement, type ReactElement, useEffect, useState } from "react";
-import type { Paint } from "../text/paint.ts";
-import type { WatchKey } from "./watch-keys.ts";
+import type { Clock } from "#kernel";
+import { FullScreen } from "../live/full-screen.ts";
+import { paintOf, type Terminal } from "../terminal.ts";
+import { keysIn } from "./watch-keys.ts";
 import type { Watcher } from "./watcher.ts";
-
-/** What the screen is made of. */
-export interface WatchScreenProps {
-  readonly watcher: Watcher;
-  readonly paint: Paint;
-  readonly now: () => number;
-  /** Of a screen that has no terminal. */
-  readonly size?: { readonly columns: number; readonly rows: number };
-}
 
 const frameMs = 100;
 
-/** The watched tree on a terminal. The lines come ready from pure functions; ink draws what changed, and reads keys. */
-export function WatchScreen({ watcher, paint, now, size }: WatchScreenProps): ReactElement {
-  const { columns, rows } = { ...useWindowSize(), ...size };
-  const [, draw] = useState(0);
-  useEffect(() => {
-    const again = (): void => draw((frame) => frame + 1);
-    const timer = setInterval(again, frameMs);
-    const unsubscribe = watcher.subscribe(again);
-    return () => {
-      clearInterval(timer);
-      unsubscribe();
-    };
-  }, [watcher]);
-  useInput((input, key) => {
-    // What was typed fast comes at once.
-    const name = nameOf(key);
-    for (const letter of name === null ? input : [""]) watcher.press({ input: letter, name }, rows);
-  });
-  const lines = watcher.lines({ width: columns, height: rows, paint, now: now() });
-  return createElement(Text, { wrap: "truncate-end" }, lines.join("\n"));
-}
+/** A watched tree on a terminal: drawn ten times a second however much happens, and at once for whoever types. */
+export class WatchScreen {
+  readonly #watcher: Watcher;
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #screen: FullScreen;
+  readonly #release: () => void;
+  readonly #failed = Promise.withResolvers<never>();
+  #disarm: () => void = () => undefined;
 
-function nameOf(key: Key): WatchKey["name"] {
-  if (key.upArrow) return "up";
-  if (key.downArrow) return "down";
-  if (key.pageUp) return "pageUp";
-  if (key.pageDown) return "pageDown";
-  if (key.return) return "return";
-  if (key.escape) return "escape";
-  return key.backspace || key.delete ? "backspace" : null;
+  constructor(watcher: Watcher, terminal: Terminal, clock: Clock) {
+    this.#watcher = watcher;
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#screen = new FullScreen(terminal.out);
+    this.#release = terminal.onTyped((text) => this.#guard(() => this.#typed(text)));
+    // Whoever closes the screen first does not want to know.
+    this.#failed.promise.catch(() => undefined);
+    this.#beat();
+  }
+
+  /** Rejects when it cannot be drawn; never resolves. */
+  get failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  close(): void {
+    this.#disarm();
+    this.#release();
+    this.#screen.leave();
+  }
+
+  #beat(): void {
+    this.#disarm = this.#clock.callAt(this.#clock.now() + frameMs, () => this.#beat());
+    this.#guard(() => this.#draw());
+  }
+
+  /** However much is typed at once, it is drawn once. */
+  #typed(text: string): void {
+    for (const key of keysIn(text)) this.#watcher.press(key, this.#terminal.out.rows);
+    this.#draw();
+  }
+
+  #draw(): void {
+    const { out } = this.#terminal;
+    const paint = paintOf(this.#terminal, out);
+    const screen = { width: out.columns, height: out.rows, paint, now: this.#clock.now() };
+    this.#screen.draw(this.#watcher.lines(screen));
+  }
+
+  /** What throws here would end the process with the terminal as it is. */
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#failed.reject(error);
+    }
+  }
 }

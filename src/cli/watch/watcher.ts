@@ -1,6 +1,8 @@
 import type { NumberedEvent, TreeId } from "#kernel";
+import type { RunDelta } from "#runtime";
 import { CapReader, type CapSource } from "../client/cap-reader.ts";
 import type { ReeveClient } from "../client/reeve-client.ts";
+import { Speech } from "../tree/speech.ts";
 import { TreeModel } from "../tree/tree-model.ts";
 import type { RunView } from "../tree/run-view.ts";
 import { press, type WatchKey, type WatchOrder } from "./watch-keys.ts";
@@ -13,7 +15,7 @@ export class Watcher {
   readonly model: TreeModel;
   readonly #client: ReeveClient;
   readonly #caps: CapSource;
-  readonly #listeners = new Set<() => void>();
+  readonly #speech = new Speech();
   readonly #leave = Promise.withResolvers<void>();
   #state: WatchState = atFirst;
   #root: RunView | null = null;
@@ -30,15 +32,18 @@ export class Watcher {
     return this.#leave.promise;
   }
 
-  /** Calls when there is something new to draw; returns what ends that. */
-  subscribe(call: () => void): () => void {
-    this.#listeners.add(call);
-    return () => this.#listeners.delete(call);
-  }
-
   see(event: NumberedEvent): void {
     this.model.apply(event);
     this.#caps.see(event);
+    this.#speech.see(event);
+  }
+
+  hear(delta: RunDelta): void {
+    this.#speech.hear(delta);
+  }
+
+  leave(): void {
+    this.#leave.resolve();
   }
 
   line(state: "lost" | "found"): void {
@@ -51,7 +56,8 @@ export class Watcher {
   }
 
   lines(screen: WatchScreen): readonly string[] {
-    return watchLines(this.#view(), this.#caps.caps, this.#state, screen);
+    const watched = { root: this.#view(), caps: this.#caps.caps, speech: this.#speech };
+    return watchLines(watched, this.#state, screen);
   }
 
   press(key: WatchKey, height: number): void {
@@ -82,7 +88,7 @@ export class Watcher {
   async #do(order: WatchOrder): Promise<string | null> {
     switch (order.kind) {
       case "leave":
-        this.#leave.resolve();
+        this.leave();
         return null;
       case "pause":
         await this.#client.pause(order.run);
@@ -107,7 +113,6 @@ export class Watcher {
 
   #set(state: WatchState): void {
     this.#state = state;
-    for (const call of this.#listeners) call();
   }
 }
 

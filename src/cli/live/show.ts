@@ -1,0 +1,93 @@
+import type { NumberedEvent, RunResult, TreeId } from "#kernel";
+import type { RunDelta } from "#runtime";
+import { type Context, say, sayJson } from "../commands/command.ts";
+import { screenOf } from "../terminal.ts";
+import { cleanLines } from "../text/width.ts";
+import { TreeModel } from "../tree/tree-model.ts";
+import { receiptLines } from "../views/receipt.ts";
+import { eventLine } from "./event-line.ts";
+
+/** How a tree is shown while it runs. */
+export interface Show {
+  begin(treeId: TreeId): void;
+  event(event: NumberedEvent): void;
+  /** A piece of an answer, where they were asked for. */
+  delta(delta: RunDelta): void;
+  line(state: "lost" | "found"): void;
+  end(result: RunResult): void;
+  /** Takes away what does not stay. */
+  leave(): void;
+}
+
+/** Each event as a line of JSON: for programs. */
+export class JsonShow implements Show {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  begin(treeId: TreeId): void {
+    sayJson(this.#context, { type: "started", treeId });
+  }
+
+  event(event: NumberedEvent): void {
+    sayJson(this.#context, event);
+  }
+
+  delta(delta: RunDelta): void {
+    sayJson(this.#context, { type: "delta", ...delta });
+  }
+
+  line(): void {}
+
+  end(result: RunResult): void {
+    sayJson(this.#context, { type: "result", ...result });
+  }
+
+  leave(): void {}
+}
+
+/** One line for each thing that happens: for pipes and files. */
+export class LogShow implements Show {
+  readonly #context: Context;
+  readonly #model: TreeModel;
+
+  constructor(context: Context, treeId: TreeId) {
+    this.#context = context;
+    this.#model = new TreeModel(treeId);
+  }
+
+  begin(treeId: TreeId): void {
+    say(this.#context, [`tree ${treeId}`]);
+  }
+
+  event(event: NumberedEvent): void {
+    this.#model.apply(event);
+    const line = eventLine(event);
+    if (line !== null) say(this.#context, [line]);
+  }
+
+  delta(): void {}
+
+  line(state: "lost" | "found"): void {
+    say(this.#context, [state === "lost" ? "waiting for the server" : "the server is back"]);
+  }
+
+  end(result: RunResult): void {
+    say(this.#context, closing(this.#context, this.#model, result));
+  }
+
+  leave(): void {}
+}
+
+/** What was said, whole, and the receipt. */
+export function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
+  const { root } = model;
+  const receipt = root ? receiptLines(root, result, screenOf(context.terminal)) : [];
+  const { output } = result;
+  if (output === null) return receipt;
+  const words = typeof output === "string" ? output : JSON.stringify(output, null, 2);
+  const said = context.terminal.out.isTTY ? cleanLines(words) : [words];
+  return [...said, "", ...receipt];
+}

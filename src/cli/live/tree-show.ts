@@ -1,0 +1,71 @@
+import type { NumberedEvent, RunResult, TreeId } from "#kernel";
+import type { RunDelta } from "#runtime";
+import { CapReader } from "../client/cap-reader.ts";
+import { type Context, say } from "../commands/command.ts";
+import { screenOf } from "../terminal.ts";
+import { Speech } from "../tree/speech.ts";
+import { TreeModel } from "../tree/tree-model.ts";
+import { spokenTree } from "../views/spoken.ts";
+import { treeHeadline } from "../views/tree-lines.ts";
+import { LiveRegion } from "./live-region.ts";
+import { closing, type Show } from "./show.ts";
+
+const frameMs = 100;
+
+/** The tree, drawn in place as it grows, with what is being said in it. */
+export class TreeShow implements Show {
+  readonly #context: Context;
+  readonly #model: TreeModel;
+  readonly #speech = new Speech();
+  readonly #caps: CapReader;
+  readonly #region: LiveRegion;
+  readonly #timer: NodeJS.Timeout;
+  #isLost = false;
+
+  constructor(context: Context, treeId: TreeId) {
+    this.#context = context;
+    this.#model = new TreeModel(treeId);
+    this.#caps = new CapReader(context.client);
+    this.#region = new LiveRegion(context.terminal.out);
+    this.#timer = setInterval(() => this.#draw(), frameMs);
+  }
+
+  begin(treeId: TreeId): void {
+    say(this.#context, [screenOf(this.#context.terminal).paint("faint", `tree ${treeId} · Ctrl-C detaches`)]);
+  }
+
+  event(event: NumberedEvent): void {
+    this.#model.apply(event);
+    this.#caps.see(event);
+    this.#speech.see(event);
+  }
+
+  delta(delta: RunDelta): void {
+    this.#speech.hear(delta);
+  }
+
+  line(state: "lost" | "found"): void {
+    this.#isLost = state === "lost";
+  }
+
+  end(result: RunResult): void {
+    this.leave();
+    say(this.#context, closing(this.#context, this.#model, result));
+  }
+
+  leave(): void {
+    clearInterval(this.#timer);
+    this.#region.clear();
+  }
+
+  #draw(): void {
+    const { root } = this.#model;
+    const screen = screenOf(this.#context.terminal);
+    const waiting = this.#isLost ? [screen.paint("waiting", "waiting for the server …")] : [];
+    if (!root) return this.#region.draw([screen.paint("faint", "waiting for a worker …"), ...waiting]);
+    const { caps } = this.#caps;
+    const room = this.#region.height - 1 - waiting.length;
+    const tree = spokenTree(root, { caps, speech: this.#speech, room }, screen);
+    this.#region.draw([treeHeadline(root, caps, screen), ...tree, ...waiting]);
+  }
+}

@@ -1,0 +1,128 @@
+import { AttemptId, StepId } from "reeve/kernel";
+import { expect, test } from "vitest";
+import { plainPaint } from "../../src/cli/text/paint.ts";
+import { lastRow, widthOf } from "../../src/cli/text/width.ts";
+import { Speech } from "../../src/cli/tree/speech.ts";
+import { TreeModel } from "../../src/cli/tree/tree-model.ts";
+import { spokenTree } from "../../src/cli/views/spoken.ts";
+import { Story } from "./story.ts";
+
+/** What is heard of a run of a story. */
+function teller(story: Story, speech: Speech) {
+  const piece = (run: number, attempt: string, kind: "text" | "reasoning" | "reset", text: string): void => {
+    const runId = story.run(run);
+    speech.hear({ runId, step: StepId.of(runId, "step", 1), attempt: AttemptId.of(attempt), kind, text });
+  };
+  return {
+    begins: (run: number, attempt: string) => piece(run, attempt, "reset", ""),
+    says: (run: number, attempt: string, text: string) => piece(run, attempt, "text", text),
+    thinks: (run: number, attempt: string, text: string) => piece(run, attempt, "reasoning", text),
+  };
+}
+
+/** A boss with two helpers, of which each asks its model. */
+function talk(): Story {
+  const story = new Story().starts(0, "boss").asks(0, "a", {});
+  story.starts(1, "digger", { boss: 0 }).asks(1, "b", {});
+  return story.starts(2, "clerk", { boss: 0 }).asks(2, "c", {});
+}
+
+function shown(story: Story, speech: Speech, { width = 80, room = 20 } = {}): readonly string[] {
+  const { root } = TreeModel.of(story.events);
+  if (!root) throw new Error("no root");
+  const caps = { tree: null, runs: new Map() };
+  return spokenTree(root, { caps, speech, room }, { width, paint: plainPaint, now: story.now });
+}
+
+const quotes = (lines: readonly string[]): readonly string[] => lines.filter((line) => line.includes("“"));
+
+test.each([80, 140])("each word shows below whoever says it, at %i columns", (width) => {
+  const [story, speech] = [talk(), new Speech()];
+  const { begins, says } = teller(story, speech);
+  for (const [run, attempt] of [["a"], ["b"], ["c"]].entries()) begins(run, attempt[0] ?? "");
+  says(0, "a", "Let us see.\nThe digger is asked who built the mill, and the clerk ");
+  says(1, "b", "鉱山の記録を読む。".repeat(12));
+  says(
+    2,
+    "c",
+    "Dear town,\n\nthe mill was built in 1287 by the miller Odo, as the archive says, which is why we write\n",
+  );
+  const lines = shown(story, speech, { width });
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  expect(lines).toMatchSnapshot();
+});
+
+test("an answer that begins again leaves nothing of the one before, nor is a late piece of that heard", () => {
+  const [story, speech] = [talk(), new Speech()];
+  const { begins, says, thinks } = teller(story, speech);
+  begins(1, "b");
+  says(1, "b", "It was bui");
+  expect(quotes(shown(story, speech))).toEqual(["│   “It was bui"]);
+  begins(1, "b2");
+  says(1, "b", "lt by");
+  thinks(1, "b2", "who built it?");
+  expect(quotes(shown(story, speech))).toEqual([]);
+  says(1, "b2", "Odo");
+  expect(quotes(shown(story, speech))).toEqual(["│   “Odo"]);
+});
+
+test("what was said is gone once the answer is there", () => {
+  const [story, speech] = [talk(), new Speech()];
+  const { begins, says } = teller(story, speech);
+  begins(1, "b");
+  says(1, "b", "Odo");
+  story.answers(1, "b", 5_000);
+  for (const event of story.events) speech.see(event);
+  says(1, "b", "!");
+  expect(speech.row(story.run(1), 80)).toBeNull();
+});
+
+test("where there is no room, nobody is left out for words", () => {
+  const [story, speech] = [talk(), new Speech()];
+  const { begins, says } = teller(story, speech);
+  for (const [run, attempt] of [
+    [0, "a"],
+    [1, "b"],
+    [2, "c"],
+  ] as const) {
+    begins(run, attempt);
+    says(run, attempt, "so");
+  }
+  expect(shown(story, speech, { room: 5 })).toHaveLength(5);
+  expect(quotes(shown(story, speech, { room: 2 }))).toEqual([]);
+});
+
+test("a row is the same however the words came, and moves on word by word", () => {
+  const text = "the mill was built in 1287 by the miller Odo";
+  for (let size = 1; size < 12; size += 1) {
+    const speech = new Speech();
+    const story = talk();
+    const { begins, says } = teller(story, speech);
+    begins(0, "a");
+    const rows = new Set<string>();
+    for (let at = 0; at < text.length; at += size) {
+      says(0, "a", text.slice(at, at + size));
+      rows.add(speech.row(story.run(0), 20) ?? "");
+    }
+    expect(speech.row(story.run(0), 20)).toBe("miller Odo");
+    for (const row of rows) expect(row.length).toBeLessThanOrEqual(20);
+  }
+});
+
+test("words cannot move the cursor or colour the screen", () => {
+  expect(lastRow("one\n\u001B[2Jtwo\tthree", 80)).toBe("[2Jtwo  three");
+});
+
+test("a long answer is not read again for each of its pieces", () => {
+  const [story, speech] = [talk(), new Speech()];
+  const { begins, says } = teller(story, speech);
+  begins(0, "a");
+  const before = process.cpuUsage();
+  for (let n = 0; n < 40_000; n += 1) {
+    says(0, "a", "word ");
+    speech.row(story.run(0), 80);
+  }
+  const { user, system } = process.cpuUsage(before);
+  // A fifth of a second; if all of it were read each time, minutes.
+  expect((user + system) / 1_000_000).toBeLessThan(5);
+});

@@ -1,0 +1,115 @@
+import { type Agent, AgentId, ChatMessage, Json, type Model, ModelError } from "reeve";
+import type { ModelCall, ModelResponse } from "reeve/kernel";
+import { expect, test } from "vitest";
+import { main } from "../../src/cli/program.ts";
+import { screenOf } from "./screen-of.ts";
+import { price, staff, Town } from "./town.ts";
+
+/** A model that speaks as the test lets it, one piece at a time. */
+class Speaker implements Model {
+  readonly id = "speaker";
+  readonly price = price;
+  /** How often it was asked. */
+  asked = 0;
+  #said = "";
+  #tell: (text: string) => void = () => undefined;
+  #answer = Promise.withResolvers<void>();
+
+  async generate(_request: unknown, { onDelta }: ModelCall): Promise<ModelResponse> {
+    this.#said = "";
+    this.#tell = (text) => onDelta?.({ kind: "text", text });
+    this.#answer = Promise.withResolvers();
+    this.asked += 1;
+    await this.#answer.promise;
+    const message = ChatMessage.assistant(this.#said);
+    return { message, usage: { input: 10, output: 5 }, finishReason: "stop" };
+  }
+
+  say(text: string): void {
+    this.#said += text;
+    this.#tell(text);
+  }
+
+  end(): void {
+    this.#answer.resolve();
+  }
+
+  fail(error: Error): void {
+    this.#answer.reject(error);
+  }
+}
+
+/** Who speaks when somebody watches for sure: a model that runs in this process streams only then. */
+const clerkWith = (model: Model): Agent => ({
+  id: AgentId.of("clerk"),
+  run: async (ctx) => {
+    await ctx.waitFor("go");
+    return ChatMessage.text((await ctx.llm([ChatMessage.user("write")], { model })).message);
+  },
+});
+
+test("what is said shows while it is said, below whoever says it; an attempt that failed leaves nothing", async () => {
+  const model = new Speaker();
+  await using town = await Town.open({ agents: [clerkWith(model)] });
+  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  const running = main(["run", "clerk", "write", "--id", "t9"], terminal);
+  const shown = (): string => screenOf(terminal.said).join("\n");
+  await expect.poll(shown).toContain("● running");
+  await town.runtime.run("t9").signal("go");
+  await expect.poll(shown).toContain("asks speaker");
+  model.say("Dear town,\nthe mill was");
+  await expect.poll(shown).toMatch(/\nclerk +● running .*\n {2}“the mill was\n/);
+  model.say(" built");
+  await expect.poll(shown).toContain("  “the mill was built\n");
+  model.fail(new ModelError({ kind: "server-error", message: "cut off", retryAfterMs: 300 }));
+  await expect.poll(() => model.asked, { timeout: 10_000 }).toBe(2);
+  await expect.poll(shown).not.toContain("“");
+  model.say("Once more: ");
+  await expect.poll(shown).toContain("  “Once more:\n");
+  model.say("Odo.");
+  model.end();
+  expect(await running).toBe(0);
+  expect(shown()).toMatch(/^tree t9 .*\nOnce more: Odo\.\n\n✓ completed: answered\n/);
+  expect(shown()).not.toContain("“");
+}, 20_000);
+
+test("as JSON pieces of answers come where they are asked for, and the events are the same", async () => {
+  const model = new Speaker();
+  await using town = await Town.open({ agents: [clerkWith(model)] });
+  const terminal = town.terminal();
+  const running = main(["run", "clerk", "write", "--id", "t10", "--json", "--deltas"], terminal);
+  await expect.poll(() => terminal.said).toContain("run.start");
+  await town.runtime.run("t10").signal("go");
+  const lines = (): readonly { type: string; kind?: string; text?: string; seq?: number }[] =>
+    terminal.said
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => Json.as(Json.of(JSON.parse(line))));
+  const deltas = (): unknown =>
+    lines().flatMap(({ type, kind, text }) => (type === "delta" ? [[kind, text]] : []));
+  await expect.poll(() => lines().some(({ type }) => type === "model.start")).toBe(true);
+  model.say("Odo");
+  await expect.poll(deltas).toEqual([
+    ["reset", ""],
+    ["text", "Odo"],
+  ]);
+  model.end();
+  expect(await running).toBe(0);
+  const seqs = lines().flatMap(({ seq }) => seq ?? []);
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+});
+
+test("a tree is watched with keys, and left with q", async () => {
+  await using town = await Town.open();
+  await town.runtime.start(staff()[0], "sell", { id: "t11" });
+  await town.asked("t11");
+  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  const watching = main(["watch", "t11"], terminal);
+  const shown = (): string => screenOf(terminal.said).join("\n");
+  await expect.poll(shown).toContain("steward has waited");
+  terminal.type("a");
+  await expect.poll(shown).toContain("the tree is over · q leaves");
+  terminal.type("q");
+  expect(await watching).toBe(0);
+  expect(terminal.said).toContain("\u001B[?1049lsold it\n\n✓ completed: answered\n");
+});

@@ -1,0 +1,73 @@
+import { type Agent, agent, createRuntime, type Model, type Runtime, tool } from "reeve";
+import { type apiKeys, listen } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { call, say, scriptedModel } from "reeve/testing";
+import { z } from "zod";
+import { main } from "../../src/cli/program.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+const sell = tool({
+  name: "sell",
+  description: "Sell a field",
+  input: z.object({ field: z.string() }),
+  risk: "high",
+  execute: async ({ field }) => `sold ${field}`,
+});
+
+export const price = { input: 3_000_000, output: 15_000_000 };
+export const priced = (model: Model): Model => ({ ...model, price });
+
+/** Somebody who asks before it sells, and somebody who only answers. */
+export const staff = () =>
+  [
+    agent({
+      name: "steward",
+      model: priced(scriptedModel([call("sell", { field: "north" }), say("sold it")])),
+      tools: [sell],
+    }),
+    agent({ name: "clerk", model: priced(scriptedModel([say("done")])) }),
+  ] as const satisfies readonly Agent[];
+
+/** A server on a port of this machine, and the command line before it. */
+export class Town implements AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly url: string;
+  readonly #close: () => Promise<void>;
+
+  private constructor(runtime: Runtime, url: string, close: () => Promise<void>) {
+    this.runtime = runtime;
+    this.url = url;
+    this.#close = close;
+  }
+
+  static async open({
+    agents = staff(),
+    ...options
+  }: { readonly auth?: ReturnType<typeof apiKeys>; readonly agents?: readonly Agent[] } = {}): Promise<Town> {
+    const runtime = createRuntime({ agents, store: memoryStore(), approver: "people" });
+    const listener = await listen({ runtime, port: 0, ...options });
+    return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
+  }
+
+  /** Runs a command to its end. */
+  async reeve(...words: readonly string[]): Promise<{ code: number; said: string; complained: string }> {
+    const terminal = this.terminal();
+    const code = await main(words, terminal);
+    return { code, said: terminal.said, complained: terminal.complained };
+  }
+
+  terminal(options: ConstructorParameters<typeof FakeTerminal>[0] = {}): FakeTerminal {
+    return new FakeTerminal({ ...options, environment: { REEVE_URL: this.url, ...options.environment } });
+  }
+
+  /** Resolves when a tree waits for somebody's word. */
+  async asked(tree: string): Promise<void> {
+    for await (const event of this.runtime.run(tree).events())
+      if (event.type === "approval.requested") return;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+    await this.runtime[Symbol.asyncDispose]();
+  }
+}
