@@ -1,10 +1,10 @@
-import { agent, Json } from "reeve";
+import { type Agent, agent, AgentId, Json } from "reeve";
 import { apiKeys, createApiKey } from "reeve/server";
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import { priced, Town } from "./town.ts";
+import { priced, staff, Town } from "./town.ts";
 
 test("a run is shown as it happens, and ends with a receipt and what was said", async () => {
   await using town = await Town.open();
@@ -124,6 +124,36 @@ test("what an agent says cannot take over the terminal", async () => {
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   await main(["run", "clerk", "write"], terminal);
   expect(terminal.said).toContain("line 1\n   ]0;owned line 2\n");
+});
+
+test("a run that rests in its code is told, and woken with a signal", async () => {
+  const waiter: Agent = { id: AgentId.of("waiter"), run: async (ctx) => ctx.waitFor("go") };
+  await using town = await Town.open({ agents: [waiter] });
+  const running = town.reeve("run", "waiter", "wait", "--id", "t12");
+  await expect
+    .poll(async () => (await town.reeve("why", "t12")).said)
+    .toMatch(/^waiter has waited .* for something from outside: .*[^]*→ reeve signal t12~0 <name>/);
+  expect(await town.reeve("signal", "t12", "go", "{by")).toMatchObject({ code: 2 });
+  expect(await town.reeve("signal", "t12", "go", '{"by":"ada"}')).toMatchObject({ code: 0 });
+  expect((await running).said).toContain('{\n  "by": "ada"\n}\n\n✓ completed: answered');
+});
+
+test("a conversation whose turn somebody has says who to look for; a tree in line says so", async () => {
+  await using town = await Town.open();
+  const turn = town.reeve("run", "steward", "sell", "--id", "t13", "--session", "talk");
+  await town.asked("t13");
+  const busy = await town.reeve("run", "clerk", "write", "--session", "talk");
+  expect(busy).toMatchObject({
+    code: 5,
+    complained: expect.stringContaining("→ another tree has its turn: reeve runs --session talk"),
+  });
+  expect((await town.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +steward/);
+  await town.runtime.start(staff()[1], "write", { id: "t14", session: "talk", onBusy: "queue" });
+  expect((await town.reeve("why", "t14")).said).toMatch(
+    /^t14~0 was accepted and has not begun: another tree/,
+  );
+  await town.reeve("approve", "t13");
+  expect((await turn).code).toBe(0);
 });
 
 test.each([

@@ -4,11 +4,13 @@ import { expect, test } from "vitest";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
 import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
-import type { Known } from "../../src/cli/views/known.ts";
+import type { Facts, Known } from "../../src/cli/views/known.ts";
 import { why, whyLines } from "../../src/cli/views/why.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
-const ledger = { tree: { maxTokens: null, maxCost: 500_000, maxAgents: 3, liveAgents: 3 } };
+const ledger = {
+  tree: { maxTokens: null, maxCost: 500_000, maxAgents: 3, liveAgents: 3, lent: null },
+};
 
 function told(story: Story, run: number, more: Partial<Known> = {}): string {
   const { root } = TreeModel.of(story.events);
@@ -17,11 +19,16 @@ function told(story: Story, run: number, more: Partial<Known> = {}): string {
   const found = all.find(({ runId }) => runId === story.run(run));
   if (!found) throw new Error("no such run");
   const boss = all.find(({ runId }) => runId === found.parentRunId) ?? null;
-  const known = { run: found, boss, status: found.status, result: null, ledger, pending: [], ...more };
+  const known = { run: found, boss, facts: new Map(), result: null, ledger, pending: [], ...more };
   const lines = whyLines(why(known, story.now), { width: 80, paint: plainPaint });
   const prose = lines.filter((line) => !line.startsWith("  →"));
   for (const line of prose) expect(widthOf(line)).toBeLessThanOrEqual(80);
   return lines.join("\n");
+}
+
+/** What the tree and the engine say of one run. */
+function facts(story: Story, run: number, said: Partial<Facts>): Known["facts"] {
+  return new Map([[story.run(run), { status: "running", obstacle: null, ...said }]]);
 }
 
 const question: ApprovalRecord = {
@@ -88,7 +95,7 @@ test("a preempted run names who took its slot", () => {
 
 test("a held run says so, also before it has come to its next step", () => {
   const story = new Story().starts(0, "boss").asks(0, "a1", {});
-  expect(told(story, 0, { status: "paused" })).toMatch(
+  expect(told(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
     /^boss is to pause: .*\n  → reeve resume mill-books~0$/,
   );
   story.tell(0, "run.paused", { cause: "held" });
@@ -113,7 +120,10 @@ test("a run between two tries says when, and what went wrong", () => {
   const story = new Story().starts(0, "boss");
   const error = { code: "model", kind: "overloaded", message: "try later" };
   story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
-  expect(told(story, 0)).toBe("boss tries its model again in 5.0s: overloaded.\n  try later");
+  expect(told(story, 0)).toBe(`\
+boss tries its model again in 5.0s: overloaded.
+  try later
+  → reeve watch mill-books`);
 });
 
 const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
@@ -129,7 +139,7 @@ boss landed: the tree's limit is $0.50, $0.498 was used or reserved, and the
 next call does not fit.
   It took 2.4s, 1 call of its own and $0.499000 with all it hired.
   It landed: a last call without tools handed back what it had.
-  → reeve run ... --max-cost <more dollars>`);
+  → reeve run boss "..." --max-cost <more dollars>`);
   const own = told(story, 0, { ledger: null });
   expect(own).toMatch(/^boss landed: its limit is \$0\.50/);
 });

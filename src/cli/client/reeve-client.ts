@@ -4,6 +4,7 @@ import {
   type AuditHead,
   type CancelReceipt,
   Json,
+  type Obstacle,
   type Page,
   type Priority,
   type RunId,
@@ -68,8 +69,15 @@ export class ReeveClient {
     return Json.as(await this.#get(`/runs?${new URLSearchParams(query).toString()}`));
   }
 
-  async standing(run: string): Promise<Standing> {
-    return Json.as(await this.#get(`/runs/${encodeURIComponent(run)}`));
+  /** A worker answers: the signal says how long that may take. */
+  async standing(run: string, signal: AbortSignal | null = null): Promise<Standing> {
+    const response = await this.#ask(`/runs/${encodeURIComponent(run)}`, { signal });
+    return Json.as(Json.of(await response.json()));
+  }
+
+  /** What keeps it from going on; null: nothing. */
+  async obstacle(run: string): Promise<Obstacle | null> {
+    return Json.as(await this.#get(`/runs/${encodeURIComponent(run)}/obstacle`));
   }
 
   /** Null while it lives. */
@@ -107,6 +115,10 @@ export class ReeveClient {
 
   async cancel(run: string, reason: string): Promise<CancelReceipt> {
     return Json.as(await this.#act(run, "cancel", { reason }));
+  }
+
+  async signal(run: string, name: string, data: Json): Promise<void> {
+    await this.#act(run, "signal", { name, data });
   }
 
   async topUp(run: string, amounts: TopUpAmounts): Promise<void> {
@@ -167,13 +179,19 @@ function unreachable(url: string): CliError {
 
 async function refusal(response: Response): Promise<CliError> {
   const body = Json.of(await response.json().catch(() => ({})));
-  const { error } = Json.as<{ error?: { code?: string; message?: string } }>(body);
+  const { error } = Json.as<{ error?: { code?: string; message?: string; session?: string } }>(body);
   const code = error?.code ?? `http-${response.status}`;
   return new CliError(error?.message ?? `the server said ${response.status}`, {
     code,
     exitCode: exitCodeOf(response.status),
-    hint: response.status === 401 ? "give a key with REEVE_API_KEY" : null,
+    hint: hintOf(code, error?.session ?? "<session>"),
   });
+}
+
+function hintOf(code: string, session: string): string | null {
+  if (code === "unauthorized") return "give a key with REEVE_API_KEY";
+  if (code === "session-busy") return `another tree has its turn: reeve runs --session ${session}`;
+  return code === "no-answer" ? "no worker is there: start one, such as `reeve dev agents.ts`" : null;
 }
 
 function exitCodeOf(status: number): number {

@@ -1,4 +1,4 @@
-import type { AuditHead, Priority } from "#kernel";
+import type { AuditHead, Json, Priority } from "#kernel";
 import type { TopUpAmounts } from "#runtime";
 import { ExitCode } from "../exit-code.ts";
 import { counted, exactUsd } from "../text/amounts.ts";
@@ -31,6 +31,15 @@ export async function pause(context: Context, id: string): Promise<number> {
 export async function resume(context: Context, id: string): Promise<number> {
   await context.client.resume(id);
   return done(context, { run: id, resumed: true }, `${id} goes on`);
+}
+
+export async function signal(
+  context: Context,
+  id: string,
+  { name, data }: { readonly name: string; readonly data: Json },
+): Promise<number> {
+  await context.client.signal(id, name, data);
+  return done(context, { run: id, signal: name }, `${id} has ${name}`);
 }
 
 /** Stops a run and everything below it, and says what that came to. */

@@ -1,4 +1,4 @@
-import { ApprovalId, type RunId } from "#kernel";
+import { ApprovalId } from "#kernel";
 import { CapReader } from "../client/cap-reader.ts";
 import { snapshot } from "../client/snapshot.ts";
 import { CliError } from "../cli-error.ts";
@@ -9,7 +9,6 @@ import { everybody, type TreeModel } from "../tree/tree-model.ts";
 import { approvalLines, runLines } from "../views/lists.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { treeHeadline, treeLines } from "../views/tree-lines.ts";
-import { why, whyLines } from "../views/why.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
 /** Lists runs, newest first. */
@@ -31,7 +30,7 @@ export async function approvals(context: Context, query: Readonly<Record<string,
 /** Shows a tree as it is now; one that is over with its receipt. */
 export async function tree(context: Context, id: string): Promise<number> {
   const { client } = context;
-  const { model } = await snapshot(client, id);
+  const model = await snapshot(client, id);
   const root = rootOf(model);
   const result = root.end ? await client.result(model.treeId) : null;
   if (context.json) {
@@ -43,25 +42,6 @@ export async function tree(context: Context, id: string): Promise<number> {
   const screen = screenOf(context.terminal);
   const lines = [treeHeadline(root, reader.caps, screen), ...treeLines(root, reader.caps, screen)];
   say(context, result ? [...lines, "", ...receiptLines(root, result, screen)] : lines);
-  return ExitCode.ok;
-}
-
-/** Says why a run stopped or waits. */
-export async function explain(context: Context, id: string): Promise<number> {
-  const { client } = context;
-  const { model, standing } = await snapshot(client, id);
-  const all = [...everybody(rootOf(model))];
-  const run = find(all, standing.runId);
-  const [result, ledger, pending] = await Promise.all([
-    client.result(standing.runId),
-    client.ledger(standing.runId).catch(() => null),
-    client.approvals({ tree: model.treeId, state: "pending" }),
-  ]);
-  const boss = all.find(({ runId }) => runId === run.parentRunId) ?? null;
-  const known = { run, boss, status: standing.status, result, ledger, pending: pending.items };
-  const reason = why(known, Date.now());
-  if (context.json) sayJson(context, { ...standing, stopReason: run.end?.stopReason ?? null, ...reason });
-  else say(context, whyLines(reason, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
@@ -91,10 +71,4 @@ function rootOf({ root, treeId }: TreeModel): RunView {
     code: "not-begun",
     exitCode: ExitCode.notFound,
   });
-}
-
-function find(all: readonly RunView[], id: RunId): RunView {
-  const run = all.find(({ runId }) => runId === id);
-  if (run) return run;
-  throw new CliError(`nothing is known of ${id} yet`, { code: "not-begun", exitCode: ExitCode.notFound });
 }

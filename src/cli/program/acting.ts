@@ -1,8 +1,8 @@
 import { Argument } from "commander";
-import { type AuditHead, Priority } from "#kernel";
+import { type AuditHead, type Json, Priority } from "#kernel";
 import * as act from "../commands/act.ts";
 import type { Commands } from "./commands.ts";
-import { amount, auditHead, given, whole } from "./arguments.ts";
+import { amount, auditHead, given, json, whole } from "./arguments.ts";
 
 interface ActFlags {
   readonly url?: string;
@@ -19,6 +19,13 @@ export function addActing(commands: Commands): void {
   asking(program.command("resume <id>"))
     .description("lift a hold")
     .action(async (id: string, flags: ActFlags) => exit(await act.resume(contextOf(flags), id)));
+  asking(program.command("signal <id> <name>"))
+    .description("wake a run that waits for a signal of that name")
+    .argument("[data]", "what goes with it, as JSON", json, null)
+    .addHelpText("after", `\nExample:\n  reeve signal books go '{"by":"ada"}'`)
+    .action(async (id: string, name: string, data: Json, flags: ActFlags) =>
+      exit(await act.signal(contextOf(flags), id, { name, data })),
+    );
   asking(program.command("cancel <id>"))
     .description("stop a run and everything below it; returns when all have ended")
     .option("--reason <words>", "for the record", "user")

@@ -16,6 +16,15 @@ export function whole(text: string): number {
   return value;
 }
 
+/** A value as JSON. @throws InvalidArgumentError */
+export function json(text: string): Json {
+  try {
+    return Json.of(JSON.parse(text));
+  } catch {
+    throw new InvalidArgumentError("JSON: a text has quotes, too");
+  }
+}
+
 /** `<index>:<hash>`. @throws InvalidArgumentError */
 export function auditHead(text: string): AuditHead {
   const [, index, hash] = /^(\d{1,15}):([\w-]+)$/.exec(text) ?? [];

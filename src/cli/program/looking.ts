@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { explain } from "../commands/explain.ts";
 import * as look from "../commands/look.ts";
 import type { Commands } from "./commands.ts";
 import { whole } from "./arguments.ts";
@@ -11,6 +12,7 @@ interface ListFlags {
   readonly status?: string;
   readonly agent?: string;
   readonly user?: string;
+  readonly session?: string;
   readonly tree?: string;
   readonly all?: boolean;
   readonly limit: number;
@@ -23,13 +25,14 @@ export function addLooking({ program, asking, contextOf, exit }: Commands): void
     .addOption(new Option("--status <status>", "only these").choices(statuses))
     .option("--agent <agent>", "only those of this agent")
     .option("--user <user>", "only those that work for this user")
+    .option("--session <session>", "only turns of this conversation")
     .option("--all", "helpers, too")
     .option("--limit <number>", "how many", whole, 20)
-    .action(async ({ status, agent, user, all, limit, ...flags }: ListFlags) => {
+    .action(async ({ status, agent, user, session, all, limit, ...flags }: ListFlags) => {
       const query = {
         size: String(limit),
         ...(!all && { roots: "true" }),
-        ...texts({ status, agent, user }),
+        ...texts({ status, agent, user, session }),
       };
       exit(await look.runs(contextOf(flags), query));
     });
@@ -39,7 +42,7 @@ export function addLooking({ program, asking, contextOf, exit }: Commands): void
   asking(program.command("why <id>"))
     .description("why a run stopped or waits, in words")
     .addHelpText("after", "\n<id> is a tree, or a run of it such as books-2026~3 (see `reeve runs --all`)")
-    .action(async (id: string, flags: ListFlags) => exit(await look.explain(contextOf(flags), id)));
+    .action(async (id: string, flags: ListFlags) => exit(await explain(contextOf(flags), id)));
   asking(program.command("approvals"))
     .description("list calls that wait for somebody's word")
     .option("--tree <tree>", "only those of this tree")

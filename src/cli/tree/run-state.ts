@@ -13,7 +13,7 @@ import {
   Usage,
 } from "#kernel";
 import { dispatch, type OnEvent } from "./on-event.ts";
-import type { Activity, Denial, RunEnd, RunView } from "./run-view.ts";
+import type { Activity, DeadLetter, Denial, RefusedHire, RunEnd, RunView } from "./run-view.ts";
 
 interface OpenTool {
   readonly tool: string;
@@ -55,12 +55,14 @@ export class RunState {
     { readonly tool: string; readonly why: string; readonly since: number }
   >();
   #retry: { readonly since: number; readonly delayMs: number; readonly error: ErrorData } | null = null;
-  #paused: { readonly since: number; readonly cause: "preempted" | "held" } | null = null;
+  #paused: Pick<Activity & { readonly kind: "paused" }, "since" | "cause" | "reason"> | null = null;
   #takenBy: RunId | null = null;
   #cancelling: { readonly since: number; readonly reason: string } | null = null;
   #denial: Denial | null = null;
   readonly #warnings: Denial[] = [];
   #guardrail: RunView["guardrail"] = null;
+  readonly #refusedHires: RefusedHire[] = [];
+  readonly #deadLetters: DeadLetter[] = [];
   #lostCalls = 0;
   #lastAt: number;
 
@@ -93,8 +95,8 @@ export class RunState {
       this.#queued = null;
     },
     "run.end": (event) => this.#finish(event),
-    "run.paused": ({ at: since, cause }) => {
-      this.#paused = { since, cause };
+    "run.paused": ({ at: since, cause, reason = null }) => {
+      this.#paused = { since, cause, reason };
     },
     "run.resumed": () => {
       this.#paused = null;
@@ -111,6 +113,12 @@ export class RunState {
     },
     "approval.decided": ({ approvalId }) => {
       this.#approvals.delete(approvalId);
+    },
+    "spawn.denied": ({ childAgent: agent, reason }) => {
+      this.#refusedHires.push({ agent, reason });
+    },
+    "message.dead-lettered": ({ reason, attempts }) => {
+      this.#deadLetters.push({ reason, attempts });
     },
     "guardrail.trip": ({ guardrail, reason, decision }) => {
       // The others let the run go on.
@@ -213,6 +221,8 @@ export class RunState {
       denial: this.#denial,
       warnings: this.#warnings,
       guardrail: this.#guardrail,
+      refusedHires: this.#refusedHires,
+      deadLetters: this.#deadLetters,
       lostCalls: this.#lostCalls + this.#lost.size,
       helpers,
     };

@@ -2,6 +2,7 @@ import type {
   AgentId,
   ApprovalId,
   BudgetDimension,
+  DenialReason,
   EndStatus,
   ErrorData,
   Micros,
@@ -37,6 +38,8 @@ export type Activity =
       readonly since: number;
       readonly cause: "preempted" | "held";
       readonly by: RunId | null;
+      /** Why the tree itself holds it; null: somebody does. */
+      readonly reason: string | null;
     }
   | { readonly kind: "cancelling"; readonly since: number; readonly reason: string }
   | { readonly kind: "between"; readonly since: number }
@@ -47,6 +50,18 @@ export interface Denial {
   readonly dimension: BudgetDimension;
   readonly limit: number;
   readonly used: number;
+}
+
+/** Somebody who could not be hired. */
+export interface RefusedHire {
+  readonly agent: string;
+  readonly reason: DenialReason;
+}
+
+/** A message that nobody will read. */
+export interface DeadLetter {
+  readonly reason: string;
+  readonly attempts: number;
 }
 
 /** How a run ended. */
@@ -84,6 +99,9 @@ export interface RunView {
   readonly denial: Denial | null;
   readonly warnings: readonly Denial[];
   readonly guardrail: { readonly guardrail: string; readonly reason: string } | null;
+  readonly refusedHires: readonly RefusedHire[];
+  /** Messages to it that were given up. */
+  readonly deadLetters: readonly DeadLetter[];
   /** Calls that were begun and of whose end nobody knows. */
   readonly lostCalls: number;
   readonly helpers: readonly RunView[];

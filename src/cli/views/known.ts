@@ -1,4 +1,4 @@
-import type { ApprovalRecord, Micros, RunResult, RunStatus } from "#kernel";
+import type { ApprovalRecord, Micros, Obstacle, RunId, RunResult, RunStatus } from "#kernel";
 import type { RunView } from "../tree/run-view.ts";
 
 /** What the ledger says of a tree, as far as it explains anything. */
@@ -8,7 +8,15 @@ interface LedgerFacts {
     readonly maxCost: Micros | null;
     readonly maxAgents: number;
     readonly liveAgents: number;
+    /** What its tenant has lent it, where the tenant has a limit. */
+    readonly lent: { readonly tokens: number | null; readonly cost: Micros | null } | null;
   };
+}
+
+/** How a run stands, as its tree and its engine say. Events tell less. */
+export interface Facts {
+  readonly status: RunStatus;
+  readonly obstacle: Obstacle | null;
 }
 
 /** Everything that is known about a run. */
@@ -16,8 +24,8 @@ export interface Known {
   readonly run: RunView;
   /** Who hired it; null for a root. */
   readonly boss: RunView | null;
-  /** As the tree itself says. */
-  readonly status: RunStatus;
+  /** Of the run and those below it, as far as they were asked. */
+  readonly facts: ReadonlyMap<RunId, Facts>;
   readonly result: RunResult | null;
   /** Null once the tree is over. */
   readonly ledger: LedgerFacts | null;
@@ -29,8 +37,13 @@ export interface Known {
 export interface Why {
   readonly answer: string;
   readonly details: readonly string[];
-  /** What can be done about it: commands. */
+  /** What can be done about it: a command, or a line of code. */
   readonly hints: readonly string[];
+}
+
+/** Of a run of which only its events are known. */
+export function fromEvents(run: RunView, boss: RunView | null = null): Known {
+  return { run, boss, facts: new Map(), result: null, ledger: null, pending: [] };
 }
 
 /** What is said of calls that nobody heard of again. */

@@ -1,10 +1,13 @@
+import { RunId, type RunStatus } from "#kernel";
 import type { Activity, RunView } from "../tree/run-view.ts";
 import { duration, moment } from "../text/amounts.ts";
 import { clean, wrap } from "../text/width.ts";
 import { errorName, named } from "./activity-text.ts";
+import { asides } from "./asides.ts";
 import { type Known, lostText, type Why } from "./known.ts";
 import type { Screen } from "./screen.ts";
 import { whyEnded } from "./why-ended.ts";
+import { whyStuck } from "./why-stuck.ts";
 
 /** In words, from what is known. */
 export function why(known: Known, now: number): Why {
@@ -26,33 +29,41 @@ export function whyLines(
 }
 
 function whyAlive(known: Known, now: number): Why {
-  const { run, status } = known;
+  const { run, facts } = known;
+  const { status, obstacle } = facts.get(run.runId) ?? { status: run.status, obstacle: null };
+  if (obstacle) return whyStuck(run, obstacle, now);
+  const told = standing(known, status, now);
+  const lost = run.lostCalls === 0 ? [] : [lostText(run.lostCalls)];
+  return { ...told, details: [...told.details, ...asides(run), ...lost] };
+}
+
+/** The tree knows of a hold or a rest at once; a run's events say so later, or not at all. */
+function standing(known: Known, status: RunStatus, now: number): Why {
+  const { run } = known;
   const { activity } = run;
-  // The tree knows of a hold at once; a run that is in the middle of a call says so only when it yields.
   if (status === "paused" && activity.kind !== "paused")
     return {
       answer: `${run.agent} is to pause: it stops at its next step.`,
       details: [],
       hints: [resume(run)],
     };
-  const lost = run.lostCalls === 0 ? [] : [lostText(run.lostCalls)];
-  const told = ofActivity(known, activity, now);
-  return { ...told, details: [...told.details, ...lost] };
+  if (status === "waiting" && activity.kind === "between") return waitsForWorld(run, now);
+  return ofActivity(known, activity, now);
 }
 
 const resume = ({ runId }: RunView): string => `reeve resume ${runId}`;
+const watch = ({ runId }: RunView): string => `reeve watch ${RunId.tree(runId)}`;
 
 function ofActivity(known: Known, activity: Activity, now: number): Why {
   const { run } = known;
   const name = run.agent;
   const since = duration(now - activity.since);
+  const hints = [watch(run)];
   switch (activity.kind) {
     case "starting":
       return {
         answer: `${name} was accepted ${since} ago and has not begun: no worker has taken it up.`,
-        details: [
-          "A worker that has another version of the agent leaves it alone and logs incompatible-version.",
-        ],
+        details: [],
         hints: ["reeve dev"],
       };
     case "queued":
@@ -67,7 +78,7 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
       return {
         answer: `${name} tries its model again in ${duration(activity.delayMs - (now - activity.since))}: ${clean(errorName(activity.error))}.`,
         details: activity.error.message ? [clean(activity.error.message)] : [],
-        hints: [],
+        hints,
       };
     case "model":
       return {
@@ -75,25 +86,34 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
         details: isLong(now - activity.since)
           ? ["If its worker has died, another one takes over; the call then stays in doubt."]
           : [],
-        hints: [],
+        hints,
       };
     case "tool":
       return {
         answer: `${name} does not wait for anybody: it has been calling ${named(activity.tools)} for ${since}.`,
         details: activity.progress === null ? [] : [clean(activity.progress)],
-        hints: [],
+        hints,
       };
     case "cancelling":
       return {
         answer: `${name} is being stopped (${clean(activity.reason)}) since ${since}: its call in flight may end first.`,
         details: [],
-        hints: [],
+        hints,
       };
     case "between":
-      return { answer: `${name} is between two steps, for ${since}.`, details: [], hints: [] };
+      return { answer: `${name} is between two steps, for ${since}.`, details: [], hints };
     case "ended":
       return { answer: `${name} has ended.`, details: [], hints: [] };
   }
+}
+
+/** Its code rests in something that nobody in the tree will bring. */
+function waitsForWorld({ agent, runId, activity }: RunView, now: number): Why {
+  return {
+    answer: `${agent} has waited ${duration(now - activity.since)} for something from outside: a signal, a message, or a time.`,
+    details: ["What exactly, its code knows: ctx.waitFor(name), ctx.sleep() or its inbox."],
+    hints: [`reeve signal ${runId} <name> '<json>'`],
+  };
 }
 
 function queued({ run, ledger }: Known, activity: Activity & { kind: "queued" }, since: string): Why {
@@ -110,18 +130,34 @@ function queued({ run, ledger }: Known, activity: Activity & { kind: "queued" },
   };
 }
 
-function paused({ run }: Known, activity: Activity & { kind: "paused" }, since: string): Why {
-  if (activity.cause === "held")
-    return {
-      answer: `Somebody paused ${run.agent} ${since} ago. It waits until it is resumed.`,
-      details: [],
-      hints: [resume(run)],
-    };
+function paused({ run, boss }: Known, activity: Activity & { kind: "paused" }, since: string): Why {
+  if (activity.cause === "held") return held(run, boss, { ...activity, since });
   const taker = activity.by ? `${activity.by} took its slot` : "a more important run took its slot";
   return {
     answer: `${run.agent} was preempted ${since} ago: ${taker}. It goes on when a slot is free.`,
     details: [`Its priority is ${run.priority}; its work is kept.`],
     hints: [`reeve reprioritize ${run.runId} high`],
+  };
+}
+
+function held(
+  run: RunView,
+  boss: RunView | null,
+  { reason, since }: { readonly reason: string | null; readonly since: string },
+): Why {
+  if (reason !== null)
+    return {
+      answer: `${run.agent} was paused by its tree ${since} ago: ${clean(reason)}.`,
+      details: [
+        "Its workers died again and again in that step. Look at their logs; resumed, it is tried anew.",
+      ],
+      hints: [resume(run)],
+    };
+  const isBosss = boss?.activity.kind === "paused" && boss.activity.cause === "held";
+  return {
+    answer: `Somebody paused ${isBosss ? `${boss.agent}, and with it ${run.agent},` : run.agent} ${since} ago. It waits until it is resumed.`,
+    details: [],
+    hints: [resume(isBosss ? boss : run)],
   };
 }
 
@@ -152,9 +188,7 @@ function waitsForHelpers(
 ): Why {
   const { run } = known;
   const alive = run.helpers.filter(({ end }) => end === null);
-  const causes = alive
-    .slice(0, most)
-    .map((helper) => why({ ...known, run: helper, boss: run, status: helper.status }, now));
+  const causes = alive.slice(0, most).map((helper) => why({ ...known, run: helper, boss: run }, now));
   const more = alive.length > most ? [`and ${alive.length - most} more`] : [];
   return {
     answer: `${run.agent} has waited ${since} for ${named(agents)}.`,

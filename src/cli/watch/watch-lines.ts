@@ -2,6 +2,7 @@ import { cut } from "../text/width.ts";
 import type { RunView } from "../tree/run-view.ts";
 import type { Speech } from "../tree/speech.ts";
 import type { Screen } from "../views/screen.ts";
+import { fromEvents } from "../views/known.ts";
 import { spoken } from "../views/spoken.ts";
 import { type Caps, layOut, treeHeadline, treeLine, type TreeRow, treeRows } from "../views/tree-lines.ts";
 import { why } from "../views/why.ts";
@@ -70,8 +71,7 @@ function rule(hidden: number, where: "above" | "below", { paint, width }: Screen
 function detail(row: TreeRow | undefined, speech: Speech, screen: Screen): readonly string[] {
   const { paint, width, now } = screen;
   if (!row) return ["", ""];
-  const known = { run: row.run, boss: null, status: row.run.status, result: null, ledger: null, pending: [] };
-  const { answer, details } = why(known, now);
+  const { answer, details } = why(fromEvents(row.run), now);
   const said = spoken(row.run, speech, width) ?? paint("faint", cut(details[0] ?? "", width));
   return [cut(`${row.run.runId}  ${answer}`, width), said];
 }

@@ -1,0 +1,85 @@
+import { RunId } from "#kernel";
+import { snapshot } from "../client/snapshot.ts";
+import { CliError } from "../cli-error.ts";
+import { ExitCode } from "../exit-code.ts";
+import { screenOf } from "../terminal.ts";
+import type { RunView } from "../tree/run-view.ts";
+import { everybody } from "../tree/tree-model.ts";
+import { type Facts, fromEvents, type Known, type Why } from "../views/known.ts";
+import { why, whyLines } from "../views/why.ts";
+import { whyNotBegun, whyUnanswered } from "../views/why-stuck.ts";
+import { type Context, say, sayJson } from "./command.ts";
+
+/** So many runs are asked how they stand. */
+const mostAsked = 20;
+
+/** So long a worker may take to say how a run stands. */
+const patienceMs = 10_000;
+
+/** Says why a run stopped or waits. */
+export async function explain(context: Context, id: string): Promise<number> {
+  const { client } = context;
+  const model = await snapshot(client, id);
+  const runId = id.includes("~") ? RunId.parse(id) : RunId.root(model.treeId);
+  const all = model.root ? [...everybody(model.root)] : [];
+  const run = all.find((each) => each.runId === runId);
+  if (!run) {
+    const { status } = await client.standing(runId, AbortSignal.timeout(patienceMs));
+    // The store may be a little behind.
+    if (status !== "pending") throw unknown(runId);
+    return tell(context, { runId, status, stopReason: null }, whyNotBegun(runId));
+  }
+  const boss = all.find((each) => each.runId === run.parentRunId) ?? null;
+  const known = await ask(context, run, boss);
+  const now = Date.now();
+  const told = why(known ?? fromEvents(run, boss), now);
+  const { status } = known?.facts.get(runId) ?? run;
+  const reason = known || run.end ? told : whyUnanswered(run, told);
+  return tell(context, { runId, status, stopReason: run.end?.stopReason ?? null }, reason);
+}
+
+function unknown(run: RunId): CliError {
+  return new CliError(`nothing is known of ${run} yet`, { code: "not-begun", exitCode: ExitCode.notFound });
+}
+
+function tell(context: Context, standing: Standing, reason: Why): number {
+  const { runId } = standing;
+  if (context.json) sayJson(context, { treeId: RunId.tree(runId), ...standing, ...reason });
+  else say(context, whyLines(reason, screenOf(context.terminal)));
+  return ExitCode.ok;
+}
+
+interface Standing {
+  readonly runId: RunId;
+  readonly status: string;
+  readonly stopReason: string | null;
+}
+
+/** Everything that can be known; null where no worker answers. */
+async function ask({ client }: Context, run: RunView, boss: RunView | null): Promise<Known | null> {
+  const { runId } = run;
+  const alive = [...everybody(run)].filter(({ end }) => end === null).slice(0, mostAsked);
+  const factsOf = async ({ runId: id }: RunView): Promise<readonly [RunId, Facts]> => {
+    const { status } = await client.standing(id);
+    return [id, { status, obstacle: await client.obstacle(id).catch(() => null) }];
+  };
+  try {
+    // First of all: does anybody answer?
+    await client.standing(runId, AbortSignal.timeout(patienceMs));
+    const [facts, result, ledger, pending] = await Promise.all([
+      Promise.all(alive.map(factsOf)),
+      client.result(runId),
+      client.ledger(runId).catch(() => null),
+      client.approvals({ tree: RunId.tree(runId), state: "pending" }),
+    ]);
+    return { run, boss, facts: new Map(facts), result, ledger, pending: pending.items };
+  } catch (error) {
+    if (isUnanswered(error)) return null;
+    throw error;
+  }
+}
+
+function isUnanswered(error: unknown): boolean {
+  if (error instanceof CliError) return error.code === "no-answer" || error.code === "retryable";
+  return error instanceof Error && error.name === "TimeoutError";
+}

@@ -1,0 +1,42 @@
+import type { DenialReason } from "#kernel";
+import { counted } from "../text/amounts.ts";
+import { clean } from "../text/width.ts";
+import type { DeadLetter, RunView } from "../tree/run-view.ts";
+
+/** What went wrong on the way and did not stop it. */
+export function asides({ refusedHires, deadLetters }: RunView): readonly string[] {
+  const hire = refusedHires.at(-1);
+  const letter = deadLetters.at(-1);
+  return [
+    ...(hire ? [`It could not hire ${hire.agent}: ${denials[hire.reason]}${more(refusedHires)}.`] : []),
+    ...(letter ? [`A message to it was given up: ${letterText(letter)}${more(deadLetters)}.`] : []),
+  ];
+}
+
+const more = (all: readonly unknown[]): string =>
+  all.length > 1 ? ` (and ${all.length - 1} more before)` : "";
+
+function letterText({ reason, attempts }: DeadLetter): string {
+  const tried = attempts > 0 ? `, after ${counted(attempts, "attempt")}` : "";
+  return `${letters[reason] ?? clean(reason)}${tried}`;
+}
+
+const letters: Readonly<Record<string, string>> = {
+  "run-ended": "the run had ended",
+  "tree-ended": "the tree had ended",
+  cancelled: "the run was cancelled",
+  "never-started": "the run never started",
+  "no-such-agent": "nobody of that name can be hired",
+  "would-deadlock": "there can never be a slot for it",
+};
+
+/** Why nobody could be hired, or a call not be made. */
+export const denials: Readonly<Record<DenialReason, string>> = {
+  full: "every slot is taken, and it did not want to wait",
+  "nobody-below": "nobody alive is less important",
+  "preemption-off": "this tree allows no preemption",
+  "would-deadlock": "whoever would have to give way waits for it",
+  unpriced: "its model has no price, and there is a cost limit",
+  unbounded: "nobody knows how much its call may use, and there is a limit",
+  ended: "its boss had ended",
+};

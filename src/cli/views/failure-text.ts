@@ -1,0 +1,62 @@
+import type { ErrorData } from "#kernel";
+import { counted } from "../text/amounts.ts";
+import { clean } from "../text/width.ts";
+import { denials } from "./asides.ts";
+
+const modelErrors: Readonly<Record<string, string>> = {
+  "rate-limit": "the provider's rate limit was met, again and again",
+  overloaded: "the provider is overloaded",
+  "server-error": "the provider failed",
+  timeout: "the provider did not answer in time",
+  "context-overflow": "the conversation is longer than the model can read",
+  auth: "the provider does not accept the key",
+  "auth-permanent": "the provider does not accept the key",
+  billing: "the provider's account has no money or quota left",
+  "model-not-found": "the provider does not know the model",
+  "content-blocked": "the provider refused the content",
+  format: "the provider did not understand the request",
+  unknown: "the provider failed in a way that nobody knows",
+};
+
+/** What an error means, in words. */
+export function failureText(error: ErrorData | null): string {
+  if (!error) return "an error that says nothing";
+  switch (error.code) {
+    case "model":
+      return modelErrors[String(error["kind"])] ?? "its model call failed";
+    case "key-destroyed":
+      return "its key was destroyed, so nothing of it can be read";
+    case "incompatible-version":
+      return `it needs version ${clean(String(error["wanted"]))} of ${clean(String(error["agent"]))}, and there is ${clean(String(error["present"]))}`;
+    case "replay-divergence":
+      return `its code changed while it was under way (at ${clean(String(error["step"]))}): raise the agent's version`;
+    case "unjournaled-await":
+      return "its code awaits something outside ctx: wrap it in ctx.step()";
+    case "too-large":
+      return clean(error.message ?? "something was too large");
+    case "too-many-steps":
+      return "its code made too many steps in one execution: return ctx.continueAs(state) now and then";
+    case "nested-step":
+      return "its code uses ctx inside a step: a step may touch the world but not the run";
+    case "ask-failed":
+      return `a helper that it asked gave no reply (${clean(String(error["outcome"]))})`;
+    case "wait-cycle":
+      return "it asked somebody who waits for it";
+    case "not-found":
+      return `there is no ${clean(String(error["what"]))} ${clean(String(error["id"]))}`;
+    default:
+      return `an error in its code (${clean(error.code)})`;
+  }
+}
+
+/** Why there was no slot. */
+export function noSlotText(error: ErrorData | null): string {
+  const limit = error?.["limit"];
+  const denied = error?.["reason"];
+  const full =
+    typeof limit === "number" ? `all ${counted(limit, "slot")} of the tree were taken` : "no slot was free";
+  return `${full}${isDenial(denied) && denied !== "full" ? `, and ${denials[denied]}` : ""}`;
+}
+
+const isDenial = (reason: unknown): reason is keyof typeof denials =>
+  typeof reason === "string" && reason in denials;

@@ -1,0 +1,81 @@
+import { type Obstacle, RunId } from "#kernel";
+import { duration } from "../text/amounts.ts";
+import { clean } from "../text/width.ts";
+import type { RunView } from "../tree/run-view.ts";
+import type { Why } from "./known.ts";
+
+/** Why a run does not go on that could: its engine knows. */
+export function whyStuck({ agent, runId }: RunView, obstacle: Obstacle, now: number): Why {
+  const { build, words, retryAt } = obstacle;
+  const its = build === null ? "its build" : `its build (${build})`;
+  const again =
+    retryAt === null
+      ? "It is not tried again by itself."
+      : `It is tried again in ${duration(retryAt - now)}.`;
+  const said = words === "" ? [] : [`The last try came to: ${clean(words)}.`];
+  const cancel = `reeve cancel ${RunId.tree(runId)}`;
+  const from = JSON.stringify(build ?? "<its build>");
+  switch (obstacle.kind) {
+    case "version":
+      return {
+        answer: `${agent} waits for a build that has its version: ${its} has another one.`,
+        details: [...said, again, "Serve the old build again and move the run there, or give it up."],
+        hints: [`engine.moveRuns({ from: ${from}, to: "<the old build>", only: "refused" })`, cancel],
+      };
+    case "unserved":
+      return {
+        answer: `${agent} waits for a worker: nobody serves ${its} now.`,
+        details: [
+          ...said,
+          again,
+          "Serve that build again, or move its runs to the one that new runs start with.",
+        ],
+        hints: [`engine.moveRuns({ from: ${from} })`, cancel],
+      };
+    case "diverged":
+      return {
+        answer: `${agent} was stopped: its code asks for something else than its journal holds.`,
+        details: [
+          ...said,
+          "The code changed and the agent's version did not. Serve the old code, and move the run.",
+        ],
+        hints: [`engine.moveRuns({ from: ${from}, to: "<a build with the old code>" })`, cancel],
+      };
+    case "too-large":
+      return {
+        answer: `${agent} was stopped: something it made is too large to be kept.`,
+        details: [...said, "Have its code make less, and move the run to that build."],
+        hints: [`engine.moveRuns({ from: ${from} })`, cancel],
+      };
+    case "failing":
+      return {
+        answer: `${agent} fails before it can say why, and is started again and again.`,
+        details: [...said, again, "The log of its worker has the stack."],
+        hints: [cancel],
+      };
+    case "stopped":
+      return {
+        answer: `${agent} was stopped at the engine: somebody paused its execution there.`,
+        details: ["Resume it where it was paused, or give it up."],
+        hints: [cancel],
+      };
+  }
+}
+
+/** No worker answers at all: the last that is known. */
+export function whyUnanswered({ agent, runId }: RunView, { answer, details }: Why): Why {
+  return {
+    answer: `No worker answers for ${agent}: nothing of its tree goes on until one does.`,
+    details: [`The last that is known: ${answer}`, ...details],
+    hints: ["reeve dev", `reeve why ${runId}`],
+  };
+}
+
+/** It was accepted, and nothing has happened yet. */
+export function whyNotBegun(id: string): Why {
+  return {
+    answer: `${id} was accepted and has not begun: another tree has the turn of its conversation.`,
+    details: ["It begins when that one is over."],
+    hints: ["reeve runs --status running", "reeve runs --status waiting"],
+  };
+}

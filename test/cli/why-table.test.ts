@@ -1,0 +1,322 @@
+import {
+  AgentId,
+  type DenialReason,
+  type ErrorData,
+  keysOf,
+  MessageId,
+  type ModelErrorKind,
+  type Obstacle,
+  type RunStatus,
+  type StopReason,
+} from "reeve/kernel";
+import { expect, test } from "vitest";
+import { plainPaint } from "../../src/cli/text/paint.ts";
+import type { Activity } from "../../src/cli/tree/run-view.ts";
+import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
+import type { Known } from "../../src/cli/views/known.ts";
+import { why, whyLines } from "../../src/cli/views/why.ts";
+import { whyNotBegun, whyUnanswered } from "../../src/cli/views/why-stuck.ts";
+import { approval, Story } from "./story.ts";
+
+const tree = { maxTokens: null, maxCost: 500_000, maxAgents: 3, liveAgents: 3, lent: null };
+
+interface Case {
+  readonly story: Story;
+  /** Default the root. */
+  readonly run?: number;
+  readonly known?: Partial<Known>;
+  /** As the tree and the engine say; default as the events do. */
+  readonly status?: RunStatus;
+  readonly obstacle?: Obstacle;
+}
+
+function explained({ story, run = 0, known = {}, status, obstacle }: Case): string {
+  const { root } = TreeModel.of(story.events);
+  if (!root) throw new Error("no root");
+  const all = [...everybody(root)];
+  const found = all.find(({ runId }) => runId === story.run(run));
+  if (!found) throw new Error("no such run");
+  const boss = all.find(({ runId }) => runId === found.parentRunId) ?? null;
+  const said = { status: status ?? found.status, obstacle: obstacle ?? null };
+  const facts = new Map([[found.runId, said]]);
+  const everything = { run: found, boss, facts, result: null, ledger: { tree }, pending: [], ...known };
+  return whyLines(why(everything, story.now), { width: 80, paint: plainPaint }).join("\n");
+}
+
+/** Says in words what is the matter, and what to type. */
+function expectHelpful(text: string): void {
+  const [answer = ""] = text.split("\n");
+  expect(answer).toMatch(/^\S.{15,}/);
+  expect(text).toMatch(/\n {2}→ \S/);
+  expect(text).not.toMatch(/undefined|null|NaN|\[object/);
+}
+
+const boss = (): Story => new Story().starts(0, "boss");
+const clerk = { childAgent: AgentId.of("clerk") } as const;
+
+const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
+  starting: {
+    story: boss().tell(0, "spawn.admitted", { ...clerk, child: boss().run(1), priority: "normal" }),
+    run: 1,
+  },
+  queued: { story: boss().tell(0, "spawn.queued", { ...clerk, child: boss().run(1), victim: null }), run: 1 },
+  model: { story: boss().asks(0, "a", {}).after(90_000) },
+  tool: { story: boss().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
+  helpers: {
+    story: boss()
+      .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
+      .starts(1, "clerk", { boss: 0 })
+      .asks(1, "b", {})
+      .after(3_000),
+  },
+  approval: {
+    story: boss()
+      .tell(0, "approval.requested", { approvalId: approval, tool: "sell", why: "its risk is high" })
+      .after(3_000),
+  },
+  retry: {
+    story: boss().tell(0, "retry.start", {
+      retry: 1,
+      delayMs: 4_000,
+      error: { code: "model", kind: "rate-limit", message: "slow down" },
+    }),
+  },
+  paused: { story: boss().tell(0, "run.paused", { cause: "held" }).after(3_000) },
+  cancelling: { story: boss().tell(0, "run.cancelling", { reason: "user" }).after(3_000) },
+  between: { story: boss().after(3_000) },
+};
+
+const moreWaits: Readonly<Record<string, Case>> = {
+  "is to pause": { story: boss().asks(0, "a", {}), status: "paused" },
+  "paused with its boss": {
+    story: boss()
+      .starts(1, "clerk", { boss: 0 })
+      .tell(0, "run.paused", { cause: "held" })
+      .tell(1, "run.paused", { cause: "held" }),
+    run: 1,
+  },
+  "paused after three lost attempts": {
+    story: boss().tell(0, "run.paused", {
+      cause: "held",
+      reason: "3 attempts of mill-books~0:model:1 were lost",
+    }),
+  },
+  preempted: {
+    story: boss()
+      .starts(1, "digger", { boss: 0, priority: "low" })
+      .tell(0, "spawn.queued", { ...clerk, child: boss().run(2), victim: boss().run(1) })
+      .tell(1, "run.paused", { cause: "preempted" }),
+    run: 1,
+  },
+  "queued, and somebody is to give way": {
+    story: boss()
+      .starts(1, "digger", { boss: 0, priority: "low" })
+      .tell(0, "spawn.queued", { ...clerk, child: boss().run(2), victim: boss().run(1) }),
+    run: 2,
+  },
+  "waits for something from outside": { story: boss().after(3_000), status: "waiting" },
+  "waits for a helper whose build is gone": {
+    story: boss()
+      .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
+      .starts(1, "clerk", { boss: 0 })
+      .after(3_000),
+    known: {
+      facts: new Map([
+        [
+          boss().run(1),
+          {
+            status: "running",
+            obstacle: { kind: "unserved", words: "error when calling it", build: "b1", retryAt: null },
+          },
+        ],
+      ]),
+    },
+  },
+  "lost calls": {
+    story: boss().asks(0, "a", {}).asks(0, "b", { cost: 5 }).tell(0, "cycle.end", { step: 1 }),
+  },
+};
+
+test.each(Object.entries({ ...waits, ...moreWaits }))("a live run, %s", (_kind, given) => {
+  const text = explained(given);
+  expectHelpful(text);
+  expect(text).toMatchSnapshot();
+});
+
+const obstacles: Readonly<Record<Obstacle["kind"], string>> = {
+  version: "agent boss is at version 2 here; the run began with 1",
+  diverged: "replay diverged at mill-books~0:model:1",
+  "too-large": "the result has 99 bytes: at most 10 are possible",
+  unserved: "error trying to connect",
+  failing: "TypeError: its text is in the log of the worker",
+  stopped: "",
+};
+
+test.each(keysOf(obstacles))("a run that cannot go on, %s", (kind) => {
+  const story = boss().after(3_000);
+  const retryAt = kind === "version" ? story.now + 4_000 : null;
+  const obstacle = { kind, words: obstacles[kind], build: "build-7", retryAt };
+  const text = explained({ story, status: "waiting", obstacle });
+  expectHelpful(text);
+  expect(text).toMatchSnapshot();
+});
+
+const ended = (
+  stopReason: StopReason,
+  status: "completed" | "landed" | "failed" | "cancelled",
+  error?: ErrorData,
+): Case => ({ story: boss().ends(0, { status, stopReason, spend: 499_000, ...(error && { error }) }) });
+
+const denied = (dimension: "cost" | "tokens" | "turns", limit: number, used: number): Case => ({
+  story: boss()
+    .tell(0, "budget.denied", { dimension, limit, used })
+    .ends(0, { status: "landed", stopReason: `budget.${dimension}`, spend: 499_000 }),
+});
+
+const stops: Readonly<Record<StopReason, Case>> = {
+  answer: ended("answer", "completed"),
+  "budget.tokens": denied("tokens", 9_000, 8_990),
+  "budget.cost": denied("cost", 500_000, 499_000),
+  "budget.turns": denied("turns", 5, 5),
+  "budget.agents": ended("budget.agents", "failed", {
+    code: "budget-exhausted",
+    limit: 3,
+    reason: "nobody-below",
+  }),
+  deadline: ended("deadline", "cancelled"),
+  cancelled: {
+    story: boss()
+      .tell(0, "run.cancelling", { reason: "wrong mill" })
+      .ends(0, { status: "cancelled", stopReason: "cancelled", spend: 0 }),
+  },
+  "parent-ended": {
+    story: boss()
+      .starts(1, "clerk", { boss: 0 })
+      .ends(0, { spend: 0 })
+      .ends(1, { status: "cancelled", stopReason: "parent-ended", spend: 0 }),
+    run: 1,
+  },
+  guardrail: {
+    story: boss()
+      .tell(0, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" })
+      .ends(0, { status: "failed", stopReason: "guardrail", spend: 0 }),
+  },
+  terminated: ended("terminated", "failed", {
+    code: "middleware-termination",
+    message: "stopped by middleware: not on Sundays",
+  }),
+  error: ended("error", "failed", { code: "foreign", message: "no such table" }),
+  "dead-letter": {
+    story: boss()
+      .tell(0, "message.dead-lettered", {
+        messageId: MessageId.of("m1"),
+        reason: "no such field",
+        attempts: 4,
+      })
+      .ends(0, { status: "failed", stopReason: "dead-letter", spend: 0 }),
+  },
+  exhausted: ended("exhausted", "landed"),
+};
+
+test.each(Object.entries(stops))("a run that was stopped by %s", (_reason, given) => {
+  const text = explained(given);
+  expectHelpful(text);
+  expect(text).toMatchSnapshot();
+});
+
+const limits: Readonly<Record<string, Case>> = {
+  "of its tenant": {
+    ...denied("cost", 40_000, 39_000),
+    known: { ledger: { tree: { ...tree, lent: { tokens: null, cost: 40_000 } } } },
+  },
+  "of its agent": denied("cost", 100_000, 99_000),
+  "of its boss": {
+    story: boss()
+      .starts(1, "clerk", { boss: 0 })
+      .tell(1, "budget.denied", { dimension: "cost", limit: 100_000, used: 99_000 })
+      .ends(1, { status: "landed", stopReason: "budget.cost", spend: 99_000 }),
+    run: 1,
+  },
+  "and a model without a price": ended("budget.cost", "failed", {
+    code: "budget-exhausted",
+    reason: "unpriced",
+  }),
+  "and a call of unknown size": ended("budget.cost", "failed", {
+    code: "budget-exhausted",
+    reason: "unbounded",
+  }),
+};
+
+test.each(Object.entries(limits))("a limit %s", (_whose, given) => {
+  const text = explained(given);
+  expectHelpful(text);
+  expect(text).toMatchSnapshot();
+});
+
+const modelErrors: Readonly<Record<ModelErrorKind, true>> = {
+  "rate-limit": true,
+  overloaded: true,
+  "server-error": true,
+  timeout: true,
+  "context-overflow": true,
+  unknown: true,
+  auth: true,
+  "auth-permanent": true,
+  billing: true,
+  "model-not-found": true,
+  "content-blocked": true,
+  format: true,
+};
+
+const errors: readonly ErrorData[] = [
+  ...Object.keys(modelErrors).map((kind) => ({ code: "model", kind })),
+  { code: "key-destroyed" },
+  { code: "incompatible-version", agent: "clerk", wanted: "2", present: "3" },
+  { code: "replay-divergence", step: "mill-books~0:model:1" },
+  { code: "unjournaled-await" },
+  { code: "too-large", message: "the result has 99 bytes: at most 10 are possible" },
+  { code: "too-many-steps" },
+  { code: "nested-step" },
+  { code: "ask-failed", outcome: "timedOut" },
+  { code: "wait-cycle" },
+  { code: "not-found", what: "agent", id: "miller" },
+  { code: "foreign", message: "no such table" },
+];
+
+test("every error is told in words of its own", () => {
+  const answers = errors.map((error) => {
+    const text = explained(ended("error", "failed", error));
+    expectHelpful(text);
+    return text.split("\n  It took")[0];
+  });
+  expect(answers).toMatchSnapshot();
+});
+
+test("hires that were refused are told, whatever became of the run", () => {
+  const reasons: Readonly<Record<DenialReason, true>> = {
+    full: true,
+    "nobody-below": true,
+    "preemption-off": true,
+    "would-deadlock": true,
+    unpriced: true,
+    unbounded: true,
+    ended: true,
+  };
+  const told = keysOf(reasons).map((reason) => {
+    const story = boss().tell(0, "spawn.denied", { ...clerk, reason });
+    return /It could not hire [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
+  });
+  expect(told).toMatchSnapshot();
+});
+
+test("a tree that waits for its turn, and one that no worker answers for", () => {
+  const { root } = TreeModel.of(boss().asks(0, "a", {}).events);
+  if (!root) throw new Error("no root");
+  const known = { run: root, boss: null, facts: new Map(), result: null, ledger: null, pending: [] };
+  const unanswered = whyUnanswered(root, why(known, boss().now + 60_000));
+  for (const reason of [whyNotBegun("mill-books~0"), unanswered]) {
+    const text = whyLines(reason, { width: 80, paint: plainPaint }).join("\n");
+    expectHelpful(text);
+    expect(text).toMatchSnapshot();
+  }
+});
