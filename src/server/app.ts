@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { type Clock, NotFoundError } from "#kernel";
 import { type Runtime, systemClock } from "#runtime";
-import type { Auth, Principal } from "./auth.ts";
+import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import { Feeds } from "./feeds.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
-import { defaultLimits, type Limits, Places, RateLimit } from "./limits.ts";
+import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
 import { RefusalError, tell, type Told } from "./refusal.ts";
 import type { Route, ServerHost } from "./route.ts";
 import { routes } from "./routes.ts";
@@ -55,7 +55,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     clock,
     limits,
     feeds: new Feeds(runtime),
-    starts: new Places("starts", limits.starts),
+    rooms: roomsOf(limits),
     subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
   };
   const { auth, hosts = [], origins = [] } = options;
@@ -86,6 +86,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   return app;
 }
 
+/** Who finds no place hears so before anything is read or begun. It is given back when the work is done, heard or not. */
 async function answerTo(context: Context<Env>, route: Route, host: ServerHost): Promise<Response> {
   const request = context.req.raw;
   const principal = context.get("principal");
@@ -93,10 +94,18 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
   checkHeaders(request.headers);
   const query = decodeQuery(route.query, new URL(request.url).searchParams);
   if (!route.body) checkNoBody(request.headers);
-  const body = route.body?.decode(await readBody(request, host.limits.bodyBytes), "body");
+  const leave = host.rooms[route.room].take(sharerOf(principal));
+  const body = await bodyOf(request, route, host).catch((error: unknown) => {
+    leave();
+    throw error;
+  });
   const header = (name: string): string | undefined => context.req.header(name);
   const call = { host, principal, params: context.req.param(), query, body, header };
-  return inTime(host, route.handle(call));
+  return inTime(host, route.handle(call).finally(leave));
+}
+
+async function bodyOf(request: Request, { body }: Route, { limits }: ServerHost): Promise<unknown> {
+  return body?.decode(await readBody(request, limits.bodyBytes), "body");
 }
 
 /** Where no worker is there to answer, the caller hears so. What was asked for may still be done. @throws RefusalError */

@@ -24,6 +24,10 @@ export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>
 /** Everybody, where only this machine can ask. */
 export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin"] };
 
+/** Who shares what there is: a tenant, however many keys it has. */
+export const sharerOf = ({ tenant, id }: Principal): string =>
+  tenant === null ? `key ${id}` : `tenant ${tenant}`;
+
 /** Whose, for the runtime. */
 export const whose = ({ tenant }: Principal): { readonly tenant?: string } =>
   tenant === null ? {} : { tenant };

@@ -75,10 +75,15 @@ export async function readBody(request: Request, most: number): Promise<unknown>
   if (Number(request.headers.get("content-length") ?? 0) > most) tooLarge(most);
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of request.body ?? []) {
-    size += part.byteLength;
-    if (size > most) tooLarge(most);
-    parts.push(part);
+  try {
+    for await (const part of request.body ?? []) {
+      size += part.byteLength;
+      if (size > most) tooLarge(most);
+      parts.push(part);
+    }
+  } catch (error) {
+    // Whoever goes away in the middle is no fault of ours.
+    throw error instanceof RefusalError ? error : new RefusalError("invalid-request", "the body broke off");
   }
   if (size === 0) return {};
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");

@@ -9,8 +9,15 @@ export interface Limits {
   readonly requestsPerMinute?: number;
   /** How long a request may take to be answered; a stream, to begin. Default 60. */
   readonly answerS?: number;
-  /** Trees that are being started at the same time. Default 64. */
+  /**
+   * Trees that are being started at the same time, chats among them. Few keep any number of workers busy; more only wait
+   * longer. Default 32.
+   */
   readonly starts?: number;
+  /** Other requests at the same time that ask or tell a tree something. Default 64. */
+  readonly calls?: number;
+  /** Requests at the same time that only look into the store. Default 64. */
+  readonly reads?: number;
   /** Streams that are open at the same time. Default 1,000. */
   readonly subscribers?: number;
   /** Of each key. Default 100. */
@@ -25,7 +32,9 @@ export const defaultLimits: Required<Limits> = {
   bodyBytes: 1_048_576,
   requestsPerMinute: 600,
   answerS: 60,
-  starts: 64,
+  starts: 32,
+  calls: 64,
+  reads: 64,
   subscribers: 1_000,
   subscribersPerKey: 100,
   stallS: 30,
@@ -63,27 +72,40 @@ export class RateLimit {
   }
 }
 
-/** Places for what lasts. */
+/** What a request has a place in while it is answered: starts stand in nobody's way who looks or steers. */
+export type Room = "starts" | "calls" | "reads";
+
+/** The rooms of a server. */
+export const roomsOf = (limits: Required<Limits>): Readonly<Record<Room, Places>> => ({
+  starts: new Places("starts", limits.starts),
+  calls: new Places("calls", limits.calls),
+  reads: new Places("reads", limits.reads),
+});
+
+/**
+ * Places for what lasts. Nobody has more of them than are free: so there is always one for somebody else, and those who
+ * want all they can get end up with equal shares.
+ */
 export class Places {
   readonly #most: number;
-  readonly #mostPerKey: number;
+  readonly #mostEach: number;
   readonly #what: string;
   readonly #taken = new Map<string, number>();
   #all = 0;
 
-  constructor(what: string, most: number, mostPerKey = most) {
+  constructor(what: string, most: number, mostEach = most) {
     this.#what = what;
     this.#most = most;
-    this.#mostPerKey = mostPerKey;
+    this.#mostEach = mostEach;
   }
 
   /** Returns what gives the place back; doing so twice is doing it once. @throws RefusalError */
   take(key: string): () => void {
     const own = this.#taken.get(key) ?? 0;
-    if (this.#all >= this.#most)
-      throw new RefusalError("overloaded", `too many ${this.#what} at once`, { retryAfterS: 1 });
-    if (own >= this.#mostPerKey)
-      throw new RefusalError("too-many-requests", `too many ${this.#what} of this key`, { retryAfterS: 1 });
+    const free = this.#most - this.#all;
+    if (free <= 0) throw new RefusalError("overloaded", `too many ${this.#what} at once`, { retryAfterS: 1 });
+    if (own >= Math.min(free, this.#mostEach))
+      throw new RefusalError("too-many-requests", `too many ${this.#what} of yours`, { retryAfterS: 1 });
     this.#all += 1;
     this.#taken.set(key, own + 1);
     let isHeld = true;

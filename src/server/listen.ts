@@ -71,9 +71,10 @@ async function answer(
 ): Promise<void> {
   try {
     const response = await fetch(requestOf(incoming));
+    // What is left of a request that was refused is not read: its connection is of no use any more, and says so.
+    outgoing.shouldKeepAlive &&= incoming.complete;
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     await write(response.body, outgoing);
-    // What is left of a request that was refused is not read.
     if (!incoming.complete) incoming.socket.destroySoon();
   } catch {
     outgoing.destroy();

@@ -52,7 +52,7 @@ const statuses: Readonly<Record<string, number>> = {
   "unsupported-media-type": 415,
   "wrong-host": 421,
   "too-many-requests": 429,
-  overloaded: 503,
+  overloaded: 429,
   retryable: 503,
   "deltas-cut": 503,
   "no-answer": 504,

@@ -3,7 +3,7 @@ import type { Runtime } from "#runtime";
 import type { Principal, Scope } from "./auth.ts";
 import { eventStream } from "./event-stream.ts";
 import type { Feeds } from "./feeds.ts";
-import type { Limits, Places } from "./limits.ts";
+import type { Limits, Places, Room } from "./limits.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 
 /** What all requests share. */
@@ -12,7 +12,7 @@ export interface ServerHost {
   readonly clock: Clock;
   readonly limits: Required<Limits>;
   readonly feeds: Feeds;
-  readonly starts: Places;
+  readonly rooms: Readonly<Record<Room, Places>>;
   readonly subscribers: Places;
 }
 
@@ -33,6 +33,8 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly path: string;
   readonly scope: Scope;
   readonly summary: string;
+  /** Where it has a place until it is answered. */
+  readonly room: Room;
   /** The media type of the answer. Default JSON. */
   readonly answers?: "text/event-stream";
   readonly query: ObjectShape<Query>;
@@ -45,13 +47,16 @@ const nothing = shape.object({});
 
 /** A route with what it does not say filled in. Its handler gets what the shapes beside it have decoded. */
 export function route<Query = unknown, Body = unknown>(
-  given: Omit<Route<Query, Body>, "query" | "body"> & {
+  given: Omit<Route<Query, Body>, "room" | "query" | "body"> & {
+    /** Default: whoever only looks reads the store, everybody else calls a tree. */
+    readonly room?: Room;
     readonly query?: ObjectShape<Query>;
     readonly body?: ObjectShape<Body>;
   },
 ): Route {
   return {
     ...given,
+    room: given.room ?? (given.method === "get" ? "reads" : "calls"),
     query: given.query ?? nothing,
     body: given.method === "get" ? null : (given.body ?? nothing),
   };

@@ -171,12 +171,6 @@ test("who asks too often is told when to come again, others are not disturbed", 
   expect((await estate.get("/agents")).status).toBe(429);
 });
 
-test("more starts at once than it takes on are refused", async () => {
-  const estate = await estateOf({ limits: { starts: 0 } });
-  const refused = await estate.post("/runs", { agent: "steward", input: "sell" });
-  expect([...told(refused), refused.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
-});
-
 const never = (): Promise<never> => new Promise(() => undefined);
 
 test("where nobody answers, the caller is told so in time", async () => {

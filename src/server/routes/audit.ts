@@ -30,6 +30,7 @@ export const auditRoutes: readonly Route[] = [
     method: "post",
     path: "/audit/verify",
     scope: "admin",
+    room: "reads",
     summary: "Walk the whole chain; with a head that it once had, also to see whether links were cut off",
     body: shape.object({ head: shape.optional(head) }),
     handle: async ({ host, principal, body }) =>

@@ -19,6 +19,7 @@ export const chatRoutes: readonly Route[] = [
     method: "post",
     path: "/chat/:agent",
     scope: "run",
+    room: "starts",
     summary:
       "The newest message of an AI SDK chat: a tree in the session of that name, as a UI message stream",
     answers: "text/event-stream",
@@ -32,6 +33,7 @@ export const chatRoutes: readonly Route[] = [
     method: "get",
     path: "/chat/:agent/:chat/stream",
     scope: "read",
+    room: "calls",
     summary: "The newest answer of a chat, given or being given, from its beginning; 204 if there is none",
     answers: "text/event-stream",
     handle: async (call) => {
@@ -67,10 +69,7 @@ async function say(
   const name = body.trigger === "regenerate-message" ? randomUUID() : message;
   const id = `chat-${hash("sha256", JSON.stringify([agent.id, body.id, name])).slice(0, 40)}`;
   const options = { id, session: body.id, channel: "chat", ...whose(principal) };
-  const begin = async (): Promise<void> => {
-    const done = host.starts.take(principal.id);
-    await host.runtime.start(agent, text, options).finally(done);
-  };
+  const begin = async (): Promise<void> => void (await host.runtime.start(agent, text, options));
   return stream(call, host.runtime.run(id, whose(principal)), { begin });
 }
 

@@ -69,20 +69,13 @@ export const runRoutes: readonly Route[] = [
     method: "post",
     path: "/runs",
     scope: "run",
+    room: "starts",
     summary: "Start a tree; the same id again is the same tree",
     body: start,
     handle: async ({ host, principal, body }) => {
       const { agent, input, ...options } = body;
-      const done = host.starts.take(principal.id);
-      try {
-        const run = await host.runtime.start(agentOf(host, agent), input, {
-          ...options,
-          ...whose(principal),
-        });
-        return answer({ treeId: run.treeId, runId: run.runId }, 202);
-      } finally {
-        done();
-      }
+      const run = await host.runtime.start(agentOf(host, agent), input, { ...options, ...whose(principal) });
+      return answer({ treeId: run.treeId, runId: run.runId }, 202);
     },
   }),
   route({
@@ -108,6 +101,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run",
     scope: "read",
+    room: "calls",
     summary: "Where a run stands",
     handle: async (call) => {
       const run = await runOf(call);
@@ -118,6 +112,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/result",
     scope: "read",
+    room: "calls",
     summary: "What a run left behind; null while it lives",
     handle: async (call) => answer(await (await runOf(call)).outcome()),
   }),
@@ -142,6 +137,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/ledger",
     scope: "read",
+    room: "calls",
     summary: "What the tree and the run may spend, have spent, hold reserved and have in doubt",
     handle: async (call) => answer(await (await runOf(call)).ledger()),
   }),

@@ -1,0 +1,27 @@
+import type { Engine } from "reeve/kernel";
+import { local } from "reeve/engines/local";
+
+/** The local engine, where trees are opened when the test says so. */
+export interface HeldEngine extends Engine {
+  /** Trees that wait to be opened. */
+  readonly held: readonly string[];
+  /** Opens the one that waits longest. */
+  letOne(): void;
+}
+
+export function heldEngine(): HeldEngine {
+  const engine = local();
+  const waiting: { readonly key: string; readonly go: () => void }[] = [];
+  return {
+    ...engine,
+    call: async (to, method, argument) => {
+      const isOpening = method === "open";
+      if (isOpening) await new Promise<void>((go) => waiting.push({ key: to.key, go }));
+      return engine.call(to, method, argument);
+    },
+    get held() {
+      return waiting.map(({ key }) => key);
+    },
+    letOne: () => waiting.shift()?.go(),
+  };
+}

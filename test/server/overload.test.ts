@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createRuntime } from "reeve";
+import type { Limits } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { afterEach, expect, test } from "vitest";
+import type { Route } from "../../src/server/route.ts";
+import { routes } from "../../src/server/routes.ts";
+import { ask, codeOf, type Reply } from "./ask.ts";
+import { Estate, steward } from "./estate.ts";
+import { type HeldEngine, heldEngine } from "./held-engine.ts";
+
+const open: AsyncDisposable[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+/** A server whose engine opens no tree before it is told to. */
+async function heldEstate(limits: Limits): Promise<{ readonly estate: Estate; readonly engine: HeldEngine }> {
+  const engine = heldEngine();
+  const runtime = createRuntime({ agents: [steward()], store: memoryStore(), engine });
+  const estate = await Estate.open({ runtime, limits });
+  open.push(estate);
+  return { estate, engine };
+}
+
+const told = (reply: Reply): readonly unknown[] => [
+  reply.status,
+  codeOf(reply),
+  reply.headers["retry-after"],
+];
+const ofYours = [429, "too-many-requests", "1"];
+const ofAll = [429, "overloaded", "1"];
+const body = { agent: "steward", input: "sell" };
+
+test("starts above the limit are refused at once and begin nothing, until one is answered", async () => {
+  const { estate, engine } = await heldEstate({ starts: 4 });
+  const accepted = [estate.post("/runs", body), estate.post("/runs", body)];
+  await expect.poll(() => engine.held.length).toBe(2);
+  expect(told(await estate.post("/runs", { ...body, id: "refused" }))).toEqual(ofYours);
+  expect(engine.held.length).toBe(2);
+  expect((await estate.get("/runs/refused")).status).toBe(404);
+  engine.letOne();
+  expect((await accepted[0])?.status).toBe(202);
+  const again = estate.post("/runs", { ...body, id: "refused" });
+  await expect.poll(() => engine.held).toContain("acme/refused");
+  engine.letOne();
+  engine.letOne();
+  expect([(await again).status, (await accepted[1])?.status]).toEqual([202, 202]);
+});
+
+test("a tenant that takes all it can get leaves room for others, whatever its keys", async () => {
+  const { estate, engine } = await heldEstate({ starts: 8 });
+  const { acme, rival } = estate.keys;
+  const starts: Promise<Reply>[] = [];
+  const fill = async (key: string, held: number): Promise<void> => {
+    const before = engine.held.length;
+    for (let n = before; n < held; n += 1) starts.push(estate.post("/runs", body, { key }));
+    await expect.poll(() => engine.held.length).toBe(held);
+    expect(told(await estate.post("/runs", body, { key }))).toEqual(ofYours);
+  };
+  await fill(acme.run, 4);
+  expect(told(await estate.post("/runs", body, { key: acme.admin }))).toEqual(ofYours);
+  await fill(rival.run, 6);
+  // Both go on asking for all they can get: they come to have the same.
+  engine.letOne();
+  expect((await starts[0])?.status).toBe(202);
+  expect(told(await estate.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
+  await fill(rival.run, 6);
+  for (let n = 0; n < 6; n += 1) engine.letOne();
+  expect(new Set((await Promise.all(starts)).map(({ status }) => status))).toEqual(new Set([202]));
+});
+
+test("while starts wait, whoever looks, steers or stops is answered", async () => {
+  const { estate, engine } = await heldEstate({ starts: 2 });
+  const begun = estate.post("/runs", { ...body, id: "begun" });
+  await expect.poll(() => engine.held.length).toBe(1);
+  engine.letOne();
+  expect((await begun).status).toBe(202);
+  const held = estate.post("/runs", body);
+  await expect.poll(() => engine.held.length).toBe(1);
+  expect(told(await estate.post("/runs", body))).toEqual(ofYours);
+  const chat = { id: "talk", messages: [{ id: "1", role: "user", parts: [{ type: "text", text: "sell" }] }] };
+  expect(told(await estate.post("/chat/steward", chat))).toEqual(ofYours);
+  expect((await estate.get("/runs")).status).toBe(200);
+  expect((await estate.get("/runs/begun/events")).status).toBe(200);
+  expect((await estate.post("/runs/begun/cancel")).status).toBe(200);
+  engine.letOne();
+  expect((await held).status).toBe(202);
+});
+
+test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  "%s is refused where its room is full, before its body is read",
+  async (_, { method, path, room }: Route) => {
+    const { estate } = await heldEstate({ [room]: 0 });
+    const url = estate.url + path.replaceAll(/:\w+/g, "any");
+    const isPost = method === "post";
+    const unread = { body: "not JSON", headers: { "content-type": "text/plain" } };
+    const key = estate.keys.acme.admin;
+    expect(told(await ask(url, method.toUpperCase(), { key, ...(isPost && unread) }))).toEqual(ofAll);
+  },
+);
+
+/** A start whose body is on its way. */
+async function beginning({ url, keys }: Estate): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.setEncoding("utf8");
+  await once(socket, "connect");
+  socket.write(
+    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keys.acme.admin}\r\n` +
+      "content-type: application/json\r\ncontent-length: 1000\r\n\r\n{",
+  );
+  return socket;
+}
+
+test("who is refused need not send the rest, and who goes away in the middle gives its place back", async () => {
+  const noted: unknown[] = [];
+  const estate = await Estate.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
+  open.push(estate);
+  const slow = await beginning(estate);
+  await expect.poll(async () => told(await estate.post("/runs", body))).toEqual(ofAll);
+  const late = await beginning(estate);
+  const [head]: string[] = await once(late, "data");
+  expect(head).toMatch(/^HTTP\/1\.1 429 /);
+  await once(late.resume(), "close");
+  slow.destroy();
+  await expect.poll(async () => (await estate.post("/runs", body)).status).toBe(202);
+  expect(noted).toEqual([]);
+});
+
+test("a start that was asked for counts until it is answered, also if nobody waits for it any more", async () => {
+  const { estate, engine } = await heldEstate({ starts: 1 });
+  const { hostname, port } = new URL(estate.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const text = JSON.stringify({ ...body, id: "left" });
+  socket.write(
+    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${estate.keys.acme.admin}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+  );
+  await expect.poll(() => engine.held.length).toBe(1);
+  socket.destroy();
+  await once(socket, "close");
+  expect(told(await estate.post("/runs", body))).toEqual(ofAll);
+  engine.letOne();
+  await expect.poll(async () => (await estate.get("/runs/left")).status).toBe(200);
+  const again = estate.post("/runs", { ...body, id: "left" });
+  await expect.poll(() => engine.held.length).toBe(1);
+  engine.letOne();
+  expect((await again).json).toMatchObject({ treeId: "left" });
+});
