@@ -21,10 +21,10 @@ import {
   type TreeId,
   type Usage,
 } from "#kernel";
-import { treeAt } from "./addresses.ts";
 import type { Deltas } from "./deltas/deltas.ts";
 import type { RunDelta } from "./deltas/run-delta.ts";
 import { executionIn, readLedger, type RunLedger } from "./run-ledger.ts";
+import { storedEvents } from "./stored-events.ts";
 import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
 import { callTree } from "./tree/tree-object.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
@@ -94,27 +94,19 @@ export class RunHandle {
     from = 0,
     signal = never,
   }: { readonly from?: number; readonly signal?: AbortSignal } = {}): AsyncGenerator<NumberedEvent, void> {
-    let after = from;
-    for (;;) {
+    const { store } = this.#host;
+    if (store) {
+      const next = (after: number): Promise<ReplyOf<"events">> => this.#call("events", { after, limit: 1 });
+      return yield* storedEvents({ store, address: this.#tree, next }, from, signal);
+    }
+    for (let after = from; ;) {
       signal.throwIfAborted();
-      const { events, closed } = await this.#eventsAbove(after, signal);
+      const wanted = { after, limit: eventsPerRead };
+      const { events, closed } = await this.#until("events", wanted, isNews, { signal });
       yield* events;
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
     }
-  }
-
-  /** From the store where there is one. What it does not have yet is on its way there. */
-  async #eventsAbove(after: number, signal: AbortSignal): Promise<ReplyOf<"events">> {
-    const { store } = this.#host;
-    if (!store) return this.#until("events", { after, limit: eventsPerRead }, isNews, { signal });
-    const { partition, tree } = treeAt(this.#tree);
-    const events = await store.events.read(partition, tree, after, eventsPerRead);
-    if (events.length > 0) return { events, closed: false };
-    const next = await this.#until("events", { after, limit: 1 }, isNews, { signal });
-    const closed = next.closed && next.events.length === 0;
-    if (!closed) await store.events.changed(partition, tree, after, signal);
-    return { events: [], closed };
   }
 
   /**

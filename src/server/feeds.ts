@@ -3,6 +3,8 @@ import type { RunHandle, Runtime } from "#runtime";
 import { partitionOf, type Principal } from "./auth.ts";
 
 const eventsPerRead = 256;
+/** Whoever is further behind reads the store for itself. */
+const mostRecent = 64;
 
 /** What is watched, by whom and from where. */
 export interface Watch {
@@ -13,7 +15,7 @@ export interface Watch {
   readonly signal: AbortSignal;
 }
 
-/** The events of trees, for many who watch: each reads the store for itself, but one waits for all of a tree. */
+/** The events of trees, for many who watch: one reads and waits for all who watch a tree and are up to date. */
 export class Feeds {
   readonly #runtime: Runtime;
   readonly #feeds = new Map<string, Feed>();
@@ -32,7 +34,7 @@ export class Feeds {
         signal.throwIfAborted();
         // Asked before it is read: what comes in between is not missed.
         const { told, isOver } = feed;
-        const events = await store.read(partition, run.treeId, after, eventsPerRead);
+        const events = feed.above(after) ?? (await store.read(partition, run.treeId, after, eventsPerRead));
         yield* events;
         after = events.at(-1)?.seq ?? after;
         if (events.length > 0) continue;
@@ -68,12 +70,21 @@ class Feed {
   told = 0;
   isOver = false;
   #error: unknown = null;
+  /** The newest events, one after the other, and the number before them. */
+  #recent: NumberedEvent[] = [];
+  #before: number;
   readonly #stop = new AbortController();
   readonly #waiting = new Set<() => void>();
 
   constructor(key: string, run: RunHandle, after: number) {
     this.key = key;
+    this.#before = after;
     void this.#listen(run, after);
+  }
+
+  /** What has come above a number; null if it has been forgotten here. */
+  above(after: number): readonly NumberedEvent[] | null {
+    return after < this.#before ? null : this.#recent.slice(after - this.#before);
   }
 
   /** Resolves when there was news since. @throws the signal's reason, and what went wrong with the tree. */
@@ -101,7 +112,11 @@ class Feed {
 
   async #listen(run: RunHandle, from: number): Promise<void> {
     try {
-      for await (const _ of run.events({ from, signal: this.#stop.signal })) this.#tell();
+      for await (const event of run.events({ from, signal: this.#stop.signal })) {
+        this.#recent.push(event);
+        if (this.#recent.length > mostRecent) this.#before = this.#recent.shift()?.seq ?? from;
+        this.#tell();
+      }
       this.isOver = true;
     } catch (error) {
       this.#error = error;

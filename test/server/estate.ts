@@ -36,7 +36,7 @@ export const steward = (
   });
 
 /** Waits until it is told to go, then tells how often it was asked to count. */
-const counter: Agent = {
+export const counter: Agent = {
   id: AgentId.of("counter"),
   run: async (ctx) => {
     const told: Json = await ctx.waitFor("count");

@@ -1,10 +1,19 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { type Agent, AgentId, ChatMessage, type Model, type NumberedEvent } from "reeve";
+import {
+  type Agent,
+  AgentId,
+  ChatMessage,
+  createRuntime,
+  type EventStore,
+  type Model,
+  type NumberedEvent,
+} from "reeve";
+import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
 import { afterEach, expect, test } from "vitest";
 import { ask, codeOf, open as request } from "./ask.ts";
-import { Estate } from "./estate.ts";
+import { counter, Estate } from "./estate.ts";
 import { type Message, Subscription } from "./sse.ts";
 
 const open: AsyncDisposable[] = [];
@@ -162,7 +171,7 @@ test("a subscriber that does not read is cut and loses its place, one that reads
   );
   await once(deaf, "readable");
   const refused = await estate.get("/runs/noise/events");
-  expect([refused.status, codeOf(refused), refused.headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
+  expect([refused.status, codeOf(refused), refused.headers["retry-after"]]).toEqual([429, "overloaded", "1"]);
   await estate.post("/runs/noise/signal", { name: "shout" });
   await expect
     .poll(async () => (await estate.get("/runs/noise/events")).status, { timeout: 20_000 })
@@ -175,6 +184,36 @@ test("a subscriber that does not read is cut and loses its place, one that reads
   expect(bytes).toBeLessThan(400 * 50_000);
   const heard = await (await watch(estate, "/runs/noise/events")).over();
   expect(heard.filter(({ data }) => data.includes('"progress.emitted"')).length).toBe(400);
+});
+
+test("many who watch a tree cost the store no more than one", async () => {
+  let reads = 0;
+  const store = memoryStore();
+  const { events: kept } = store;
+  const events: EventStore = {
+    append: (...given) => kept.append(...given),
+    rewrite: (...given) => kept.rewrite(...given),
+    changed: (...given) => kept.changed(...given),
+    read: (...given) => {
+      reads += 1;
+      return kept.read(...given);
+    },
+  };
+  const counted = Object.assign(Object.create(store), { events });
+  const estate = await estateOf({ runtime: createRuntime({ agents: [counter], store: counted }) });
+  await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
+  const watching = Array.from({ length: 30 }, () => watch(estate, "/runs/counting/events"));
+  const subscriptions = await Promise.all(watching);
+  await Promise.all(subscriptions.map((each) => each.until((messages) => messages.length > 0)));
+  reads = 0;
+  await estate.post("/runs/counting/signal", { name: "count", data: 20 });
+  const heard = await Promise.all(subscriptions.map((each) => each.over()));
+  const readsOfAll = reads;
+  const whole = (await history(estate, "counting")).map(({ seq }) => String(seq));
+  expect(whole.length).toBeGreaterThan(20);
+  for (const messages of heard) expect(numbered(messages).map(({ id }) => id)).toEqual(whole);
+  // Each batch is looked for, waited for and read, by one for all; there cannot be more batches than events.
+  expect(readsOfAll).toBeLessThan(3 * whole.length);
 });
 
 test("a silent stream shows that it lives", async () => {

@@ -1,0 +1,74 @@
+import { type Agent, AgentId, createRuntime, type Runtime } from "reeve";
+import { local } from "reeve/engines/local";
+import { memoryStore } from "reeve/stores/memory";
+import { expect, test } from "vitest";
+
+/** Tells of as much as it is told to, and reads nothing else. */
+const counter: Agent = {
+  id: AgentId.of("counter"),
+  run: async (ctx) => {
+    const told = await ctx.waitFor("count");
+    for (let n = 0; n < Number(told); n += 1) await ctx.emit({ n });
+    return "counted";
+  },
+};
+
+/** A runtime that counts how often trees are asked for events. */
+function watchedRuntime(): { readonly runtime: Runtime; readonly asked: () => number } {
+  const engine = local();
+  let asked = 0;
+  const counting: typeof engine = {
+    ...engine,
+    call: (to, method, argument) => {
+      if (method === "events") asked += 1;
+      return engine.call(to, method, argument);
+    },
+  };
+  const runtime = createRuntime({ agents: [counter], engine: counting, store: memoryStore() });
+  return { runtime, asked: () => asked };
+}
+
+test("whoever watches a tree asks it whether it is over when it may be, and not before", async () => {
+  const { runtime, asked } = watchedRuntime();
+  await using _ = runtime;
+  const run = await runtime.start(counter, "count");
+  const types: string[] = [];
+  for await (const { type } of run.events()) {
+    if (type === "run.start") await run.signal("count", 300);
+    types.push(type);
+  }
+  expect(types.at(-1)).toBe("run.end");
+  expect(types.filter((type) => type === "progress.emitted").length).toBe(300);
+  expect(asked()).toBeLessThanOrEqual(3);
+  const again: number[] = [];
+  for await (const { seq } of run.events({ from: types.length - 1 })) again.push(seq);
+  expect(again).toEqual([types.length]);
+});
+
+test("what a tree tells after the end of its last run is not missed", async () => {
+  const { runtime } = watchedRuntime();
+  await using _ = runtime;
+  const run = await runtime.start(counter, "count");
+  const types: string[] = [];
+  for await (const { type } of run.events()) {
+    types.push(type);
+    if (type !== "run.start") continue;
+    await run.steer("never read");
+    await run.signal("count", 1);
+  }
+  expect(types.slice(-2)).toEqual(["run.end", "message.dead-lettered"]);
+});
+
+test("a watch of a tree that is not there yet, or that tells nothing, ends with its signal", async () => {
+  const { runtime, asked } = watchedRuntime();
+  await using _ = runtime;
+  const stop = new AbortController();
+  const watching = runtime.run("later").events({ signal: stop.signal });
+  const first = watching.next();
+  await expect.poll(asked).toBe(1);
+  await runtime.start(counter, "count", { id: "later" });
+  expect((await first).value).toMatchObject({ treeId: "later", seq: 1 });
+  const rest = Array.fromAsync(watching);
+  stop.abort(new Error("enough"));
+  await expect(rest).rejects.toThrow("enough");
+});
