@@ -69,6 +69,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     const origin = context.get("origin");
     if (origin) allowOrigin(headers, origin);
   });
+  // For whoever watches over the process: under any name, without a key, and it tells nothing.
+  app.get("/health", () => Response.json({ ok: true }));
   app.use(async (context, next) => {
     const { headers, method } = context.req.raw;
     gate.checkHost(headers);

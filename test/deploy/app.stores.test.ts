@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { restateServer, type RestateServer } from "reeve/engines/restate";
 import { providerDouble, type ProviderDouble } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,34 +49,42 @@ test("the sample worker and server run with what the manifests set, and end when
   };
   const ports = { PORT: port, PROBE_PORT: probePort, DELTAS_PORT: deltasPort, DRAIN_MS: 20_000 };
   const worker = start("worker.ts", { ...shared, ...ports, WORKER_URL: `http://127.0.0.1:${port}` });
-  const http = start("server.ts", { ...shared, PORT: httpPort, API_TOKEN: "sesame" });
+  const http = start("server.ts", { ...shared, PORT: httpPort, HOSTS: "api.example.com" });
   const url = `http://127.0.0.1:${httpPort}`;
   await eventually(() => answers(`http://127.0.0.1:${probePort}/ready`));
   await eventually(() => answers(`${url}/health`));
 
   const runs = `${url}/runs`;
-  const asked = { method: "POST", body: "When was the mill built?" };
-  expect((await fetch(runs, asked)).status).toBe(401);
-  const headers = { authorization: "Bearer sesame" };
-  const accepted = await fetch(runs, { ...asked, headers });
+  const body = JSON.stringify({ agent: "clerk", input: "When was the mill built?" });
+  const headers = { "content-type": "application/json" };
+  expect((await fetch(runs, { method: "POST", headers, body })).status).toBe(401);
+  const authorization = `Bearer ${await said(start("key.ts", shared, ["acme", "read,run"]))}`;
+  const accepted = await fetch(runs, { method: "POST", headers: { ...headers, authorization }, body });
   expect(accepted.status).toBe(202);
-  const { id } = z.object({ id: z.string() }).parse(await accepted.json());
+  const { treeId } = z.object({ treeId: z.string() }).parse(await accepted.json());
   await eventually(async () =>
-    (await (await fetch(`${runs}/${id}`, { headers })).text()).includes('"completed"'),
+    (await (await fetch(`${runs}/${treeId}`, { headers: { authorization } })).text()).includes('"completed"'),
   );
 
   expect(await Promise.all([worker, http].map(ended))).toEqual([0, 0]);
 }, 120_000);
 
-function start(file: string, environment: Readonly<Record<string, string | number>>): ChildProcess {
+function start(
+  file: string,
+  environment: Readonly<Record<string, string | number>>,
+  given: readonly string[] = [],
+): ChildProcess {
   const texts = Object.entries(environment).map(([name, value]) => [name, String(value)] as const);
-  const child = spawn(process.execPath, ["--conditions=reeve-source", `deploy/app/${file}`], {
+  const child = spawn(process.execPath, ["--conditions=reeve-source", `deploy/app/${file}`, ...given], {
     env: { PATH: process.env["PATH"], ...Object.fromEntries(texts) },
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "pipe", "inherit"],
   });
   processes.push(child);
   return child;
 }
+
+/** All that a process says, once it is over. */
+const said = async ({ stdout }: ChildProcess): Promise<string> => (stdout ? (await text(stdout)).trim() : "");
 
 const answers = (url: string): Promise<boolean> =>
   fetch(url).then(
