@@ -63,8 +63,16 @@ export interface EventStore {
    * event that another writer is about to append.
    */
   read(partition: Partition, tree: TreeId, after: number, limit: number): Promise<readonly NumberedEvent[]>;
-  /** Resolves when there is something to read above `after`; rejects with the signal's reason. */
-  changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when there is something to read above `after`, with the first of it; rejects with the signal's reason. Whoever
+   * tails a tree need not read again what it waited for.
+   */
+  changed(
+    partition: Partition,
+    tree: TreeId,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<readonly NumberedEvent[]>;
 }
 
 /** Conversations. The main branch is `null`, a helper's is its run. Each call that writes does all of it or nothing. */

@@ -154,12 +154,14 @@ export class Runtime {
 
   constructor(options: RuntimeOptions) {
     const keys = options.engine.keysIn(options.store?.lasts ? options.store.keys : null);
-    const store = options.store?.lasts && keys ? sealedStore(options.store, keys) : options.store;
+    const seals = keys && new Seals(keys);
+    const store =
+      options.store?.lasts && keys && seals ? sealedStore(options.store, keys, seals) : options.store;
     this.#options = { ...options, ...(store && { store }) };
     this.#clock = options.clock ?? systemClock;
     this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
     this.#prices = pricesOf(options.agents);
-    this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(store, keys) });
+    this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
     this.#projector = audited && this.#projectorInto(audited.store, keys, audited.keys);
@@ -357,9 +359,8 @@ export class Runtime {
 }
 
 /** Processes find each other in the store; an engine of one process has no others. */
-function othersOf(store: Store | undefined, keys: Keys | null): DeltasHost["others"] {
-  if (!store || !keys) return null;
-  const seals = new Seals(keys);
+function othersOf(store: Store | undefined, seals: Seals | null): DeltasHost["others"] {
+  if (!store || !seals) return null;
   return { workers: store.workers, sealer: (key) => seals.of(key) };
 }
 

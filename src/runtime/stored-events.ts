@@ -23,19 +23,24 @@ export async function* storedEvents(
   signal: AbortSignal,
 ): AsyncGenerator<NumberedEvent, void> {
   const { partition, tree } = treeAt(address);
+  const read = (after: number): Promise<readonly NumberedEvent[]> =>
+    store.events.read(partition, tree, after, eventsPerRead);
   let mayBeOver = true;
+  let events = await read(from);
   for (let after = from; ;) {
     signal.throwIfAborted();
-    const events = await store.events.read(partition, tree, after, eventsPerRead);
     yield* events;
     after = events.at(-1)?.seq ?? after;
     mayBeOver ||= events.some(({ type }) => type === "run.end");
-    if (events.length === eventsPerRead) continue;
+    if (events.length >= eventsPerRead) {
+      events = await read(after);
+      continue;
+    }
     if (mayBeOver) {
       const { events: unread, closed } = await next(after);
       mayBeOver = unread.length > 0;
       if (closed && !mayBeOver) return;
     }
-    await store.events.changed(partition, tree, after, signal);
+    events = await store.events.changed(partition, tree, after, signal);
   }
 }

@@ -19,8 +19,7 @@ import { sealedSessions } from "./sealed-sessions.ts";
  *
  * Whatever else is put into the database is refused with a `SealBrokenError` when it is read.
  */
-export function sealedStore(store: Store, keys: Keys): Store {
-  const seals = new Seals(keys);
+export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): Store {
   const contentOf: ContentOf = async (partition, tree) => {
     const key = Partition.key(partition, tree);
     return new Content(key, await seals.of(key));
@@ -59,9 +58,12 @@ function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["eve
     read: async (partition, tree, after, limit) => {
       const content = await contentOf(partition, tree);
       const kept = await events.read(partition, tree, after, limit);
-      return kept.map((event) => openEvent(content, Json.as(Json.of(event))));
+      return opened(content, kept);
     },
-    changed: (partition, tree, after, signal) => events.changed(partition, tree, after, signal),
+    changed: async (partition, tree, after, signal) => {
+      const kept = await events.changed(partition, tree, after, signal);
+      return opened(await contentOf(partition, tree), kept);
+    },
   };
 }
 
@@ -75,6 +77,9 @@ function sealEvent(content: Content, event: NumberedEvent): NumberedEvent {
   const payload = content.seal(placeOf(event), told);
   return Json.as({ seq, type, eventId, treeId, runId, agent, at, attempt, payload });
 }
+
+const opened = (content: Content, kept: readonly NumberedEvent[]): readonly NumberedEvent[] =>
+  kept.map((event) => openEvent(content, Json.as(Json.of(event))));
 
 function openEvent(content: Content, { payload, ...open }: SealedEvent): NumberedEvent {
   return Object.assign(Json.as<NumberedEvent>(content.open(placeOf(open), payload)), open);

@@ -11,6 +11,10 @@ import {
 import type { Seal } from "./seal.ts";
 import { Seals } from "./seals.ts";
 
+/** How long the key of a tenant is known without asking again. Not for long: one that is destroyed must not live on. */
+const knownMs = 5_000;
+const mostKnown = 1_000;
+
 /**
  * Keys at random, one for each tenant and each tree, kept in a store, wrapped with a key that is not in that database. So
  * each can be destroyed on its own, which derived keys cannot. What must outlive a tree is sealed with a key that follows
@@ -28,6 +32,20 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
     return { id: kept.id, secret };
   }
 
+  const known = new Map<string, { readonly key: Promise<SealingKey>; readonly until: number }>();
+
+  /** Asked for with every tree that is new here, so not each time of the store. */
+  function tenantKey(partition: Partition): Promise<SealingKey> {
+    const name = Partition.key(partition);
+    const found = known.get(name);
+    if (found && found.until > Date.now()) return found.key;
+    if (known.size >= mostKnown) known.clear();
+    const key = keyOf(partition, null);
+    known.set(name, { key, until: Date.now() + knownMs });
+    key.catch(() => known.delete(name));
+    return key;
+  }
+
   /** Null once it was destroyed. */
   async function treeKey(partition: Partition, tree: TreeId): Promise<SealingKey | null> {
     try {
@@ -41,7 +59,7 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
   return {
     of: async (key) => {
       const { partition, tree } = Partition.parse(key);
-      const following = keyFrom(await keyOf(partition, null), key);
+      const following = keyFrom(await tenantKey(partition), key);
       if (tree === null) return [following];
       const lasting = { ...following, lasting: true };
       const own = await treeKey(partition, tree);
@@ -50,6 +68,7 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
     destroy: async (key) => {
       const { partition, tree } = Partition.parse(key);
       await store.destroy(partition, tree);
+      if (tree === null) known.delete(Partition.key(partition));
     },
   };
 }

@@ -1,7 +1,7 @@
 import { environmentKeys, Seal, storedKeys } from "reeve/sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
-import { Partition, TenantId, TreeId } from "#kernel";
+import { type KeyStore, Partition, TenantId, TreeId } from "#kernel";
 
 const wrapping = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
 
@@ -23,6 +23,23 @@ test("the store holds a key only as its wrapping key has sealed it", async () =>
   expect(Buffer.from(kept?.wrapped ?? []).includes(Buffer.from(key.secret))).toBe(false);
   const other = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 8).toString("base64") });
   await expect(storedKeys(store.keys, other).of("acme/books")).rejects.toMatchObject({ code: "seal-broken" });
+});
+
+test("a tenant's key is not asked for with every tree", async () => {
+  const { keys: kept } = memoryStore();
+  const asked: (string | null)[] = [];
+  const counted: KeyStore = {
+    put: (...given) => kept.put(...given),
+    destroy: (...given) => kept.destroy(...given),
+    get: (partition, tree) => {
+      asked.push(tree);
+      return kept.get(partition, tree);
+    },
+  };
+  const keys = storedKeys(counted, wrapping);
+  for (const tree of ["one", "two", "three"]) await keys.of(`acme/${tree}`);
+  await keys.of("rival/one");
+  expect(asked.filter((tree) => tree === null)).toHaveLength(2);
 });
 
 const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString("base64");

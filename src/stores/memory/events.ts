@@ -1,6 +1,8 @@
 import type { EventStore, NumberedEvent, Partition, TreeId } from "#kernel";
 import { copy, Shelf } from "./shelf.ts";
 
+const eventsPerLook = 256;
+
 export class MemoryEvents implements EventStore {
   readonly shelf = new Shelf<Map<number, NumberedEvent>>();
   readonly #waiting = new Set<() => void>();
@@ -32,8 +34,13 @@ export class MemoryEvents implements EventStore {
     return found;
   }
 
-  changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
+  async changed(
+    partition: Partition,
+    tree: TreeId,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<readonly NumberedEvent[]> {
+    await new Promise<void>((resolve, reject) => {
       const look = (): void => {
         if (signal.aborted) reject(signal.reason);
         else if (this.#of(partition, tree).has(after + 1)) resolve();
@@ -45,6 +52,7 @@ export class MemoryEvents implements EventStore {
       signal.addEventListener("abort", look);
       look();
     });
+    return this.read(partition, tree, after, eventsPerLook);
   }
 
   #of(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {

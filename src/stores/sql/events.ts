@@ -2,6 +2,8 @@ import { type EventStore, Json, type NumberedEvent, type Partition, type TreeId 
 import { type Access, batches } from "./access.ts";
 import type { Bell } from "./bell.ts";
 
+const eventsPerLook = 256;
+
 export class SqlEvents implements EventStore {
   readonly #access: Access;
   readonly #bell: Bell;
@@ -68,16 +70,21 @@ export class SqlEvents implements EventStore {
     return whole.map(({ body }) => Json.as(JSON.parse(body)));
   }
 
-  async changed(partition: Partition, tree: TreeId, after: number, signal: AbortSignal): Promise<void> {
+  async changed(
+    partition: Partition,
+    tree: TreeId,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<readonly NumberedEvent[]> {
     signal.throwIfAborted();
     const ear = this.#bell.listen(tree);
     signal.addEventListener("abort", ear.close);
     try {
       for (;;) {
         const sign = ear.next();
-        const found = await this.read(partition, tree, after, 1);
+        const found = await this.read(partition, tree, after, eventsPerLook);
         signal.throwIfAborted();
-        if (found.length > 0) return;
+        if (found.length > 0) return found;
         await sign;
       }
     } finally {

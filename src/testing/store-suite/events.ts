@@ -67,10 +67,10 @@ export const eventCases: readonly StoreCase[] = [
     "a wait ends at once if there is something, and else when it comes",
     async ({ store, tenant }) => {
       await store.events.append(tenant, tree, [eventOf(1)]);
-      await store.events.changed(tenant, tree, 0, never);
+      assert.deepEqual(await store.events.changed(tenant, tree, 0, never), [eventOf(1)]);
       const waiting = store.events.changed(tenant, tree, 1, never);
       await store.events.append(tenant, tree, [eventOf(2)]);
-      await waiting;
+      assert.deepEqual(await waiting, [eventOf(2)]);
     },
   ),
 
