@@ -102,8 +102,17 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
     throw error;
   });
   const header = (name: string): string | undefined => context.req.header(name);
-  const call = { host, principal, params: context.req.param(), query, body, header };
-  return inTime(host, route.handle(call).finally(leave));
+  const held: Promise<unknown>[] = [];
+  const hold = (work: Promise<unknown>): void => void held.push(work);
+  const call = { host, principal, params: context.req.param(), query, body, header, hold };
+  const answering = route.handle(call);
+  void answering
+    .then(
+      () => Promise.allSettled(held),
+      () => undefined,
+    )
+    .then(leave);
+  return inTime(host, answering);
 }
 
 async function bodyOf(request: Request, { body }: Route, { limits }: ServerHost): Promise<unknown> {

@@ -10,8 +10,8 @@ export interface Limits {
   /** How long a request may take to be answered; a stream, to begin. Default 60. */
   readonly answerS?: number;
   /**
-   * Trees that are being started at the same time, chats among them. Few keep any number of workers busy; more only wait
-   * longer. Default 32.
+   * Trees at the same time that are being started, or that the store has not heard of yet, chats among them. More only
+   * wait longer. Default 64.
    */
   readonly starts?: number;
   /** Other requests at the same time that ask or tell a tree something. Default 64. */
@@ -32,7 +32,7 @@ export const defaultLimits: Required<Limits> = {
   bodyBytes: 1_048_576,
   requestsPerMinute: 600,
   answerS: 60,
-  starts: 32,
+  starts: 64,
   calls: 64,
   reads: 64,
   subscribers: 1_000,

@@ -24,6 +24,8 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly header: (name: string) => string | undefined;
+  /** Keeps its place also after the answer, until this is over. */
+  readonly hold: (work: Promise<unknown>) => void;
 }
 
 /** One line of the table from which requests are answered and the OpenAPI document is made. */

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createRuntime } from "reeve";
+import { createRuntime, type EventStore } from "reeve";
 import type { Limits } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
 import type { Route } from "../../src/server/route.ts";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
@@ -34,6 +35,13 @@ const ofYours = [429, "too-many-requests", "1"];
 const ofAll = [429, "overloaded", "1"];
 const body = { agent: "steward", input: "sell" };
 
+const TreeStarted = z.object({ treeId: z.string() });
+
+/** The store has heard of it. */
+async function heard(estate: Estate, tree: string): Promise<void> {
+  for await (const _ of estate.runtime.run(tree, { tenant: "acme" }).events()) return;
+}
+
 test("starts above the limit are refused at once and begin nothing, until one is answered", async () => {
   const { estate, engine } = await heldEstate({ starts: 4 });
   const accepted = [estate.post("/runs", body), estate.post("/runs", body)];
@@ -42,7 +50,8 @@ test("starts above the limit are refused at once and begin nothing, until one is
   expect(engine.held.length).toBe(2);
   expect((await estate.get("/runs/refused")).status).toBe(404);
   engine.letOne();
-  expect((await accepted[0])?.status).toBe(202);
+  const { treeId } = TreeStarted.parse((await accepted[0])?.json);
+  await heard(estate, treeId);
   const again = estate.post("/runs", { ...body, id: "refused" });
   await expect.poll(() => engine.held).toContain("acme/refused");
   engine.letOne();
@@ -65,7 +74,7 @@ test("a tenant that takes all it can get leaves room for others, whatever its ke
   await fill(rival.run, 6);
   // Both go on asking for all they can get: they come to have the same.
   engine.letOne();
-  expect((await starts[0])?.status).toBe(202);
+  await heard(estate, TreeStarted.parse((await starts[0])?.json).treeId);
   expect(told(await estate.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
   await fill(rival.run, 6);
   for (let n = 0; n < 6; n += 1) engine.letOne();
@@ -78,6 +87,7 @@ test("while starts wait, whoever looks, steers or stops is answered", async () =
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
   expect((await begun).status).toBe(202);
+  await heard(estate, "begun");
   const held = estate.post("/runs", body);
   await expect.poll(() => engine.held.length).toBe(1);
   expect(told(await estate.post("/runs", body))).toEqual(ofYours);
@@ -88,6 +98,27 @@ test("while starts wait, whoever looks, steers or stops is answered", async () =
   expect((await estate.post("/runs/begun/cancel")).status).toBe(200);
   engine.letOne();
   expect((await held).status).toBe(202);
+});
+
+test("what was accepted counts until the store has heard of it: how far it is behind limits what is begun", async () => {
+  const store = memoryStore();
+  const { events: kept } = store;
+  const heard = Promise.withResolvers<void>();
+  const events: EventStore = {
+    append: (...given) => heard.promise.then(() => kept.append(...given)),
+    rewrite: (...given) => kept.rewrite(...given),
+    changed: (...given) => kept.changed(...given),
+    read: (...given) => kept.read(...given),
+  };
+  const behind = Object.assign(Object.create(store), { events });
+  const runtime = createRuntime({ agents: [steward()], store: behind });
+  const estate = await Estate.open({ runtime, limits: { starts: 1 } });
+  open.push(estate);
+  expect((await estate.post("/runs", body)).status).toBe(202);
+  expect(told(await estate.post("/runs", body))).toEqual(ofAll);
+  expect((await estate.get("/runs")).status).toBe(200);
+  heard.resolve();
+  await expect.poll(async () => (await estate.post("/runs", body)).status).toBe(202);
 });
 
 test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
@@ -144,7 +175,7 @@ test("a start that was asked for counts until it is answered, also if nobody wai
   await once(socket, "close");
   expect(told(await estate.post("/runs", body))).toEqual(ofAll);
   engine.letOne();
-  await expect.poll(async () => (await estate.get("/runs/left")).status).toBe(200);
+  await heard(estate, "left");
   const again = estate.post("/runs", { ...body, id: "left" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();

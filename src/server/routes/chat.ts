@@ -8,6 +8,7 @@ import { checkScope } from "../gate.ts";
 import { whose } from "../auth.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
 import { type Decoded, shape } from "../shape.ts";
+import { heardOf } from "./heard-of.ts";
 import { agentOf } from "./agents.ts";
 
 type ChatCall = Call<unknown, Decoded<typeof chatBody>>;
@@ -69,7 +70,10 @@ async function say(
   const name = body.trigger === "regenerate-message" ? randomUUID() : message;
   const id = `chat-${hash("sha256", JSON.stringify([agent.id, body.id, name])).slice(0, 40)}`;
   const options = { id, session: body.id, channel: "chat", ...whose(principal) };
-  const begin = async (): Promise<void> => void (await host.runtime.start(agent, text, options));
+  const begin = async (): Promise<void> => {
+    const { treeId } = await host.runtime.start(agent, text, options);
+    call.hold(heardOf(call, treeId));
+  };
   return stream(call, host.runtime.run(id, whose(principal)), { begin });
 }
 

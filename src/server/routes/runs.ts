@@ -3,6 +3,7 @@ import { whose } from "../auth.ts";
 import { answer, type Route, route } from "../route.ts";
 import { priority, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
+import { heardOf } from "./heard-of.ts";
 import { runOf } from "./run-of.ts";
 
 function cursor(after: string): string {
@@ -72,9 +73,12 @@ export const runRoutes: readonly Route[] = [
     room: "starts",
     summary: "Start a tree; the same id again is the same tree",
     body: start,
-    handle: async ({ host, principal, body }) => {
-      const { agent, input, ...options } = body;
+    handle: async (call) => {
+      const { host, principal } = call;
+      const { agent, input, ...options } = call.body;
       const run = await host.runtime.start(agentOf(host, agent), input, { ...options, ...whose(principal) });
+      // What waits for its turn tells nothing before.
+      if (options.onBusy !== "queue") call.hold(heardOf(call, run.treeId));
       return answer({ treeId: run.treeId, runId: run.runId }, 202);
     },
   }),
