@@ -35,6 +35,7 @@ export class ServerLoad {
   #mostOpen = 0;
   #whole = 0;
   #broken = 0;
+  #comeAgain = 0;
 
   constructor(offer: Offer) {
     this.#offer = offer;
@@ -48,7 +49,8 @@ export class ServerLoad {
     const began = performance.now();
     for (let n = 0; n < seconds * perSecond; n += 1) {
       const due = began + (n / perSecond) * 1000;
-      if (due > performance.now()) await delay(due - performance.now());
+      const earlyMs = due - performance.now();
+      if (earlyMs > 0) await delay(earlyMs);
       if (this.#underWay < mostUnderWay) starts.push(this.#start());
       else this.#unsent += 1;
     }
@@ -68,6 +70,7 @@ export class ServerLoad {
       eventMs: percentiles(this.#lagMs),
       streamsAtMost: this.#mostOpen,
       streams: { whole: this.#whole, broken: this.#broken, unfinished: this.#watches.size },
+      streamsToldToComeAgain: this.#comeAgain,
     };
   }
 
@@ -99,6 +102,12 @@ export class ServerLoad {
     const sent = request(`${this.#offer.url}/runs/${tree}/events`, { headers: this.#headers, agent: false });
     sent.end();
     const [response]: IncomingMessage[] = await once(sent, "response");
+    if (response?.statusCode === 429) {
+      this.#comeAgain += 1;
+      response.destroy();
+      await delay(Number(response.headers["retry-after"]) * 1000);
+      return this.#follow(tree);
+    }
     let [text, last, hasEnded] = ["", 0, false];
     for await (const part of response ?? []) {
       const blocks = (text + String(part)).split("\n\n");

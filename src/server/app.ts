@@ -6,6 +6,7 @@ import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import { Feeds } from "./feeds.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
+import { RecentTrees } from "./recent-trees.ts";
 import { RefusalError, tell, type Told } from "./refusal.ts";
 import type { Route, ServerHost } from "./route.ts";
 import { routes } from "./routes.ts";
@@ -55,6 +56,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     clock,
     limits,
     feeds: new Feeds(runtime),
+    recent: new RecentTrees(),
     rooms: roomsOf(limits),
     subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
   };

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { ReadableStream } from "node:stream/web";
 import { type ServerOptions, serverApp } from "./app.ts";
 
 /** Where and how the server listens. */
@@ -74,7 +74,10 @@ async function answer(
     // What is left of a request that was refused is not read: its connection is of no use any more, and says so.
     outgoing.shouldKeepAlive &&= incoming.complete;
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    await write(response.body, outgoing);
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+    if (isStream) await write(response.body, outgoing);
+    // In one piece: head, body and end together.
+    else outgoing.end(Buffer.from(await response.arrayBuffer()));
     if (!incoming.complete) incoming.socket.destroySoon();
   } catch {
     outgoing.destroy();
@@ -91,7 +94,11 @@ function requestOf(incoming: IncomingMessage): Request {
   return new Request(address, {
     method,
     headers,
-    ...(hasBody && { body: Readable.toWeb(incoming), duplex: "half" }),
+    // Read when it is asked for, which a request that is refused never is.
+    ...(hasBody && {
+      body: ReadableStream.from(incoming.iterator({ destroyOnReturn: false })),
+      duplex: "half",
+    }),
   });
 }
 

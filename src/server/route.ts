@@ -4,6 +4,7 @@ import type { Principal, Scope } from "./auth.ts";
 import { eventStream } from "./event-stream.ts";
 import type { Feeds } from "./feeds.ts";
 import type { Limits, Places, Room } from "./limits.ts";
+import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 
 /** What all requests share. */
@@ -12,6 +13,7 @@ export interface ServerHost {
   readonly clock: Clock;
   readonly limits: Required<Limits>;
   readonly feeds: Feeds;
+  readonly recent: RecentTrees;
   readonly rooms: Readonly<Record<Room, Places>>;
   readonly subscribers: Places;
 }

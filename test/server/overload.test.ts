@@ -121,6 +121,17 @@ test("what was accepted counts until the store has heard of it: how far it is be
   await expect.poll(async () => (await estate.post("/runs", body)).status).toBe(202);
 });
 
+test("whoever watches what was started a moment ago asks no tree whether it is there", async () => {
+  const { estate, engine } = await heldEstate({});
+  const begun = estate.post("/runs", { ...body, id: "begun" });
+  await expect.poll(() => engine.held.length).toBe(1);
+  engine.letOne();
+  expect((await begun).status).toBe(202);
+  expect((await estate.get("/runs/begun/events")).status).toBe(200);
+  expect((await estate.get("/runs/begun/events", { key: estate.keys.rival.admin })).status).toBe(404);
+  expect(engine.called.filter((method) => method === "status")).toHaveLength(1);
+});
+
 test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
   "%s is refused where its room is full, before its body is read",
   async (_, { method, path, room }: Route) => {

@@ -13,6 +13,8 @@ const id = shape.id((text) => (text.includes("~") ? RunId.parse(text) : TreeId.o
  */
 export async function runOf({ host, principal, params }: Call): Promise<RunHandle> {
   const run = host.runtime.run(id.decode(params["run"], "run"), whose(principal));
+  const isRoot = run.runId === RunId.root(run.treeId);
+  if (isRoot && host.recent.has(principal, run.treeId)) return run;
   const listed = await host.runtime.runs.tree(run.treeId, whose(principal));
   // The store may be a little behind.
   if (!listed.some(({ runId }) => runId === run.runId)) await run.status();

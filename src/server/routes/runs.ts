@@ -77,6 +77,7 @@ export const runRoutes: readonly Route[] = [
       const { host, principal } = call;
       const { agent, input, ...options } = call.body;
       const run = await host.runtime.start(agentOf(host, agent), input, { ...options, ...whose(principal) });
+      host.recent.add(principal, run.treeId);
       // What waits for its turn tells nothing before.
       if (options.onBusy !== "queue") call.hold(heardOf(call, run.treeId));
       return answer({ treeId: run.treeId, runId: run.runId }, 202);
