@@ -11,7 +11,7 @@ export interface Limits {
   readonly answerS?: number;
   /**
    * Trees at the same time that are being started, or that the store has not heard of yet, chats among them. More only
-   * wait longer. Default 64.
+   * wait longer. Default 32.
    */
   readonly starts?: number;
   /** Other requests at the same time that ask or tell a tree something. Default 64. */
@@ -32,7 +32,7 @@ export const defaultLimits: Required<Limits> = {
   bodyBytes: 1_048_576,
   requestsPerMinute: 600,
   answerS: 60,
-  starts: 64,
+  starts: 32,
   calls: 64,
   reads: 64,
   subscribers: 1_000,
