@@ -58,11 +58,11 @@ function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["eve
     read: async (partition, tree, after, limit) => {
       const content = await contentOf(partition, tree);
       const kept = await events.read(partition, tree, after, limit);
-      return opened(content, kept);
+      return openEvents(content, kept);
     },
     changed: async (partition, tree, after, signal) => {
       const kept = await events.changed(partition, tree, after, signal);
-      return opened(await contentOf(partition, tree), kept);
+      return openEvents(await contentOf(partition, tree), kept);
     },
   };
 }
@@ -78,7 +78,7 @@ function sealEvent(content: Content, event: NumberedEvent): NumberedEvent {
   return Json.as({ seq, type, eventId, treeId, runId, agent, at, attempt, payload });
 }
 
-const opened = (content: Content, kept: readonly NumberedEvent[]): readonly NumberedEvent[] =>
+const openEvents = (content: Content, kept: readonly NumberedEvent[]): readonly NumberedEvent[] =>
   kept.map((event) => openEvent(content, Json.as(Json.of(event))));
 
 function openEvent(content: Content, { payload, ...open }: SealedEvent): NumberedEvent {

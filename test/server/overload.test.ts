@@ -104,19 +104,19 @@ test("while starts wait, whoever looks, steers or stops is answered", async () =
 function deafStore(): { readonly store: Store; readonly hear: () => void } {
   const store = memoryStore();
   const { events: kept } = store;
-  const heard = Promise.withResolvers<void>();
+  const listens = Promise.withResolvers<void>();
   const events: EventStore = {
-    append: (...given) => heard.promise.then(() => kept.append(...given)),
+    append: (...given) => listens.promise.then(() => kept.append(...given)),
     rewrite: (...given) => kept.rewrite(...given),
     changed: (...given) => kept.changed(...given),
     read: (...given) => kept.read(...given),
   };
   const runs: RunStore = {
-    put: (...given) => heard.promise.then(() => store.runs.put(...given)),
+    put: (...given) => listens.promise.then(() => store.runs.put(...given)),
     list: (...given) => store.runs.list(...given),
     tree: (...given) => store.runs.tree(...given),
   };
-  return { store: Object.assign(Object.create(store), { events, runs }), hear: () => heard.resolve() };
+  return { store: Object.assign(Object.create(store), { events, runs }), hear: () => listens.resolve() };
 }
 
 test("what was accepted counts until the store has heard of it: how far it is behind limits what is begun", async () => {
