@@ -76,8 +76,14 @@ export async function readable(
   const files = entries.filter((entry) => entry.isFile());
   const found = new Set<string>();
   for (const file of files) {
-    const bytes = await readFile(join(file.parentPath, file.name));
+    const bytes = await readFile(join(file.parentPath, file.name)).catch(nothingIfGone);
     for (const [name, word] of Object.entries(words)) if (bytes.includes(word)) found.add(name);
   }
   return [...found].toSorted();
+}
+
+/** Databases remove and replace their files while somebody looks: what is gone holds no word. */
+function nothingIfGone(error: NodeJS.ErrnoException): Buffer {
+  if (error.code === "ENOENT") return Buffer.alloc(0);
+  throw error;
 }
