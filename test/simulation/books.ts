@@ -38,6 +38,8 @@ type Fault = "refused" | "cut" | "hangs" | "no usage" | "nonsense";
 /** The other side's own books: what the models were asked and the tools were told. They trust nobody. */
 export class Books {
   readonly bill: BillEntry[] = [];
+  /** By tree: the sum of its bill. */
+  readonly #billed = new Map<string, { readonly tokens: number; readonly cost: number }>();
   /** By key of the effect: every delivery. */
   readonly deliveries = new Map<string, { readonly tool: string; count: number }>();
   readonly #flights = new Set<Flight>();
@@ -70,6 +72,17 @@ export class Books {
     });
   }
 
+  /** What a tree was billed up to now. */
+  billed(tree: string): { readonly tokens: number; readonly cost: number } {
+    return this.#billed.get(tree) ?? nothing;
+  }
+
+  #charge(entry: BillEntry): void {
+    this.bill.push(entry);
+    const { tokens, cost } = this.billed(entry.tree);
+    this.#billed.set(entry.tree, { tokens: tokens + entry.tokens, cost: cost + entry.cost });
+  }
+
   /** The runs of a tree that have something in flight which nobody has told to stop. */
   inFlight(tree: string): ReadonlySet<string> {
     const runs = new Set<string>();
@@ -91,7 +104,7 @@ export class Books {
     };
     return this.#flying(signal, async (entry) => {
       await this.#stage.happens("model", () => {
-        if (fault !== "refused") this.bill.push({ ...entry, ...figures(used) });
+        if (fault !== "refused") this.#charge({ ...entry, ...figures(used) });
       });
       if (fault === "hangs") await this.#stage.mortal.survive(this.#stage.world.pass(3_600_000));
       else if (chance.is(0.3))
@@ -122,6 +135,8 @@ export class Books {
     }
   }
 }
+
+const nothing = { tokens: 0, cost: 0 };
 
 const figures = (usage: Usage): Pick<BillEntry, "usage" | "tokens" | "cost"> => ({
   usage,

@@ -11,7 +11,7 @@ type Slots = Readonly<Record<RunId, Slot>>;
 interface TreeView {
   record: TreeRecord;
   slots: Slots;
-  readonly runs: Map<string, RunRecord>;
+  readonly runs: Map<RunId, RunRecord>;
   readonly doubts: Map<string, Doubt>;
   readonly events: NumberedEvent[];
   readonly eventIds: Set<string>;
@@ -133,7 +133,7 @@ export class Checker {
     if (view.record.clock < before.clock) this.#violate("the tree's time goes back");
     for (const [name, { before: was, after }] of written) {
       const [kind = "", id = ""] = splitKey(name);
-      if (kind === "run") this.#updateRun(view, id, after);
+      if (kind === "run") this.#updateRun(view, RunId.parse(id), after);
       if (kind === "doubt") this.#updateDoubt(view, id, after);
       if (kind !== "ended") continue;
       if (was !== null) this.#violate(`${id} has ended twice`);
@@ -144,7 +144,7 @@ export class Checker {
     this.#addEvents(state, view);
   }
 
-  #updateRun(view: TreeView, id: string, after: Json): void {
+  #updateRun(view: TreeView, id: RunId, after: Json): void {
     if (after === null) view.runs.delete(id);
     else view.runs.set(id, Json.as<RunRecord>(after));
   }
@@ -213,9 +213,10 @@ export class Checker {
   #checkHeadcount({ slots, record, runs }: TreeView): void {
     const { maxAgents } = record.ledger.spawn;
     const count = Ledger.headcount({ slots });
+    const records: ReadonlyMap<string, RunRecord> = runs;
     if (count > maxAgents) this.#violate(`${count} slots are held, of ${maxAgents}`);
     for (const [run, { parent }] of Object.entries(slots)) {
-      if (!runs.has(run)) this.#violate(`${run} has a slot and no record`);
+      if (!records.has(run)) this.#violate(`${run} has a slot and no record`);
       if (parent !== null && !slots[parent]) this.#violate(`${run} has lost its boss`);
     }
     if (record.status === "closed" && Object.keys(slots).length > 0) this.#violate("closed, with runs left");
@@ -229,10 +230,10 @@ export class Checker {
     let reserved = 0;
     for (const [run, known] of runs) {
       this.#checkCap(run, known.account);
+      if (known.account.attempts.length === 0) continue;
       const open = known.account.attempts.reduce((sum, { ceiling }) => sum + ceiling.tokens, 0);
       reserved += open;
-      for (const id of slots[RunId.parse(run)] ? Ledger.path(slots, RunId.parse(run)) : [])
-        below.set(id, (below.get(id) ?? 0) + open);
+      for (const id of slots[run] ? Ledger.path(slots, run) : []) below.set(id, (below.get(id) ?? 0) + open);
     }
     if (account.reserved.tokens !== reserved)
       this.#violate(`the tree has reserved ${account.reserved.tokens} tokens, its runs ${reserved}`);
@@ -260,12 +261,7 @@ export class Checker {
   #checkBill({ record }: TreeView): void {
     const { account } = record.ledger;
     const spend = Ledger.spend(account);
-    let [tokens, cost] = [0, 0];
-    for (const entry of this.#books.bill) {
-      if (entry.tree !== record.treeId) continue;
-      tokens += entry.tokens;
-      cost += entry.cost;
-    }
+    const { tokens, cost } = this.#books.billed(record.treeId);
     if (tokens > spend.tokens || cost > spend.cost)
       this.#violate(`billed ${tokens} tokens and ${cost}, booked ${spend.tokens} and ${spend.cost}`);
     if (tokens > (account.maxTokens ?? Infinity) || cost > (account.maxCost ?? Infinity))

@@ -148,9 +148,14 @@ class PointedObject implements ObjectContext {
 }
 
 /** The first part of a key: what is stored there, not whose it is. */
-const kindOf = (name: string): string => name.split("/", 1)[0] ?? name;
+const kindOf = (name: string): string => upTo(name, "/");
 /** What a step does, without its number. */
-const kindOfStep = (name: string): string => name.split(":", 1)[0] ?? name;
+const kindOfStep = (name: string): string => upTo(name, ":");
+
+function upTo(name: string, mark: string): string {
+  const index = name.indexOf(mark);
+  return index === -1 ? name : name.slice(0, index);
+}
 
 function pointedPrimitives(inner: Primitives, at: At): Primitives {
   const names = new Map<Operation, string>();

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { campaign, summary } from "./campaign.ts";
 import { simulate } from "./simulate.ts";
 
 /** `--seed N` replays one seed and prints its history; `--seeds N` tries so many, from `--from`. */
@@ -22,22 +23,10 @@ async function one(seed: number): Promise<void> {
 }
 
 async function many(from: number, count: number): Promise<void> {
-  const began = performance.now();
-  const failed: number[] = [];
-  const totals = { happened: 0, deaths: 0, runs: 0, calls: 0 };
-  for (let seed = from; seed < from + count; seed++) {
-    const { violation, ...report } = await simulate(seed);
-    for (const name of ["happened", "deaths", "runs", "calls"] as const) totals[name] += report[name];
-    if (violation !== null) {
-      failed.push(seed);
-      print(`seed ${seed}: ${violation}`);
-    }
-    // Timers and signals of the process get their turn.
-    await new Promise(setImmediate);
-  }
-  const seconds = (performance.now() - began) / 1000;
-  print(`${count} seeds in ${seconds.toFixed(1)} s, ${Math.round((count / seconds) * 60)} a minute`);
-  print(JSON.stringify(totals));
-  print(failed.length === 0 ? "all is well" : `failed: npm run simulate -- --seed ${failed[0]}`);
-  process.exitCode = failed.length === 0 ? 0 : 1;
+  const played = await campaign({ from, count });
+  for (const [seed, violation] of played.violations) print(`seed ${seed}: ${violation}`);
+  print(summary(played, { from, count }));
+  const [failed] = played.violations.keys();
+  print(failed === undefined ? "all is well" : `failed: npm run simulate -- --seed ${failed}`);
+  process.exitCode = failed === undefined ? 0 : 1;
 }

@@ -22,19 +22,20 @@ export class Crash extends Error {
 /** Something that a crash ends: an execution of a run, a try of an object's method, a delivery. */
 class Life {
   isOver = false;
-  readonly over: Promise<never>;
-  readonly #end: (error: Error) => void;
-
-  constructor() {
-    const { promise, reject } = Promise.withResolvers<never>();
-    promise.catch(() => undefined);
-    this.over = promise;
-    this.#end = reject;
-  }
+  #end: () => void = () => undefined;
 
   end(): void {
     this.isOver = true;
-    this.#end(new Crash());
+    this.#end();
+  }
+
+  /** What the work comes to, or the end of this life. */
+  until(work: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#end = () => reject(new Crash());
+      work.then(resolve, reject);
+      if (this.isOver) this.#end();
+    });
   }
 
   /** @throws Crash if it is over. */
@@ -123,9 +124,8 @@ export class Mortal {
     const life = new Life();
     this.#executions.add(life);
     const work = this.#lives.run(life, () => program.run(this.#primitives(life, primitives)));
-    work.catch(() => undefined);
     try {
-      await Promise.race([life.over, work]);
+      await life.until(work);
     } finally {
       this.#executions.delete(life);
     }

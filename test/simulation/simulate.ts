@@ -68,7 +68,7 @@ class Simulation {
     const order = new Chance(4 * seed + 1);
     this.#chance = new Chance(4 * seed + 2);
     this.#rates = {
-      death: this.#chance.of(0, 0.002, 0.01, 0.03),
+      death: this.#chance.of(0, 0.005, 0.02, 0.05),
       store: this.#chance.of(0, 0, 0.1, 0.4),
     };
     this.#workloads = load.list(load.of(1, 1, 2), () => workloadOf(load));

@@ -31,12 +31,20 @@ export interface Workload {
   readonly tenantTokens: number | null;
 }
 
-/** A tree of some shape, under limits that may bind. */
+/** What is left to be written of a tree. */
+interface Draft {
+  readonly chance: Chance;
+  /** How many acts there may still be; a run has one in any case. */
+  room: number;
+  signals: number;
+}
+
+/** A tree of some shape, under limits that may bind. Most are small: what goes wrong does so between two or three. */
 export function workloadOf(chance: Chance): Workload {
-  const waits = { count: 0 };
   const deadlineS = chance.is(0.1) ? chance.between(1, 60) : undefined;
+  const draft = { chance, room: chance.of(3, 5, 6, 8, 9, 12, 16, 40), signals: 0 };
   return {
-    plan: planOf(chance, chance.of(0, 1, 2, 3), waits),
+    plan: planOf(draft, chance.of(0, 1, 2, 3)),
     tenantTokens: chance.is(0.2) ? chance.between(200, 5_000) : null,
     start: {
       tenant: "tenant",
@@ -60,37 +68,44 @@ function budgetOf(chance: Chance, probability: number): ExecutionBudget {
 const priorityOf = (chance: Chance): Priority =>
   chance.of<Priority>("background", "low", "normal", "high", "critical");
 
-function planOf(chance: Chance, depth: number, waits: { count: number }): Plan {
-  const acts = chance.list(chance.between(1, 4), () => actOf(chance, depth, waits));
+function planOf(draft: Draft, depth: number): Plan {
+  const { chance } = draft;
+  const most = chance.between(1, 4);
   // Most of those who may hire do.
-  return chance.is(0.6) && depth > 1 ? [hireOf(chance, depth, waits), ...acts.flat()] : acts.flat();
+  const acts = chance.is(0.6) && depth > 1 ? [hireOf(draft, depth)] : [];
+  while (acts.length === 0 || (acts.length < most && draft.room > 0)) acts.push(actOf(draft, depth));
+  return acts;
 }
 
-function actOf(chance: Chance, depth: number, waits: { count: number }): Plan {
-  const roll = chance.below(100);
-  if (roll < 30) return [{ do: "think", most: chance.between(16, 200), careful: chance.is(0.5) }];
-  if (roll < 45) return [{ do: "tool", name: chance.of(...toolNames) }];
-  if (roll < 50) return [{ do: chance.of("step", "emit", "tell") }];
-  if (roll < 54) return [{ do: "sleep", ms: chance.between(1, 5_000) }];
-  if (roll < 61) return [waitOf(chance, waits)];
-  if (roll < 65) return [{ do: "continue" }];
-  if (roll < 67) return [{ do: "fail" }];
+function actOf(draft: Draft, depth: number): Act {
+  const { chance } = draft;
+  draft.room -= 1;
+  const roll = chance.below(draft.room <= 0 ? 67 : depth <= 0 ? 75 : 100);
+  if (roll < 30) return { do: "think", most: chance.between(16, 200), careful: chance.is(0.5) };
+  if (roll < 45) return { do: "tool", name: chance.of(...toolNames) };
+  if (roll < 50) return { do: chance.of("step", "emit", "tell") };
+  if (roll < 54) return { do: "sleep", ms: chance.between(1, 5_000) };
+  if (roll < 61) return waitOf(draft);
+  if (roll < 65) return { do: "continue" };
+  if (roll < 67) return { do: "fail" };
   if (roll < 75) {
-    const plans = chance.list(chance.between(2, 3), () => planOf(chance, depth - 1, waits));
-    return [{ do: "together", plans: plans.map((plan) => plan.filter((act) => act.do !== "continue")) }];
+    const plans = chance.list(chance.between(2, 3), () => planOf(draft, depth - 1));
+    return { do: "together", plans: plans.map((plan) => plan.filter((act) => act.do !== "continue")) };
   }
-  return depth <= 0 ? [] : [hireOf(chance, depth, waits)];
+  return hireOf(draft, depth);
 }
 
-function waitOf(chance: Chance, waits: { count: number }): Act {
-  const name = `signal-${++waits.count}`;
-  return { do: "wait", name, timeoutS: chance.is(0.3) ? chance.between(1, 30) : null };
+function waitOf(draft: Draft): Act {
+  const name = `signal-${++draft.signals}`;
+  return { do: "wait", name, timeoutS: draft.chance.is(0.3) ? draft.chance.between(1, 30) : null };
 }
 
-function hireOf(chance: Chance, depth: number, waits: { count: number }): Act {
+function hireOf(draft: Draft, depth: number): Act {
+  const { chance } = draft;
+  draft.room -= 1;
   return {
     do: "hire",
-    tasks: chance.list(chance.between(1, 4), () => planOf(chance, depth - 1, waits)),
+    tasks: chance.list(chance.between(1, 4), () => planOf(draft, depth - 1)),
     how: chance.of("join", "join", "ask", "leave"),
     options: {
       priority: priorityOf(chance),

@@ -1,0 +1,88 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { Json } from "#kernel";
+import type { Report } from "./simulate.ts";
+
+/** Seeds that follow each other. */
+export interface Seeds {
+  readonly from: number;
+  readonly count: number;
+}
+
+/** What came of many seeds. */
+export interface Campaign {
+  readonly seconds: number;
+  readonly totals: Totals;
+  /** By seed, in the order of seeds. */
+  readonly violations: ReadonlyMap<number, string>;
+}
+
+type Totals = Readonly<Record<(typeof counted)[number], number>>;
+
+const counted = ["happened", "deaths", "runs", "calls"] as const;
+/** So many at a time: a process that has the larger trees gets fewer. */
+const handful = 50;
+
+/** Plays seeds in as many processes as there are cores. What comes of a seed depends on it alone, not on who plays it. */
+export async function campaign({ from, count }: Seeds): Promise<Campaign> {
+  const began = performance.now();
+  const players = Math.min(availableParallelism(), Math.ceil(count / handful));
+  const rest = { from, until: from + count };
+  const reports = await Promise.all(Array.from({ length: players }, () => playedBy(player(), rest)));
+  const failed = reports.flat().filter(({ violation }) => violation !== null);
+  return {
+    seconds: (performance.now() - began) / 1000,
+    totals: totalsOf(reports.flat()),
+    violations: new Map(
+      failed
+        .toSorted((one, other) => one.seed - other.seed)
+        .map(({ seed, violation }) => [seed, violation ?? ""]),
+    ),
+  };
+}
+
+/** What a campaign came to, in one line. */
+export function summary({ seconds, totals }: Campaign, { count }: Seeds): string {
+  const perMinute = Math.round((count / seconds) * 60);
+  return `${count} seeds in ${seconds.toFixed(1)} s, ${perMinute} a minute, ${JSON.stringify(totals)}`;
+}
+
+/** By one process, which takes from the rest until nothing is left. */
+async function playedBy(
+  child: ChildProcess,
+  rest: { from: number; readonly until: number },
+): Promise<Report[]> {
+  const reports: Report[] = [];
+  const died = once(child, "exit").then(([code, signal]): never => {
+    throw new Error(`a process that plays seeds ended with ${code ?? signal}`);
+  });
+  try {
+    while (rest.from < rest.until) {
+      const seeds: Seeds = { from: rest.from, count: Math.min(handful, rest.until - rest.from) };
+      rest.from += seeds.count;
+      child.send(seeds);
+      const [played] = await Promise.race([once(child, "message"), died]);
+      reports.push(...Json.as<readonly Report[]>(played));
+    }
+    return reports;
+  } finally {
+    // Where one has failed, the others need not go on.
+    rest.from = rest.until;
+    child.kill("SIGKILL");
+  }
+}
+
+const player = (): ChildProcess =>
+  fork(join(import.meta.dirname, "fixtures/player.ts"), {
+    // A world is garbage after a few milliseconds.
+    execArgv: ["--conditions=reeve-source", "--max-semi-space-size=32"],
+  });
+
+/** All of it together. */
+export function totalsOf(reports: readonly Report[]): Totals {
+  const totals = { happened: 0, deaths: 0, runs: 0, calls: 0 };
+  for (const report of reports) for (const name of counted) totals[name] += report[name];
+  return totals;
+}
