@@ -100,14 +100,14 @@ export const handled: Scenario = {
   name: "held, resumed, restarted",
   agents: (witness) => {
     const agent = staff(witness, "held-resumed-restarted");
-    let hasThrown = false;
+    const thrown = new Set<string>();
     return [
       agent("handled", async (ctx) => {
         const first = await say(ctx, "before");
         await ctx.waitFor("go");
         await ctx.tool("mail", null);
-        const isFirst = !hasThrown;
-        hasThrown = true;
+        const isFirst = !thrown.has(ctx.supervision.treeId);
+        thrown.add(ctx.supervision.treeId);
         if (isFirst) throw new Error("a fault of its own");
         return [first, await say(ctx, "after")];
       }),

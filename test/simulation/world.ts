@@ -81,6 +81,8 @@ export class World {
     const state = { isOver: false };
     const over = (): void => void (state.isOver = true);
     outcome.then(over, over);
+    // From a callback of the event loop, a tick would come before the microtasks.
+    await null;
     await microtasks();
     while (!state.isOver) {
       const act = this.#next();
