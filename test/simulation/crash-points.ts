@@ -47,7 +47,7 @@ export function crashPointsOf<Part extends object>(part: Part, name: string, at:
 }
 
 /** These change nothing. */
-const reads = new Set(["read", "changed", "list", "get", "head", "tree"]);
+const reads = new Set(["read", "changed", "list", "get", "head", "tree", "known"]);
 
 function pointedSink(sink: SinkDefinition, at: At): SinkDefinition {
   return {
