@@ -81,8 +81,9 @@ function actOf(draft: Draft, depth: number): Act {
   const { chance } = draft;
   draft.room -= 1;
   const roll = chance.below(draft.room <= 0 ? 67 : depth <= 0 ? 75 : 100);
-  if (roll < 30) return { do: "think", most: chance.between(16, 200), careful: chance.is(0.5) };
-  if (roll < 45) return { do: "tool", name: chance.of(...toolNames) };
+  if (roll < 25) return { do: "think", most: chance.between(16, 200), careful: chance.is(0.5) };
+  // Mostly those that must not be run again by themselves.
+  if (roll < 45) return { do: "tool", name: chance.of(...toolNames, "report", "report", "ask", "ask") };
   if (roll < 50) return { do: chance.of("step", "emit", "tell") };
   if (roll < 54) return { do: "sleep", ms: chance.between(1, 5_000) };
   if (roll < 61) return waitOf(draft);

@@ -82,7 +82,7 @@ export class World {
     const over = (): void => void (state.isOver = true);
     outcome.then(over, over);
     // From a callback of the event loop, a tick would come before the microtasks.
-    await null;
+    await Promise.resolve();
     await microtasks();
     while (!state.isOver) {
       const act = this.#next();
