@@ -17,6 +17,7 @@ export function watchingRuns(engine: Engine, onRun: (primitives: Primitives) => 
     drain: (options) => engine.drain(options),
     call: (to, method, argument) => engine.call(to, method, argument),
     changed: (object, signal, name) => engine.changed(object, signal, name),
+    written: (...given) => engine.written(...given),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 }

@@ -183,5 +183,10 @@ export interface Engine {
   changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void>;
   /** What keeps an execution from going on; null: nothing does. Absent where nothing can. */
   obstacle?(execution: string): Promise<Obstacle | null>;
+  /**
+   * Resolves when there may be something under a name of the object's state: an engine that knows waits until there is,
+   * any other leaves it to whoever asks to find out.
+   */
+  written(object: ObjectAddress, name: string): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -28,6 +28,7 @@ interface Meter {
   readonly used: number;
 }
 
+const none: readonly Warning[] = [];
 const noTurns: Meter = { limit: null, used: 0 };
 
 /** Returns what the account has been warned of by now. */
@@ -41,6 +42,7 @@ function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): 
 /** What an account is to be warned of and has not been yet. */
 export function warnings(account: Account, turns: Meter): readonly Warning[] {
   const { maxTokens, maxCost, warned } = account;
+  if (maxTokens === null && maxCost === null && turns.limit === null) return none;
   const { tokens, cost } = Account.spend(account);
   const fresh: Warning[] = [];
   const read = (dimension: BudgetDimension, limit: number | null, used: number): void => {

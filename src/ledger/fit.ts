@@ -34,7 +34,8 @@ export function fit(ask: Ask, caps: readonly Cap[], refusing: readonly Cap[] = [
   validate(ask);
   const isUnpriced = ask.price === null && ask.unpriced === "refuse";
   const least = ceilingOf(ask, Math.min(ask.minOutputTokens, ask.outputTokens));
-  const denial = deny([...caps, ...refusing], { ...least, turns: 1, isUnpriced });
+  const all = refusing.length === 0 ? caps : [...caps, ...refusing];
+  const denial = deny(all, { ...least, turns: 1, isUnpriced });
   if (denial) return denial;
   const forMoney = outputFor(ask, room(caps, "cost"));
   const forTokens = room(caps, "tokens") - ask.inputTokens;
@@ -60,18 +61,23 @@ function deny(
   return null;
 }
 
-/** A limit, where there is one. */
+/** Adds a limit to others, where there is one. */
 export function cap(
+  caps: Cap[],
   dimension: Dimension,
-  { limit, used, slice }: { readonly limit: number | null; readonly used: number; readonly slice: number },
-): readonly Cap[] {
-  return limit === null ? [] : [{ dimension, limit, used, usable: limit - slice }];
+  limit: number | null,
+  { used, slice }: { readonly used: number; readonly slice: number },
+): void {
+  if (limit !== null) caps.push({ dimension, limit, used, usable: limit - slice });
 }
 
 /** What every limit of a dimension still allows. */
 export function room(caps: readonly Cap[], dimension: Dimension): number {
-  const some = caps.filter((each) => each.dimension === dimension);
-  return Math.min(...some.map(({ usable, used }) => usable - used));
+  let least = Infinity;
+  for (const each of caps) {
+    if (each.dimension === dimension) least = Math.min(least, each.usable - each.used);
+  }
+  return least;
 }
 
 function ceilingOf({ inputTokens, price }: Ask, output: number): Amounts {
@@ -90,10 +96,15 @@ function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): nu
 }
 
 function validate({ inputTokens, outputTokens, minOutputTokens, price }: Ask): void {
-  const counts = [inputTokens, outputTokens, minOutputTokens];
-  const prices = price === null ? [] : [price.input, price.output];
   const isBookable =
-    counts.every((count) => Number.isSafeInteger(count) && count >= 0) &&
-    prices.every((each) => Number.isFinite(each) && each >= 0);
-  if (!isBookable) throw new RangeError(`cannot be booked: ${[...counts, ...prices].join(", ")}`);
+    isCount(inputTokens) &&
+    isCount(outputTokens) &&
+    isCount(minOutputTokens) &&
+    (price === null || (isPrice(price.input) && isPrice(price.output)));
+  if (isBookable) return;
+  const figures = [inputTokens, outputTokens, minOutputTokens, price?.input, price?.output];
+  throw new RangeError(`cannot be booked: ${figures.filter((each) => each !== undefined).join(", ")}`);
 }
+
+const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
+const isPrice = (price: number): boolean => Number.isFinite(price) && price >= 0;

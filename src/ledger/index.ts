@@ -39,3 +39,4 @@ export {
   type TenantState,
 } from "./tenant.ts";
 export type { Block, LedgerState, Phase, Slot, TreeState } from "./state.ts";
+export { noRows } from "./table.ts";

@@ -3,7 +3,7 @@ import { Account, type Booking, type RunAccount } from "./account.ts";
 import type { Amounts } from "./amounts.ts";
 import { type Warning, warnings } from "./book.ts";
 import type { Ask, Booked } from "./command.ts";
-import { cap, type Denial, fit, type Fit } from "./fit.ts";
+import { cap, type Cap, type Denial, fit, type Fit } from "./fit.ts";
 import { isCredible, realOf } from "./settle.ts";
 
 /** A call that is booked on some accounts: what to settle it with. */
@@ -25,7 +25,9 @@ export interface JointDecided<Decision> {
  * slots, nothing kept for landing. The nearest comes first. Each counts the call as a turn.
  */
 function begin(accounts: readonly RunAccount[], ask: Ask): JointDecided<Fit | Denial> {
-  const decision = fit(ask, accounts.flatMap(capsOf));
+  const caps: Cap[] = [];
+  for (const account of accounts) addCaps(caps, account);
+  const decision = fit(ask, caps);
   if (decision.kind === "denied") return unchanged(accounts, decision);
   const begun = accounts.map((account) => ({ ...account, turns: account.turns + 1 }));
   return booked(begun, Account.reserve(decision.ceiling), decision);
@@ -78,13 +80,11 @@ function warnedOf(account: RunAccount, fresh: readonly Warning[]): RunAccount {
   return { ...account, warned: [...account.warned, ...fresh.map(({ dimension }) => dimension)] };
 }
 
-function capsOf(account: RunAccount) {
+function addCaps(caps: Cap[], account: RunAccount): void {
   const { tokens, cost } = Account.spend(account);
-  return [
-    ...cap("tokens", { limit: account.maxTokens, used: tokens, slice: 0 }),
-    ...cap("cost", { limit: account.maxCost, used: cost, slice: 0 }),
-    ...cap("turns", { limit: account.maxTurns, used: account.turns, slice: 0 }),
-  ];
+  cap(caps, "tokens", account.maxTokens, { used: tokens, slice: 0 });
+  cap(caps, "cost", account.maxCost, { used: cost, slice: 0 });
+  cap(caps, "turns", account.maxTurns, { used: account.turns, slice: 0 });
 }
 
 /** Calls on accounts that a host keeps itself, several at a time. Pure, by the rules of the {@link Ledger}. */

@@ -2,6 +2,7 @@ import type { ExecutionBudget } from "#kernel";
 import { Account } from "./account.ts";
 import type { Open } from "./command.ts";
 import type { LedgerState, Slot } from "./state.ts";
+import { oneRow } from "./table.ts";
 
 /** A new tree. Its root has the first slot; the tree's turns and deadline are the root's. */
 export function open({
@@ -26,18 +27,16 @@ export function open({
       ageingMs: ageingMs ?? 60_000,
       nextOrder: 1,
     },
-    slots: {
-      [root]: {
-        ...newcomer,
-        parent: null,
-        priority,
-        order: 0,
-        phase: "running",
-        since: at,
-        deadline: allowedMs === null ? null : at + allowedMs,
-      },
-    },
-    accounts: { [root]: { ...account, maxTurns } },
+    slots: oneRow(root, {
+      ...newcomer,
+      parent: null,
+      priority,
+      order: 0,
+      phase: "running",
+      since: at,
+      deadline: allowedMs === null ? null : at + allowedMs,
+    }),
+    accounts: oneRow(root, { ...account, maxTurns }),
     doubts: {},
   };
 }

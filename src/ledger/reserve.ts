@@ -33,38 +33,37 @@ interface Use {
 function accountCaps(draft: Draft, { run, step }: Begin, { landing }: Ask): readonly Cap[] {
   const { tree } = draft;
   const own = draft.accounts.need(run);
-  const upwards = path(draft.slots.rows, run).toReversed();
-  const caps = upwards.flatMap((owner) =>
-    capsOf(draft.accounts.need(owner), { whole: landing && owner === run }),
-  );
+  const caps: Cap[] = [];
+  for (const owner of path(draft.slots.rows, run).toReversed())
+    addCaps(caps, draft.accounts.need(owner), { whole: landing && owner === run });
+  addCaps(caps, tree.account, { whole: landing && run === tree.root });
   const isFirstAttempt = !own.steps.some((open) => open.step === step);
-  return [
-    ...caps,
-    ...capsOf(tree.account, { whole: landing && run === tree.root }),
-    ...(isFirstAttempt ? turnCaps(own, { whole: landing }) : []),
-  ];
+  if (isFirstAttempt) addTurnCap(caps, own, { whole: landing });
+  return caps;
 }
 
-function capsOf(account: Account, { whole }: Use): readonly Cap[] {
+function addCaps(caps: Cap[], account: Account, { whole }: Use): void {
   const { maxTokens, maxCost } = account;
+  if (maxTokens === null && maxCost === null) return;
   const { tokens, cost } = Account.spend(account);
   const slice = (limit: number | null): number => (whole ? 0 : Math.ceil((limit ?? 0) / 10));
-  return [
-    ...cap("tokens", { limit: maxTokens, used: tokens, slice: slice(maxTokens) }),
-    ...cap("cost", { limit: maxCost, used: cost, slice: slice(maxCost) }),
-  ];
+  cap(caps, "tokens", maxTokens, { used: tokens, slice: slice(maxTokens) });
+  cap(caps, "cost", maxCost, { used: cost, slice: slice(maxCost) });
 }
 
 /** The last turn is for landing, unless it is the only one. */
-function turnCaps({ maxTurns, turns }: RunAccount, { whole }: Use): readonly Cap[] {
-  return cap("turns", { limit: maxTurns, used: turns, slice: whole || maxTurns === 1 ? 0 : 1 });
+function addTurnCap(caps: Cap[], { maxTurns, turns }: RunAccount, { whole }: Use): void {
+  cap(caps, "turns", maxTurns, { used: turns, slice: whole || maxTurns === 1 ? 0 : 1 });
 }
 
 /** What the tenant has lent. Nothing of it is kept for landing. */
 function blockCaps({ tree: { account, block } }: Draft): readonly Cap[] {
+  if (block === null) return none;
   const { tokens, cost } = Account.spend(account);
-  return [
-    ...cap("tokens", { limit: block?.tokens ?? null, used: tokens, slice: 0 }),
-    ...cap("cost", { limit: block?.cost ?? null, used: cost, slice: 0 }),
-  ];
+  const caps: Cap[] = [];
+  cap(caps, "tokens", block.tokens, { used: tokens, slice: 0 });
+  cap(caps, "cost", block.cost, { used: cost, slice: 0 });
+  return caps;
 }
+
+const none: readonly Cap[] = [];

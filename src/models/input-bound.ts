@@ -47,11 +47,11 @@ export function inputBound(
 const measured = new WeakMap<ChatMessage | ToolDescription, number>();
 
 function messageBytes(message: ChatMessage): number {
-  return once(message, () => tokensAround + sum(message.content, blockBytes));
+  return measured.get(message) ?? keep(message, tokensAround + sum(message.content, blockBytes));
 }
 
 function toolBytes(tool: ToolDescription): number {
-  return once(tool, () => tokensAround + byteLength(JSON.stringify(tool)));
+  return measured.get(tool) ?? keep(tool, tokensAround + byteLength(JSON.stringify(tool)));
 }
 
 function blockBytes(block: ContentBlock): number {
@@ -83,12 +83,8 @@ function thinks(message: ChatMessage): boolean {
   return message.content.some(({ type }) => type === "reasoning");
 }
 
-function once(key: ChatMessage | ToolDescription, measure: () => number): number {
-  let size = measured.get(key);
-  if (size === undefined) {
-    size = measure();
-    measured.set(key, size);
-  }
+function keep(key: ChatMessage | ToolDescription, size: number): number {
+  measured.set(key, size);
   return size;
 }
 

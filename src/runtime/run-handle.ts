@@ -123,6 +123,7 @@ export class RunHandle {
   /** What the run left behind, once it has ended; a root's once its whole tree has. */
   async result(): Promise<RunResult> {
     const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
+    await this.#host.engine.written(this.#tree, name);
     const result = await this.#until("result", { run: this.runId }, isThere, { name });
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });
     return result;

@@ -43,6 +43,7 @@ function forgetful(): Engine {
     drain: (options) => engine.drain(options),
     call: (...given) => engine.call(...given),
     changed: (...given) => engine.changed(...given),
+    written: (...given) => engine.written(...given),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 }

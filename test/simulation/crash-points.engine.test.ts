@@ -242,6 +242,7 @@ const clientOf = (inner: Engine): Engine => ({
   drain: (options) => inner.drain(options),
   call: (...given) => inner.call(...given),
   changed: (...given) => inner.changed(...given),
+  written: (...given) => inner.written(...given),
   [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
 });
 

@@ -11,11 +11,14 @@ export const allowAll: Permissions = { decide: () => "allow" };
 const verdicts: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
 
 /** What a policy says, where anything but a clear word is a no. */
-export async function verdictOf(permissions: Permissions, request: PermissionRequest): Promise<Verdict> {
+export function verdictOf(permissions: Permissions, request: PermissionRequest): Verdict | Promise<Verdict> {
   try {
-    const verdict = await permissions.decide(request);
-    return verdicts.has(verdict) ? verdict : "deny";
+    const said = permissions.decide(request);
+    return typeof said === "string" ? clear(said) : Promise.resolve(said).then(clear, no);
   } catch {
     return "deny";
   }
 }
+
+const clear = (said: Verdict): Verdict => (verdicts.has(said) ? said : "deny");
+const no = (): Verdict => "deny";

@@ -20,10 +20,11 @@ function copied(value: unknown): Json | undefined {
       if (value === null) return null;
       if (Array.isArray(value)) return copiedItems(value);
       return isPlain(value) ? copiedFields(value) : throughText(value);
+    case "undefined":
+      return undefined;
     case "bigint":
     case "function":
     case "symbol":
-    case "undefined":
       return throughText(value);
   }
 }

@@ -64,9 +64,10 @@ export class LocalObjects {
     { to, method, argument }: ObjectCall,
     answer: (reply: Json) => void,
     fail: (error: unknown) => void,
+    hop = this.#world.hop,
   ): void {
     const given = copy(argument);
-    this.#world.hop(() => {
+    hop(() => {
       let reply: Json;
       try {
         reply = this.#execute(to, method, given);
@@ -118,6 +119,13 @@ export class LocalObjects {
     });
   }
 
+  /** Resolves when there is something under that name. */
+  written(to: ObjectAddress, name: string): Promise<void> {
+    const { state, watchers } = this.#of(to);
+    if (state.has(name)) return Promise.resolve();
+    return new Promise((resolve) => watchers.add({ name, resolve }));
+  }
+
   #of(address: ObjectAddress): StoredObject {
     let kind = this.#objects.get(address.type);
     if (!kind) this.#objects.set(address.type, (kind = new Map()));
@@ -133,7 +141,8 @@ class LocalWork implements ObjectContext {
   readonly #stored: StoredObject;
   readonly #objects: LocalObjects;
   readonly #world: ObjectWorld;
-  readonly #written = new Map<string, Json>();
+  /** Made when there is something to write. */
+  #written: Map<string, Json> | null = null;
   readonly #afterwards: (() => void)[] = [];
 
   constructor(stored: StoredObject, objects: LocalObjects, world: ObjectWorld) {
@@ -144,7 +153,7 @@ class LocalWork implements ObjectContext {
   }
 
   get(name: string): Json {
-    const written = this.#written.get(name);
+    const written = this.#written?.get(name);
     return written === undefined ? (this.#stored.state.get(name) ?? null) : written;
   }
 
@@ -153,6 +162,7 @@ class LocalWork implements ObjectContext {
   }
 
   set(name: string, value: Json): void {
+    this.#written ??= new Map();
     this.#written.set(name, value);
   }
 
@@ -161,7 +171,7 @@ class LocalWork implements ObjectContext {
   }
 
   clear(name: string): void {
-    this.#written.set(name, null);
+    this.set(name, null);
   }
 
   send(
@@ -194,13 +204,14 @@ class LocalWork implements ObjectContext {
 
   commit(): void {
     const { state, watchers } = this.#stored;
-    for (const [name, value] of this.#written) {
+    const written = this.#written;
+    written?.forEach((value, name) => {
       if (value === null) state.delete(name);
       else state.set(name, value);
-    }
+    });
     for (const act of this.#afterwards) act();
     for (const watcher of watchers) {
-      if (watcher.name !== undefined && !this.#written.has(watcher.name)) continue;
+      if (watcher.name !== undefined && !written?.has(watcher.name)) continue;
       watchers.delete(watcher);
       watcher.resolve();
     }

@@ -18,11 +18,14 @@ import type { LocalObjects, ObjectCall } from "./local-objects.ts";
 export interface RunHost {
   readonly clock: Clock;
   readonly objects: LocalObjects;
-  uuid(): string;
+  /** Names an execution of a closure. */
+  attempt(): string;
   /** Higher each time: also a continuation comes after what it continues. */
   epoch(): string;
   /** Lets others go first. */
   readonly hop: Hop;
+  /** The same, before a call of the run itself. */
+  readonly callHop: Hop;
 }
 
 /** Begins an operation, and tells when it is over. */
@@ -160,7 +163,7 @@ export class LocalRun {
   }
 
   #primitives(execution: number): Primitives {
-    const { clock, objects, hop } = this.#host;
+    const { clock, objects, hop, callHop } = this.#host;
     const progress: Progress = { execution, operations: [], picked: 0, diverged: null };
     const ask = (label: string, begin: Begin): Operation => this.#ask(progress, label, begin);
     const isLive = (): boolean => progress.picked >= this.#picks.length;
@@ -190,6 +193,7 @@ export class LocalRun {
             { to, method, argument },
             (value) => finish({ ok: true, value }),
             (error) => finish(failure(error)),
+            callHop,
           ),
         ),
       wake: (name) => ask(`wake ${name}`, this.#awaitWake(name)),
@@ -223,13 +227,14 @@ export class LocalRun {
       get signal() {
         return entry.signal;
       },
-      attempt: this.#host.uuid(),
+      attempt: this.#host.attempt(),
       call: (to, method, argument) => this.#call({ to, method, argument }),
     };
   }
 
   #call(call: ObjectCall): Promise<Json> {
-    return new Promise((resolve, reject) => this.#host.objects.call(call, resolve, reject));
+    const { objects, callHop } = this.#host;
+    return new Promise((resolve, reject) => objects.call(call, resolve, reject, callHop));
   }
 
   /** Begins something new. */
@@ -248,7 +253,11 @@ export class LocalRun {
     if (progress.diverged) throw progress.diverged;
     const position = progress.picked++;
     const isNew = position >= this.#picks.length;
-    const place = isNew ? await this.#nextFinished(open, progress) : (this.#picks[position] ?? -1);
+    let place = isNew ? this.#takeFinished(open, progress) : (this.#picks[position] ?? none);
+    while (place === none && progress.execution === this.#executions) {
+      await new Promise<void>((resolve) => (this.#onNews = resolve));
+      place = this.#takeFinished(open, progress);
+    }
     if (progress.execution !== this.#executions || this.#isClosed) return abandoned();
     if (isNew) this.#picks.push(place);
     const winner = progress.operations[place];
@@ -262,21 +271,23 @@ export class LocalRun {
     return winner;
   }
 
-  async #nextFinished(open: readonly Operation[], { operations, execution }: Progress): Promise<number> {
-    const isOpen = (place: number): boolean => {
+  /** The place of what finished first of these. What has finished is for the execution that lives: no other takes it. */
+  #takeFinished(open: readonly Operation[], { operations, execution }: Progress): number {
+    if (execution !== this.#executions) return none;
+    const finished = this.#finished;
+    for (let index = 0; index < finished.length; index++) {
+      const place = finished[index] ?? none;
       const operation = operations[place];
-      return operation !== undefined && open.includes(operation);
-    };
-    // What has finished is for the execution that lives: one that was thrown away while it waited takes nothing.
-    while (execution === this.#executions) {
-      const index = this.#finished.findIndex(isOpen);
-      if (index !== -1) return this.#finished.splice(index, 1)[0] ?? -1;
-      await new Promise<void>((resolve) => (this.#onNews = resolve));
+      if (operation === undefined || !open.includes(operation)) continue;
+      finished.splice(index, 1);
+      return place;
     }
-    return -1;
+    return none;
   }
 }
 
+/** No place in a journal. */
+const none = -1;
 const closed = new Error("the engine was closed");
 const stopped = new CancellationError({ reason: "cancelled" });
 const nothing: Outcome = { ok: true, value: null };

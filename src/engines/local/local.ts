@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Engine, EngineProgram, RunLaunch } from "#kernel";
 import { systemClock } from "#runtime";
-import { type Hop, macrotask, tick } from "./hop.ts";
+import { macrotask, microtask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { LocalSinks } from "./local-sinks.ts";
 import { Timers } from "./timers.ts";
@@ -21,13 +21,19 @@ export interface LocalOptions {
 }
 
 /** Runs in this process. Nothing survives it: for tests, scripts and the first five minutes. */
-export function local({ clock = systemClock, fuzz = false, hop = hopOf(fuzz) }: LocalOptions = {}): Engine {
+export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOptions = {}): Engine {
+  const hop = given ?? (fuzz ? macrotask : tick());
+  // Where nobody decides about the order, a call of a run takes no longer than any other promise.
+  const callHop = given ?? (fuzz ? macrotask : microtask);
   const runs = new Map<string, LocalRun>();
   const closed = new AbortController();
   const timers = new Timers(clock);
   let program: EngineProgram | null = null;
   let executions = 0;
   let epochs = 0;
+  let attempts = 0;
+  /** Tells what happens here from what happens in any other engine. */
+  const engine = randomUUID();
 
   const sinks = new LocalSinks(clock, closed.signal);
   const objects = new LocalObjects(
@@ -41,7 +47,7 @@ export function local({ clock = systemClock, fuzz = false, hop = hopOf(fuzz) }: 
     sinks,
   );
   const epoch = (): string => String(++epochs).padStart(15, "0");
-  const host: RunHost = { clock, objects, uuid: () => randomUUID(), epoch, hop };
+  const host: RunHost = { clock, objects, attempt: () => `${engine}-${++attempts}`, epoch, hop, callHop };
 
   function launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void } {
     const execution = `${run.runId}/${++executions}`;
@@ -63,15 +69,16 @@ export function local({ clock = systemClock, fuzz = false, hop = hopOf(fuzz) }: 
   return {
     name: "local",
     keysIn: () => null,
-    define: (given) => {
-      program = given;
-      objects.define(given.objects);
-      sinks.define(given.sinks);
+    define: (defined) => {
+      program = defined;
+      objects.define(defined.objects);
+      sinks.define(defined.sinks);
     },
     serve: async () => undefined,
     drain: async () => undefined,
     call: objects.ask,
     changed: (object, signal, name) => objects.changed(object, signal, name),
+    written: (object, name) => objects.written(object, name),
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));
       timers.close();
@@ -80,5 +87,3 @@ export function local({ clock = systemClock, fuzz = false, hop = hopOf(fuzz) }: 
     },
   };
 }
-
-const hopOf = (fuzz: boolean): Hop => (fuzz ? macrotask : tick());

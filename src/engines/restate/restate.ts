@@ -168,6 +168,9 @@ class RestateWorker implements RestateEngine {
     return obstacleOf(this.#admin, execution);
   }
 
+  /** Restate tells nobody. */
+  async written(): Promise<void> {}
+
   async [Symbol.asyncDispose](): Promise<void> {
     process.off("SIGTERM", this.#onSigterm);
     this.#poll.close();

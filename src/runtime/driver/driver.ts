@@ -203,16 +203,17 @@ export class Driver {
       return null;
     }
     if (this.#intake.standing === "running") this.#effects.begin();
-    if (this.#effects.open.length === 0) {
+    if (!this.#effects.hasOpen) {
       if (!isAlive()) {
         this.#effects.dismiss(new CancellationError({ reason: "ended" }));
         return null;
       }
       if (await this.#isStuck(isAlive)) return this.#unjournaled();
-      const isIdle = this.#news.length === 0 && !this.#intake.hasMore && this.#effects.open.length === 0;
+      const isIdle = this.#news.length === 0 && !this.#intake.hasMore && !this.#effects.hasOpen;
       if (!isAlive() || !isIdle) return null;
     }
-    await this.#pick();
+    const winner = await this.#primitives.pick(this.#open());
+    if (!this.#effects.settle(winner)) await this.#notice(winner);
     await this.#primitives.drain();
     return null;
   }
@@ -224,7 +225,7 @@ export class Driver {
       const isWaiting = !this.#effects.isEmpty || this.waits.size > 0;
       if (isAlive() && !isWaiting && this.#news.length === 0)
         return this.#intake.standing === "running" || this.#token.cancelled;
-      if (!isAlive() || this.#effects.open.length > 0) return false;
+      if (!isAlive() || this.#effects.hasOpen) return false;
     }
     if (this.#token.cancelled) return false;
     if (this.#intake.standing === "yielding") this.#ingest(await this.#callNow("yield", {}));
@@ -240,15 +241,19 @@ export class Driver {
     return new UnjournaledAwaitError({ run: this.#primitives.launch.runId, lastStep: this.#lastStep });
   }
 
-  async #pick(): Promise<void> {
-    const wake = (this.#wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`));
+  /** Everything that can happen next. */
+  #open(): readonly Operation[] {
+    const operations = [...this.#effects.open];
+    operations.push((this.#wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`)));
     const timer = this.#armTimer();
-    const operations = [...this.#effects.open, wake];
     if (timer) operations.push(timer.operation);
     if (this.#cancelled) operations.push(this.#cancelled);
-    const winner = await this.#primitives.pick(operations);
-    if (this.#effects.settle(winner)) return;
-    if (winner === wake) {
+    return operations;
+  }
+
+  /** Something else than an effect has happened. */
+  async #notice(winner: Operation): Promise<void> {
+    if (winner === this.#wake) {
       await this.#takeNews();
     } else if (winner === this.#cancelled) {
       this.#cancelled = null;
@@ -258,11 +263,12 @@ export class Driver {
       } while (this.#intake.hasMore);
       // Without a word from the tree it was the engine's operator.
       this.#news.push(() => this.#token.cancel("engine"));
-    } else if (timer) {
+    } else if (winner === this.#timer?.operation) {
+      const { at } = this.#timer;
       this.#timer = null;
-      this.learnTime(timer.at);
+      this.learnTime(at);
       if (this.#resting) await this.#takeNews();
-      this.#news.push(() => this.#expire(timer.at));
+      this.#news.push(() => this.#expire(at));
     }
   }
 
@@ -282,8 +288,8 @@ export class Driver {
 
   /** The one timer: the earliest moment anything is due. A later one that was armed before is let go. */
   #armTimer(): { readonly at: number; readonly operation: Operation } | null {
-    const moments = [this.waits.earliest, this.#grace, this.#deadline === null ? null : this.#deadline + 1];
-    const at = Math.min(...moments.map((moment) => moment ?? Infinity));
+    const deadline = this.#deadline === null ? Infinity : this.#deadline + 1;
+    const at = Math.min(this.waits.earliest ?? Infinity, this.#grace ?? Infinity, deadline);
     if (at === Infinity) return null;
     if (this.#timer?.at !== at) this.#timer = { at, operation: this.#primitives.sleepUntil(at) };
     return this.#timer;

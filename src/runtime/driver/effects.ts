@@ -1,5 +1,4 @@
 import { decodeError, type Json, type Operation } from "#kernel";
-import { quiet } from "./quiet.ts";
 
 /** Effects of one run that may be open at once; more stand in line. */
 const maxOpen = 64;
@@ -16,8 +15,13 @@ export class Effects {
   readonly #line: Promised[] = [];
 
   /** Those that have begun and not ended, oldest first. */
-  get open(): readonly Operation[] {
-    return [...this.#open.keys()];
+  get open(): Iterable<Operation> {
+    return this.#open.keys();
+  }
+
+  /** Has anything begun and not ended? */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
   }
 
   /** Is nothing open, and nothing in line? */
@@ -25,9 +29,9 @@ export class Effects {
     return this.#open.size === 0 && this.#line.length === 0;
   }
 
-  /** Puts one in line. It begins with the next `begin`. */
+  /** Puts one in line. It begins with the next `begin`. To be awaited at once. */
   add(issue: () => Operation): Promise<Json> {
-    return quiet(new Promise((resolve, reject) => this.#line.push({ issue, resolve, reject })));
+    return new Promise((resolve, reject) => this.#line.push({ issue, resolve, reject }));
   }
 
   /** Begins those in line, as far as there is room. */

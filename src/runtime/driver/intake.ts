@@ -32,17 +32,29 @@ export class Intake {
 
   /** Everything that can be told now, in order. What comes too early waits for what is still on its way. */
   accept(taken: Taken): readonly Taken[] {
+    if (this.#early.length === 0 && this.#isNext(taken)) {
+      this.#advance(taken);
+      return [taken];
+    }
     this.#early = [...this.#early, taken];
     const ready: Taken[] = [];
     for (let next = this.#next(); next; next = this.#next()) {
       ready.push(next);
       this.#early = this.#early.filter((other) => other !== next);
-      if (next.news.cursor >= this.cursor) this.#latest = next.news;
+      this.#advance(next);
     }
     return ready;
   }
 
   #next(): Taken | undefined {
-    return this.#early.find(({ news }) => news.cursor - news.items.length <= this.cursor);
+    return this.#early.find((taken) => this.#isNext(taken));
+  }
+
+  #isNext({ news }: Taken): boolean {
+    return news.cursor - news.items.length <= this.cursor;
+  }
+
+  #advance({ news }: Taken): void {
+    if (news.cursor >= this.cursor) this.#latest = news;
   }
 }

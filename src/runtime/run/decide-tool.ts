@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { Json, Labels, ToolRefusedError, type PermissionRequest, type Tool, type Verdict } from "#kernel";
 import { narrowed, stricter, verdictOf } from "#agents";
 import { guardedCall, lookPlace, type LookingStep } from "./guard-step.ts";
@@ -42,10 +43,14 @@ export async function decide(
   tool: Tool,
   { input, approved }: Deciding,
 ): Promise<Decision | null> {
-  const checked = approved === "approved" ? { value: input } : await validated(tool, input);
+  const validating = approved === "approved" ? { value: input } : validated(tool, input);
+  const checked = validating instanceof Promise ? await validating : validating;
   if ("refusal" in checked) return { kind: "refused", ...checked, isDenied: false };
   const value = frozen(checked.value);
-  const permitted = await permission(host, tool, value, approved);
+  const request = requestOf(host, tool, value);
+  const asked = verdictOf(host.policy.permissions ?? host.permissions, request);
+  const said = asked instanceof Promise ? await asked : asked;
+  const permitted = permission(host, tool, request, { said, approved });
   if (permitted.kind === "refused" || approved === "approved" || !host.guards.has("beforeCall"))
     return permitted;
   const place = lookPlace(host, step, "beforeCall", tool.risk === "safe" ? "allow" : "block");
@@ -65,20 +70,20 @@ function both(one: Heard | undefined, other: Heard | undefined): Heard | undefin
   return { trips: [...one.trips, ...other.trips], notes: [...one.notes, ...other.notes] };
 }
 
-async function permission(
+function permission(
   host: ToolHost,
   tool: Tool,
-  value: Json,
-  approved: Deciding["approved"],
-): Promise<Exclude<Decision, { readonly kind: "halted" }>> {
-  const request = requestOf(host, tool, value);
+  request: PermissionRequest,
+  { said: word, approved }: { readonly said: Verdict } & Pick<Deciding, "approved">,
+): Exclude<Decision, { readonly kind: "halted" }> {
+  const { input: value } = request;
   const policy = host.policy.permissions ?? host.permissions;
   const above = narrowed(host.rules, request);
   const meet =
     host.ruleOfTwo === "ask" && request.outside && request.labels.untrusted && request.labels.private;
   const isExempt = meet && isTrue(() => policy.exempts?.(request));
   const isHeld = meet && !isExempt;
-  const said = stricter(await verdictOf(policy, request), above);
+  const said = stricter(word, above);
   const verdict = isHeld ? stricter(said, "ask") : said;
   if (verdict === "allow" || (verdict === "ask" && approved !== null))
     return { kind: "allowed", value, ...(isExempt && { heard: exemption(tool) }) };
@@ -133,16 +138,22 @@ function isTrue(say: () => unknown): boolean {
 
 type Checked = { readonly value: Json } | { readonly refusal: string };
 
-/** A schema is somebody's code: what it throws is a refusal like any other. */
-async function validated({ input: schema }: Tool, input: Json): Promise<Checked> {
+/** A schema is somebody's code: what it throws is a refusal like any other. At once where the schema answers at once. */
+function validated({ input: schema }: Tool, input: Json): Checked | Promise<Checked> {
   try {
-    const checked = await schema["~standard"].validate(input);
-    if (!checked.issues) return { value: Json.of(checked.value) };
-    return { refusal: `bad input: ${checked.issues.map(({ message }) => message).join("; ")}` };
+    const checking = schema["~standard"].validate(input);
+    return "then" in checking ? Promise.resolve(checking).then(checkedBy, failing) : checkedBy(checking);
   } catch (error) {
-    return { refusal: `bad input: ${messageOf(error)}` };
+    return failing(error);
   }
 }
+
+function checkedBy(checked: StandardSchemaV1.Result<unknown>): Checked {
+  if (!checked.issues) return { value: Json.of(checked.value) };
+  return { refusal: `bad input: ${checked.issues.map(({ message }) => message).join("; ")}` };
+}
+
+const failing = (error: unknown): Checked => ({ refusal: `bad input: ${messageOf(error)}` });
 
 function frozen<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -3,7 +3,7 @@ import type { BeginArgument, FromRun, ReplyOf } from "../tree/protocol.ts";
 import type { StepHost } from "./step.ts";
 
 /** Asks the gate, from inside a step, whether a call may begin. What there is to report goes along. */
-export async function passGate(
+export function passGate(
   { primitives, driver }: StepHost,
   io: StepIo,
   call: Omit<BeginArgument, keyof FromRun | "epoch">,
@@ -12,5 +12,5 @@ export async function passGate(
   const { runId: run, continuation } = launch;
   const from: FromRun = { run, continuation, reports: driver.outbox.unsent, at: primitives.now() };
   const begin: BeginArgument = { ...call, ...from, epoch };
-  return Json.as(await io.call(launch.tree, "begin", Json.of(begin)));
+  return io.call(launch.tree, "begin", Json.of(begin)).then(Json.as<ReplyOf<"begin">>);
 }

@@ -218,16 +218,16 @@ async function attempt(host: ToolHost, place: StepPlace, io: StepIo, wanted: Wan
 async function watched(
   { primitives, observer }: ToolHost,
   { id: step }: StepPlace,
-  { attempt: key, signal }: StepIo,
+  io: StepIo,
   { tool, callId }: Wanted,
   run: () => Promise<GuardedOutcome>,
 ): Promise<GuardedOutcome & { readonly ms: number }> {
-  const made = AttemptId.of(key);
+  const made = AttemptId.of(io.attempt);
   const named = { tool: tool.name, callId: callId ?? made };
   const began = primitives.now();
   observer.seen("tool.start", { ...named, step }, made);
   const outcome = await run().catch(
-    (error: unknown) => stoppedBy(signal) ?? { result: ToolResult.failure(messageOf(error)) },
+    (error: unknown) => stoppedBy(io.signal) ?? { result: ToolResult.failure(messageOf(error)) },
   );
   const ms = primitives.now() - began;
   const status = outcome instanceof Error ? "unknown" : statusOf(outcome.result);
@@ -283,7 +283,9 @@ async function execute(
         return limited.signal;
       },
       idempotencyKey: place.id,
-      traceparent: TraceParent.format({ traceId, spanId: SpanId.of(place.id), sampled: true }),
+      get traceparent() {
+        return TraceParent.format({ traceId, spanId: SpanId.of(place.id), sampled: true });
+      },
     }),
   );
   return resultOf(tool.name, value);

@@ -14,7 +14,7 @@ import { book, bookSettlement } from "./reports.ts";
 import { newRun, start } from "./hire.ts";
 import { cancel, end, perform, resumed, stopReasonOf } from "./life.ts";
 import type { ArgumentOf, BeginArgument, FromRun, News, OpenArgument, ReplyOf } from "./protocol.ts";
-import type { TreeHost, EndReport } from "./records.ts";
+import type { TreeHost, EndReport, TreeRecord } from "./records.ts";
 import { TreeWork, type Occasion } from "./tree-work.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
@@ -27,7 +27,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   const root = RunId.root(argument.treeId);
   const { treeId, scope, spawn, rootBudget, priority, at } = argument;
   const ledger = Ledger.open({ ...argument, root });
-  const work = TreeWork.fresh(object, host, {
+  const tree: TreeRecord = {
     treeId,
     status: "open",
     inputHash: argument.inputHash,
@@ -47,7 +47,8 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     projection: { upTo: 0, asked: false },
     fleeting: false,
     erased: false,
-  });
+  };
+  const work = TreeWork.fresh(object, host, tree, ledger.slots);
   const supervision = Supervision.root(argument.agentId, {
     treeId,
     runId: root,
@@ -57,8 +58,6 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     retention: argument.retention,
     priority,
   });
-  const slot = ledger.slots[root];
-  if (slot) work.setSlot(root, slot);
   const more = { boot: [argument.boot], tools: null, rules: argument.rules, budget: rootBudget };
   const record = newRun(work, supervision, argument.version, more);
   // The tree's turns are the root's.

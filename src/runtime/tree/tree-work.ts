@@ -11,7 +11,15 @@ import {
   type NumberedEvent,
   type ObjectContext,
 } from "#kernel";
-import { Ledger, type Decided, type Doubt, type LedgerEffect, type LedgerState, type Slot } from "#ledger";
+import {
+  Ledger,
+  noRows,
+  type Decided,
+  type Doubt,
+  type LedgerEffect,
+  type LedgerState,
+  type Slot,
+} from "#ledger";
 import type { TreeHost, InboxItem, RunRecord, TreeRecord } from "./records.ts";
 import { inboxOf } from "./inbox.ts";
 
@@ -52,29 +60,30 @@ export class TreeWork {
   /** Null: of a tree that is not stored yet. */
   readonly #storedTree: TreeRecord | null;
   #slots: Slots;
-  readonly #storedSlots: Slots;
+  readonly #storedSlots: Slots | null;
   readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
-  readonly #doubts = new Map<AttemptId, Doubt | null>();
+  /** Made when there is one, as rarely happens. */
+  #doubts: Map<AttemptId, Doubt | null> | null = null;
   #effects: LedgerEffect[] = [];
   readonly #events: NumberedEvent[] = [];
 
   private constructor(
     object: ObjectContext,
     host: TreeHost,
-    tree: TreeRecord,
+    now: { readonly tree: TreeRecord; readonly slots: Slots },
     stored: { readonly tree: TreeRecord; readonly slots: Slots } | null,
   ) {
     this.object = object;
     this.host = host;
-    this.#tree = tree;
+    this.#tree = now.tree;
+    this.#slots = now.slots;
     this.#storedTree = stored?.tree ?? null;
-    this.#slots = stored?.slots ?? {};
-    this.#storedSlots = this.#slots;
+    this.#storedSlots = stored?.slots ?? null;
   }
 
   /** Work on a tree that does not exist yet. */
-  static fresh(object: ObjectContext, host: TreeHost, tree: TreeRecord): TreeWork {
-    return new TreeWork(object, host, tree, null);
+  static fresh(object: ObjectContext, host: TreeHost, tree: TreeRecord, slots: Slots): TreeWork {
+    return new TreeWork(object, host, { tree, slots }, null);
   }
 
   /**
@@ -88,7 +97,7 @@ export class TreeWork {
     if (record === null) return null;
     const now = at > record.clock ? { ...record, clock: at } : record;
     const slots = Json.as<Slots>(object.get("slots") ?? {});
-    return new TreeWork(object, host, now, { tree: record, slots });
+    return new TreeWork(object, host, { tree: now, slots }, { tree: record, slots });
   }
 
   get tree(): TreeRecord {
@@ -165,7 +174,7 @@ export class TreeWork {
     attempt: AttemptId,
     decision: (state: LedgerState) => Decided<Decision>,
   ): Decision | null {
-    const known = this.#doubts.get(attempt);
+    const known = this.#doubts?.get(attempt);
     const doubt = known ?? Json.as<Doubt | null>(this.object.get(`doubt/${attempt}`));
     if (!doubt || known === null) return null;
     // Where it was booked, and where its run stands now: a helper may have been adopted since.
@@ -187,7 +196,7 @@ export class TreeWork {
     doubts: LedgerState["doubts"],
     decision: (state: LedgerState) => Decided<Decision>,
   ): Decision {
-    const accounts: Record<RunId, RunRecord["account"]> = {};
+    const accounts = noRows<RunId, RunRecord["account"]>();
     for (const id of path) {
       const run = this.#runs.get(id)?.now;
       if (run) accounts[id] = run.account;
@@ -209,8 +218,9 @@ export class TreeWork {
 
   #noteDoubts(before: LedgerState["doubts"], after: LedgerState["doubts"]): void {
     if (before === after) return;
+    const doubts = (this.#doubts ??= new Map());
     for (const id of keysOf({ ...before, ...after })) {
-      if (before[id] !== after[id]) this.#doubts.set(id, after[id] ?? null);
+      if (before[id] !== after[id]) doubts.set(id, after[id] ?? null);
     }
   }
 
@@ -288,7 +298,7 @@ export class TreeWork {
       if (now) this.object.set(runKey(id), Json.of(now));
       else this.object.clear(runKey(id));
     }
-    for (const [attempt, doubt] of this.#doubts) {
+    for (const [attempt, doubt] of this.#doubts ?? []) {
       if (doubt) this.object.keep(`doubt/${attempt}`, Json.of(doubt));
       else this.object.clear(`doubt/${attempt}`);
     }

@@ -56,6 +56,7 @@ export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): 
     drain: (options) => engine.drain(options),
     call: (to, method, argument) => engine.call(to, method, argument),
     changed: (object, signal, name) => engine.changed(object, signal, name),
+    written: (object, name) => engine.written(object, name),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   };
 }
