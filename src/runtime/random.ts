@@ -2,8 +2,12 @@ import { spread } from "#agents";
 
 /** Numbers from 0 to below 1 that depend on the seed alone: the same on every replay. */
 export function seededRandom(seed: string): () => number {
-  let [a, b, c, d] = spread(seed);
+  let isSpread = false;
+  let [a, b, c, d] = [0, 0, 0, 0];
   return () => {
+    // Most runs never ask.
+    if (!isSpread) [a, b, c, d] = spread(seed);
+    isSpread = true;
     // sfc32: 128 bits of state, passes PractRand.
     const t = (((a + b) | 0) + d) | 0;
     d = (d + 1) | 0;

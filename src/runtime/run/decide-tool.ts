@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { Json, Labels, ToolRefusedError, type PermissionRequest, type Tool, type Verdict } from "#kernel";
 import { narrowed, stricter, verdictOf } from "#agents";
 import { guardedCall, lookPlace, type LookingStep } from "./guard-step.ts";
@@ -148,7 +147,9 @@ function validated({ input: schema }: Tool, input: Json): Checked | Promise<Chec
   }
 }
 
-function checkedBy(checked: StandardSchemaV1.Result<unknown>): Checked {
+type SchemaResult = Awaited<ReturnType<Tool["input"]["~standard"]["validate"]>>;
+
+function checkedBy(checked: SchemaResult): Checked {
   if (!checked.issues) return { value: Json.of(checked.value) };
   return { refusal: `bad input: ${checked.issues.map(({ message }) => message).join("; ")}` };
 }

@@ -132,7 +132,7 @@ function assemble(
   entrance: Entrance,
   agent: Agent,
 ): Assembled {
-  const { agentOf, deltas, guardrails, ...policies } = options;
+  const { agentOf, deltas, guardrails, clock, permissions, approvals, ruleOfTwo } = options;
   const { agentId, carried } = entrance;
   const supervision = frozen(entrance.supervision);
   const { runId, treeId } = supervision;
@@ -156,7 +156,10 @@ function assemble(
   const context = new JournaledContext({
     primitives,
     driver,
-    ...policies,
+    clock,
+    permissions,
+    approvals,
+    ruleOfTwo,
     scope,
     agent,
     meta,
@@ -195,7 +198,10 @@ function badgeOf(
     supervision,
     deadline: entrance.deadline,
     traceId: entrance.traceId,
-    spanId: SpanId.of(runId),
+    // Few ask for it.
+    get spanId() {
+      return SpanId.of(runId);
+    },
     tenantId: scope.tenantId,
     scope,
   });
