@@ -52,7 +52,10 @@ const rows = {
   "events and audit in a memory store": () => ({ store: memoryStore() }),
   "an approver by code, asked about every call": () => ({ permissions: asking, approver }),
   "all of it, the approver asked about every call": () => ({
-    permissions: permissions([{ verdict: "ask", tool: "lookup" }, ...Array(4).fill({ verdict: "deny", tool: "x_*" })]),
+    permissions: permissions([
+      { verdict: "ask", tool: "lookup" },
+      ...Array(4).fill({ verdict: "deny", tool: "x_*" }),
+    ]),
     flow: labelled,
     guardrails,
     store: memoryStore(),

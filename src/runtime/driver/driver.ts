@@ -52,6 +52,8 @@ export class Driver {
   #deadline: number | null;
   #grace: number | null = null;
   #resting = false;
+  /** Has nothing happened since the last news? Then they need not be taken again, once. */
+  #isFresh = false;
   #fatal: Error | null = null;
   #isOver = false;
   #time: number;
@@ -150,8 +152,20 @@ export class Driver {
 
   /** Takes what has come, so that it is there when the promise resolves. */
   async refresh(): Promise<void> {
-    const news = await this.report("take", {});
-    await new Promise<void>((resolve) => this.#ingest(news, resolve));
+    const isFresh = this.#isFresh;
+    this.#isFresh = false;
+    if (!isFresh) await this.#told(await this.report("take", {}));
+  }
+
+  /** Answers another run. What has come meanwhile is there when the promise resolves. */
+  async reply(answer: Omit<ArgumentOf<"reply">, keyof FromRun>): Promise<void> {
+    await this.#told(await this.report("reply", answer));
+    this.#isFresh = true;
+  }
+
+  /** Resolves when the code has been told. */
+  #told(news: News): Promise<void> {
+    return new Promise((resolve) => this.#ingest(news, resolve));
   }
 
   /** Runs agent code to its end. */
@@ -213,6 +227,7 @@ export class Driver {
       if (!isAlive() || !isIdle) return null;
     }
     const winner = await this.#primitives.pick(this.#open());
+    this.#isFresh = false;
     if (!this.#effects.settle(winner)) await this.#notice(winner);
     await this.#primitives.drain();
     return null;
@@ -336,6 +351,7 @@ export class Driver {
     // Code that outlives its run, on a promise of its own, gets nowhere.
     if (this.#isOver) return new Promise(ignore);
     if (this.#token.cancelled) return Promise.reject(this.#cancellation());
+    this.#isFresh = false;
     const promise = this.#effects.add(issue);
     if (this.#intake.standing === "running") this.#effects.begin();
     return promise;

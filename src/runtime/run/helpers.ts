@@ -230,16 +230,8 @@ export class Helpers {
 
   async reply(message: Envelope, text: string, data?: Json): Promise<void> {
     if (!message.askedBy || message.id === this.#withheld) return;
-    const { driver, runId } = this.#host;
-    await driver.call("reply", {
-      run: runId,
-      ask: message.id,
-      to: message.askedBy,
-      text,
-      data,
-      labels: this.#host.labels.told,
-      at: driver.time,
-    });
+    const { driver, labels } = this.#host;
+    await driver.reply({ ask: message.id, to: message.askedBy, text, data, labels: labels.told });
   }
 
   async send(to: RunId | AgentId, text: string, data?: Json): Promise<void> {

@@ -1,5 +1,6 @@
 import { Json, type MessageId, type RunId } from "#kernel";
-import type { ArgumentOf } from "./protocol.ts";
+import { take } from "./gate.ts";
+import type { ArgumentOf, News } from "./protocol.ts";
 import type { AsksRecord } from "./records.ts";
 import type { TreeWork } from "./tree-work.ts";
 
@@ -36,11 +37,11 @@ export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[
 }
 
 /** Brings an answer to the run that asked, if it still lives. */
-export function reply(work: TreeWork, argument: ArgumentOf<"reply">): null {
+export function reply(work: TreeWork, argument: ArgumentOf<"reply">): News {
   const { ask, to, text, data, labels } = argument;
   forgetAsk(work, ask);
   work.push(to, { kind: "reply", ask, text, data, labels });
-  return null;
+  return take(work, argument);
 }
 
 /** Nobody waits for the reply any more. */

@@ -189,14 +189,10 @@ interface TreeProtocol {
     readonly argument: SendArgument;
     readonly reply: { readonly to: RunId } | { readonly deadLetter: string } | { readonly error: ErrorData };
   };
+  /** Who has answered is told what has come meanwhile: mostly there is nothing, and the run ends. */
   readonly reply: {
-    readonly argument: Spoken & {
-      readonly run: RunId;
-      readonly ask: MessageId;
-      readonly to: RunId;
-      readonly at: number;
-    };
-    readonly reply: null;
+    readonly argument: FromRun & Spoken & { readonly ask: MessageId; readonly to: RunId };
+    readonly reply: News;
   };
   /** Ends a question that nobody waits for any more. */
   readonly unask: {
