@@ -147,11 +147,11 @@ async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Pro
   return null;
 }
 
-async function callOne(
+function callOne(
   ctx: RunContext,
   call: ToolCallBlock,
   decision: LoopDecision | undefined,
-): Promise<ToolResult> {
+): ToolResult | Promise<ToolResult> {
   if (call.malformedInput !== undefined) {
     const why = wrongs[call.malformedBecause ?? "not-json"];
     return ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);

@@ -134,8 +134,7 @@ export class Driver {
   ): Promise<ReplyOf<Method>> {
     let last = 0;
     const reply = await this.#start(() => {
-      const { unsent } = this.outbox;
-      last = unsent.at(-1)?.number ?? 0;
+      last = this.outbox.unsent.at(-1)?.number ?? 0;
       return this.#callTree(method, { ...argument, ...this.#from() });
     });
     this.outbox.acknowledge(last);
@@ -152,9 +151,8 @@ export class Driver {
 
   /** Takes what has come, so that it is there when the promise resolves. */
   async refresh(): Promise<void> {
-    const isFresh = this.#isFresh;
-    this.#isFresh = false;
-    if (!isFresh) await this.#told(await this.report("take", {}));
+    if (this.#isFresh) this.#isFresh = false;
+    else await this.#told(await this.report("take", {}));
   }
 
   /** Answers another run. What has come meanwhile is there when the promise resolves. */

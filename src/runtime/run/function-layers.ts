@@ -1,6 +1,7 @@
 import {
   MiddlewareTermination,
   type FunctionContext,
+  type FunctionMiddleware,
   type Json,
   type StepIo,
   type Tool,
@@ -20,13 +21,21 @@ interface InnerCall {
 }
 
 /** A tool call through the agent's function middleware. A layer that stops it gives an error result. */
-export async function throughFunctionLayers(
+export function throughFunctionLayers(
+  host: ToolHost,
+  call: InnerCall,
+  core: (timeoutMs: number) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const layers = host.policy.function ?? [];
+  return layers.length === 0 ? core(Infinity) : throughAll(layers, host, call, core);
+}
+
+async function throughAll(
+  layers: readonly FunctionMiddleware[],
   host: ToolHost,
   { io, tool, input, calls }: InnerCall,
   core: (timeoutMs: number) => Promise<ToolResult>,
 ): Promise<ToolResult> {
-  const layers = host.policy.function ?? [];
-  if (layers.length === 0) return core(Infinity);
   const context: FunctionContext = {
     agentName: host.agentId,
     runId: host.scope.runId,

@@ -22,6 +22,7 @@ import {
 } from "#kernel";
 import type { Amounts, Gate } from "#ledger";
 import { seededRandom } from "../random.ts";
+import type { ReplyOf } from "../tree/protocol.ts";
 import type { ModelHost } from "./model-host.ts";
 import { passGate } from "./pass-gate.ts";
 import { longestWaitInStepMs, stoppedBy, type StepPlace } from "./step.ts";
@@ -176,7 +177,7 @@ export class ModelCalls {
   async #attempt(attempt: AttemptId, asked: Asked): Promise<ModelResponse> {
     const { primitives, clock, observer } = this.#host;
     const { model, messages, options, timeoutMs } = asked;
-    const gate = await this.#pass(attempt, asked);
+    const gate = this.#granted(attempt, await this.#pass(attempt, asked));
     const began = primitives.now();
     observer.seen("budget.reserved", gate.ceiling, attempt);
     observer.seen("model.start", { model: model.id, step: asked.step }, attempt);
@@ -237,9 +238,8 @@ export class ModelCalls {
     if (retry > 0) observer.seen("retry.end", { retry, success: !error }, attempt);
   }
 
-  /** Asks the gate. What it refuses ends the step. */
-  async #pass(attempt: AttemptId, asked: Asked): Promise<Extract<Gate, { kind: "granted" }>> {
-    const { gate, reported } = await passGate(this.#host, this.#io, {
+  #pass(attempt: AttemptId, asked: Asked): ReturnType<typeof passGate> {
+    return passGate(this.#host, this.#io, {
       step: asked.step,
       attempt,
       ask: wishOf(this.#host, asked),
@@ -251,6 +251,10 @@ export class ModelCalls {
       })),
       subject: asked.model.id,
     });
+  }
+
+  /** What the gate grants. What it refuses ends the step. @throws what says why. */
+  #granted(attempt: AttemptId, { gate, reported }: ReplyOf<"begin">): Extract<Gate, { kind: "granted" }> {
     this.reported = reported;
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.

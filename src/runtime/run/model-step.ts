@@ -5,6 +5,7 @@ import {
   NotFoundError,
   Usage,
   type ChatContext,
+  type ChatMiddleware,
   type ErrorData,
   type LlmOptions,
   type Model,
@@ -108,15 +109,20 @@ async function call(host: ModelHost, place: StepPlace, io: StepIo, wanted: Wante
   return { ...(calls.stop ?? outcome), charges, reported };
 }
 
-async function respond(
+function respond(host: ModelHost, io: StepIo, calls: ModelCalls, wanted: Wanted): Promise<ModelResponse> {
+  const { chat = [] } = host.policy;
+  if (chat.length > 0) return throughChat(host, io, calls, wanted, chat);
+  return calls.make(wanted.model, wanted.messages, wanted.options);
+}
+
+async function throughChat(
   host: ModelHost,
   io: StepIo,
   calls: ModelCalls,
   wanted: Wanted,
+  chat: readonly ChatMiddleware[],
 ): Promise<ModelResponse> {
-  const { model, messages, options } = wanted;
-  const { chat = [] } = host.policy;
-  if (chat.length === 0) return calls.make(model, messages, options);
+  const { options } = wanted;
   const { layers, retry } = placeRetry(chat, host.policy.retry);
   const context = contextOf(host, io, calls, wanted);
   const { systemInstructions: instructions, messages: told, tools: offered } = context;

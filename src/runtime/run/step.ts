@@ -62,11 +62,10 @@ export async function journaled<Result extends object>(
 ): Promise<Result & StepRecord> {
   const { driver, primitives, scope } = host;
   const record = Json.as<Result & StepRecord>(
-    await driver.step(place.name, (io) =>
-      inStep(scope, place.name, async () =>
-        Json.of({ ...(await run(io)), t: primitives.now(), f: place.print }),
-      ),
-    ),
+    await driver.step(place.name, async (io) => {
+      const result = await inStep(scope, place.name, () => run(io));
+      return Json.of({ ...result, t: primitives.now(), f: place.print });
+    }),
   );
   if (record.f !== place.print) return driver.diverge(new ReplayDivergenceError({ step: place.name }));
   driver.learnTime(record.t);

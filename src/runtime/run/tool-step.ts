@@ -54,7 +54,7 @@ type Call = (
 ) & { readonly charges: readonly Charge[]; readonly reported: number; readonly heard?: Heard | undefined };
 
 /** One tool call. Whatever goes wrong with it is a result that says so. */
-export async function callTool(
+export function callTool(
   host: ToolHost,
   ctx: RunContext,
   name: string,
@@ -62,12 +62,12 @@ export async function callTool(
   { callId }: ToolOptions,
 ): Promise<ToolResult> {
   const tool = host.tools.find((candidate) => candidate.name === name);
-  if (!tool) return ToolResult.failure(`there is no tool ${name}`);
+  if (!tool) return Promise.resolve(ToolResult.failure(`there is no tool ${name}`));
   const isListed = host.whitelist === null || host.whitelist.includes(name);
   if (!isListed) {
     const reason = `tool ${name} is not among the tools this run may call`;
     host.observer.note("permission.denied", { tool: name, callId: callId ?? name, reason });
-    return ToolResult.failure(reason);
+    return Promise.resolve(ToolResult.failure(reason));
   }
   const subject = `${name}/${JSON.stringify(input)}`;
   if ("run" in tool) return runTool(host, ctx, tool, { input, subject, callId });
@@ -268,7 +268,7 @@ function beginning(
   };
 }
 
-async function execute(
+function execute(
   { clock, traceId }: ToolHost,
   place: StepPlace,
   io: StepIo,
@@ -277,7 +277,7 @@ async function execute(
   const timeoutS = Math.min(tool.timeoutS ?? defaultTimeoutS, timeoutMs / 1000);
   const late = (): Error =>
     new ToolRefusedError({ tool: tool.name, reason: `no result after ${timeoutS} s` });
-  const value = await within(clock, { ms: timeoutS * 1000, signal: io.signal, late }, (limited) =>
+  return within(clock, { ms: timeoutS * 1000, signal: io.signal, late }, (limited) =>
     tool.execute(input, {
       get signal() {
         return limited.signal;
@@ -287,6 +287,5 @@ async function execute(
         return TraceParent.format({ traceId, spanId: SpanId.of(place.id), sampled: true });
       },
     }),
-  );
-  return resultOf(tool.name, value);
+  ).then((value) => resultOf(tool.name, value));
 }
