@@ -1,12 +1,13 @@
-// node bench/policies.mjs [rounds] [runs]: what policies cost, on ten tool turns and the answer (W2).
+// node bench/policies.mjs [rounds]: what policies cost, on ten tool turns and the answer (W2). One process for each figure.
+import { execFileSync } from "node:child_process";
 import { agent, ChatMessage, contentFilter, createRuntime, permissions, tokenLimits, tool } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { z } from "zod";
 import { median } from "./figures.mjs";
 import * as m from "./mock.mjs";
 
-const rounds = Number(process.argv[2] ?? 15);
-const runs = Number(process.argv[3] ?? 60);
+const rounds = Number(process.argv[2] ?? 9);
+const [warmUp, runs] = [200, 150];
 
 const model = {
   id: "loop10",
@@ -63,33 +64,39 @@ const rows = {
   }),
 };
 
-const runners = Object.fromEntries(
-  Object.entries(rows).map(([name, options]) => {
-    const { flow, ...policy } = options();
-    const one = agent({ name: "loop10", model, instructions: m.SYSTEM, tools: [lookup(flow)] });
-    const runtime = createRuntime({ agents: [one], ...policy });
-    const run = async () => {
-      const started = await runtime.start(one, m.USER, { budget: { maxTokens: 10_000_000 } });
-      const { status, error } = await started.result();
+/** The CPU of one run, in microseconds. */
+async function measure(name) {
+  const { flow, ...policy } = rows[name]();
+  const one = agent({ name: "loop10", model, instructions: m.SYSTEM, tools: [lookup(flow)] });
+  const runtime = createRuntime({ agents: [one], ...policy });
+  const repeat = async (times) => {
+    for (let time = 0; time < times; time++) {
+      const run = await runtime.start(one, m.USER, { budget: { maxTokens: 10_000_000 } });
+      const { status, error } = await run.result();
       if (status !== "completed") throw new Error(`${name}: ${status} ${JSON.stringify(error)}`);
-    };
-    return [name, run];
-  }),
-);
+    }
+    // What a store is told later belongs to the run.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  };
+  await repeat(warmUp);
+  const before = process.cpuUsage();
+  await repeat(runs);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / runs;
+}
 
-const names = Object.keys(runners);
+const [, path, , only] = process.argv;
+if (only !== undefined) {
+  console.log(await measure(only));
+  process.exit(0);
+}
+
+const names = Object.keys(rows);
 const samples = {};
-for (const name of names) for (let run = 0; run < runs; run++) await runners[name]();
 for (let round = 0; round < rounds; round++) {
   for (let index = 0; index < names.length; index++) {
     const name = names[(index + round) % names.length];
-    globalThis.gc?.();
-    const before = process.cpuUsage();
-    for (let run = 0; run < runs; run++) await runners[name]();
-    // What a store is told later belongs to the run.
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    const { user, system } = process.cpuUsage(before);
-    (samples[name] ??= []).push((user + system) / runs);
+    (samples[name] ??= []).push(Number(execFileSync(process.execPath, [path, "1", name])));
   }
 }
 for (const name of names) {
@@ -97,4 +104,3 @@ for (const name of names) {
   const least = Math.min(...samples[name]);
   console.log(`${ratio.toFixed(2)} × none, least ${least.toFixed(0)} µs: ${name}`);
 }
-process.exit(0);
