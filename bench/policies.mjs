@@ -55,7 +55,10 @@ const rows = {
   "all of it, the approver asked about every call": () => ({
     permissions: permissions([
       { verdict: "ask", tool: "lookup" },
-      ...Array(4).fill({ verdict: "deny", tool: "x_*" }),
+      { verdict: "deny", tool: ["delete_*", "send_*"] },
+      { verdict: "deny", risk: "critical" },
+      { verdict: "deny", agent: "intern" },
+      { verdict: "deny", tool: "lookup", arguments: [{ path: "n", atLeast: 1_000 }] },
     ]),
     flow: labelled,
     guardrails,

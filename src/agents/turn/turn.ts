@@ -151,13 +151,14 @@ function callOne(
   ctx: RunContext,
   call: ToolCallBlock,
   decision: LoopDecision | undefined,
-): ToolResult | Promise<ToolResult> {
+): Promise<ToolResult> {
   if (call.malformedInput !== undefined) {
     const why = wrongs[call.malformedBecause ?? "not-json"];
-    return ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);
+    const failure = ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);
+    return Promise.resolve(failure);
   }
   if (decision?.kind === "block")
-    return ToolResult.failure(`not called: ${decision.reason}; try something else`);
+    return Promise.resolve(ToolResult.failure(`not called: ${decision.reason}; try something else`));
   return ctx.tool(call.name, call.input, { callId: call.callId });
 }
 
