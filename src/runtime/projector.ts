@@ -11,7 +11,7 @@ import { treeAt } from "./addresses.ts";
 import { auditOf, erasure } from "./audit/audit-of.ts";
 import type { AuditWriter } from "./audit/audit-writer.ts";
 import { callTree } from "./tree/tree-object.ts";
-import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
+import type { ArgumentOf, ProjectorOrder, ReplyOf, TreeMethod } from "./tree/protocol.ts";
 import { projectorType } from "./tree/tree-work.ts";
 
 /** What a projector stands on. */
@@ -21,13 +21,6 @@ export interface ProjectorHost {
   /** What trees are sealed with; null: nothing is. */
   readonly keys: Keys | null;
   readonly now: () => number;
-}
-
-/** What a tree asks for: that what came after `after` is written and, if it is over, that its words are erased. */
-interface Order {
-  readonly after: number;
-  readonly at: number;
-  readonly erase?: boolean;
 }
 
 type TreeAsk = <Method extends TreeMethod>(
@@ -57,12 +50,14 @@ export class Projector implements SinkDefinition {
   }
 
   async take(key: string, argument: Json, ask: ObjectAsk): Promise<void> {
-    const { after, at, erase = false } = Json.as<Order>(argument);
+    const order = Json.as<ProjectorOrder>(argument);
+    if (order.kind === "forget") return this.#forget(key, order.runs);
+    const { kind, after, at } = order;
     const tree: TreeAsk = (method, given) =>
       callTree((name, sent) => ask({ type: "tree", key }, name, sent), method, given);
     const upTo = await this.#write(key, tree, after);
     await tree("projected", { upTo, at });
-    if (erase) await this.#erase(key, tree, at);
+    if (kind === "erase") await this.#erase(key, tree, at);
   }
 
   /** Everything above `after`. Returns the last number. */
@@ -102,17 +97,23 @@ export class Projector implements SinkDefinition {
     await store.events.append(partition, tree, kept, isFleeting);
   }
 
-  /** The tree is over and all of it is written: what does not stay goes, here, in the tree, and with the key everywhere. */
+  /** The tree is over and all of it is written: what does not stay goes, here and in the tree. */
   async #erase(key: string, ask: TreeAsk, at: number): Promise<void> {
-    const { now, keys, store, audit } = this.#host;
+    const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     const retentions = await ask("retentions", null);
-    const gone = Object.values(retentions).filter((retention) => retention !== "permanent");
-    if (gone.length > 0) await this.#eraseEvents(key, retentions);
+    if (Object.values(retentions).some((retention) => retention !== "permanent"))
+      await this.#eraseEvents(key, retentions);
     await store.approvals.erase(partition, tree);
     await ask("erase", { at });
+  }
+
+  /** And with the key everywhere. It is the last that is done: said first, so that it is said whatever comes between. */
+  async #forget(key: string, runs: number): Promise<void> {
+    const { now, keys, audit } = this.#host;
+    const { partition, tree } = treeAt({ type: "tree", key });
+    if (runs > 0) await audit.record(partition, [erasure(tree, runs, now())]);
     await keys?.destroy?.(key);
-    if (gone.length > 0) await audit.record(partition, [erasure(tree, gone.length, now())]);
   }
 
   async #eraseEvents(key: string, retentions: ReplyOf<"retentions">): Promise<void> {

@@ -202,14 +202,15 @@ class Try implements ObjectContext {
   }
 
   send(to: ObjectAddress, method: string, argument: Json, options: SendOptions = {}): void {
+    const { delayMs = 0, keep = false } = options;
     this.#effect(to.key, (writer, seal) =>
       writer.genericSend({
         service: this.#call.names.object(to.type),
         key: to.key,
         method,
         parameter: argument,
-        inputSerde: sealedSerde(seal),
-        delay: Math.max(0, Math.ceil(options.delayMs ?? 0)),
+        inputSerde: sealedSerde(keep ? seal.lasting : seal),
+        delay: Math.max(0, Math.ceil(delayMs)),
       }),
     );
   }

@@ -41,6 +41,12 @@ import type {
   UnprojectedReply,
 } from "./records.ts";
 
+/** What a tree asks its projector for. It holds no words. */
+export type ProjectorOrder =
+  | { readonly kind: "write" | "erase"; readonly after: number; readonly at: number }
+  /** All is erased: its key goes. `runs`: how many had words that do not stay. */
+  | { readonly kind: "forget"; readonly runs: number };
+
 /** What opens a tree. */
 export interface OpenArgument {
   readonly treeId: TreeId;

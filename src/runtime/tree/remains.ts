@@ -9,7 +9,7 @@ import {
 } from "#kernel";
 import { eraseApprovals } from "./approvals.ts";
 import { endedKey, type EndedRecord, type TreeRecord } from "./records.ts";
-import { eventPages, projectorType, type TreeWork } from "./tree-work.ts";
+import { eventPages, type TreeWork } from "./tree-work.ts";
 
 /** What a run said that does not stay. */
 type Words = Pick<RunResult, "output" | "error">;
@@ -47,23 +47,18 @@ export function eraseLater(work: TreeWork): void {
   const { eraseAfterMs, projects } = work.host;
   const { fleeting, projection } = work.tree;
   const later = { delayMs: eraseAfterMs, mayLapse: true };
-  const { key } = work.object;
   const at = work.now + eraseAfterMs;
-  if (projects)
-    work.object.send(
-      { type: projectorType, key },
-      "take",
-      { after: projection.upTo, at, erase: true },
-      later,
-    );
-  else if (fleeting) work.object.send({ type: "tree", key }, "erase", { at }, later);
+  if (projects) work.orderProjector({ kind: "erase", after: projection.upTo, at }, later);
+  else if (fleeting) work.object.send({ type: "tree", key: work.object.key }, "erase", { at }, later);
 }
 
 /** Removes every word that does not stay; full pages of events altogether, where a store has them. */
 export function erase(work: TreeWork): null {
   const { tree, object, host } = work;
   if (tree.status !== "closed" || tree.erased) return null;
-  for (const run of runsOf(tree)) object.clear(wordsKey(run));
+  const runs = runsOf(tree);
+  const fleeting = runs.filter((run) => endedOf(object, run)?.retention !== "permanent").length;
+  for (const run of runs) object.clear(wordsKey(run));
   eraseApprovals(object);
   for (const page of eventPages(tree)) {
     if (host.projects) object.clear(page);
@@ -71,6 +66,8 @@ export function erase(work: TreeWork): null {
   }
   // The tail stays where it is: later events are counted into pages from its first.
   work.change({ erased: true, tail: leftOf(object, tree.tail), scope: { ...tree.scope, metadata: {} } });
+  // By a call of its own: one that has asked anything cannot be repeated without the key.
+  if (host.projects) work.orderProjector({ kind: "forget", runs: fleeting });
   return null;
 }
 

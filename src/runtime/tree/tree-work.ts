@@ -4,6 +4,7 @@ import {
   keysOf,
   RunEndedError,
   RunId,
+  type SendOptions,
   type EventPayloads,
   type EventType,
   type AgentId,
@@ -20,6 +21,7 @@ import {
   type LedgerState,
   type Slot,
 } from "#ledger";
+import type { ProjectorOrder } from "./protocol.ts";
 import type { TreeHost, InboxItem, RunRecord, TreeRecord } from "./records.ts";
 import { inboxOf } from "./inbox.ts";
 
@@ -278,12 +280,17 @@ export class TreeWork {
     this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
   }
 
+  /** Orders are carried out one after the other, also when the tree's key is gone. */
+  orderProjector(order: ProjectorOrder, when: SendOptions = {}): void {
+    const projector = { type: projectorType, key: this.object.key };
+    this.object.send(projector, "take", Json.of(order), { ...when, keep: true });
+  }
+
   /** Asks for what is new to be written into the store, unless that is asked already. */
   #project(): void {
     const { upTo, asked } = this.#tree.projection;
     if (!this.host.projects || asked || this.seq <= upTo) return;
-    const projector = { type: projectorType, key: this.object.key };
-    this.object.send(projector, "take", { after: upTo, at: this.now }, { delayMs: projectionDelayMs });
+    this.orderProjector({ kind: "write", after: upTo, at: this.now }, { delayMs: projectionDelayMs });
     this.change({ projection: { upTo, asked: true } });
   }
 
