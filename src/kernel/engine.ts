@@ -16,7 +16,10 @@ export interface SendOptions {
   readonly delayMs?: number;
   /** Nothing is lost if the engine ends first: a process need not live on for it. Default false. */
   readonly mayLapse?: boolean;
-  /** It holds no words, and can be read also when those of its object are gone, as what was kept can. Default false. */
+  /**
+   * Neither it nor what comes of it holds words: it can be read also when those of its object are gone, as what was kept
+   * can. Default false.
+   */
   readonly keep?: boolean;
 }
 

@@ -231,7 +231,9 @@ class RestateWorker implements RestateEngine {
           fuzz,
         }),
         blobHost(settings, names),
-        ...program.sinks.map((definition) => sinkHost(definition, { settings, names, seals })),
+        ...program.sinks.map((definition) =>
+          sinkHost(definition, { settings, names, seals, admin: this.#admin }),
+        ),
         ...program.objects.map((definition) => objectHost(definition, { settings, names, seals, written })),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),

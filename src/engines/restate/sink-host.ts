@@ -8,6 +8,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { decodeError, type Json, KeyDestroyedError, type ObjectAsk, type SinkDefinition } from "#kernel";
 import type { Seal, Seals } from "#sealing";
+import type { Admin } from "./admin.ts";
 import { BusinessError, retry } from "./business-error.ts";
 import { CallSeals } from "./call-seals.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
@@ -17,14 +18,16 @@ import type { ServiceNames } from "./service-names.ts";
 /** Hosts a sink as a Restate virtual object: one call at a time for each key, tried until it succeeds. */
 export function sinkHost(
   definition: SinkDefinition,
-  { settings, names, seals }: { settings: HandlerSettings; names: ServiceNames; seals: Seals },
+  host: { settings: HandlerSettings; names: ServiceNames; seals: Seals; admin: Admin },
 ): VirtualObjectDefinition<string, unknown> {
+  const { settings, names, seals, admin } = host;
   const take = async (restate: RestateObjectContext, input: Uint8Array): Promise<void> => {
     const { key } = restate;
     const seal = await seals.of(key);
     const argument = read(seal, input);
-    if (argument === undefined) return;
     const { id } = restate.request();
+    // One that has asked something before cannot just end: its journal says that it goes on.
+    if (argument === undefined) return void admin.kill(id).catch(() => {});
     const calls = new CallSeals({ partition: key, seal, all: seals, id, input });
     await definition.take(key, argument, journaledAsk(restate, names, calls)).catch(retry);
   };

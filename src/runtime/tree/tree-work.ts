@@ -280,10 +280,10 @@ export class TreeWork {
     this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
   }
 
-  /** Orders are carried out one after the other, also when the tree's key is gone. */
+  /** Orders are carried out one after the other; those of a tree without words also when its key is gone. */
   orderProjector(order: ProjectorOrder, when: SendOptions = {}): void {
     const projector = { type: projectorType, key: this.object.key };
-    this.object.send(projector, "take", Json.of(order), { ...when, keep: true });
+    this.object.send(projector, "take", Json.of(order), { ...when, keep: this.#tree.erased });
   }
 
   /** Asks for what is new to be written into the store, unless that is asked already. */

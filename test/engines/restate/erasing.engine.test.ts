@@ -5,11 +5,11 @@ import { type Agent, AgentId, createRuntime, type Runtime } from "reeve";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Json, type Store, TenantId } from "#kernel";
+import { Json, type Store, TenantId, type TreeId } from "#kernel";
 import { freePort } from "../../free-port.ts";
 import { eventually } from "./worker-process.ts";
 
-type Part = "events" | "approvals" | "keys";
+type Part = "runs" | "events" | "approvals" | "keys";
 
 const acme = { tenantId: TenantId.of("acme") };
 
@@ -75,34 +75,47 @@ async function openOrders(namespace: string): Promise<number> {
   return Json.as<{ readonly rows: readonly Json[] }>(Json.of(await response.json())).rows.length;
 }
 
-test.each([
-  ["events", "rewrite"],
-  ["approvals", "erase"],
-  ["keys", "destroy"],
-] as const)("who comes after one that died behind %s.%s erases to the end", async (part, method) => {
-  const namespace = `erasing-${part}`;
+/** A worker that dies behind a write to its store, again and again, until another takes its place. */
+async function dieBehind(part: Part, method: string, then: (store: Store, tree: TreeId) => Promise<void>) {
+  const namespace = `erasing-${part}-${method}`;
   const port = await freePort();
-  const plain = await sqliteStore({ path: join(folder, `${part}.sqlite`) });
-  const died = Promise.withResolvers<void>();
-  const worker = async (store: Store): Promise<Runtime> => {
+  const store = await sqliteStore({ path: join(folder, `${namespace}.sqlite`) });
+  const worker = async (on: Store): Promise<Runtime> => {
     const engine = restate({ ...server, namespace, log: () => undefined });
-    const runtime = createRuntime({ agents: [talker], engine, store, eraseAfterS: 0.1 });
+    const runtime = createRuntime({ agents: [talker], engine, store: on, eraseAfterS: 0.1 });
     await runtime.serve({ port });
     return runtime;
   };
-  const first = await worker(failing(plain, part, method, died.resolve));
+  const died = Promise.withResolvers<void>();
+  const first = await worker(failing(store, part, method, died.resolve));
   const { runId, treeId } = await first.start(talker, "go", { tenant: "acme", retention: "run" });
   await died.promise;
   await first[Symbol.asyncDispose]();
-  await using second = await worker(plain);
+  await then(store, treeId);
+  const second = await worker(store);
   const isDestroyed = (): Promise<boolean> =>
-    plain.keys.get(acme, treeId).then(
+    store.keys.get(acme, treeId).then(
       () => false,
       () => true,
     );
   await eventually(isDestroyed);
   await eventually(async () => (await openOrders(namespace)) === 0);
-  expect(await second.run(runId, { tenant: "acme" }).result()).toMatchObject({ output: null, erased: true });
-  const erasures = (await plain.audit.read(acme, 0, 100)).filter(({ kind }) => kind === "retention");
+  return { store, runtime: second, run: second.run(runId, { tenant: "acme" }) };
+}
+
+test.each([
+  ["events", "rewrite"],
+  ["approvals", "erase"],
+  ["keys", "destroy"],
+] as const)("who comes after one that died behind %s.%s erases to the end", async (part, method) => {
+  const { store, runtime, run } = await dieBehind(part, method, async () => undefined);
+  await using _ = runtime;
+  expect(await run.result()).toMatchObject({ output: null, erased: true });
+  const erasures = (await store.audit.read(acme, 0, 100)).filter(({ kind }) => kind === "retention");
   expect(erasures).toHaveLength(1);
+});
+
+test("an order is not tried for ever when the key of its tree is destroyed meanwhile", async () => {
+  const { runtime } = await dieBehind("runs", "put", (store, tree) => store.keys.destroy(acme, tree));
+  await runtime[Symbol.asyncDispose]();
 });
