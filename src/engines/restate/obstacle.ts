@@ -28,7 +28,8 @@ export async function obstacleOf(admin: Admin, execution: string): Promise<Obsta
     kind,
     words,
     build: deployment ? buildAt(deployment.uri) : null,
-    retryAt: found.next_retry_at === undefined ? null : Date.parse(found.next_retry_at),
+    // Of one that was stopped while it waited for its next try, Restate still tells when that would have been.
+    retryAt: isStopped || found.next_retry_at === undefined ? null : Date.parse(found.next_retry_at),
   };
 }
 
