@@ -37,10 +37,10 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I4",
     what: "a retry passes no gate",
     file: "runtime/run/model-calls.ts",
-    was: "const gate = await this.#pass(attempt, asked);",
+    was: "const gate = this.#granted(attempt, await this.#pass(attempt, asked));",
     is: `const gate = asked.retry > 0
       ? { ceiling: { tokens: 0, cost: 0 }, outputTokens: 100, shrunk: null }
-      : await this.#pass(attempt, asked);`,
+      : this.#granted(attempt, await this.#pass(attempt, asked));`,
   },
   {
     predicate: "I5",
@@ -60,8 +60,8 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I7",
     what: "caps are forgotten",
     file: "ledger/fit.ts",
-    was: "return limit === null ? [] : [{ dimension, limit, used, usable: limit - slice }];",
-    is: "return [];",
+    was: "if (limit !== null) caps.push({ dimension, limit, used, usable: limit - slice });",
+    is: "void slice;",
   },
   {
     predicate: "I8",
@@ -121,3 +121,10 @@ export const bugs: readonly PlantedBug[] = [
     is: 'partition: partitionOf("mill"),',
   },
 ];
+
+/** The source of a bug's file, with the bug. @throws Error if its text does not stand there exactly once. */
+export function planted(source: string, { file, was, is, predicate }: PlantedBug): string {
+  const parts = source.split(was);
+  if (parts.length === 2) return parts.join(is);
+  throw new Error(`${file} no longer holds the text of the bug for ${predicate}: plant it anew`);
+}

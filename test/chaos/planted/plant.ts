@@ -1,5 +1,5 @@
 import { registerHooks } from "node:module";
-import { bugs } from "./bugs.ts";
+import { bugs, planted } from "./bugs.ts";
 
 /** Loaded before a worker's own code: `REEVE_PLANTED` names the predicate whose bug it gets. */
 const bug = bugs.find(({ predicate }) => predicate === process.env["REEVE_PLANTED"]);
@@ -11,11 +11,6 @@ if (bug)
       const loaded = next(url, context);
       if (!url.endsWith(`/src/${bug.file}`)) return loaded;
       const source = typeof loaded.source === "string" ? loaded.source : decoder.decode(loaded.source);
-      const parts = source.split(bug.was);
-      if (parts.length !== 2)
-        throw new Error(
-          `${bug.file} no longer holds the text of the bug for ${bug.predicate}: plant it anew`,
-        );
-      return { ...loaded, source: parts.join(bug.is) };
+      return { ...loaded, source: planted(source, bug) };
     },
   });
