@@ -7,7 +7,7 @@ import { billOf, markOf, only, runOf, subtreeOf } from "./reading.ts";
 const patienceMs = 5_000;
 /**
  * I10: once a tree has accepted a cancel, its gate lets nobody below begin; no call or effect that had not begun
- * arrives at a witness; and all below have ended within 5 seconds in which servers were up and workers awake.
+ * arrives at a witness, and of what passes no gate none once its run has ended; and all below have ended within 5 seconds in which servers were up and workers awake.
  */
 export const nothingBeginsAfterACancel: Predicate = {
   id: "I10",
@@ -36,7 +36,7 @@ function atTheGate(tree: TreeHistory, below: ReadonlySet<string>, mark: number):
 function atTheWitnesses(
   history: History,
   tree: TreeHistory,
-  { acceptedAt }: CancelHistory,
+  { askedAt, acceptedAt, receipt }: CancelHistory,
   below: ReadonlySet<string>,
   mark: number,
 ): readonly Finding[] {
@@ -49,9 +49,14 @@ function atTheWitnesses(
     .filter(({ at, run }) => at > acceptedAt && below.has(String(run)))
     .filter((entry) => !began.has(markOf(entry).attempt))
     .map(({ run, at }) => ({ where: String(run), what: `a model call ${at - acceptedAt} ms after` }));
+  const took = new Map(receipt?.runs.map(({ runId, tookMs }) => [String(runId), tookMs]));
+  /** What passes no gate may begin until the cancel has reached its run, which ends then. */
+  const ungatedUntil = (run: string): number => askedAt + (took.get(run) ?? Infinity);
   const effects = history.effects
     .filter(({ key, startedAt }) => startedAt > acceptedAt && below.has(runOf(key)))
-    .filter(({ attempt }) => attempt === null || !began.has(attempt))
+    .filter(({ key, attempt, startedAt }) =>
+      attempt === null ? startedAt > ungatedUntil(runOf(key)) : !began.has(attempt),
+    )
     .map(({ key, startedAt, tool }) => ({
       where: key,
       what: `an effect (${tool}) ${startedAt - acceptedAt} ms after`,
