@@ -2,22 +2,17 @@ import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithA
 import { agent, type Agent, createRuntime, type Model, tool } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { call, fail, say, scriptedModel } from "reeve/testing";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { chatWith, type PlainChat } from "./chat.ts";
 import { codeOf } from "./ask.ts";
+import { closing } from "./closing.ts";
 import { Estate, steward } from "./estate.ts";
 import { talker } from "./talker.ts";
 
-const open: AsyncDisposable[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
-});
-
 async function estateOf(...agents: readonly Agent[]): Promise<Estate> {
   const estate = await Estate.open({ agents });
-  open.push(estate);
+  closing(estate);
   return estate;
 }
 
@@ -228,7 +223,7 @@ test("an answer whose words are gone is not told again: who has it, keeps it", a
   const quiet = agent({ name: "quiet", model: scriptedModel([say("in 1287")]), retention: "none" });
   const runtime = createRuntime({ agents: [quiet], store: memoryStore(), eraseAfterS: 0.1 });
   const estate = await Estate.open({ runtime });
-  open.push(estate);
+  closing(estate);
   const chat = admin(estate, "quiet", { id: "mill" });
   await chat.sendMessage({ text: "When?" });
   const run = runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" });

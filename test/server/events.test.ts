@@ -11,22 +11,14 @@ import {
 } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ask, codeOf, open as request } from "./ask.ts";
+import { closing } from "./closing.ts";
 import { counter, Estate } from "./estate.ts";
 import { type Message, Subscription } from "./sse.ts";
 
-const open: AsyncDisposable[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
-});
-
-async function estateOf(...options: Parameters<typeof Estate.open>): Promise<Estate> {
-  const estate = await Estate.open(...options);
-  open.push(estate);
-  return estate;
-}
+const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
+  closing(await Estate.open(...options));
 
 const watch = (estate: Estate, path: string, last?: string): Promise<Subscription> =>
   Subscription.to(estate.url + path, {

@@ -3,26 +3,21 @@ import { connect, type Socket } from "node:net";
 import { createRuntime, type EventStore, type RunStore, type Store } from "reeve";
 import type { Limits } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Route } from "../../src/server/route.ts";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
+import { closing } from "./closing.ts";
 import { Estate, steward } from "./estate.ts";
 import { type HeldEngine, heldEngine } from "./held-engine.ts";
-
-const open: AsyncDisposable[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
-});
 
 /** A server whose engine opens no tree before it is told to. */
 async function heldEstate(limits: Limits): Promise<{ readonly estate: Estate; readonly engine: HeldEngine }> {
   const engine = heldEngine();
   const runtime = createRuntime({ agents: [steward()], store: memoryStore(), engine });
   const estate = await Estate.open({ runtime, limits });
-  open.push(estate);
+  closing(estate);
   return { estate, engine };
 }
 
@@ -123,7 +118,7 @@ test("what was accepted counts until the store has heard of it: how far it is be
   const { store, hear } = deafStore();
   const runtime = createRuntime({ agents: [steward()], store });
   const estate = await Estate.open({ runtime, limits: { starts: 1 } });
-  open.push(estate);
+  closing(estate);
   expect((await estate.post("/runs", body)).status).toBe(202);
   expect(told(await estate.post("/runs", body))).toEqual(ofAll);
   expect((await estate.get("/runs")).status).toBe(200);
@@ -135,7 +130,7 @@ test("whoever watches what was started here asks no tree whether it is there", a
   const { store, hear } = deafStore();
   const engine = heldEngine();
   const estate = await Estate.open({ runtime: createRuntime({ agents: [steward()], store, engine }) });
-  open.push(estate);
+  closing(estate);
   const begun = estate.post("/runs", { ...body, id: "begun" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
@@ -174,7 +169,7 @@ async function beginning({ url, keys }: Estate): Promise<Socket> {
 test("who is refused need not send the rest, and who goes away in the middle gives its place back", async () => {
   const noted: unknown[] = [];
   const estate = await Estate.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
-  open.push(estate);
+  closing(estate);
   const slow = await beginning(estate);
   await expect.poll(async () => told(await estate.post("/runs", body))).toEqual(ofAll);
   const late = await beginning(estate);

@@ -13,21 +13,13 @@ import {
   TenantId,
 } from "reeve";
 import { call, heldModel, say, scriptedModel } from "reeve/testing";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";
+import { closing } from "./closing.ts";
 import { Estate, steward } from "./estate.ts";
 
-const open: AsyncDisposable[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
-});
-
-async function estateOf(...options: Parameters<typeof Estate.open>): Promise<Estate> {
-  const estate = await Estate.open(...options);
-  open.push(estate);
-  return estate;
-}
+const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
+  closing(await Estate.open(...options));
 
 const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 const start = { agent: "counter", input: "count", id: "counting" };

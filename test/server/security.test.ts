@@ -4,26 +4,18 @@ import { createRuntime } from "reeve";
 import { apiKeys, createApiKey, listen, serverApp } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask, codeOf, open as request, type Reply } from "./ask.ts";
+import { closing } from "./closing.ts";
 import { Estate, inAYear, steward } from "./estate.ts";
 
-const open: AsyncDisposable[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
-});
-
-async function estateOf(...options: Parameters<typeof Estate.open>): Promise<Estate> {
-  const estate = await Estate.open(...options);
-  open.push(estate);
-  return estate;
-}
+const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
+  closing(await Estate.open(...options));
 
 const newRuntime = () => {
   const runtime = createRuntime({ agents: [steward()], store: memoryStore() });
-  open.push(runtime);
+  closing(runtime);
   return runtime;
 };
 
@@ -46,7 +38,7 @@ test("with auth and a name it listens for others, too", async () => {
     auth: apiKeys([record]),
     hosts,
   });
-  open.push(listener);
+  closing(listener);
   const url = `http://127.0.0.1:${listener.port}/agents`;
   expect((await ask(url, "GET", { key, headers: { host: "estate.example" } })).status).toBe(200);
   expect((await ask(url, "GET", { headers: { host: "estate.example" } })).status).toBe(401);
@@ -54,7 +46,7 @@ test("with auth and a name it listens for others, too", async () => {
 
 test("on loopback nobody needs a key, and a page of somebody else gets nothing", async () => {
   const listener = await listen({ runtime: newRuntime(), port: 0 });
-  open.push(listener);
+  closing(listener);
   const url = `${listener.url}/agents`;
   expect((await ask(url, "GET")).status).toBe(200);
   for (const host of [
@@ -70,7 +62,7 @@ test("on loopback nobody needs a key, and a page of somebody else gets nothing",
 
 test("pages of other origins may not ask, and there is no CORS", async () => {
   const listener = await listen({ runtime: newRuntime(), port: 0 });
-  open.push(listener);
+  closing(listener);
   const url = `${listener.url}/runs`;
   const body = { agent: "steward", input: "sell" };
   const from = (headers: Readonly<Record<string, string>>): Promise<Reply> =>
