@@ -41,6 +41,12 @@ export const BusinessError = {
   data: (message: string, seal: Seal): ErrorData =>
     ours(message, seal) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
 
+  /** What a call failed with. @throws what is not terminal: that is Restate's to retry. */
+  ofCall: (error: unknown, seal: Seal): ReeveError => {
+    if (!(error instanceof TerminalError)) throw error;
+    return decodeError(BusinessError.data(error.message, seal));
+  },
+
   /** The error that was thrown at the other end, or null if the failure is not ours. */
   decode: (message: string, seal: Seal): ReeveError | null => {
     const data = ours(message, seal);

@@ -3,7 +3,6 @@ import {
   type ObjectSharedContext as RestateSharedContext,
   InvocationIdParser,
   type Serde,
-  TerminalError,
   serde as plain,
 } from "@restatedev/restate-sdk";
 import {
@@ -13,7 +12,6 @@ import {
   type ObjectMethod,
   type RunLaunch,
   type SendOptions,
-  decodeError,
 } from "#kernel";
 import type { Seal } from "#sealing";
 import { BusinessError } from "./business-error.ts";
@@ -132,11 +130,7 @@ export class ObjectCall {
         const seal = await this.#seals.of(partition);
         this.#asked[place] = await request(this.#restate, sealedSerde(seal)).then(
           (value) => ({ value }),
-          // What is not terminal is Restate's to retry.
-          (error: unknown) => {
-            if (!(error instanceof TerminalError)) throw error;
-            return { error: decodeError(BusinessError.data(error.message, seal)) };
-          },
+          (error: unknown) => ({ error: BusinessError.ofCall(error, seal) }),
         );
       });
     if ("error" in asked) throw asked.error;

@@ -1,12 +1,11 @@
 import {
   type ObjectContext as RestateObjectContext,
-  TerminalError,
   type VirtualObjectDefinition,
   handlers,
   object,
   serde,
 } from "@restatedev/restate-sdk";
-import { decodeError, type Json, KeyDestroyedError, type ObjectAsk, type SinkDefinition } from "#kernel";
+import { type Json, KeyDestroyedError, type ObjectAsk, type SinkDefinition } from "#kernel";
 import type { Seal, Seals } from "#sealing";
 import type { Admin } from "./admin.ts";
 import { BusinessError, retry } from "./business-error.ts";
@@ -51,8 +50,7 @@ function journaledAsk(restate: RestateObjectContext, names: ServiceNames, seals:
     try {
       return await restate.genericCall<Json, Json>({ service, key: to.key, method, parameter, ...serdes });
     } catch (error) {
-      if (!(error instanceof TerminalError)) throw error;
-      throw decodeError(BusinessError.data(error.message, seal));
+      throw BusinessError.ofCall(error, seal);
     }
   };
 }
