@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-// Four runs: what needs no server, and what runs on a real Restate, on a real PostgreSQL, in a real browser.
-const servers = ["engine", "stores", "browser"];
+// Five runs: what needs no server, and what needs a real Restate, a real PostgreSQL, a real browser, or the packed
+// package on every platform.
+const servers = ["engine", "stores", "browser", "package"];
 const wanted = process.env["REEVE_TESTS"] ?? "unit";
 const outputFile = `node_modules/.cache/reeve/${wanted}.json`;
 /** Many tests start processes, and a process is half as dear once its code has been compiled. */
@@ -14,7 +15,11 @@ export default defineConfig({
     include: [servers.includes(wanted) ? `test/**/*.${wanted}.test.ts` : "test/**/*.test.ts"],
     exclude: servers.filter((name) => name !== wanted).map((name) => `test/**/*.${name}.test.ts`),
     reporters: ["default", ["json", { outputFile }]],
-    testTimeout: 30_000,
+    setupFiles: ["test/leftover-processes.ts"],
+    // Guards against hanging alone: on a machine whose host gives its processors to others everything takes many times as long.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 30_000 } },
     env: { NODE_COMPILE_CACHE: compiled },
     // One core is left alone by default, which of two is half. Tests on a server need it: they hold things to times.
     ...(!servers.includes(wanted) && { maxWorkers: "100%" }),

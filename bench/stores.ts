@@ -1,18 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import {
-  AgentId,
-  EntryId,
-  EventId,
-  type NumberedEvent,
-  RunId,
-  SessionId,
-  type Store,
-  TenantId,
-  TreeId,
-} from "reeve";
+import { AgentId, EventId, type NumberedEvent, RunId, type Store, TenantId, TreeId } from "reeve";
 import { postgresStore } from "reeve/stores/postgres";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { postgresServer } from "../test/stores/postgres-server.ts";
@@ -36,22 +25,6 @@ async function show(works: Readonly<Record<string, () => Promise<unknown>>>): Pr
     console.log(`${name.padEnd(58)} ${median.toFixed(1).padStart(6)} ms  19 of 20 within ${late.toFixed(1)}`);
     return median;
   });
-}
-
-/** A chain of entries, and its last one. */
-const entries = (session: string, count: number, series: string): string => `
-  insert into reeve_session values ('acme', '${session}', '', 1, null, null, ${count});
-  insert into reeve_entry select 'acme', '${session}', 'e' || n, n, case when n = 1 then null else 'e' || (n - 1) end,
-    '', n, '{"type":"custom","kind":"note","data":"some words that were said"}' from ${series}`;
-
-async function paths(name: string, store: Store): Promise<void> {
-  const path = (count: number) => (): Promise<unknown> =>
-    store.sessions.path(acme, SessionId.of(`s${count}`), EntryId.of(`e${count}`), 200);
-  const [short = 0, long = 0] = await show({
-    [`${name}: path of 200 in a session of 1,000 entries`]: path(1_000),
-    [`${name}: path of 200 in a session of 100,000 entries`]: path(100_000),
-  });
-  console.log(`${name}: ratio ${(long / short).toFixed(2)}`);
 }
 
 async function appends(name: string, store: Store): Promise<void> {
@@ -79,13 +52,6 @@ async function sqlite(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "reeve-bench-"));
   const path = join(folder, "store.db");
   const store = await sqliteStore({ path });
-  const file = new DatabaseSync(path);
-  for (const count of [1_000, 100_000]) {
-    const series = `(with recursive s(n) as (select 1 union all select n + 1 from s where n < ${count}) select n from s)`;
-    file.exec(`begin; ${entries(`s${count}`, count, series)}; commit`);
-  }
-  file.close();
-  await paths("sqlite", store);
   await appends("sqlite", store);
   await store[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
@@ -103,7 +69,6 @@ async function postgres(): Promise<void> {
          ${statuses}[1 + n % 7], 'answer', n, n + 5, n, 1 from generate_series(1, ${runs}) n;
        insert into reeve_run select 'rare', 'r' || n || '~0', 'r' || n, null, 'a', 'a', '', 's', 'running', null, n, null, 0, 1
          from generate_series(1, 100) n;
-       ${[1_000, 100_000].map((count) => entries(`s${count}`, count, `generate_series(1, ${count}) n`)).join(";")};
        analyze`,
       url,
     );
@@ -125,7 +90,6 @@ async function postgres(): Promise<void> {
       "postgres: a tree": () => store.runs.tree(acme, TreeId.of("t7")),
       "postgres: a small tenant beside a large one": () => store.runs.list(rare, {}, { size: 50 }),
     });
-    await paths("postgres", store);
     await appends("postgres", store);
     await store[Symbol.asyncDispose]();
   } finally {

@@ -19,7 +19,7 @@ await runtime.serve({ port: 0 }); // a durable engine needs a worker; the local 
 const run = await runtime.start(historian, "When was the mill built?", { budget: { maxCostUsd: 0.1 } });
 const result = await run.result();
 
-console.log(result.output, `(${result.spend} micro-dollars)`);
+console.log(result.output, `(${result.costMicros} micro-dollars)`);
 assert.equal(result.output, "The mill was built in 1287.");
 assert.equal(result.status, "completed");
-assert.ok(result.spend > 0 && result.spend <= 100_000);
+assert.ok(result.costMicros > 0 && result.costMicros <= 100_000);

@@ -20,7 +20,7 @@ const boss = agent({
   team: [{ agent: digger, priority: "high", askTimeoutS: 60 }],
 });
 
-await using runtime = createRuntime({ agents: [boss, digger], engine });
+await using runtime = createRuntime({ agents: [boss], engine });
 await runtime.serve({ port: 0 });
 const run = await runtime.start(boss, "Tell me about the mill", { spawn: { maxAgents: 5 } });
 

@@ -36,8 +36,8 @@ const warnings: string[] = [];
 for await (const event of run.events()) if (event.type === "budget.warning") warnings.push(event.dimension);
 const result = await run.result();
 
-console.log(result.status, result.stopReason, `${result.spend} of ${cap * 1e6} micro-dollars`);
-assert.ok(result.spend <= cap * 1e6);
+console.log(result.status, result.stopReason, `${result.costMicros} of ${cap * 1e6} micro-dollars`);
+assert.ok(result.costMicros <= cap * 1e6);
 assert.equal(result.status, "landed"); // not dead one call before the answer
 assert.equal(result.stopReason, "budget.cost");
 assert.deepEqual(warnings, ["cost"]); // once, at 80 %

@@ -49,11 +49,11 @@ if (ingress && admin && baseURL) {
   await third.promise;
   first.kill("SIGKILL");
   const second = await startWorker();
-  const { status, output, inDoubt } = await run.result();
+  const { status, output, inDoubtMicros } = await run.result();
   second.kill("SIGKILL");
   console.log(status, output, asked);
   assert.equal(status, "completed");
   assert.deepEqual(asked, ["the mill", "the miller", "the flood", "the flood", "the new mill"]);
   assert.equal(double.bill.total().billed, 5); // the lost call was paid, the finished ones once
-  assert.ok(inDoubt > 0); // and the ledger knows
+  assert.ok(inDoubtMicros > 0); // and the ledger knows
 }

@@ -18,6 +18,7 @@ const folder = await mkdtemp(join(tmpdir(), "reeve-sessions-"));
 const path = join(folder, "store.sqlite");
 const acme = { tenantId: null };
 
+const key = { id: SessionId.of("talk"), userId: null };
 let count = 0;
 const said = (message: ChatMessage): EntryDraft => {
   const id = EntryId.of(`${++count}`); // the same id again would be the same entry
@@ -25,8 +26,8 @@ const said = (message: ChatMessage): EntryDraft => {
 };
 
 {
-  const talk = new Session((await sqliteStore({ path })).sessions, acme, SessionId.of("talk"));
-  await talk.open({ userId: null, startedAt: Date.now() });
+  const talk = new Session((await sqliteStore({ path })).sessions, acme, key);
+  await talk.open({ startedAt: Date.now() });
   await talk.append([
     said(ChatMessage.user("Who built the mill?")),
     said(ChatMessage.assistant("Hugh, in 1287.")),
@@ -39,7 +40,7 @@ const said = (message: ChatMessage): EntryDraft => {
 
 // Another process, another day.
 const { sessions } = await sqliteStore({ path });
-const talk = new Session(sessions, acme, SessionId.of("talk"));
+const talk = new Session(sessions, acme, key);
 assert.equal((await getPromptWindow(talk)).length, 4);
 
 // A step back, and a better question: the old one stays in the tree, but no model sees it.

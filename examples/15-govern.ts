@@ -40,5 +40,5 @@ console.log(`${bill} of ${cap * 1e6} micro-dollars in ${ended.spend.turns} calls
 assert.ok(bill <= cap * 1e6);
 assert.ok(bill > cap * 1e6 * 0.8);
 assert.ok(ended.error instanceof BudgetExhaustedError); // the boss had no money left for its answer
-assert.equal(ended.spend.settled.cost, bill);
-assert.equal(model.account.spend.settled.cost, bill); // what this model cost, here and elsewhere
+assert.equal(ended.spend.settled.costMicros, bill);
+assert.equal(model.account.spend.settled.costMicros, bill); // what this model cost, here and elsewhere

@@ -1,14 +1,62 @@
 import { local } from "#engines/local";
+import { diagnosticText } from "#base";
+import { findPlatformProblem, type FailureLog } from "#kernel";
+import { memoryStore } from "#stores/memory";
 import { Runtime, type RuntimeOptions } from "#runtime";
 
 /** What `createRuntime` takes. */
-export interface CreateRuntimeOptions extends Omit<RuntimeOptions, "engine"> {
+export interface CreateRuntimeOptions extends Omit<
+  RuntimeOptions,
+  "engine" | "log" | "store" | "workingDirectory"
+> {
   /** Default: the local engine, where nothing survives the process. */
   readonly engine?: RuntimeOptions["engine"];
+  /**
+   * Takes each error that the program's own code throws: tools, agents, steps, middleware, guardrails, hooks. Messages may
+   * hold content. Default: standard error, in production without the messages.
+   */
+  readonly log?: FailureLog;
+  /**
+   * Where events, lists of runs and the audit are written, and read from. An engine that seals what leaves the process
+   * seals their content, too. Default: on a durable engine none; on another one the memory of this process, with the last
+   * 1,000 finished trees and no audit.
+   */
+  readonly store?: NonNullable<RuntimeOptions["store"]>;
+  /**
+   * The directory that the footer of system prompts with sections names; null: none. Default: the one of the process.
+   */
+  readonly workingDirectory?: string | null;
 }
 
-/** A runtime for these agents. */
+/**
+ * Writes a failure of the program's code to standard error: its source, its message and its stack. In production without the
+ * message, which may hold content: that is in the events.
+ */
+const logToStderr: FailureLog = ({ agent, run, diagnostic }) => {
+  const shown =
+    process.env["NODE_ENV"] === "production"
+      ? { ...diagnostic, message: "(message in the events)" }
+      : diagnostic;
+  process.stderr.write(`agent ${agent} (run ${run}): ${diagnosticText(shown)}\n`);
+};
+
+/** As many as the local engine keeps. */
+const maxFinishedTrees = 1_000;
+
+/** Creates a runtime for these agents. @throws ProgramError that lists all mistakes; Error on a platform that is not supported. */
 export function createRuntime(options: CreateRuntimeOptions): Runtime {
+  const problem = findPlatformProblem(process.versions);
+  if (problem !== null) throw new Error(problem);
+  const { store: given, workingDirectory: directory, ...rest } = options;
+  const workingDirectory = directory === undefined ? process.cwd() : directory;
   const engine = options.engine ?? local(options.clock ? { clock: options.clock } : {});
-  return new Runtime({ ...options, engine });
+  // Another process would not see the memory of this one: a durable engine needs a store that is named.
+  const store = given ?? (engine.durable ? undefined : memoryStore({ maxFinishedTrees }));
+  return new Runtime({
+    log: logToStderr,
+    ...rest,
+    engine,
+    ...(store && { store }),
+    ...(workingDirectory !== null && { workingDirectory }),
+  });
 }

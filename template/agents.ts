@@ -2,44 +2,44 @@ import { agent, tool } from "reeve";
 import { z } from "zod";
 import { model } from "./model.ts";
 
-const look = tool({
-  name: "look",
-  description: "Look a subject up in the archive",
-  input: z.object({ subject: z.string() }),
+const search = tool({
+  name: "search",
+  description: "Search the web",
+  input: z.object({ query: z.string() }),
   risk: "safe",
-  execute: async ({ subject }) => `The archive says of "${subject}": built in 1287, by the miller Odo.`,
+  execute: async ({ query }) => `Two sources on "${query}": sales grew by 9 percent in 2025.`,
 });
 
-const sendLetter = tool({
-  name: "send_letter",
-  description: "Send a letter by post",
+const sendEmail = tool({
+  name: "send_email",
+  description: "Send an e-mail",
   input: z.object({ to: z.string(), text: z.string() }),
-  risk: "high", // waits until somebody says: reeve approve <id>
-  execute: async ({ to }) => `The letter to ${to} is in the post.`,
+  risk: "high", // waits until you run: npx reeve approve <id>
+  execute: async ({ to }) => `E-mail sent to ${to}.`,
 });
 
-export const digger = agent({
-  name: "digger",
-  description: "Finds facts in the archive",
+export const researcher = agent({
+  name: "researcher",
+  description: "Finds facts on the web",
   model,
-  instructions: "Answer from the archive only.",
-  tools: [look],
+  instructions: "Answer from search results only.",
+  tools: [search],
   budget: { maxCostUsd: 0.25 },
 });
 
-export const clerk = agent({
-  name: "clerk",
-  description: "Writes letters and sends them",
+export const writer = agent({
+  name: "writer",
+  description: "Writes the report and sends it",
   model,
-  instructions: "Send exactly one letter, then say so.",
-  tools: [sendLetter],
+  instructions: "Send exactly one e-mail with the report, then confirm it.",
+  tools: [sendEmail],
   budget: { maxCostUsd: 0.25 },
 });
 
-export const boss = agent({
-  name: "boss",
-  description: "Answers questions, and tells the town",
+export const lead = agent({
+  name: "lead",
+  description: "Prepares a report with a researcher and a writer",
   model,
-  instructions: "Have the digger find out, then have the clerk write to the town.",
-  team: [digger, clerk],
+  instructions: "Ask the researcher for the facts, then ask the writer to send the report.",
+  team: [researcher, writer],
 });

@@ -1,5 +1,5 @@
-// A provider on this machine that needs no key. It plays its part by rote: whoever has a team asks everybody in it,
-// one after the other; whoever has a tool calls it once; then it says what came of it.
+// A fake provider on this machine. It needs no key. It calls each tool of a request once, in order, and then answers
+// with their results.
 //
 // With a key of your own, this file is two lines:
 //
@@ -9,24 +9,23 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { DoubleMessage, providerDouble, type DoubleScript } from "reeve/testing";
 
-/** As models do, it takes its time to speak. */
+/** Streams answers as slowly as a real model does. */
 const slow = { kind: "slow", bytes: 150, everyMs: 100 } as const;
 
-const byRote: DoubleScript = ({ messages, tools }) => {
+const callEachTool: DoubleScript = ({ messages, tools }) => {
   const results = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "tool-result"));
   const next = tools[results.length];
-  if (!next)
-    return { text: results.map(({ text }) => text).join("\n") || "There is nothing to do.", fault: slow };
-  const words = messages
+  if (!next) return { text: results.map(({ text }) => text).join("\n") || "No tool to call.", fault: slow };
+  const task = messages
     .filter(({ role }) => role === "user")
     .map(DoubleMessage.text)
     .join(" ");
-  const last = results.at(-1)?.text ?? words;
-  const inputs = { look: { subject: last }, send_letter: { to: "the town", text: last } };
+  const last = results.at(-1)?.text ?? task;
+  const inputs = { search: { query: last }, send_email: { to: "team@example.com", text: last } };
   const input = Object.entries(inputs).find(([name]) => name === next.name)?.[1] ?? { task: last };
   return { toolCalls: [{ name: next.name, input }] };
 };
 
-const double = await providerDouble({ script: byRote, latency: () => 700 });
+const provider = await providerDouble({ script: callEachTool, latency: () => 700 });
 
-export const model = createAnthropic({ baseURL: double.baseURL, apiKey: "none" })("claude-sonnet-4-5");
+export const model = createAnthropic({ baseURL: provider.baseURL, apiKey: "none" })("claude-sonnet-4-5");

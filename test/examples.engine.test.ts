@@ -7,7 +7,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server[Symbol.asyncDispose]());
 

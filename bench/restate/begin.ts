@@ -1,8 +1,10 @@
 // What the gate costs in a tree in which thousands of runs have ended, against a tree with none. At most 1.3 times.
+import { defaultKeys, Seals } from "#sealing";
 import { randomUUID } from "node:crypto";
 import { AgentId, ExecutionBudget, Json, MessageId, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
 import { restate, restateServer } from "reeve/engines/restate";
-import { treeObject } from "../../src/runtime/tree/tree-object.ts";
+import type { LaunchPolicy } from "../../src/tree/launch-policy.ts";
+import { treeObject } from "../../src/tree/tree-object.ts";
 import { median, print } from "./measure.ts";
 
 const ended = Number(process.env["BENCH_ENDED"] ?? 2_000);
@@ -16,10 +18,19 @@ await using engine = restate({ ...server, namespace: "bench" });
 // Runs do nothing: the tree is told about them from here.
 const terms = { version: "1", priority: "normal", budget: null, retention: "none", tools: null } as const;
 const agents = { boss: terms, helper: terms };
+const policy: LaunchPolicy = {
+  approver: "none",
+  approvalExpiresS: 60,
+  ruleOfTwo: "ask",
+  guardrailHooks: [],
+  functionLayers: false,
+  hasHooks: false,
+};
 engine.define({
   build: "bench",
-  objects: [treeObject({ agents, projects: false, eraseAfterMs: 30_000 })],
+  objects: [treeObject({ agents, policyOf: () => policy, projects: false, eraseAfterMs: 30_000 })],
   sinks: [],
+  sealing: new Seals(defaultKeys()),
   run: async () => {},
 });
 await engine.serve({ port: 0 });
@@ -35,7 +46,9 @@ class Tree {
       treeId: this.#id,
       inputHash: "",
       agentId: AgentId.of("boss"),
+      secret: "AAAAAAAAAAAAAAAAAAAAAA",
       version: "1",
+      statesVersion: true,
       boot: { id: MessageId.of(randomUUID()), from: { kind: "outside", name: "user" }, text: "go", at: 0 },
       scope: { tenantId: null, userId: null, sessionId: SessionId.of("bench"), channel: null, metadata: {} },
       traceId: "0",

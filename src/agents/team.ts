@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import {
   AgentId,
+  checkDuration,
   isJsonObject,
   type ExecutionBudget,
   type Hireable,
@@ -46,6 +47,7 @@ function askTool({
   ...terms
 }: TeamMember): RunTool<Task> {
   const name = AgentId.type(agent.id);
+  checkDuration("askTimeoutS", askTimeoutS);
   return {
     name: `ask_${name}`,
     description: agent.description ?? `Ask ${name} to do a task and get its answer`,
@@ -53,8 +55,7 @@ function askTool({
     risk: "safe",
     run: async (ctx, input) => {
       const outcome = await ctx.ask(agent, input.task, { ...terms, timeoutS: askTimeoutS, onFull });
-      ctx.note("handoff.made", { to: agent.id, toRun: outcome.handle.runId });
-      if (outcome.kind === "replied") return outcome.text;
+      if (outcome.kind === "replied") return isTyped(agent) ? outcome.data : outcome.text;
       // Whoever answers by what it returns has answered.
       if (outcome.kind === "endedWithoutReply" && outcome.result.output !== null)
         return outcome.result.output;
@@ -62,6 +63,9 @@ function askTool({
     },
   };
 }
+
+/** Whether an agent has an output schema: its reply is data, and the text only the encoding of it. */
+const isTyped = (agent: Hireable): boolean => "output" in agent && agent.output !== undefined;
 
 function why(outcome: object): string {
   const error = "error" in outcome && isJsonObject(outcome.error) ? outcome.error["message"] : undefined;

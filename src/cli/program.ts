@@ -1,14 +1,19 @@
 import { Command, CommanderError } from "commander";
+import { errorMessage } from "#base";
 import { findServer } from "./client/find-server.ts";
 import { ReeveClient } from "./client/reeve-client.ts";
 import { CliError } from "./cli-error.ts";
 import { addActing } from "./program/acting.ts";
 import type { Commands } from "./program/commands.ts";
+import { addKeys } from "./program/keys.ts";
 import { addLooking } from "./program/looking.ts";
+import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
 import { addRunning } from "./program/running.ts";
 import { ExitCode } from "./exit-code.ts";
+import { readPackage } from "./package.ts";
 import { paintOf, type Terminal } from "./terminal.ts";
+import { asTyped } from "./text/as-typed.ts";
 import { clean } from "./text/width.ts";
 
 const exitCodes = `
@@ -24,7 +29,7 @@ const examples = `
 Examples:
   reeve init demo                      a project that runs at once, without a key
   reeve dev agents.ts                  Restate, store, worker and server on this machine
-  reeve run boss "Who built the mill?" --max-cost 0.50
+  reeve run lead "heat pumps in Europe" --max-cost 0.50
   reeve runs --status waiting
   reeve why <id>                       why it stopped or waits, in words
   reeve approve <id>`;
@@ -32,31 +37,37 @@ Examples:
 /** The command line. Resolves with the exit code; writes to the terminal and nothing else. */
 export async function main(words: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = ExitCode.ok;
-  const program = programFor(terminal, (code) => {
+  const isJson = words.includes("--json");
+  const exit = (code: number): void => {
     exitCode = code;
-  });
+  };
+  const program = programFor(terminal, exit);
   try {
     await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    return tell(terminal, error, words.includes("--json"));
+    if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
+    // A line without a command has been answered with help.
+    if (error instanceof CommanderError && error.code === "commander.help") return ExitCode.usage;
+    return tell(terminal, error instanceof CommanderError ? toUsageError(error) : error, isJson);
   }
 }
 
 function programFor(terminal: Terminal, exit: (code: number) => void): Command {
-  const program = new Command("reeve");
+  const program = new Command(terminal.command);
   program
-    .description("Agents that hire agents, with a boss, a budget and a journal")
+    .description("Agents that spawn agents: one budget, one cancel and one journal for the whole tree")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out.write(text),
       writeErr: (text) => terminal.errors.write(text),
+      // A mistake is thrown, too, and told like any other error.
+      outputError: () => undefined,
       getOutHelpWidth: () => terminal.out.columns,
       getErrHelpWidth: () => terminal.errors.columns,
     })
-    .showHelpAfterError("(see --help)")
-    .addHelpText("after", examples)
+    .version(readPackage().version, "--version", "print the version")
+    .addHelpText("after", asTyped(examples, terminal.command))
     .addHelpText("after", exitCodes);
   const commands: Commands = {
     program,
@@ -72,20 +83,27 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
       client: new ReeveClient(findServer(url, terminal.environment, terminal.folder)),
     }),
   };
-  for (const add of [addProject, addRunning, addLooking, addActing]) add(commands);
+  for (const add of [addProject, addRunning, addLooking, addActing, addMemory, addKeys]) add(commands);
   return program;
+}
+
+/** Returns a command line that was not understood as an error like any other. */
+function toUsageError({ message }: CommanderError): CliError {
+  const hint = "add --help to see what there is";
+  return new CliError(message.replace(/^error: /, ""), { code: "usage", exitCode: ExitCode.usage, hint });
 }
 
 function tell(terminal: Terminal, error: unknown, json: boolean): number {
   const { errors } = terminal;
   const known = error instanceof CliError ? error : null;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const code = known?.code ?? "failure";
-  if (json) errors.write(`${JSON.stringify({ error: { code, message, hint: known?.hint ?? null } })}\n`);
+  const hint = known?.hint ? asTyped(known.hint, terminal.command) : null;
+  if (json) errors.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
   else {
     const paint = paintOf(terminal, errors);
     errors.write(`${paint("bad", "reeve:")} ${clean(message)}\n`);
-    if (known?.hint) errors.write(paint("faint", `  → ${known.hint}\n`));
+    if (hint !== null) errors.write(paint("faint", `  → ${hint}\n`));
     if (!known && terminal.environment["REEVE_DEBUG"] && error instanceof Error)
       errors.write(`${error.stack}\n`);
   }

@@ -1,3 +1,4 @@
+import { type LineReader, pipedLines, typedLines } from "./line-reader.ts";
 import { type Paint, paintFor } from "./text/paint.ts";
 import type { Screen } from "./views/screen.ts";
 
@@ -7,10 +8,14 @@ export interface Terminal {
   readonly errors: Output;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
+  /** The words by which the user starts this program, such as `npx reeve`. */
+  readonly command: string;
   /** Calls for each Ctrl-C, or SIGTERM, from now on instead of ending the process; returns what ends that. */
   onInterrupt(call: () => void): () => void;
   /** Calls with what is typed, as it is typed and unseen, Ctrl-C included; returns what ends that. */
   onTyped(call: (text: string) => void): () => void;
+  /** Reads lines: those that are typed or, where there is no keyboard, those of a pipe. */
+  lines(): LineReader;
 }
 
 /** A stream of text, perhaps a screen. */
@@ -30,6 +35,7 @@ export function processTerminal(): Terminal {
     errors: outputOf(process.stderr),
     environment: process.env,
     folder: process.cwd(),
+    command: commandFor(process.argv[1] ?? "", process.env),
     onInterrupt: (call) => {
       for (const signal of endings) process.on(signal, call);
       return () => {
@@ -37,6 +43,10 @@ export function processTerminal(): Terminal {
       };
     },
     onTyped: (call) => listen(process.stdin, call),
+    lines: () =>
+      process.stdin.isTTY && process.stdout.isTTY
+        ? typedLines(process.stdin, process.stdout)
+        : pipedLines(process.stdin),
   };
 }
 
@@ -45,6 +55,13 @@ function listen(keyboard: NodeJS.ReadStream, call: (text: string) => void): () =
   if (!keyboard.isTTY) return () => undefined;
   keyboard.setEncoding("utf8").setRawMode(true).on("data", call).resume();
   return () => void keyboard.off("data", call).setRawMode(false).pause();
+}
+
+/** Returns the words that start this program: a package of a project is not on the search path of its user. */
+export function commandFor(script: string, environment: Terminal["environment"]): string {
+  const isLocal = /[\\/]node_modules[\\/]\.bin[\\/]/.test(script) || environment["npm_command"] === "exec";
+  if (!isLocal) return "reeve";
+  return process.versions["bun"] === undefined ? "npx reeve" : "bunx --bun reeve";
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {

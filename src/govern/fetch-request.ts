@@ -1,5 +1,5 @@
 import { isJsonObject, Json, type JsonObject } from "#kernel";
-import { providerAt, wireField } from "#models";
+import { fieldCost, lower, providerAt, wireField, type OptionCost } from "#models";
 import type { Asked, Granted } from "./governor.ts";
 import { wireMessage, wireTool } from "./wire-prompt.ts";
 import { wireOf, type Wire } from "./wires.ts";
@@ -44,24 +44,25 @@ export class FetchRequest {
     return init?.signal ?? (input instanceof Request ? input.signal : undefined);
   }
 
-  get asked(): Asked | undefined {
+  /** `allowed`: fields that may cost anything. */
+  asked(allowed: readonly string[]): Asked | undefined {
     const body = this.#body;
     const { wire, url } = this;
     const id = body?.["model"];
     if (!body || !wire || typeof id !== "string") return undefined;
     const tools = wire.tools(body);
-    const limit = body[limitField(wire, body, url)];
     const thinking = Number(wireField(body["thinking"], "budget_tokens") ?? 0);
     return {
-      model: { id, provider: providerAt(url) },
       prompt: {
-        setting: JSON.stringify([id, wire.path, body["tool_choice"], body["thinking"]]),
+        model: { id, provider: providerAt(url) },
+        setting: JSON.stringify([new URL(url).origin, id, wire.path, body["tool_choice"], body["thinking"]]),
         messages: wire.messages(body).map(wireMessage),
         tools: tools.map(wireTool),
         isOpenEnded: isOpenEnded(wire, body),
       },
-      outputTokens: typeof limit === "number" ? limit * choices(body) : undefined,
-      extraOutputTokens: 0,
+      outputTokens: limitOf(wire, body),
+      options: costOf(wire, body, allowed),
+      allowance: "govern.fetch(",
       minOutputTokens: thinking > 0 ? thinking + leastAfterThinking : undefined,
     };
   }
@@ -71,9 +72,8 @@ export class FetchRequest {
     const [input, init] = this.unchanged;
     const body = this.#body ?? {};
     if (!this.wire) return this.unchanged;
-    const limit = outputTokens && {
-      [limitField(this.wire, body, this.url)]: Math.floor(outputTokens / choices(body)),
-    };
+    const share = outputTokens && Math.floor(outputTokens / costOf(this.wire, body, []).choices);
+    const limit = share && limitsWithin(this.wire, body, { url: this.url, share });
     const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
     headers.delete("content-length");
     return [
@@ -83,25 +83,36 @@ export class FetchRequest {
   }
 }
 
-/** The field that is there; else the one that the provider knows. */
-function limitField({ limits }: Wire, body: JsonObject, url: string): string {
+/** The highest limit of a request that names any. */
+function limitOf({ limits }: Wire, body: JsonObject): number | undefined {
+  const named = limits.map((name) => body[name]).filter((value) => typeof value === "number" && value >= 1);
+  const highest = Math.max(...named.map(Number));
+  return Number.isSafeInteger(highest) ? highest : undefined;
+}
+
+/** Every limit that is there, lowered; where there is none, the field that the provider knows. */
+function limitsWithin(
+  { limits }: Wire,
+  body: JsonObject,
+  { url, share }: { readonly url: string; readonly share: number },
+): JsonObject {
   const [first = "", ...newer] = limits;
-  const there = limits.find((name) => body[name] !== undefined && body[name] !== null);
+  const there = limits.filter((name) => body[name] !== undefined && body[name] !== null);
   const isOpenAi = /(?:openai|azure)\.com$/.test(new URL(url).hostname);
-  return there ?? (isOpenAi ? newer.at(-1) : undefined) ?? first;
+  if (there.length === 0) return { [(isOpenAi ? newer.at(-1) : undefined) ?? first]: share };
+  return Object.fromEntries(there.map((name) => [name, lower(body[name] ?? share, share)]));
 }
 
-/** How many answers are asked for at once. */
-function choices({ n }: JsonObject): number {
-  return typeof n === "number" && n > 1 ? n : 1;
+function costOf({ family, parts }: Wire, body: JsonObject, allowed: readonly string[]): OptionCost {
+  const fields = Object.entries(body).filter(([name]) => !parts.includes(name));
+  return fieldCost(family, Object.fromEntries(fields), allowed);
 }
 
-function isOpenEnded({ openEnded, ownTools }: Wire, body: JsonObject): boolean {
-  const tools = Array.isArray(body["tools"]) ? body["tools"] : [];
-  return (
-    openEnded.some((name) => body[name] !== undefined && body[name] !== null && body[name] !== false) ||
-    tools.some((tool) => !ownTools.includes(wireField(tool, "type")))
-  );
+/** Whether the provider runs tools by itself, or the prompt has a form that cannot be measured. */
+function isOpenEnded({ ownTools, hasPrompt }: Wire, body: JsonObject): boolean {
+  const { tools = null } = body;
+  if (!hasPrompt(body) || (tools !== null && !Array.isArray(tools))) return true;
+  return (tools ?? []).some((tool) => !ownTools.includes(wireField(tool, "type")));
 }
 
 function parsed(body: string | null): JsonObject | undefined {

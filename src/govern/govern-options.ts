@@ -12,6 +12,11 @@ export interface CallPolicy {
    * anything is limited. `allow`: its size is guessed, and the limit is not hard any more.
    */
   readonly unbounded?: "refuse" | "allow" | undefined;
+  /**
+   * Provider options that may be sent under a limit although their cost is not known: `provider.option`, or the name of
+   * the field for `govern.fetch`. The limit is not hard for what they add. Default: none.
+   */
+  readonly allowOptions?: readonly string[] | undefined;
   /** What is asked for by calls that do not say how much they want. Default 4,096. */
   readonly maxOutputTokens?: number | undefined;
   /** A call that may say less than this is refused. Default 16. */

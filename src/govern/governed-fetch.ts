@@ -33,7 +33,8 @@ export function governedFetch(options: GovernFetchOptions): GovernedFetch {
 }
 
 async function made(request: FetchRequest, governor: Governor, send: Fetch): Promise<Response> {
-  const { asked, wire } = request;
+  const { wire } = request;
+  const asked = request.asked(governor.allowOptions);
   if (!asked || !wire) {
     if (request.costs) governor.allow(request.url);
     return send(...request.unchanged);

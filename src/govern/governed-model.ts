@@ -1,5 +1,5 @@
 import { isJsonObject, Json, type JsonObject } from "#kernel";
-import { readUsage, thinkingTokens, wireField, withinCeiling, type AiSdkModel } from "#models";
+import { limitOptions, optionCost, readUsage, type AiSdkModel } from "#models";
 import type { Governor, Granted } from "./governor.ts";
 import { isCut, settling } from "./settling.ts";
 import type { SpendAccount } from "./spend-account.ts";
@@ -20,9 +20,6 @@ interface CallOptions {
 /** A model and the account it is booked on. */
 export type Governed<Model extends AiSdkModel = AiSdkModel> = Model & { readonly account: SpendAccount };
 
-/** Provider options that bring in what is not in the prompt, or another model. */
-const openEnded = ["previousResponseId", "conversation", "fallbacks", "mcpServers", "container"] as const;
-
 /** The same model, each of its calls paid for before it is made. */
 export function governedModel(model: AiSdkModel, governor: Governor): Governed {
   const { provider, modelId } = model;
@@ -36,8 +33,9 @@ export function governedModel(model: AiSdkModel, governor: Governor): Governed {
         get supportedUrls() {
           return model.supportedUrls;
         },
-        doGenerate: (options) => generate(governor, model, options, (given) => model.doGenerate(given)),
-        doStream: (options) => stream(governor, model, options, (given) => model.doStream(given)),
+        doGenerate: (options) =>
+          generate({ governor, model, ask: (given) => model.doGenerate(given) }, options),
+        doStream: (options) => stream({ governor, model, ask: (given) => model.doStream(given) }, options),
       };
     case "v4":
       return {
@@ -48,21 +46,24 @@ export function governedModel(model: AiSdkModel, governor: Governor): Governed {
         get supportedUrls() {
           return model.supportedUrls;
         },
-        doGenerate: (options) => generate(governor, model, options, (given) => model.doGenerate(given)),
-        doStream: (options) => stream(governor, model, options, (given) => model.doStream(given)),
+        doGenerate: (options) =>
+          generate({ governor, model, ask: (given) => model.doGenerate(given) }, options),
+        doStream: (options) => stream({ governor, model, ask: (given) => model.doStream(given) }, options),
       };
   }
+}
+
+interface GovernedCall<Options, Answer> {
+  readonly governor: Governor;
+  readonly model: AiSdkModel;
+  /** Calls the model itself. */
+  readonly ask: (options: Options) => PromiseLike<Answer>;
 }
 
 async function generate<
   Options extends CallOptions,
   Answer extends { content: { type: string }[]; finishReason: unknown; usage: unknown },
->(
-  governor: Governor,
-  model: AiSdkModel,
-  options: Options,
-  ask: (options: Options) => PromiseLike<Answer>,
-): Promise<Answer> {
+>({ governor, model, ask }: GovernedCall<Options, Answer>, options: Options): Promise<Answer> {
   const granted = begin(governor, model, options);
   try {
     const answer = await ask(limited(options, granted));
@@ -79,12 +80,7 @@ async function stream<
   Options extends CallOptions,
   Part extends { type: string },
   Answer extends { stream: ReadableStream<Part> },
->(
-  governor: Governor,
-  model: AiSdkModel,
-  options: Options,
-  ask: (options: Options) => PromiseLike<Answer>,
-): Promise<Answer> {
+>({ governor, model, ask }: GovernedCall<Options, Answer>, options: Options): Promise<Answer> {
   const granted = begin(governor, model, options);
   try {
     const answer = await ask(limited(options, granted));
@@ -101,15 +97,16 @@ function begin(governor: Governor, { provider, modelId }: AiSdkModel, options: C
   const own = jsonOf(options.providerOptions);
   const described = responseFormat?.type === "json" ? [...tools, responseFormat] : tools;
   return governor.begin({
-    model: { id: modelId, provider },
     prompt: {
-      setting: JSON.stringify([modelId, own, toolChoice]),
+      model: { id: modelId, provider },
+      setting: JSON.stringify([provider, modelId, own, toolChoice]),
       messages: prompt.map(wireMessage),
       tools: described.map(wireTool),
-      isOpenEnded: isOpenEnded(own, options) || addsThinking(provider, options),
+      isOpenEnded: tools.some(({ type }) => type !== "function") || addsThinking(provider, options),
     },
     outputTokens: maxOutputTokens,
-    extraOutputTokens: thinkingTokens(own),
+    options: optionCost(own, governor.allowOptions),
+    allowance: "govern(model, ",
   });
 }
 
@@ -117,17 +114,9 @@ function begin(governor: Governor, { provider, modelId }: AiSdkModel, options: C
 function limited<Options extends CallOptions>(options: Options, { outputTokens }: Granted): Options {
   if (outputTokens === undefined) return options;
   const own = jsonOf(options.providerOptions);
-  if (thinkingTokens(own) === 0) return { ...options, maxOutputTokens: outputTokens };
-  const within = withinCeiling(own, outputTokens);
-  return { ...options, maxOutputTokens: within.maxOutputTokens, providerOptions: within.options };
-}
-
-function isOpenEnded(own: JsonObject, { tools = [] }: CallOptions): boolean {
-  return tools.some(({ type }) => type !== "function") || Object.values(own).some(bringsMore);
-}
-
-function bringsMore(options: unknown): boolean {
-  return openEnded.some((name) => wireField(options, name) !== undefined);
+  if (options.providerOptions === undefined) return { ...options, maxOutputTokens: outputTokens };
+  const limits = limitOptions(own, outputTokens);
+  return { ...options, maxOutputTokens: limits.maxOutputTokens, providerOptions: limits.options };
 }
 
 /** Where the word for how much to think becomes tokens on top of those allowed, nobody outside knows how many. */

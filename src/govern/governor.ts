@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Usage, type Price } from "#kernel";
-import { classifyError, modelFacts, type ModelName } from "#models";
+import { Price, Usage } from "#kernel";
+import { classifyError, modelFacts, type OptionCost } from "#models";
 import type { CallPolicy, GovernOptions } from "./govern-options.ts";
 import { PromptSizes } from "./prompt-sizes.ts";
 import type { AccountOptions, SpendAccount } from "./spend-account.ts";
@@ -25,12 +25,13 @@ export function onAccount<Result>(
 
 /** A call as it leaves the caller. */
 export interface Asked {
-  readonly model: ModelName;
   readonly prompt: WirePrompt;
   /** Undefined: the caller does not say. */
   readonly outputTokens: number | undefined;
-  /** Besides those: what the provider's package adds on top. */
-  readonly extraOutputTokens: number;
+  /** The cost that provider options add. */
+  readonly options: OptionCost;
+  /** The call that takes the options of the policy, for the line that allows something. */
+  readonly allowance: string;
   /** Less is of no use, whatever the policy. */
   readonly minOutputTokens?: number | undefined;
 }
@@ -53,24 +54,27 @@ export class Governor {
 
   constructor(options: GovernOptions) {
     this.account = Tab.of("account" in options ? options.account : options);
+    for (const [name, price] of Object.entries(options.prices ?? {})) Price.check(price, name);
     this.#policy = options;
   }
 
   /** @throws BudgetExhaustedError with nothing booked. */
   begin(asked: Asked): Granted {
-    const { model, prompt, extraOutputTokens } = asked;
+    const { prompt, options } = asked;
     const tabs = this.#tabs();
     const isLimited = tabs.some(({ limit }) => limit !== null);
     const { unbounded, unpriced = "refuse", maxOutputTokens = defaultMaxOutput } = this.#policy;
     const bound = this.#sizes.bound(prompt);
-    const outputTokens = (asked.outputTokens ?? maxOutputTokens) + extraOutputTokens;
+    const perAnswer = (asked.outputTokens ?? maxOutputTokens) + options.thinkingTokens;
+    const outputTokens = perAnswer * options.choices;
     const least = Math.max(this.#policy.minOutputTokens ?? defaultMinOutput, asked.minOutputTokens ?? 0);
+    const remedy = unbounded === "allow" ? null : remedyFor(asked, bound !== null);
     const call = TabCall.begin(tabs, {
-      model: model.id,
-      inputTokens: bound ?? this.#sizes.guess(prompt),
-      isBounded: bound !== null || unbounded === "allow",
+      model: prompt.model.id,
+      inputTokens: (bound ?? this.#sizes.guess(prompt)) + options.inputTokens,
+      remedy,
       outputTokens,
-      minOutputTokens: Math.min(least, outputTokens),
+      minOutputTokens: Math.min(least * options.choices, outputTokens),
       price: this.#price(asked),
       unpriced,
     });
@@ -85,17 +89,32 @@ export class Governor {
     };
   }
 
-  /** Lets something be done that nobody can count. @throws BudgetExhaustedError where anything is limited. */
+  /** Options that may cost anything. */
+  get allowOptions(): readonly string[] {
+    return this.#policy.allowOptions ?? [];
+  }
+
+  /** Lets something be done whose cost is not known. @throws BudgetExhaustedError where anything is limited. */
   allow(what: string): void {
-    if (this.#policy.unbounded !== "allow") TabCall.refuseUnbounded(this.#tabs(), what);
+    const remedy =
+      'the cost of such a request is not known; allow it with govern.fetch({ unbounded: "allow" })';
+    if (this.#policy.unbounded !== "allow") TabCall.refuseUnbounded(this.#tabs(), what, remedy);
   }
 
   #tabs(): readonly Tab[] {
     return [...new Set([...(entered.getStore() ?? []), this.account])];
   }
 
-  #price({ model, prompt }: Asked): Price | null {
-    const circumstances = { overrides: this.#policy.prices, cacheWrites: cacheWrites(prompt) };
-    return modelFacts(model, circumstances).price;
+  #price({ prompt, options }: Asked): Price | null {
+    const writes = cacheWrites(prompt) ?? (options.writesCache ? "1h" : undefined);
+    return modelFacts(prompt.model, { overrides: this.#policy.prices, cacheWrites: writes }).price;
   }
+}
+
+/** Names the part of a call that has no upper bound, and the line that allows it; null where it is bounded. */
+function remedyFor({ options: { refused }, allowance }: Asked, isBounded: boolean): string | null {
+  if (refused.length > 0)
+    return `the cost of the provider option ${refused.join(", ")} is not known; allow it with ${allowance}{ allowOptions: ${JSON.stringify(refused)} })`;
+  if (isBounded) return null;
+  return `the number of tokens of its files, or of the provider's own tools, is not known; allow them with ${allowance}{ unbounded: "allow" })`;
 }

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import type { ChatMessage, Usage } from "#kernel";
+import { LruMap } from "#base";
 import { estimateTokens, inputBound } from "#models";
 import type { WirePrompt } from "./wire-prompt.ts";
 
-const mostRemembered = 1_000;
+const maxReported = 1_000;
 
 /** How long prompts are. Remembers what providers have counted, not what was said. */
 export class PromptSizes {
-  readonly #reported = new Map<string, Usage>();
+  readonly #reported = new LruMap<string, Usage>({ max: maxReported });
 
   /**
    * An upper bound of a prompt's tokens: what a provider has counted of its beginning, and the bytes of the rest.
@@ -16,7 +17,7 @@ export class PromptSizes {
   bound(prompt: WirePrompt): number | null {
     if (!isBounded(prompt)) return null;
     const { messages, tools } = prompt;
-    const whole = inputBound(messages, tools);
+    const whole = inputBound(messages, tools, { reader: prompt.model });
     const marks = marksOf(prompt);
     const covered = marks.findLastIndex((mark) => this.#reported.has(mark));
     const before = this.#reported.get(marks[covered] ?? "");
@@ -24,7 +25,7 @@ export class PromptSizes {
     const rest = messages.slice(covered + 1);
     // Thinking comes back as it was thought, of which the prompt may only hold a summary.
     const thought = rest.some(thinks) ? before.output : 0;
-    const continued = before.input + inputBound(rest) + thought;
+    const continued = before.input + inputBound(rest, [], { reader: prompt.model }) + thought;
     return messages.some(thinks) ? continued : Math.min(continued, whole);
   }
 
@@ -36,22 +37,24 @@ export class PromptSizes {
   /** What a provider has counted. */
   report(prompt: WirePrompt, usage: Usage): void {
     const mark = marksOf(prompt).at(-1);
-    if (mark === undefined || !isBounded(prompt)) return;
-    this.#reported.delete(mark);
+    // The bytes of a file are not part of the mark: another picture would pass for this one.
+    if (mark === undefined || !isBounded(prompt) || prompt.messages.some(hasFile)) return;
     this.#reported.set(mark, usage);
-    const [oldest] = this.#reported.keys();
-    if (this.#reported.size > mostRemembered && oldest !== undefined) this.#reported.delete(oldest);
   }
 }
 
-function isBounded({ messages, isOpenEnded }: WirePrompt): boolean {
-  return !isOpenEnded && inputBound(messages) !== Infinity;
+function isBounded({ model, messages, isOpenEnded }: WirePrompt): boolean {
+  return !isOpenEnded && inputBound(messages, [], { reader: model }) !== Infinity;
 }
 
 /** A digest of everything up to and including each message. */
 function marksOf({ setting, messages, tools }: WirePrompt): readonly string[] {
   const hash = createHash("sha256").update(JSON.stringify([setting, tools]));
   return messages.map((message) => hash.update(JSON.stringify(message)).copy().digest("base64"));
+}
+
+function hasFile({ content }: ChatMessage): boolean {
+  return content.some(({ type }) => type === "file");
 }
 
 function thinks({ content }: ChatMessage): boolean {

@@ -6,8 +6,8 @@ import { Tab } from "./tab.ts";
 /** What a call asks of the accounts it is booked on. */
 export interface Wish extends Omit<Ask, "landing"> {
   readonly model: string;
-  /** Whether `inputTokens` is an upper bound. Without one nothing may be limited. */
-  readonly isBounded: boolean;
+  /** The part without an upper bound, and the line that allows it: then nothing may be limited. Null: the call is bounded. */
+  readonly remedy: string | null;
 }
 
 let last = 0;
@@ -37,7 +37,7 @@ export class TabCall implements JointCall, DoubtfulCall {
 
   /** Books the worst case. @throws BudgetExhaustedError with nothing booked. */
   static begin(tabs: readonly Tab[], wish: Wish): TabCall {
-    if (!wish.isBounded) TabCall.refuseUnbounded(tabs, wish.model);
+    if (wish.remedy !== null) TabCall.refuseUnbounded(tabs, wish.model, wish.remedy);
     const decision = Tab.decide(tabs, (accounts) => Joint.begin(accounts, { ...wish, landing: false }));
     if (decision.kind === "denied") throw denied(tabs, wish.model, decision);
     const call = new TabCall(tabs, wish, decision);
@@ -46,9 +46,9 @@ export class TabCall implements JointCall, DoubtfulCall {
   }
 
   /** @throws BudgetExhaustedError where anything limits what a call may say. */
-  static refuseUnbounded(tabs: readonly Tab[], model: string): void {
+  static refuseUnbounded(tabs: readonly Tab[], model: string, remedy: string): void {
     const limit = tabs.map((tab) => tab.limit).find((each) => each !== null);
-    if (limit) throw denied(tabs, model, { ...limit, reason: "unbounded" });
+    if (limit) throw denied(tabs, model, { ...limit, reason: "unbounded", remedy });
   }
 
   /** The call has ended. Null: nobody knows what it used. Only the first end counts. True: it is settled. */
@@ -78,9 +78,14 @@ export class TabCall implements JointCall, DoubtfulCall {
   }
 }
 
-function denied(tabs: readonly Tab[], model: string, denial: Omit<Denial, "kind">): BudgetExhaustedError {
-  const { dimension, limit, used, reason } = denial;
+function denied(
+  tabs: readonly Tab[],
+  model: string,
+  denial: Pick<Denial, "dimension" | "limit" | "used" | "reason"> & { readonly remedy?: string },
+): BudgetExhaustedError {
+  // Its account is named by the event: it belongs to no tree.
+  const { dimension, limit, used, reason, remedy } = denial;
   for (const tab of tabs)
     tab.tell({ type: "budget.denied", account: tab.name, model, dimension, limit, used, reason });
-  return new BudgetExhaustedError(denial);
+  return new BudgetExhaustedError({ dimension, limit, used, reason, remedy });
 }

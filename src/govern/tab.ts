@@ -64,9 +64,9 @@ export class Tab implements SpendAccount {
   }
 
   /** The limit that a call of unknown size could break; null where nothing limits how much a call may say. */
-  get limit(): Omit<Denial, "kind" | "reason"> | null {
-    const { maxTokens, maxCost } = this.#state;
-    const { tokens, cost } = Ledger.spend(this.#state);
+  get limit(): Pick<Denial, "dimension" | "limit" | "used"> | null {
+    const { maxTokens, maxCostMicros: maxCost } = this.#state;
+    const { tokens, costMicros: cost } = Ledger.spend(this.#state);
     if (maxTokens !== null) return { dimension: "tokens", limit: maxTokens, used: tokens };
     return maxCost === null ? null : { dimension: "cost", limit: maxCost, used: cost };
   }

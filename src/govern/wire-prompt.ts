@@ -1,8 +1,9 @@
-import type { ChatMessage, ContentBlock, ToolDescription } from "#kernel";
-import { wireField } from "#models";
+import type { ChatMessage, ContentBlock, FileBlock, ToolDescription } from "#kernel";
+import { wireField, type ModelName } from "#models";
 
 /** A prompt as it is measured: each message is one block with everything that is sent of it, and its files. */
 export interface WirePrompt {
+  readonly model: ModelName;
   /** What else decides how many tokens the same messages are. */
   readonly setting: string;
   readonly messages: readonly ChatMessage[];
@@ -41,15 +42,24 @@ const textual: ReadonlySet<string> = new Set([
   "tool_result",
 ]);
 
-const file = { type: "file", mediaType: "application/octet-stream", source: { base64: "" } } as const;
-
 /** Measures a message of any wire by what is sent of it. */
 export function wireMessage(message: unknown): ChatMessage {
-  const kinds = [message, ...partsOf(message)].map((part) => wireField(part, "type")).filter(isText);
-  const files = kinds.filter((kind) => !textual.has(kind));
+  const parts = [message, ...partsOf(message)].filter((part) => isText(wireField(part, "type")));
+  const kinds = parts.map((part) => String(wireField(part, "type")));
+  const files = parts.filter((part) => !textual.has(String(wireField(part, "type"))));
   const text = JSON.stringify(message, files.length > 0 ? withoutBytes : undefined);
   const said: ContentBlock = { type: kinds.some((kind) => thinking.has(kind)) ? "reasoning" : "text", text };
-  return { role: "user", content: [said, ...files.map(() => file)] };
+  return { role: "user", content: [said, ...files.map(wireFile)] };
+}
+
+/** A file of which only the kind counts: its bytes are left out of the message, and its text is in it. */
+function wireFile(part: unknown): FileBlock {
+  const told = wireField(part, "mediaType");
+  const isPicture = /^(?:image|image_url|input_image|image-data|image-url)$/.test(
+    String(wireField(part, "type")),
+  );
+  const isImage = isPicture || (isText(told) && told.startsWith("image/"));
+  return { type: "file", mediaType: isImage ? "image/*" : "application/octet-stream", source: { url: "" } };
 }
 
 /** Measures a tool, or anything else that is said besides the messages, by what is sent of it. */

@@ -1,17 +1,21 @@
 import { isJsonObject, type Json, type JsonObject, type Usage } from "#kernel";
-import { readUsage, wireField } from "#models";
+import { readUsage, wireField, type OptionFamily } from "#models";
 
 /** How one kind of request says what matters for money. */
 export interface Wire {
   /** The end of its address. */
   readonly path: string;
   readonly messages: (body: JsonObject) => readonly unknown[];
+  /** Whether the prompt has the form that is measured. */
+  readonly hasPrompt: (body: JsonObject) => boolean;
   /** What is said about tools and about the form of the answer. */
   readonly tools: (body: JsonObject) => readonly unknown[];
   /** The kinds of tools that the provider does not run itself. */
   readonly ownTools: readonly unknown[];
-  /** Fields that bring in what is not in the request. */
-  readonly openEnded: readonly string[];
+  /** Its rows in the table of options. */
+  readonly family: OptionFamily;
+  /** Fields that are measured as what they are. All others are looked up in the table of options. */
+  readonly parts: readonly string[];
   /** Fields that say how much may come back. The newest comes last, and not everybody knows it. */
   readonly limits: readonly string[];
   /** What the request must say besides, for usage to be reported. */
@@ -26,20 +30,27 @@ export interface Wire {
 const chat: Wire = {
   path: "/chat/completions",
   messages: ({ messages }) => listOf(messages),
+  hasPrompt: ({ messages }) => Array.isArray(messages),
   tools: (body) => [
     ...listOf(body["tools"]),
     ...listOf(body["functions"]),
     ...given(body["response_format"]),
   ],
   ownTools: ["function", "custom", undefined],
-  openEnded: ["web_search_options", "prediction", "audio"],
+  family: "chat",
+  parts: ["model", "messages", "tools", "functions", "response_format"],
   limits: ["max_tokens", "max_completion_tokens"],
   reporting: ({ stream, stream_options: options }) =>
     stream === true ? { stream_options: { ...objectOf(options), include_usage: true } } : {},
   // Some say it with every event, and only the last one counts.
   note: (event, seen) => ({ ...seen, ...objectOf(wireField(event, "usage")) }),
   isLast: (event) => event === "[DONE]",
-  usage: (seen) => read(seen, "prompt_tokens", "completion_tokens", "prompt_tokens_details"),
+  usage: (seen) =>
+    read(seen, {
+      input: "prompt_tokens",
+      output: "completion_tokens",
+      details: "prompt_tokens_details",
+    }),
 };
 
 const responses: Wire = {
@@ -48,9 +59,11 @@ const responses: Wire = {
     ...given(instructions),
     ...(Array.isArray(input) ? input : [input]),
   ],
+  hasPrompt: ({ input }) => Array.isArray(input) || typeof input === "string",
   tools: (body) => [...listOf(body["tools"]), ...given(body["text"])],
   ownTools: ["function", "custom"],
-  openEnded: ["previous_response_id", "conversation", "prompt", "background"],
+  family: "responses",
+  parts: ["model", "instructions", "input", "tools", "text"],
   limits: ["max_output_tokens"],
   reporting: () => ({}),
   note: (event, seen) => ({
@@ -58,19 +71,22 @@ const responses: Wire = {
     ...objectOf(wireField(wireField(event, "response") ?? event, "usage")),
   }),
   isLast: (event) => /^response\.(?:completed|incomplete|failed)$/.test(String(wireField(event, "type"))),
-  usage: (seen) => read(seen, "input_tokens", "output_tokens", "input_tokens_details"),
+  usage: (seen) =>
+    read(seen, { input: "input_tokens", output: "output_tokens", details: "input_tokens_details" }),
 };
 
 const messages: Wire = {
   path: "/messages",
   messages: ({ system, messages: list }) => [...given(system), ...listOf(list)],
+  hasPrompt: ({ messages: list }) => Array.isArray(list),
   tools: (body) => [
     ...listOf(body["tools"]),
     ...given(body["output_format"]),
     ...given(body["output_config"]),
   ],
   ownTools: ["custom", undefined],
-  openEnded: ["mcp_servers", "container", "fallbacks"],
+  family: "messages",
+  parts: ["model", "system", "messages", "tools", "output_format", "output_config"],
   limits: ["max_tokens"],
   reporting: () => ({}),
   note: (event, seen) => ({
@@ -95,7 +111,10 @@ export function wireOf(url: string): Wire | undefined {
   return wires.find(({ path }) => pathname.endsWith(path));
 }
 
-function read(usage: JsonObject, input: string, output: string, details: string): Usage | null {
+function read(
+  usage: JsonObject,
+  { input, output, details }: { readonly input: string; readonly output: string; readonly details: string },
+): Usage | null {
   const cacheRead = wireField(usage[details], "cached_tokens");
   return readUsage({
     inputTokens: { total: usage[input], cacheRead },

@@ -24,7 +24,7 @@ export interface ApprovalRequest {
   /** No decision counts after it. */
   readonly expiresAt: number;
   /** What the whole tree had spent when it was asked. */
-  readonly spend: Micros;
+  readonly spentMicros: Micros;
 }
 
 /** What somebody who may decide says. */

@@ -5,7 +5,7 @@ export interface Clock {
   waitUntil(at: number, signal?: AbortSignal): Promise<void>;
   /**
    * Calls back once `now() >= at`, unless the returned function was called before. Never at once. A process need not live
-   * on for what `mayLapse`.
+   * on for what `bestEffort`.
    */
-  callAt(at: number, act: () => void, options?: { readonly mayLapse?: boolean }): () => void;
+  callAt(at: number, act: () => void, options?: { readonly bestEffort?: boolean }): () => void;
 }

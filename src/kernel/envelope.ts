@@ -1,6 +1,7 @@
 import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { Labels } from "./labels.ts";
+import type { FileBlock } from "./message.ts";
 
 /** Who sent a message: a run of the tree, or somebody outside it. */
 export type Sender =
@@ -13,8 +14,10 @@ export interface Envelope {
   readonly id: MessageId;
   readonly from: Sender;
   readonly text: string;
-  /** Whatever does not fit into words. */
+  /** Structured data. */
   readonly data?: Json | undefined;
+  /** Images, documents and other files. Large ones name their bytes in the content port. */
+  readonly files?: readonly FileBlock[] | undefined;
   /** Set on a question and on a task: the run that a reply goes to. */
   readonly askedBy?: RunId | undefined;
   /** Set where the message came over a topic. */
@@ -34,6 +37,6 @@ export interface Inbox extends AsyncIterable<Envelope> {
   next(options?: { readonly waitS?: number }): Promise<Envelope | null>;
   /** Takes what has arrived to steer the work in hand; never waits. */
   steering(): readonly Envelope[];
-  /** Takes what has arrived to be done next; never waits. */
-  followUps(): readonly Envelope[];
+  /** Takes what has arrived to be done next, oldest first: at most `max`, by default all. Never waits. */
+  followUps(options?: { readonly max?: number }): readonly Envelope[];
 }

@@ -23,10 +23,8 @@ const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = 
   "cycle.start": {},
   "cycle.end": {},
   "model.start": {},
-  "model.delta": { text: erasedText },
   "model.end": {},
   "tool.start": {},
-  "tool.update": { progress: null },
   "tool.end": {},
   "guardrail.trip": { reason: erasedText },
   "handoff.made": {},
@@ -53,6 +51,7 @@ const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = 
   "budget.reserved": {},
   "budget.settled": {},
   "budget.denied": {},
+  "budget.waiting": {},
   "budget.topped-up": {},
   "approval.requested": { why: erasedText },
   "approval.decided": {},
@@ -61,12 +60,27 @@ const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = 
   "permission.denied": { reason: erasedText },
   "progress.emitted": { data: null },
   "extension.error": {},
+  custom: { data: null },
 };
+
+/** The names of all events. */
+export const eventTypes: readonly EventType[] = Object.keys(instead).filter(
+  (name): name is EventType => name in instead,
+);
 
 /** An event without anybody's words; names, amounts and times stay. The same object where it holds no words. */
 export function eraseEvent(event: NumberedEvent): NumberedEvent {
   const words = instead[event.type];
   const error = "error" in event && event.error ? { error: eraseError(event.error) } : {};
   const hasWords = Object.keys(words).length + Object.keys(error).length > 0;
-  return hasWords ? Object.assign({}, event, words, error) : event;
+  const shown = hideDiagnostic(event);
+  return hasWords ? Object.assign({}, shown, words, error) : shown;
+}
+
+/** Returns an event without the error of the program's code. The same object where it has none. */
+export function hideDiagnostic(event: NumberedEvent): NumberedEvent {
+  if (!("diagnostic" in event)) return event;
+  const shown = { ...event };
+  delete shown.diagnostic;
+  return shown;
 }

@@ -10,10 +10,11 @@ import {
   IncompatibleVersionError,
   KeyDestroyedError,
   MiddlewareTermination,
-  ModelError,
   NestedStepError,
+  NoAnswerError,
   NotFoundError,
   PreemptedError,
+  SupersededError,
   ReeveError,
   ReplayDivergenceError,
   RetryableError,
@@ -23,18 +24,24 @@ import {
   TooLargeError,
   TooManyStepsError,
   ToolRefusedError,
+  UnencodableError,
   UnjournaledAwaitError,
   WaitCycleError,
   type ErrorData,
 } from "./errors.ts";
 
 import { ApprovalRefusedError } from "./approval.ts";
+import { InvalidInputError } from "./input.ts";
+import { findJsonProblem } from "./json.ts";
+import { ModelError } from "./model-error.ts";
+import { ProgramError, RuntimeClosedError } from "./program-error.ts";
 
 // The constructors check nothing: what comes back from storage is our own `toJSON`.
 const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "budget-exhausted": BudgetExhaustedError,
   cancelled: CancellationError,
   preempted: PreemptedError,
+  superseded: SupersededError,
   "middleware-termination": MiddlewareTermination,
   guardrail: GuardrailHalt,
   "replay-divergence": ReplayDivergenceError,
@@ -53,15 +60,30 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "seal-broken": SealBrokenError,
   "approval-refused": ApprovalRefusedError,
   "audit-chain": AuditChainError,
+  "invalid-input": InvalidInputError,
   "too-large": TooLargeError,
+  unencodable: UnencodableError,
+  "no-answer": NoAnswerError,
   "deltas-cut": DeltasCutError,
+  "invalid-program": ProgramError,
+  "runtime-closed": RuntimeClosedError,
   retryable: RetryableError,
   model: ModelError,
   foreign: ForeignError,
 };
 
-/** Any thrown value as plain data. */
+/** Returns any thrown value as plain data. Never throws, whatever the value does when it is read. */
 export function encodeError(error: unknown): ErrorData {
+  try {
+    const data = dataOf(error);
+    if (findJsonProblem(data) === null) return data;
+  } catch {
+    // Its fields, or its text, cannot be read.
+  }
+  return { code: "foreign", kind: "unreadable", message: "an error that cannot be read or encoded" };
+}
+
+function dataOf(error: unknown): ErrorData {
   if (ReeveError.is(error)) return error.toJSON();
   if (error instanceof Error) return { code: "foreign", kind: error.name, message: error.message };
   return { code: "foreign", kind: typeof error, message: String(error) };

@@ -1,3 +1,5 @@
+import { budgetMessage } from "./budget-message.ts";
+
 const marker = Symbol.for("reeve.error");
 
 /** An error as plain data. `code` names the class; the other fields are its own. */
@@ -28,15 +30,24 @@ export abstract class ReeveError extends Error {
 /** Which limit a budget stop names. `agents` is the tree's headcount. */
 export type BudgetDimension = "tokens" | "cost" | "turns" | "agents";
 
-/** Why a slot was refused although the caller was ready to wait or to preempt. */
-export type DenialReason =
-  | "full"
-  | "nobody-below"
-  | "preemption-off"
-  | "would-deadlock"
-  | "unpriced"
-  | "unbounded"
-  | "ended";
+/**
+ * The account whose limit a model call meets: the run's own, that of a run above it (`subtree`), the tree's, or the budget
+ * of the tenant or of the user.
+ */
+export type LimitAccount = "run" | "subtree" | "tree" | "tenant" | "user";
+
+/**
+ * Why a call was refused. `exhausted`: the limit leaves no room for it. `exceeded`: a provider reported more than was
+ * reserved, so that the limit is exceeded, and nothing more begins. `wait-timed-out`: others held the money for it, and the
+ * time for waiting is over. `unpriced`: the price of the model is not known. `unbounded`: the size of the call is not.
+ */
+export type CallDenialReason = "exhausted" | "exceeded" | "wait-timed-out" | "unpriced" | "unbounded";
+
+/** Why a slot was refused. `spawned`: the tree has spawned as many children as it may in all. */
+type SlotDenialReason = "full" | "spawned" | "nobody-below" | "preemption-off" | "would-deadlock" | "ended";
+
+/** Why a slot or a call was refused. */
+export type DenialReason = CallDenialReason | SlotDenialReason;
 
 /** A limit does not allow this. Never retried. `limit` and `used` are tokens, micro-dollars, calls or agents. */
 export class BudgetExhaustedError extends ReeveError {
@@ -45,19 +56,38 @@ export class BudgetExhaustedError extends ReeveError {
   readonly limit: number;
   readonly used: number;
   readonly reason: DenialReason | null;
+  /** The obstacle, and the line that allows the call. Absent where only a higher limit helps. */
+  declare readonly remedy?: string;
+  /** For a model call: the account whose limit it is. */
+  readonly account: LimitAccount | undefined;
+  /** For a model call: the run whose limit it is; null: the tree's, the tenant's or the user's. */
+  readonly owner: string | null | undefined;
+  /** For a model call: the part of `used` that calls in flight hold, or other trees of the tenant. */
+  readonly reserved: number | undefined;
+  /** For a model call: the part of `used` for calls whose outcome is not known. */
+  readonly inDoubt: number | undefined;
 
   constructor(fields: {
     readonly dimension: BudgetDimension;
     readonly limit: number;
     readonly used: number;
     readonly reason?: DenialReason | null;
+    readonly remedy?: string | null | undefined;
+    readonly account?: LimitAccount | undefined;
+    readonly owner?: string | null | undefined;
+    readonly reserved?: number | undefined;
+    readonly inDoubt?: number | undefined;
   }) {
-    const why = fields.reason ? ` (${fields.reason})` : "";
-    super(`${fields.dimension} budget exhausted: ${fields.used} of ${fields.limit} used${why}`);
+    super(budgetMessage(fields));
     this.dimension = fields.dimension;
     this.limit = fields.limit;
     this.used = fields.used;
     this.reason = fields.reason ?? null;
+    if (fields.remedy) this.remedy = fields.remedy;
+    this.account = fields.account;
+    this.owner = fields.owner;
+    this.reserved = fields.reserved;
+    this.inDoubt = fields.inDoubt;
   }
 }
 
@@ -79,6 +109,16 @@ export class PreemptedError extends ReeveError {
 
   constructor() {
     super("the call was aborted: its run must yield its slot");
+  }
+}
+
+/** Another execution of the same run has passed the gate since. The engine executes the run again, or drops this one. */
+export class SupersededError extends ReeveError {
+  readonly code = "superseded";
+  override readonly retryable = true;
+
+  constructor() {
+    super("another execution of this run has passed the gate: this one may begin nothing more");
   }
 }
 
@@ -154,13 +194,13 @@ export class NestedStepError extends ReeveError {
   }
 }
 
-/** The id names a tree that was started with another agent or input. */
+/** The id names a tree that was started with another agent or input, for another user or with other limits. */
 export class IdConflictError extends ReeveError {
   readonly code = "id-conflict";
   readonly id: string;
 
   constructor({ id }: { readonly id: string }) {
-    super(`${id} was started with another agent or input`);
+    super(`${id} was started with another agent or input, for another user or with other limits`);
     this.id = id;
   }
 }
@@ -267,10 +307,12 @@ export class KeyDestroyedError extends ReeveError {
 export class SealBrokenError extends ReeveError {
   readonly code = "seal-broken";
   readonly partition: string;
-  readonly reason: "unknown-key" | "not-authentic" | "not-sealed";
+  /** `older-format`: a release wrote it that did not bind values to their place. That release can open it. */
+  readonly reason: "unknown-key" | "not-authentic" | "not-sealed" | "older-format";
 
   constructor(fields: { readonly partition: string; readonly reason: SealBrokenError["reason"] }) {
-    super(`cannot open what is kept for ${fields.partition}: ${fields.reason}`);
+    const fix = fields.reason === "older-format" ? ": serve the release it was written with" : "";
+    super(`cannot open what is kept for ${fields.partition}: ${fields.reason}${fix}`);
     this.partition = fields.partition;
     this.reason = fields.reason;
   }
@@ -319,49 +361,34 @@ export class RetryableError extends ReeveError {
   }
 }
 
-/** What went wrong with a model call. The first six may pass; the others will not. */
-export type ModelErrorKind =
-  | "rate-limit"
-  | "overloaded"
-  | "server-error"
-  | "timeout"
-  | "context-overflow"
-  | "unknown"
-  | "auth"
-  | "auth-permanent"
-  | "billing"
-  | "model-not-found"
-  | "content-blocked"
-  | "format";
+/** A value that JSON cannot hold. Never retried: the same code would make it again. */
+export class UnencodableError extends ReeveError {
+  readonly code = "unencodable";
+  /** The value: the output of a run, the result of a step. */
+  readonly what: string;
+  /** Where in the value, and why. */
+  readonly problem: string;
 
-const passing: ReadonlySet<ModelErrorKind> = new Set([
-  "rate-limit",
-  "overloaded",
-  "server-error",
-  "timeout",
-  "context-overflow",
-  "unknown",
-]);
+  constructor(fields: { readonly what: string; readonly problem: string }) {
+    super(`${fields.what} cannot be encoded as JSON: ${fields.problem}`);
+    this.what = fields.what;
+    this.problem = fields.problem;
+  }
+}
 
-/** A model call failed. */
-export class ModelError extends ReeveError {
-  readonly code = "model";
-  readonly kind: ModelErrorKind;
-  override readonly retryable: boolean;
-  /** Of the provider's answer; null if there was none. */
-  readonly statusCode: number | null;
-  /** How long the provider wants to be left alone. */
-  readonly retryAfterMs: number | null;
-  /** Did it cost nothing for sure? Else the attempt stays booked at its ceiling. */
-  readonly unbilled: boolean;
+/** The engine has accepted a call, and no worker has answered it in time. It is carried out when a worker is back. */
+export class NoAnswerError extends ReeveError {
+  readonly code = "no-answer";
+  override readonly retryable = true;
+  readonly call: string;
+  readonly waitedMs: number;
 
-  constructor(fields: Pick<ModelError, "kind" | "message"> & Partial<ModelError>) {
-    super(fields.message);
-    this.kind = fields.kind;
-    this.retryable = passing.has(fields.kind);
-    this.statusCode = fields.statusCode ?? null;
-    this.retryAfterMs = fields.retryAfterMs ?? null;
-    this.unbilled = fields.unbilled ?? false;
+  constructor(fields: { readonly call: string; readonly waitedMs: number }) {
+    super(
+      `no worker answered ${fields.call} within ${fields.waitedMs} ms; the call is kept for the next worker`,
+    );
+    this.call = fields.call;
+    this.waitedMs = fields.waitedMs;
   }
 }
 

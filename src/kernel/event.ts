@@ -1,4 +1,5 @@
-import type { BudgetDimension, DenialReason, ErrorData } from "./errors.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+import type { BudgetDimension, CallDenialReason, DenialReason, ErrorData, LimitAccount } from "./errors.ts";
 import type {
   AgentId,
   ApprovalId,
@@ -13,9 +14,25 @@ import type {
 } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
-import type { Micros, Usage } from "./money.ts";
+import type { Micros } from "./money.ts";
+import type { Usage } from "./usage.ts";
 import type { EndStatus, StopReason } from "./run-status.ts";
 import type { Priority } from "./supervision.ts";
+
+/** A limit that a call meets. Its amounts are tokens, micro-dollars or calls, as they were then. */
+export interface LimitMet {
+  readonly dimension: BudgetDimension;
+  readonly account: LimitAccount;
+  /** The run whose limit it is; null: the tree's, the tenant's or the user's. */
+  readonly owner: RunId | null;
+  readonly limit: number;
+  /** Settled, reserved and in doubt. */
+  readonly used: number;
+  /** The part of `used` that calls in flight hold; of a tenant or a user, that other trees hold. */
+  readonly reserved: number;
+  /** The part of `used` for calls whose outcome is not known. Of a tenant or a user 0: leases do not tell. */
+  readonly inDoubt: number;
+}
 
 /** What each event carries besides {@link EventBase}. The list is closed: hooks, stream, log and dashboard share it. */
 export interface EventPayloads {
@@ -26,19 +43,22 @@ export interface EventPayloads {
     readonly traceId: string;
     /** Of a root: the `traceparent` it was started with. */
     readonly caller?: string;
+    /** Set where the permissions of the run allow every tool call. */
+    readonly allowsAll?: true;
   };
   readonly "run.end": {
     readonly status: EndStatus;
     readonly stopReason: StopReason;
     readonly durationMs: number;
     readonly usage: Usage;
-    readonly spend: Micros;
+    readonly costMicros: Micros;
     readonly error?: ErrorData;
+    /** For a run whose code threw. */
+    readonly diagnostic?: Diagnostic | undefined;
   };
   readonly "cycle.start": { readonly step: number };
   readonly "cycle.end": { readonly step: number };
   readonly "model.start": { readonly model: string; readonly step: StepId };
-  readonly "model.delta": { readonly text: string };
   readonly "model.end": {
     readonly model: string;
     readonly usage: Usage;
@@ -46,12 +66,13 @@ export interface EventPayloads {
     readonly error?: ErrorData;
   };
   readonly "tool.start": { readonly tool: string; readonly callId: string; readonly step: StepId };
-  readonly "tool.update": { readonly tool: string; readonly callId: string; readonly progress: Json };
   readonly "tool.end": {
     readonly tool: string;
     readonly callId: string;
     readonly status: "ok" | "error" | "unknown";
     readonly durationMs: number;
+    /** For a tool whose code threw. */
+    readonly diagnostic?: Diagnostic | undefined;
   };
   readonly "guardrail.trip": {
     readonly guardrail: string;
@@ -96,20 +117,26 @@ export interface EventPayloads {
     readonly limit: number;
     readonly used: number;
   };
-  readonly "budget.reserved": { readonly tokens: number; readonly cost: Micros };
+  readonly "budget.reserved": { readonly tokens: number; readonly costMicros: Micros };
   readonly "budget.settled": {
     readonly tokens: number;
-    readonly cost: Micros;
+    readonly costMicros: Micros;
     readonly inDoubt: boolean;
     /** Of a call that was in doubt, told later by somebody who knows. */
     readonly reconciled?: true;
   };
-  readonly "budget.denied": {
-    readonly dimension: BudgetDimension;
-    readonly limit: number;
-    readonly used: number;
+  readonly "budget.denied": LimitMet & { readonly reason: CallDenialReason };
+  /** A model call does not fit while others are in flight, and waits for them. It ends with its next event under the same step. */
+  readonly "budget.waiting": LimitMet & {
+    /** The number of calls that hold `reserved`. */
+    readonly inFlight: number;
+    readonly step: StepId;
   };
-  readonly "budget.topped-up": { readonly tokens: number; readonly cost: Micros; readonly turns: number };
+  readonly "budget.topped-up": {
+    readonly tokens: number;
+    readonly costMicros: Micros;
+    readonly turns: number;
+  };
   readonly "permission.denied": { readonly tool: string; readonly callId: string; readonly reason: string };
   readonly "approval.requested": {
     readonly approvalId: ApprovalId;
@@ -131,13 +158,31 @@ export interface EventPayloads {
   };
   readonly "progress.emitted": { readonly topic: TopicId; readonly data: Json };
   readonly "extension.error": { readonly extension: string; readonly error: ErrorData };
+  /** An event of agent code, under a name of its own. */
+  readonly custom: { readonly name: string; readonly data: Json };
 }
 
 /** The name of an event: `noun.verb`, in pairs where something lasts. */
 export type EventType = keyof EventPayloads;
 
+/** The events that agent code may record. All others are written by the tree and the runtime alone. */
+export const agentEventTypes = [
+  "turn.start",
+  "turn.end",
+  "cycle.start",
+  "cycle.end",
+  "flow.start",
+  "flow.end",
+  "custom",
+] as const satisfies readonly EventType[];
+
+/** The name of an event that agent code may record. */
+export type AgentEventType = (typeof agentEventTypes)[number];
+
 /** What every event carries. */
 export interface EventBase {
+  /** The number of the protocol that it was written under. Absent: before numbers existed. */
+  readonly v?: number | undefined;
   /** Stable: the same event has the same id after any crash. */
   readonly eventId: EventId;
   readonly treeId: TreeId;
@@ -154,4 +199,4 @@ export type ReeveEvent<Type extends EventType = EventType> = {
 }[Type];
 
 /** An event in its tree's order: 1, 2, 3 and so on, without a gap. */
-export type NumberedEvent = ReeveEvent & { readonly seq: number };
+export type NumberedEvent<Type extends EventType = EventType> = ReeveEvent<Type> & { readonly seq: number };

@@ -3,6 +3,7 @@ import type { AgentId, RunId } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import type { StepScope } from "./middleware.ts";
+import type { Model } from "./model.ts";
 import type { Risk } from "./permission.ts";
 import type { ToolResult } from "./tool-result.ts";
 
@@ -45,6 +46,8 @@ export interface Guardrail {
   readonly name: string;
   /** How long one look may take. Default 30. */
   readonly timeoutS?: number | undefined;
+  /** Models that it may ask: their prices are pinned when a tree opens. Default: none. */
+  readonly models?: readonly Model[] | undefined;
   onTurnStart?(turn: GuardedText, scope: GuardrailScope): Said;
   /** Every message for the model. Blocked: there is no model yet that could be told, so the run ends. */
   onInput?(input: GuardedText, scope: GuardrailScope): Said;

@@ -30,6 +30,8 @@ export type ApprovalId = Brand<"ApprovalId">;
 
 const runMark = "~";
 const printable = /^[\x21-\x7e]{1,128}$/;
+/** The id of an entry may hold that of its run, and so that of its tree. */
+const maxEntryIdLength = 200;
 
 function id<Id extends string>(text: string, ...forbidden: readonly string[]): Id {
   if (!printable.test(text) || forbidden.some((mark) => text.includes(mark))) {
@@ -60,6 +62,10 @@ export const RunId = {
   is: (text: string): text is RunId => /^[^~]+~\d{1,9}$/.test(text),
   /** The root run of a tree. */
   root: (tree: TreeId): RunId => RunId.of(tree, 0),
+  /** Whether a run is the root of its tree. */
+  isRoot: (run: RunId): boolean => RunId.number(run) === 0,
+  /** The number of a run in its tree. */
+  number: (run: RunId): number => Number(run.slice(run.indexOf(runMark) + 1)),
   /** The tree a run belongs to. */
   tree: (run: RunId): TreeId => run.slice(0, run.indexOf(runMark)) as TreeId,
 } as const;
@@ -92,7 +98,23 @@ export const AttemptId = { of: (text: string): AttemptId => id(text) } as const;
 /** Constructors of {@link MessageId}. */
 export const MessageId = { of: (text: string): MessageId => id(text) } as const;
 /** Constructors of {@link EntryId}. */
-export const EntryId = { of: (text: string): EntryId => id(text) } as const;
+export const EntryId = {
+  /** @throws TypeError unless `text` has 1 to 200 printable characters. */
+  of: (text: string): EntryId => {
+    if (!EntryId.is(text))
+      throw new TypeError(
+        `not an id: ${JSON.stringify(text)} (1 to ${maxEntryIdLength} printable characters)`,
+      );
+    return text;
+  },
+  is: (text: string): text is EntryId => text.length <= maxEntryIdLength && /^[\x21-\x7e]+$/.test(text),
+  /** The `n`-th entry that a run writes. */
+  ofRun: (run: RunId, n: number): EntryId => `${run}.${n}` as EntryId,
+  /** The compaction of everything up to an entry. */
+  compactionOf: (entry: EntryId): EntryId => `${entry}.c` as EntryId,
+  /** The mark that the conversation up to an entry is reviewed. */
+  reviewOf: (entry: EntryId): EntryId => `${entry}.r` as EntryId,
+} as const;
 /** Constructors and readers of {@link ApprovalId}. */
 export const ApprovalId = {
   /** The `round`-th question, from 0, about a step. */
@@ -108,12 +130,26 @@ export const ApprovalId = {
   tree: (approval: ApprovalId): TreeId => approval.slice(0, approval.indexOf(runMark)) as TreeId,
 } as const;
 
-/** Constructors of {@link StepId}. */
+/** Constructors and readers of {@link StepId}. */
 export const StepId = {
   /** The `number`-th step of a run, with its kind for people who read journals. Carries no content. */
   of: (run: RunId, kind: string, number: number): StepId => `${run}:${kind}:${number}` as StepId,
+  /** The kind of a step, or of the step in which a call is made: `model`, `tool`, `guardrail`. */
+  kind: (step: StepId): string => step.split(":").at(-2) ?? "",
+  /** Is this a step's id? */
+  is: (text: string): text is StepId => /^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text),
+  /** Reads an id that came from outside. @throws TypeError if it is not a step's. */
+  parse: (text: string): StepId => {
+    if (!StepId.is(text)) throw new TypeError(`not a step's id: ${JSON.stringify(text.slice(0, 200))}`);
+    TreeId.of(text.slice(0, text.indexOf(runMark)));
+    return text;
+  },
+  /** The run that a step belongs to. */
+  run: (step: StepId): RunId => step.slice(0, step.indexOf(":", step.indexOf(runMark))) as RunId,
   /** The `number`-th call inside a step, for the ledger; 0 is the step itself. */
   inner: (step: StepId, number: number): StepId => (number === 0 ? step : `${step}.${number}`) as StepId,
+  /** The step in which a call is made. */
+  outer: (call: StepId): StepId => call.replace(/\.\d+$/, "") as StepId,
 } as const;
 
 /** Constructors of {@link EventId}. */

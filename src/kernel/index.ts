@@ -1,4 +1,5 @@
 export type { Agent, AgentPolicy } from "./agent.ts";
+export { ApiKeyRecord, type ApiKeyScope, type StartLimits } from "./api-key.ts";
 export {
   type ApprovalAnswer,
   type ApprovalDecision,
@@ -8,27 +9,36 @@ export {
   type Approver,
 } from "./approval.ts";
 export type { CancellationToken } from "./cancellation.ts";
+export { checkDuration, checkMoment } from "./check-time.ts";
 export type { Clock } from "./clock.ts";
-export type { AgentContext, CompactionStrategy, EphemeralSource, HistoryProvider } from "./context.ts";
 export type {
+  BlockedExecution,
+  ChangeOptions,
   Engine,
   EngineProgram,
+  Epoch,
   ObjectAddress,
   ObjectContext,
   ObjectDefinition,
+  LastingParts,
   ObjectMethod,
   Obstacle,
   Operation,
   Outcome,
-  Primitives,
+  ExecutionPrimitives,
   RunLaunch,
   SendOptions,
-  ObjectAsk,
+  CallObject,
   SinkDefinition,
   StepIo,
 } from "./engine.ts";
+export type { Seal, Sealing } from "./seal.ts";
+export type { Diagnostic, FailureLog, FailureRecord } from "./diagnostic.ts";
+export { hideSecrets } from "./hide-secrets.ts";
+export { delegateEngine, delegateObject, delegatePrimitives } from "./engine-delegates.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";
-export { eraseApproval, erasedText, eraseError, eraseEvent } from "./erase.ts";
+export type { EphemeralCall, EphemeralSource } from "./ephemeral.ts";
+export { eraseApproval, erasedText, eraseError, eraseEvent, eventTypes, hideDiagnostic } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
 export {
   AskFailedError,
@@ -37,7 +47,9 @@ export {
   BudgetExhaustedError,
   CancellationError,
   DeltasCutError,
+  type CallDenialReason,
   type DenialReason,
+  type LimitAccount,
   type ErrorData,
   ForeignError,
   GuardrailHalt,
@@ -45,11 +57,11 @@ export {
   IncompatibleVersionError,
   KeyDestroyedError,
   MiddlewareTermination,
-  ModelError,
-  type ModelErrorKind,
   NestedStepError,
+  NoAnswerError,
   NotFoundError,
   PreemptedError,
+  SupersededError,
   ReeveError,
   ReplayDivergenceError,
   RetryableError,
@@ -59,14 +71,25 @@ export {
   TooLargeError,
   ToolRefusedError,
   TooManyStepsError,
+  UnencodableError,
   UnjournaledAwaitError,
   WaitCycleError,
 } from "./errors.ts";
-export type { EventBase, EventPayloads, EventType, NumberedEvent, ReeveEvent } from "./event.ts";
+export {
+  agentEventTypes,
+  type AgentEventType,
+  type EventBase,
+  type EventPayloads,
+  type EventType,
+  type LimitMet,
+  type NumberedEvent,
+  type ReeveEvent,
+} from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
+export type { Extension, MiddlewareSet } from "./extension.ts";
 export type { GuardedCall, GuardedResult, GuardedText, Guardrail, GuardrailScope } from "./guardrail.ts";
 export type { GuardrailDecision } from "./guardrail-decision.ts";
-export type { Hireable } from "./hireable.ts";
+export type { Hireable, OutputOf } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
 export {
   AgentId,
@@ -83,13 +106,21 @@ export {
   TreeId,
   UserId,
 } from "./ids.ts";
-export { Json, type JsonObject, isJsonObject, keysOf } from "./json.ts";
+export {
+  InvalidInputError,
+  type Input,
+  type InputContent,
+  type InputFile,
+  type InputLimits,
+} from "./input.ts";
+export { findJsonProblem, Json, type Jsonified, type JsonObject, isJsonObject, keysOf } from "./json.ts";
 export type { KeyRing, Keys, SealingKey } from "./keys.ts";
 export { LimitState, type LimitWish } from "./limit.ts";
-export { Labels, type Origin, type Sensitivity, type ToolFlow } from "./labels.ts";
+export { Labels, type LabelSource, type Origin, type Sensitivity, type ToolFlow } from "./labels.ts";
 export {
   ChatMessage,
   ContentBlock,
+  ContentSource,
   type DataBlock,
   type FileBlock,
   MalformedReason,
@@ -119,9 +150,13 @@ export type {
   ModelRequest,
   ModelResponse,
   ModelRetry,
+  ModelSettings,
+  ToolChoice,
   ToolDescription,
 } from "./model.ts";
-export { type Micros, Money, type Price, Usage } from "./money.ts";
+export { ModelError, type ModelErrorKind } from "./model-error.ts";
+export { ProgramError, RuntimeClosedError } from "./program-error.ts";
+export { type Micros, Money } from "./money.ts";
 export { Page, type PageRequest, type Place } from "./page.ts";
 export { Partition } from "./partition.ts";
 export type {
@@ -132,51 +167,78 @@ export type {
   Risk,
   Verdict,
 } from "./permission.ts";
+export { findPlatformProblem, type PlatformVersions } from "./platform.ts";
+export { Price, type PriceTier, type Rates } from "./price.ts";
+export {
+  type PromptSection,
+  type SectionCall,
+  type SectionPlace,
+  sectionPlaces,
+  type SectionText,
+  type ShownSection,
+} from "./prompt-section.ts";
+export { Continuation, Ended } from "./ended.ts";
 export type {
   AskOptions,
   AskOutcome,
+  AskReply,
   ChildHandle,
-  Continuation,
-  Ended,
+  CopyOptions,
   GuardedMoment,
+  InstructionsCall,
   JoinOutcome,
   LlmOptions,
   RunContext,
+  RunConversation,
   SpawnOptions,
   StepCall,
   StepOptions,
   StepRetry,
   ToolOptions,
 } from "./run-context.ts";
-export { RunMeta, type RunScope, type StandaloneOptions } from "./run-meta.ts";
-export type { CancelReceipt, EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
+export { RunMeta, type RequestMetadata, type RunScope, type StandaloneOptions } from "./run-meta.ts";
+export {
+  toStopReason,
+  type CancelReceipt,
+  type EndStatus,
+  type RunResult,
+  RunStatus,
+  type StopReason,
+} from "./run-status.ts";
 export { Secret, secret } from "./secret.ts";
-export { type EntryBase, SessionEntry, type SessionHead, type SessionPhase } from "./session.ts";
+export {
+  type EntryBase,
+  type EntryDetails,
+  type ReportedPrompt,
+  SessionEntry,
+  type SessionHead,
+  type SessionKey,
+} from "./session.ts";
 export {
   type ApprovalFilter,
   type ApprovalStore,
-  type ApiKeyRecord,
-  type ApiKeyScope,
   type ApiKeyStore,
   type AuditEntry,
   type AuditHead,
   type AuditStore,
   type CacheStore,
   type EventStore,
-  Fact,
   type KeyStore,
   type LimitStore,
+  type ManifestRecord,
   type ManifestStore,
-  type MemoryStore,
-  type PromptManifest,
+  type ManifestText,
   type RunFilter,
   type RunRecord,
   type RunStore,
+  type NewFork,
+  type NewSession,
+  type SessionFilter,
   type SessionStore,
   type Store,
-  type WrappedKey,
   type WorkerRecord,
   type WorkerStore,
+  type WrappedKey,
 } from "./store.ts";
 export {
   type ChildOptions,
@@ -187,6 +249,47 @@ export {
   SpawnBudget,
   Supervision,
 } from "./supervision.ts";
-export { ToolResult } from "./tool-result.ts";
+export { type TerminatingValue, ToolResult } from "./tool-result.ts";
+export type {
+  Compaction,
+  CompactionPolicy,
+  CompactionRequest,
+  CompactionStrategy,
+  HistoryProvider,
+  HistoryRequest,
+} from "./compaction.ts";
 export type { EffectCall, EffectTool, RunTool, Tool, ToolBase } from "./tool.ts";
 export { SpanId, TraceParent } from "./trace.ts";
+export { Usage } from "./usage.ts";
+export {
+  StepManifest,
+  type ManifestPart,
+  type PartRole,
+  type StepAttempt,
+  type StepDecision,
+} from "./step-manifest.ts";
+export {
+  type Embedder,
+  type Embeddings,
+  MemoryVector,
+  type VectorPosition,
+  type VectorQuery,
+  type VectorStore,
+} from "./embedder.ts";
+export {
+  Fact,
+  type FactQuery,
+  type ForgetRequest,
+  type IndexEntry,
+  MemoryHit,
+  MemoryItem,
+  type MemoryKind,
+  MemoryOwner,
+  type MemoryQuery,
+  type MemoryStore,
+} from "./memory.ts";
+export { type BlockEdit, type BlockEditResult, type BlockReceipt, MemoryBlock } from "./memory-block.ts";
+export { toTerms, weighTerms } from "./memory-terms.ts";
+export type { BlockDraft, Episode, FactDraft, FoundMemory } from "./run-memory.ts";
+export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandler } from "./run-memory.ts";
+export { withVectors } from "./with-vectors.ts";

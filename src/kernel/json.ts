@@ -6,6 +6,22 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
+/**
+ * The type of a value after a round trip through JSON: dates are text, interfaces are plain objects, and what JSON
+ * cannot hold is never there.
+ */
+export type Jsonified<T> = unknown extends T
+  ? Json
+  : T extends Json
+    ? T
+    : T extends { toJSON(): infer Encoded }
+      ? Jsonified<Encoded>
+      : T extends object
+        ? { readonly [Key in keyof T]: Jsonified<T[Key]> }
+        : T extends undefined
+          ? undefined
+          : never;
+
 /** The two places where a value crosses between our types and JSON. */
 export const Json = {
   /** A value of ours that holds nothing but JSON: interfaces lack the index signature that would prove it. */
@@ -22,4 +38,54 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** The keys of a record, with their brand. */
 export function keysOf<Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] {
   return Object.keys(record) as Key[];
+}
+
+/** Deeper values overflow the stack of some encoder on their way. */
+const maxDepth = 1_000;
+
+/**
+ * Returns where and why a value cannot be encoded as JSON, for example `.rows[2].id is a bigint`. Null if it can be:
+ * functions and `undefined` inside objects are left out, as `JSON.stringify` does. Objects of which it would silently
+ * make `{}` are refused.
+ */
+export function findJsonProblem(value: unknown): string | null {
+  try {
+    return typeof value === "function" || typeof value === "symbol"
+      ? ` is a ${typeof value}`
+      : problemIn(value, 0);
+  } catch (error) {
+    return ` cannot be read: ${describe(error)}`;
+  }
+}
+
+function problemIn(value: unknown, depth: number): string | null {
+  if (typeof value === "bigint") return " is a bigint";
+  if (typeof value !== "object" || value === null) return null;
+  if (depth > maxDepth) return ` is nested deeper than ${maxDepth} levels, or refers to itself`;
+  if ("toJSON" in value && typeof value.toJSON === "function") return problemIn(value.toJSON(), depth + 1);
+  const emptied = emptiedKinds.find(([kind]) => value instanceof kind);
+  if (emptied) return ` is ${emptied[1]}`;
+  for (const key of Object.keys(value)) {
+    const problem = problemIn(Reflect.get(value, key), depth + 1);
+    if (problem !== null)
+      return depth < 8 ? `${Array.isArray(value) ? `[${key}]` : `.${key}`}${problem}` : problem;
+  }
+  return null;
+}
+
+/** Objects that `JSON.stringify` encodes as `{}` although they hold something, each with the remedy. */
+const emptiedKinds = [
+  [Map, "a Map: use Object.fromEntries(map)"],
+  [Set, "a Set: use [...set]"],
+  [Promise, "a promise: await it"],
+  [Error, "an Error: use its message, or throw it"],
+] as const;
+
+/** The message of an error, if even that can be read. */
+function describe(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : "it throws";
+  } catch {
+    return "it throws";
+  }
 }

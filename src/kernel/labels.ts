@@ -1,3 +1,6 @@
+import { RunId, StepId } from "./ids.ts";
+import { isJsonObject, type Json } from "./json.ts";
+
 /** Where content comes from. The web is untrusted, and so is memory: whatever an earlier run has written there. */
 export type Origin = "system" | "user" | "tool" | "web" | "agent" | "memory";
 
@@ -10,7 +13,22 @@ export interface Labels {
   readonly untrusted: boolean;
   /** Something that not everybody may read. */
   readonly private: boolean;
+  /** The first sources of the labels, oldest first: at most {@link Labels.maxSources}. Absent: none is known. */
+  readonly sources?: readonly LabelSource[] | undefined;
 }
+
+/** Something that brought labels into a run. A tool that a run calls often is one source: the first call. */
+export type LabelSource = {
+  readonly kind: "tool" | "step" | "input" | "file";
+  /** The name of the tool or the step, or the way by which an input came. */
+  readonly name: string;
+  /** The run that it was brought into; null: it came with a file. */
+  readonly runId: RunId | null;
+  /** The tool call; null: no step brought it. */
+  readonly stepId: StepId | null;
+  readonly untrusted: boolean;
+  readonly private: boolean;
+};
 
 /** What a tool says of what it brings and does. */
 export interface ToolFlow {
@@ -27,6 +45,20 @@ export interface ToolFlow {
   readonly outside?: boolean | undefined;
 }
 
+const maxSources = 20;
+
+/** All that either names, the first ones first. The same list where nothing is added. */
+function joinSources(one: Labels["sources"], other: Labels["sources"]): Labels["sources"] {
+  if (!one || !other || one === other) return one ?? other;
+  if (one.length >= maxSources) return one;
+  const added = other.filter((source) => !one.some((known) => isSameSource(known, source)));
+  return added.length === 0 ? one : [...one, ...added].slice(0, maxSources);
+}
+
+/** Steps are left out: the first call of a tool by a run stands for all of them. */
+const isSameSource = (one: LabelSource, other: LabelSource): boolean =>
+  one.name === other.name && one.runId === other.runId && one.kind === other.kind;
+
 const none: Labels = Object.freeze({ untrusted: false, private: false });
 
 /** Constructors and readers of {@link Labels}. */
@@ -36,9 +68,20 @@ export const Labels = {
     untrusted || isPrivate ? { untrusted, private: isPrivate } : none,
   /** What has either. The same object where nothing is added. */
   join: (one: Labels, other: Labels | undefined): Labels => {
-    const untrusted = one.untrusted || other?.untrusted === true;
-    const isPrivate = one.private || other?.private === true;
-    return untrusted === one.untrusted && isPrivate === one.private ? one : { untrusted, private: isPrivate };
+    if (!other) return one;
+    const untrusted = one.untrusted || other.untrusted;
+    const isPrivate = one.private || other.private;
+    const sources = joinSources(one.sources, other.sources);
+    const isSame = untrusted === one.untrusted && isPrivate === one.private && sources === one.sources;
+    return isSame ? one : { untrusted, private: isPrivate, ...(sources && { sources }) };
+  },
+  /** Sources that labels name at most. */
+  maxSources,
+  /** The same labels with this source, unless they are none or name sources already. */
+  withSource: (labels: Labels, source: Omit<LabelSource, "untrusted" | "private">): Labels => {
+    if (Labels.isNone(labels) || labels.sources) return labels;
+    const { untrusted, private: isPrivate } = labels;
+    return { untrusted, private: isPrivate, sources: [{ ...source, untrusted, private: isPrivate }] };
   },
   /** What the results of a tool are. */
   broughtBy: ({ origin, trust, sensitivity }: ToolFlow): Labels =>
@@ -49,6 +92,44 @@ export const Labels = {
   /** Does something leave by a call of this tool? */
   leavesBy: ({ outside, origin, risk }: ToolFlow & { readonly risk: string }): boolean =>
     outside ?? (risk !== "safe" || origin === "web"),
+  /** Names the first sources for people: " (untrusted: tool fetch; private: tool inbox)". Empty where none is known. */
+  describeSources: ({ sources = [] }: Labels): string => {
+    const parts = (["untrusted", "private"] as const).flatMap((label) => {
+      const names = sources.filter((source) => source[label]).map(({ kind, name }) => `${kind} ${name}`);
+      return names.length === 0 ? [] : [`${label}: ${[...new Set(names)].slice(0, 3).join(", ")}`];
+    });
+    return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
+  },
+  /** Reads labels that came back from storage; null if they are none. A source that is wrong is left out. */
+  decode: decodeLabels,
   /** Nothing to tell of? */
   isNone: (labels: Labels): boolean => !labels.untrusted && !labels.private,
 } as const;
+
+function decodeLabels(value: Json | undefined): Labels | null {
+  if (!isJsonObject(value)) return null;
+  const { untrusted, private: isPrivate } = value;
+  if (typeof untrusted !== "boolean" || typeof isPrivate !== "boolean") return null;
+  const labels = Labels.of({ untrusted, private: isPrivate });
+  const sources = decodeSources(value["sources"]);
+  return sources.length === 0 || Labels.isNone(labels) ? labels : { ...labels, sources };
+}
+
+/** Reads the sources of labels. One that is wrong is left out. */
+function decodeSources(value: Json | undefined): readonly LabelSource[] {
+  if (!Array.isArray(value)) return [];
+  return value.slice(0, Labels.maxSources).flatMap((each: Json) => {
+    if (!isJsonObject(each)) return [];
+    const { kind, name, runId, stepId, untrusted, private: isPrivate } = each;
+    if (typeof name !== "string" || name.length > maxNameLength || !isSourceKind(kind)) return [];
+    if (typeof untrusted !== "boolean" || typeof isPrivate !== "boolean") return [];
+    if (runId !== null && !(typeof runId === "string" && RunId.is(runId))) return [];
+    if (stepId !== null && !(typeof stepId === "string" && StepId.is(stepId))) return [];
+    return [{ kind, name, runId, stepId, untrusted, private: isPrivate }];
+  });
+}
+
+const maxNameLength = 200;
+const sourceKinds: readonly string[] = ["tool", "step", "input", "file"] satisfies LabelSource["kind"][];
+const isSourceKind = (value: Json | undefined): value is LabelSource["kind"] =>
+  typeof value === "string" && sourceKinds.includes(value);

@@ -55,11 +55,23 @@ export interface ToolResultBlock {
   readonly isError: boolean;
 }
 
-/** A picture, a document, a sound: by address, or inline as base64. */
+/** The name and size of a file's bytes in the content port of its tree. */
+export interface ContentSource {
+  readonly content: string;
+  readonly bytes: number;
+}
+
+/** Readers of {@link ContentSource}. */
+export const ContentSource = {
+  is: (source: unknown): source is ContentSource =>
+    typeof source === "object" && source !== null && "content" in source && "bytes" in source,
+} as const;
+
+/** An image, a document, a sound: by address, inline as base64, or by name in the content port. */
 export interface FileBlock {
   readonly type: "file";
   readonly mediaType: string;
-  readonly source: { readonly url: string } | { readonly base64: string };
+  readonly source: { readonly url: string } | { readonly base64: string } | ContentSource;
   readonly name?: string;
 }
 

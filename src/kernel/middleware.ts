@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import type { AgentId, RunId, SessionId, TenantId } from "./ids.ts";
+import type { AgentId, RunId, SessionId, TenantId, UserId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model, ModelResponse, ModelRetry, ToolDescription } from "./model.ts";
@@ -22,6 +22,7 @@ export interface StepScope {
   readonly clock: Clock;
   /** Whose run this is. */
   readonly tenantId: TenantId | null;
+  readonly userId: UserId | null;
   /** Of the agent. */
   readonly version: string;
   /** How often calls of this step were made again so far: by whichever layer, and before a long wait or a crash, too. */
@@ -96,6 +97,8 @@ export interface ChatMiddleware extends Middleware<ChatContext> {
    * it sees every attempt. Default: inside all layers.
    */
   readonly attempts?: "makes" | "sees";
+  /** Models that the layer may ask: their prices are pinned when a tree opens. Default: none. */
+  readonly models?: readonly Model[] | undefined;
 }
 /** A layer around a tool call. */
 export type FunctionMiddleware = Middleware<FunctionContext>;

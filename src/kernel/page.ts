@@ -1,4 +1,4 @@
-/** Where an item stands in a listing that is newest first: its time, and its id among equals. */
+/** Where an item stands in a listing by time: its time, and its id among equals. */
 export type Place = readonly [at: number, id: string];
 
 /** Which part of a listing. */

@@ -11,6 +11,10 @@ const otherMark = "~";
 
 /** Readers of {@link Partition}. */
 export const Partition = {
+  /** The partition of a tenant; undefined: that of those without one. */
+  of: (tenant: string | undefined): Partition => ({
+    tenantId: tenant === undefined ? null : TenantId.of(tenant),
+  }),
   /** Its name, or that of a tree in it, in keys. No tenant is called `-`: those without one are a partition too. */
   key: ({ tenantId }: Partition, tree: TreeId | null = null): string =>
     tree === null ? (tenantId ?? nobody) : `${tenantId ?? nobody}/${tree}`,

@@ -25,6 +25,8 @@ export interface PermissionRequest {
 /** Decides about tool calls. Throwing, or an answer that is none of the three, denies. */
 export interface Permissions {
   decide(request: PermissionRequest): Verdict | Promise<Verdict>;
+  /** Set where every call is allowed: the stream and the audit say so of each run. */
+  readonly allowsAll?: true;
   /** May this call leave a run that has seen both untrusted and private content, unasked? Absent: none may. */
   exempts?(request: PermissionRequest): boolean;
 }

@@ -1,22 +1,27 @@
+import type { Compaction, CompactionRequest } from "./compaction.ts";
 import type { Envelope } from "./envelope.ts";
+import type { Continuation } from "./ended.ts";
 import type { ErrorData } from "./errors.ts";
-import type { EventPayloads, EventType } from "./event.ts";
+import type { AgentEventType, EventPayloads } from "./event.ts";
 import type { GuardrailDecision } from "./guardrail-decision.ts";
 import type { Hireable } from "./hireable.ts";
-import type { AgentId, MessageId, RunId, TopicId } from "./ids.ts";
+import type { AgentId, EntryId, MessageId, RunId, TopicId } from "./ids.ts";
+import type { Input } from "./input.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import type { ChatMessage } from "./message.ts";
-import type { Model, ModelResponse, ToolDescription } from "./model.ts";
-import type { Usage } from "./money.ts";
+import type { Model, ModelResponse, ModelSettings, ToolChoice, ToolDescription } from "./model.ts";
 import type { PermissionRule } from "./permission.ts";
+import type { ShownSection } from "./prompt-section.ts";
 import type { RunMeta } from "./run-meta.ts";
-import type { EndStatus, RunResult, RunStatus, StopReason } from "./run-status.ts";
+import type { RunResult, RunStatus } from "./run-status.ts";
 import type { ExecutionBudget, HistoryRetention, Priority, Supervision } from "./supervision.ts";
 import type { ToolResult } from "./tool-result.ts";
 
-/** A helper, as the run that hired it holds it. Plain data: may be kept in a continuation. */
-export interface ChildHandle {
+/** A child, as the run that spawned it holds it. Plain data: may be kept in a continuation. */
+export interface ChildHandle<Output = Json> {
+  /** For the compiler only: never there at run time. */
+  readonly "~types"?: { readonly output: Output } | undefined;
   readonly runId: RunId;
   readonly agentId: AgentId;
   /** The message that the helper was hired with, if it was: an `ask` of the same words only waits for its reply. */
@@ -39,6 +44,17 @@ export interface SpawnOptions {
   readonly detached?: boolean;
 }
 
+/** How a copy of an agent is spawned. */
+export interface CopyOptions {
+  /** The tools that it may call; a call of another gives an error result. Its requests list all of them. Default: all. */
+  readonly tools?: readonly string[] | undefined;
+  /**
+   * Whether it is shown the conversation of this run, as it stood when this turn began, or after the turn if that is saved.
+   * Such a copy has no ephemeral state and makes no compaction. Default false.
+   */
+  readonly history?: boolean | undefined;
+}
+
 /** How to wait for a reply. */
 export interface AskOptions extends SpawnOptions {
   /** Seconds. Always given: nobody waits for ever. */
@@ -47,22 +63,42 @@ export interface AskOptions extends SpawnOptions {
   readonly onPause?: "wait" | "return";
 }
 
-/** What came of a question. `text` exists on a reply only. */
-export type AskOutcome =
-  | {
-      readonly kind: "replied";
-      readonly text: string;
-      readonly data?: Json | undefined;
-      readonly handle: ChildHandle;
-    }
-  | { readonly kind: "timedOut"; readonly handle: ChildHandle }
-  | { readonly kind: "failed"; readonly handle: ChildHandle; readonly error: ErrorData | null }
-  | { readonly kind: "cancelled"; readonly handle: ChildHandle; readonly result: RunResult }
-  | { readonly kind: "endedWithoutReply"; readonly handle: ChildHandle; readonly result: RunResult }
-  | { readonly kind: "paused"; readonly handle: ChildHandle };
+/** The reply to a question. */
+export interface AskReply<Output = Json> {
+  readonly kind: "replied";
+  readonly text: string;
+  /** The output of an agent that has an output schema; else the data of the reply, or its text if it has none. */
+  readonly data: Output;
+  readonly handle: ChildHandle<Output>;
+}
 
-/** What came of a helper. A paused one can still be joined later. */
-export type JoinOutcome = RunResult | { readonly status: "paused"; readonly handle: ChildHandle };
+/** The outcome of a question. `text` and `data` exist on a reply only. */
+export type AskOutcome<Output = Json> =
+  | AskReply<Output>
+  | { readonly kind: "timedOut"; readonly handle: ChildHandle<Output> }
+  | { readonly kind: "failed"; readonly handle: ChildHandle<Output>; readonly error: ErrorData | null }
+  | {
+      readonly kind: "cancelled" | "endedWithoutReply";
+      readonly handle: ChildHandle<Output>;
+      readonly result: RunResult<Output>;
+    }
+  | { readonly kind: "paused"; readonly handle: ChildHandle<Output>; readonly textSoFar: string | null };
+
+/** The outcome of waiting for a child. A paused one can still be joined later. */
+export type JoinOutcome<Output = Json> =
+  | RunResult<Output>
+  | {
+      readonly status: "paused";
+      readonly handle: ChildHandle<Output>;
+      /** The last words of its model, up to 4,000 characters; null: none yet, or output guardrails would have to see them. */
+      readonly textSoFar: string | null;
+    };
+
+/** The sections that computed instructions may show. */
+export interface InstructionsCall {
+  /** Reads the agent's sections, in the order of their places. The run has their labels from then on. */
+  readSections(): Promise<readonly ShownSection[]>;
+}
 
 /** How to call a model. */
 export interface LlmOptions {
@@ -79,9 +115,52 @@ export interface LlmOptions {
   readonly unbounded?: "refuse" | "allow";
   /** A final call without tools: it may draw on the landing slice. Default false. */
   readonly landing?: boolean;
-  /** What a provider told, in an execution before, of the first so many of these messages with the same tools. */
-  readonly reported?: { readonly messages: number; readonly usage: Usage } | undefined;
+  /** Laid over those of the model. */
+  readonly settings?: ModelSettings;
+  /** Default: auto. */
+  readonly toolChoice?: ToolChoice;
+  /** The JSON Schema of the answer. Sent to a model that takes it natively; others must be told in the prompt. */
+  readonly outputSchema?: JsonObject;
+  /** Options that only the provider understands, by provider: laid over those of the model. */
   readonly providerOptions?: JsonObject;
+  /**
+   * Computes the system message, which comes before `messages`, inside the step: the response has the text, and a replay
+   * sees the same. Default: none.
+   */
+  readonly instructions?: (call: InstructionsCall) => Promise<string> | string;
+  /**
+   * Whether the conversation before this turn is sent, after the system message and before `messages`. It is read inside
+   * the step. Default false.
+   */
+  readonly history?: boolean;
+  /**
+   * When an answer that repeats itself is cut off: where its last `characters` are one block at least `times` times.
+   * Default: never.
+   */
+  readonly repetition?: { readonly characters: number; readonly times: number } | undefined;
+}
+
+/** A run's part in its conversation. Without a store, or with a retention below permanent, nothing is written. */
+export interface RunConversation {
+  /** Adds a message to the turn. It waits in memory, and is written with the next step that passes the gate. */
+  append(message: ChatMessage): void;
+  /**
+   * Ends the turn: everything that was added becomes part of the conversation, in one step. Returns the newest entry of
+   * the conversation; null if none is kept.
+   */
+  save(): Promise<EntryId | null>;
+  /** Asks for a compaction after this turn. */
+  compact(): void;
+  /**
+   * Has the oldest part of the conversation summed up, in one step, at the run's expense. Null: nothing has changed, because
+   * there is nothing to sum up, the budget refuses it, or it failed.
+   */
+  runCompaction(request: CompactionRequest): Promise<Compaction | null>;
+  /**
+   * Whether a review of the conversation is due: `every` turns were saved since the last one, this one included. Then it
+   * counts as made. Always false for a conversation that is not kept.
+   */
+  takeReview(every: number): Promise<boolean>;
 }
 
 /** How to call a tool. */
@@ -134,6 +213,10 @@ export interface RunContext {
    * none wants to. `agent()` does it; an agent of your own may. @throws GuardrailHalt
    */
   guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null;
+  /** Reports calls that repeat themselves, as a `guardrail.trip` of `loop-detection` with the next call to the tree. */
+  reportLoop(decision: "warn" | "block", reason: string): void;
+  /** The conversation that the run takes part in. */
+  readonly session: RunConversation;
   /** What the run has seen so far. */
   readonly labels: Labels;
   /** Anything else that touches the world, or whose outcome may differ next time. */
@@ -143,34 +226,51 @@ export interface RunContext {
     options?: StepOptions,
   ): Promise<T>;
 
-  /** Hires a helper and does not wait. @throws BudgetExhaustedError when no slot can be had. */
-  spawn(agent: Hireable, task: string | null, options?: SpawnOptions): Promise<ChildHandle>;
-  /** Hires a copy of this agent that may call only the tools named. Nothing it says is kept. */
-  spawnChild(task: string, options?: { readonly tools?: readonly string[] }): Promise<ChildHandle>;
+  /** Spawns a child and does not wait. @throws BudgetExhaustedError when no slot can be had. */
+  spawn<Output>(
+    agent: Hireable<Output>,
+    task: Input | null,
+    options?: SpawnOptions,
+  ): Promise<ChildHandle<Output>>;
+  /** Spawns a copy of this agent. Its prompts begin like those of this run, and nothing it says is kept. */
+  spawnChild(task: Input, options?: CopyOptions): Promise<ChildHandle>;
   /** Waits until a run has ended. */
-  join(handle: ChildHandle, options?: { readonly onPause?: "wait" }): Promise<RunResult>;
-  join(handle: ChildHandle, options: { readonly onPause: "return" }): Promise<JoinOutcome>;
-  /** Sends a question and waits for its reply. With an agent: hires it first. */
-  ask(target: Hireable | ChildHandle, text: string, options: AskOptions): Promise<AskOutcome>;
-  /** The reply, or an AskFailedError. */
-  askOrThrow(
-    target: Hireable | ChildHandle,
-    text: string,
+  join<Output>(
+    handle: ChildHandle<Output>,
+    options?: { readonly onPause?: "wait" },
+  ): Promise<RunResult<Output>>;
+  join<Output>(
+    handle: ChildHandle<Output>,
+    options: { readonly onPause: "return" },
+  ): Promise<JoinOutcome<Output>>;
+  /** Sends a question and waits for its reply. With an agent: spawns it first. */
+  ask<Output>(
+    target: Hireable<Output> | ChildHandle<Output>,
+    input: Input,
     options: AskOptions,
-  ): Promise<Extract<AskOutcome, { readonly kind: "replied" }>>;
+  ): Promise<AskOutcome<Output>>;
+  /** The reply, or an AskFailedError. */
+  askOrThrow<Output>(
+    target: Hireable<Output> | ChildHandle<Output>,
+    input: Input,
+    options: AskOptions,
+  ): Promise<AskReply<Output>>;
   /** Answers a question, or the task that the run was hired with; on any other message it does nothing. */
   reply(message: Envelope, text: string, data?: Json): Promise<void>;
   /** Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. */
-  send(to: RunId | AgentId | ChildHandle, text: string, data?: Json): Promise<void>;
+  send(to: RunId | AgentId | ChildHandle, input: Input, data?: Json): Promise<void>;
   /** Tells a topic, by default the tree's progress. It is in the tree's stream, and with all who follow. */
   emit(data: Json, topic?: TopicId): Promise<void>;
   /** What is told to a topic from now on. Breaking out of the loop ends it. */
   follow(topic: TopicId): AsyncIterable<Envelope>;
 
-  /** Puts an event at this place of the tree's stream. It goes with the next call; nothing waits for it. */
-  note<Type extends EventType>(type: Type, payload: EventPayloads[Type]): void;
+  /**
+   * Appends an event of agent code to the tree's stream, with the next call to the tree; nothing waits for it.
+   * @throws TypeError for an event that only the runtime writes, TooLargeError for a payload over 256 kB.
+   */
+  record<Type extends AgentEventType>(type: Type, payload: EventPayloads[Type]): void;
 
-  /** Waits until a moment, in milliseconds since 1970. Survives restarts. */
+  /** Waits until a moment, in milliseconds since 1970. Survives restarts. @throws RangeError on what is no moment. */
   sleepUntil(at: number): Promise<void>;
   /** Waits for a signal from outside; one that came before is not lost. Null after `timeoutS`, if given. */
   waitFor(signal: string, options?: { readonly timeoutS?: number }): Promise<Json>;
@@ -196,19 +296,6 @@ export interface RunContext {
    * then `continueAs`. Above 50,000 it is stopped.
    */
   readonly steps: number;
-}
-
-/** How a run ends otherwise than by an answer or an error: for example landed, with what it has. */
-export interface Ended {
-  readonly kind: "ended";
-  readonly status: EndStatus;
-  readonly stopReason: StopReason;
-  readonly output: Json;
-  readonly error?: ErrorData | undefined;
-}
-
-/** The mark of a run that goes on in a fresh execution. */
-export interface Continuation {
-  readonly kind: "continue-as";
-  readonly state: Json;
+  /** How many entries the journal of this execution has: steps, calls, waits and timers. All are replayed after a crash. */
+  readonly journalLength: number;
 }

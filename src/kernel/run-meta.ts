@@ -4,6 +4,12 @@ import type { RunId, SessionId, TenantId, TreeId, UserId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { Supervision } from "./supervision.ts";
 
+/**
+ * The metadata of a request. A program may state its fields once, and `start`, scopes and instructions know them:
+ * `declare module "reeve" { interface RequestMetadata { readonly plan: "free" | "pro" } }`.
+ */
+export interface RequestMetadata extends JsonObject {}
+
 /** For whom and for what a run works. Readable anywhere inside it; helpers inherit it. */
 export interface RunScope {
   readonly tenantId: TenantId | null;
@@ -14,7 +20,7 @@ export interface RunScope {
   readonly runId: RunId;
   /** Where the request came from, for example `slack`. */
   readonly channel: string | null;
-  readonly metadata: JsonObject;
+  readonly metadata: RequestMetadata;
 }
 
 /** A run's badge: handed to everything that acts for it. */

@@ -2,13 +2,28 @@ import type { ErrorData } from "./errors.ts";
 import type { RunId, TreeId } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { Labels } from "./labels.ts";
-import type { Micros, Usage } from "./money.ts";
+import type { Micros } from "./money.ts";
+import type { Usage } from "./usage.ts";
 
 /** How a run can end. */
 export type EndStatus = "completed" | "landed" | "failed" | "cancelled";
 
 /** Where a run stands: queued, at work, waiting for something, without a slot or held, or ended. */
 export type RunStatus = "pending" | "running" | "waiting" | "paused" | EndStatus;
+
+/** All statuses, in the order in which a run can have them. */
+export const RunStatus = {
+  all: Object.freeze([
+    "pending",
+    "running",
+    "waiting",
+    "paused",
+    "completed",
+    "landed",
+    "failed",
+    "cancelled",
+  ]) satisfies readonly RunStatus[],
+} as const;
 
 /** Why a run ended. */
 export type StopReason =
@@ -26,20 +41,25 @@ export type StopReason =
   | "dead-letter"
   | "exhausted";
 
-/** What a run leaves behind. */
-export interface RunResult {
+/** Returns the stop reason of a run that was cancelled for a reason. */
+export function toStopReason(reason: string): "deadline" | "parent-ended" | "cancelled" {
+  return reason === "deadline" || reason === "parent-ended" ? reason : "cancelled";
+}
+
+/** The end of a run. `Output`: the type that its agent states. */
+export interface RunResult<Output = Json> {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly status: EndStatus;
   readonly stopReason: StopReason;
-  /** What the agent returned; on a cancelled run, what it had so far. */
-  readonly output: Json;
+  /** The value that the agent returned; of a cancelled run, its partial output. Null: there is none, or it was erased. */
+  readonly output: Output | null;
   /** Tokens of the run and everything it hired. */
   readonly usage: Usage;
-  /** Money of the run and everything it hired, attempts in doubt included. */
-  readonly spend: Micros;
-  /** The part of `spend` whose outcome nobody knows. */
-  readonly inDoubt: Micros;
+  /** Money of the run and everything it hired, calls in doubt included. */
+  readonly costMicros: Micros;
+  /** The part of `costMicros` for calls whose outcome is not known: what each may have cost at most. */
+  readonly inDoubtMicros: Micros;
   readonly error?: ErrorData | undefined;
   /** What the output is made of. Absent: nothing untrusted, nothing private. */
   readonly labels?: Labels | undefined;

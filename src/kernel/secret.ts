@@ -1,4 +1,9 @@
 const shown = "[secret]";
+/** A shorter text may be a part of an innocent one. */
+const shortest = 6;
+/** Secrets of this process, so that error messages can be cleaned of them. Held weakly: a secret without another holder is forgotten. */
+const known = new Set<WeakRef<Secret<unknown>>>();
+const forgotten = new FinalizationRegistry<WeakRef<Secret<unknown>>>((secret) => known.delete(secret));
 
 /**
  * A value that shows itself to nobody: printed, logged, joined to a text, put into JSON, and so into a journal, an event,
@@ -10,6 +15,10 @@ export class Secret<T = string> {
   constructor(value: T) {
     this.#value = value;
     Object.freeze(this);
+    if (typeof value !== "string" || value.length < shortest) return;
+    const made = new WeakRef<Secret<unknown>>(this);
+    known.add(made);
+    forgotten.register(this, made);
   }
 
   /** The value itself, for the line of code that hands it over. */
@@ -38,3 +47,11 @@ export class Secret<T = string> {
 
 /** Keeps a value to itself. */
 export const secret = <T>(value: T): Secret<T> => new Secret(value);
+
+/** Returns the values of the secrets that this process holds, as far as they are text. */
+export function knownSecrets(): readonly string[] {
+  return [...known].flatMap((made) => {
+    const value = made.deref()?.reveal();
+    return typeof value === "string" ? [value] : [];
+  });
+}

@@ -1,17 +1,31 @@
-import type { EntryId, RunId, SessionId, UserId } from "./ids.ts";
-import { isJsonObject, Json } from "./json.ts";
+import type { AgentId, EntryId, RunId, SessionId, UserId } from "./ids.ts";
+import { isJsonObject, Json, type JsonObject } from "./json.ts";
+import { Labels } from "./labels.ts";
 import type { ChatMessage } from "./message.ts";
-
-/** What a session is doing. Only an idle one can be changed. */
-export type SessionPhase = "idle" | "turn" | "compaction";
+import { Usage } from "./usage.ts";
 
 /** What every entry carries. Entries form a tree; the path from the leaf to the root is the conversation. */
 export interface EntryBase {
   readonly id: EntryId;
   readonly parentId: EntryId | null;
   readonly at: number;
-  /** The helper whose branch this is; null on the main one. */
+  /** The run whose branch this is; null on the main one. */
   readonly branch: RunId | null;
+  /** Labels of the run when it wrote the entry. Absent: none. */
+  readonly labels?: Labels;
+  /** The usage that the provider reported for the prompt that ends here. */
+  readonly told?: ReportedPrompt;
+  /** Estimated tokens of its message. Absent: not estimated yet. */
+  readonly tokens?: number;
+}
+
+/** A prompt and the usage that its provider reported. */
+export interface ReportedPrompt {
+  /** Hash of the system prompt and the tools. */
+  readonly hash: string;
+  /** Number of messages, without ephemeral ones. */
+  readonly messages: number;
+  readonly usage: Usage;
 }
 
 /** One entry of a session. */
@@ -23,6 +37,8 @@ export type SessionEntry =
       /** The first entry that is still sent as it is. */
       readonly keptFrom: EntryId;
       readonly tokensBefore: number;
+      /** The run that wrote it. Absent: it is not known. */
+      readonly run?: RunId | undefined;
     })
   | (EntryBase & { readonly type: "branch"; readonly from: EntryId; readonly summary: string | null })
   | (EntryBase & { readonly type: "label"; readonly target: EntryId; readonly label: string | null })
@@ -47,19 +63,67 @@ export const SessionEntry = {
     return said.type === "unknown" ? said.raw : Json.of(said);
   },
   /** An entry that came back from storage: what we do not know, or cannot read, is kept whole. */
-  decode: (base: EntryBase, said: Json): SessionEntry => {
+  decode: (base: Omit<EntryBase, keyof EntryDetails>, said: Json): SessionEntry => {
     const type = isJsonObject(said) ? said["type"] : undefined;
-    if (isJsonObject(said) && typeof type === "string" && known.has(type))
-      return Json.as({ ...said, ...base });
-    return { ...base, type: "unknown", raw: said };
+    if (!isJsonObject(said) || typeof type !== "string" || !known.has(type))
+      return { ...base, type: "unknown", raw: said };
+    const { labels: _labels, told: _told, tokens: _tokens, ...rest } = said;
+    return Object.assign(Json.as<SessionEntry>({ ...rest, ...base }), SessionEntry.decodeDetails(said));
+  },
+  /** Reads labels, reported usage and estimate of an entry. Each is checked on its own, and left out if it is wrong. */
+  decodeDetails: (said: JsonObject): EntryDetails => {
+    const labels = Labels.decode(said["labels"]);
+    const told = decodeReport(said["told"]);
+    const tokens = said["tokens"];
+    return { ...(labels && { labels }), ...(told && { told }), ...(isCount(tokens) && { tokens }) };
   },
 } as const;
 
-/** A conversation, as stores keep it. Whose turn it is, is the engine's to know. */
-export interface SessionHead {
+/** The parts of an entry that only its own store is believed about: an imported file is not. */
+export type EntryDetails = Pick<EntryBase, "labels" | "told" | "tokens">;
+
+function decodeReport(value: Json | undefined): ReportedPrompt | null {
+  if (!isJsonObject(value)) return null;
+  const { hash, messages, usage } = value;
+  if (typeof hash !== "string" || !isCount(messages) || !isJsonObject(usage)) return null;
+  const { input, output, cachedInput, cacheWrite } = usage;
+  if (!isCount(input) || !isCount(output)) return null;
+  if (
+    (cachedInput !== undefined && !isCount(cachedInput)) ||
+    (cacheWrite !== undefined && !isCount(cacheWrite))
+  )
+    return null;
+  const reported: Usage = {
+    input,
+    output,
+    ...(cachedInput !== undefined && { cachedInput }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+  };
+  return Usage.isSane(reported) ? { hash, messages, usage: reported } : null;
+}
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** The name of a conversation. Users of one tenant may give theirs the same id. */
+export interface SessionKey {
   readonly id: SessionId;
   readonly userId: UserId | null;
+}
+
+/** A conversation, as stores keep it. The engine knows which tree has its turn. */
+export interface SessionHead extends SessionKey {
   readonly startedAt: number;
+  /** The time of the newest entry that came to the main branch; `startedAt` while there is none. */
+  readonly updatedAt: number;
+  /** The agent it was opened with. */
+  readonly agentId: AgentId | null;
+  readonly channel: string | null;
+  readonly title: string | null;
+  readonly metadata: JsonObject;
+  /** Whether the caller chose its id. Lists leave the others out by default. */
+  readonly isNamed: boolean;
   /** The newest entry of the main branch's path; null while there is none. */
   readonly leaf: EntryId | null;
   /** The session this one was forked from. */

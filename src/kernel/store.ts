@@ -1,13 +1,26 @@
+import type { ApiKeyRecord } from "./api-key.ts";
 import type { ApprovalDecision, ApprovalRecord, ApprovalRequest } from "./approval.ts";
 import type { NumberedEvent } from "./event.ts";
-import type { AgentId, ApprovalId, EntryId, RunId, SessionId, StepId, TreeId, UserId } from "./ids.ts";
+import type {
+  AgentId,
+  ApprovalId,
+  AttemptId,
+  EntryId,
+  RunId,
+  SessionId,
+  StepId,
+  TreeId,
+  UserId,
+} from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { LimitWish } from "./limit.ts";
+import type { VectorStore } from "./embedder.ts";
+import type { MemoryStore } from "./memory.ts";
 import type { Micros } from "./money.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
 import type { RunStatus, StopReason } from "./run-status.ts";
-import type { SessionEntry, SessionHead } from "./session.ts";
+import type { SessionEntry, SessionHead, SessionKey } from "./session.ts";
 
 /** One run, as lists show it. */
 export interface RunRecord {
@@ -21,7 +34,12 @@ export interface RunRecord {
   readonly stopReason: StopReason | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  readonly spend: Micros;
+  /** Money of the run and everything it hired: settled and in doubt. */
+  readonly costMicros: Micros;
+  /** The part of `costMicros` for calls whose outcome is not known. */
+  readonly inDoubtMicros: Micros;
+  /** The ceilings of calls in flight, on top of it. */
+  readonly reservedMicros: Micros;
   /** The last event of the tree that this record takes into account. */
   readonly seq: number;
 }
@@ -62,7 +80,11 @@ export interface EventStore {
    * Events with a sequence above `after`, in order, up to the first that is missing. So a reader never passes an
    * event that another writer is about to append.
    */
-  read(partition: Partition, tree: TreeId, after: number, limit: number): Promise<readonly NumberedEvent[]>;
+  read(
+    partition: Partition,
+    tree: TreeId,
+    range: { readonly after: number; readonly limit: number },
+  ): Promise<readonly NumberedEvent[]>;
   /**
    * Resolves when there is something to read above `after`, with the first of it; rejects with the signal's reason. Whoever
    * tails a tree need not read again what it waited for.
@@ -70,113 +92,99 @@ export interface EventStore {
   changed(
     partition: Partition,
     tree: TreeId,
-    after: number,
-    signal: AbortSignal,
+    options: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]>;
 }
 
-/** Conversations. The main branch is `null`, a helper's is its run. Each call that writes does all of it or nothing. */
+/** Which sessions to list. Absent: any. */
+export interface SessionFilter {
+  readonly userId?: UserId | null;
+  readonly agentId?: AgentId;
+  /** Also those whose id no caller chose. Default: false. */
+  readonly unnamed?: boolean;
+}
+
+/** A session to open. */
+export type NewSession = Omit<SessionHead, "leaf" | "forkedFrom" | "updatedAt">;
+
+/** A session to fork into. It has the user, agent and channel of its source. Default: no title, no metadata. */
+export type NewFork = Pick<SessionHead, "id" | "startedAt"> &
+  Partial<Pick<SessionHead, "title" | "metadata">>;
+
+/**
+ * Conversations. The main branch is `null`, a run's is its id. A turn is written on the branch of its root run, and
+ * becomes part of the main one when it is adopted. Each call that writes does all of it or nothing.
+ */
 export interface SessionStore {
   /** Idempotent: a session that is there already stays as it is. */
-  open(partition: Partition, session: Omit<SessionHead, "leaf" | "forkedFrom">): Promise<void>;
+  open(partition: Partition, session: NewSession): Promise<void>;
   /**
-   * A new session with the path from an entry to the root, all of it on the main branch, and a link back. Entries
-   * keep their ids, which are unique within a session. Idempotent.
+   * A new session of the same user with the path from an entry to the root, all of it on the main branch, and a link
+   * back. Entries keep their ids, which are unique within a session. Idempotent.
    *
    * @throws NotFoundError if there is no such entry.
    */
   fork(
     partition: Partition,
-    from: { readonly session: SessionId; readonly entry: EntryId },
-    into: { readonly id: SessionId; readonly startedAt: number },
+    from: { readonly session: SessionKey; readonly entry: EntryId },
+    into: NewFork,
   ): Promise<void>;
-  head(partition: Partition, session: SessionId): Promise<SessionHead | null>;
-  list(
-    partition: Partition,
-    filter: { readonly userId?: UserId | null },
-    page: PageRequest,
-  ): Promise<Page<SessionHead>>;
+  head(partition: Partition, session: SessionKey): Promise<SessionHead | null>;
+  /** Newest first, by `startedAt`. */
+  list(partition: Partition, filter: SessionFilter, page: PageRequest): Promise<Page<SessionHead>>;
+  /** Gives it another title; null takes it away. @throws NotFoundError if the session was not opened. */
+  rename(partition: Partition, session: SessionKey, title: string | null): Promise<void>;
+  /** Removes the whole conversation, what it owns in memory, and its episodes from the index. Idempotent. */
+  remove(partition: Partition, session: SessionKey): Promise<void>;
   /**
    * Idempotent by entry id. Moves the leaf only of the branch that a new entry is on.
    *
    * @throws NotFoundError if the session was not opened.
    */
-  append(partition: Partition, session: SessionId, entries: readonly SessionEntry[]): Promise<void>;
+  append(partition: Partition, session: SessionKey, entries: readonly SessionEntry[]): Promise<void>;
+  /**
+   * Makes a branch part of the main one and moves the main leaf to its end. Returns the main leaf. Without such a
+   * branch, or if the branch ends with another entry than `leaf`, nothing changes: an execution that was left behind
+   * must not adopt half of the next turn.
+   *
+   * Drops the branches of other root runs. Only one root at a time has the turn, so a process that is gone left them.
+   */
+  adopt(
+    partition: Partition,
+    session: SessionKey,
+    branch: RunId,
+    /** Default: any. */
+    leaf?: EntryId,
+  ): Promise<EntryId | null>;
   /** From an entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
   path(
     partition: Partition,
-    session: SessionId,
-    from: EntryId,
-    limit: number,
+    session: SessionKey,
+    range: { readonly from: EntryId; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
   /** Every entry of every branch, in the order they came. `after`: the last one already seen. */
   entries(
     partition: Partition,
-    session: SessionId,
-    after: EntryId | null,
-    limit: number,
+    session: SessionKey,
+    range: { readonly after: EntryId | null; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
-  leaf(partition: Partition, session: SessionId, branch: RunId | null): Promise<EntryId | null>;
+  leaf(partition: Partition, session: SessionKey, branch: RunId | null): Promise<EntryId | null>;
   /** @throws NotFoundError if the session has no such entry. */
   moveLeaf(
     partition: Partition,
-    session: SessionId,
-    branch: RunId | null,
-    leaf: EntryId | null,
+    session: SessionKey,
+    move: { readonly branch: RunId | null; readonly leaf: EntryId | null },
   ): Promise<void>;
-  /** Removes what a helper wrote. */
-  dropBranch(partition: Partition, session: SessionId, branch: RunId): Promise<void>;
-}
-
-/** Something an agent remembers of a user. */
-export interface Fact {
-  readonly key: string;
-  readonly value: Json;
-  readonly validFrom: number;
-  /** When it ceases to hold. Null: until a later fact of the same key begins. */
-  readonly validTo: number | null;
-}
-
-/** What stores do with {@link Fact}s. */
-export const Fact = {
-  /** @throws TypeError unless it ends after it begins. */
-  check: ({ key, validFrom, validTo }: Fact): void => {
-    if (validTo !== null && validTo <= validFrom)
-      throw new TypeError(`the fact ${JSON.stringify(key)} ends at ${validTo}, but begins at ${validFrom}`);
-  },
-  /** Facts of one key as told, in the order of `validFrom`, as they hold: each ends where the next begins. */
-  timeline: (told: readonly Fact[]): readonly Fact[] =>
-    told.map((fact, index) => {
-      const end = Math.min(fact.validTo ?? Infinity, told[index + 1]?.validFrom ?? Infinity);
-      return { ...fact, validTo: end === Infinity ? null : end };
-    }),
-  /** Whether it holds at a moment. */
-  holds: ({ validFrom, validTo }: Fact, at: number): boolean =>
-    validFrom <= at && (validTo === null || at < validTo),
-} as const;
-
-/** Long-term memory: each user, and the anonymous one, is a partition of its own. */
-export interface MemoryStore {
-  /**
-   * Facts of one key follow each other by `validFrom`, in whatever order they are told: each ends, at the latest,
-   * where the next begins, so a back-dated one changes the past and not the present. Told again for the same
-   * moment, the later word holds.
-   *
-   * @throws TypeError unless it ends after it begins.
-   */
-  remember(partition: Partition, user: UserId | null, fact: Fact): Promise<void>;
-  /** By key, then by time. `at`: only what holds then. */
-  recall(
-    partition: Partition,
-    user: UserId | null,
-    query: { readonly key?: string; readonly at?: number },
-  ): Promise<readonly Fact[]>;
+  /** Removes the entries of a run that were not adopted. */
+  dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void>;
 }
 
 /** Which approvals to list. Absent: any. */
 export interface ApprovalFilter {
   readonly state?: "pending" | "decided";
   readonly treeId?: TreeId;
+  /** Only trees that work for this user, by the records of their runs. */
+  readonly userId?: UserId;
 }
 
 /** Questions to people, for those who look for them. */
@@ -224,22 +232,50 @@ export interface AuditStore {
   head(partition: Partition): Promise<AuditHead | null>;
 }
 
-/** What the prompt of one model step was made of, so that it can be shown again. */
-export interface PromptManifest {
+/** The stored manifest of a step, for its last attempt in one execution. */
+export interface ManifestRecord {
   readonly runId: RunId;
   readonly stepId: StepId;
+  readonly attempt: AttemptId;
   readonly at: number;
-  /** Entry ids, hashes of sections, what was added or replaced. */
-  readonly parts: Json;
+  /** Whether it outlives the key of its tree. */
+  readonly lasts: boolean;
+  /** A `StepManifest`; null: it was erased. */
+  readonly body: Json;
 }
 
-/** The prompts of model steps. */
+/** The content of a part, kept once for a tree. */
+export interface ManifestText {
+  /** As the parts have it. */
+  readonly hash: string;
+  readonly text: string;
+}
+
+/** Manifests of model and tool steps, and the texts that they name. */
 export interface ManifestStore {
-  /** Idempotent by step: the first one stays. */
-  put(partition: Partition, manifest: PromptManifest): Promise<void>;
-  get(partition: Partition, step: StepId): Promise<PromptManifest | null>;
-  /** Of a run, oldest first. */
-  list(partition: Partition, run: RunId): Promise<readonly PromptManifest[]>;
+  /**
+   * Writes a manifest and texts of its tree, all or nothing. Idempotent, by step and attempt and by hash: the first one
+   * stays, but one that lasts replaces one that does not.
+   */
+  put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void>;
+  /** Writes texts of a tree. Idempotent by hash: the first one stays. */
+  putTexts(
+    partition: Partition,
+    tree: TreeId,
+    texts: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
+  ): Promise<void>;
+  /** Every manifest of a step, oldest first. */
+  get(partition: Partition, step: StepId): Promise<readonly ManifestRecord[]>;
+  /** The manifests of a run, oldest first. */
+  list(partition: Partition, run: RunId, page: PageRequest): Promise<Page<ManifestRecord>>;
+  /** The texts with these hashes that are there. */
+  texts(
+    partition: Partition,
+    tree: TreeId,
+    query: { readonly hashes: readonly string[]; readonly lasts: boolean },
+  ): Promise<readonly ManifestText[]>;
+  /** Removes the bodies of manifests and the texts of a tree that do not last. */
+  erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
 /** A key that only its wrapping key, kept elsewhere, can open. */
@@ -283,7 +319,11 @@ export interface LimitStore {
    * Takes all of a wish, or nothing: 0, or the milliseconds until another try is worth it. One whose answer was lost may
    * count twice: never too little.
    */
-  take(partition: Partition, key: string, wish: LimitWish, now: number): Promise<number>;
+  take(
+    partition: Partition,
+    key: string,
+    request: { readonly wish: LimitWish; readonly now: number },
+  ): Promise<number>;
   /** Takes more than is left, or with less than zero gives back: what was used turned out to differ. */
   correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void>;
   /** Nobody takes anything before a moment. The latest one holds. */
@@ -294,23 +334,11 @@ export interface LimitStore {
 export interface CacheStore {
   /** Undefined: not there, or past its time. */
   get(partition: Partition, key: string, now: number): Promise<Json | undefined>;
-  put(partition: Partition, key: string, value: Json, until: number): Promise<void>;
-}
-
-/** What an API key may do. `admin` may do everything. */
-export type ApiKeyScope = "read" | "run" | "approve" | "admin";
-
-/** An API key as it is kept: nobody can make the key of it. */
-export interface ApiKeyRecord {
-  /** The part of the key that is no secret. */
-  readonly id: string;
-  /** SHA-256 of the whole key, in hex. A key is 256 random bits, so nothing slower is needed. */
-  readonly hash: string;
-  /** Whose data it opens. Null: those of nobody in particular. */
-  readonly tenant: string | null;
-  readonly scopes: readonly ApiKeyScope[];
-  /** Milliseconds since 1970; it is refused from then on. */
-  readonly expiresAt: number;
+  put(
+    partition: Partition,
+    key: string,
+    entry: { readonly value: Json; readonly until: number },
+  ): Promise<void>;
 }
 
 /** API keys. Whose a key is follows from the key, so it is found without naming a tenant. */
@@ -335,6 +363,8 @@ export interface Store extends AsyncDisposable {
   readonly events: EventStore;
   readonly sessions: SessionStore;
   readonly memory: MemoryStore;
+  /** Vectors of memory. Null: none are kept, because a vector tells of its text and this store seals texts. */
+  readonly vectors: VectorStore | null;
   readonly approvals: ApprovalStore;
   readonly audit: AuditStore;
   readonly manifests: ManifestStore;
@@ -343,8 +373,8 @@ export interface Store extends AsyncDisposable {
   readonly apiKeys: ApiKeyStore;
   readonly limits: LimitStore;
   /**
-   * Removes the user's facts, sessions and runs, with the events, approvals and manifests of their trees, and destroys
-   * these trees' keys. The audit stays: taking a link away would break its chain.
+   * Removes the user's memory, sessions and runs, with the events, approvals and manifests of their trees, destroys
+   * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { checkDuration } from "./check-time.ts";
 import { TopicId, type AgentId, type RunId, type SessionId, type TreeId } from "./ids.ts";
 
 /** How important a branch of work is. */
@@ -24,20 +25,24 @@ export const Priority = {
 /** How long an agent's words are kept: never written, until its tree ends, or for good. */
 export type HistoryRetention = "none" | "run" | "permanent";
 
-/** How many agents one tree may have alive at once. One value for the whole tree. */
+/** The number of agents that one tree may have, at once and in all. One value for the whole tree. */
 export interface SpawnBudget {
   /** Live runs, root included. Default 50. */
   readonly maxAgents: number;
   /** May high and critical runs park a lower one to take its slot? Default true. */
   readonly allowPreempt: boolean;
+  /** Children ever spawned in the tree, those that ended included. Default: no limit. */
+  readonly maxTotal?: number | undefined;
 }
 
 /** Constructors of {@link SpawnBudget}. */
 export const SpawnBudget = {
-  /** @throws RangeError unless `maxAgents` is a whole number of at least 1. */
-  of: ({ maxAgents = 50, allowPreempt = true }: Partial<SpawnBudget> = {}): SpawnBudget => {
+  /** @throws RangeError unless `maxAgents` is a whole number of at least 1, and `maxTotal` one of at least 0. */
+  of: ({ maxAgents = 50, allowPreempt = true, maxTotal }: Partial<SpawnBudget> = {}): SpawnBudget => {
     if (!Number.isSafeInteger(maxAgents) || maxAgents < 1) throw new RangeError(`maxAgents: ${maxAgents}`);
-    return Object.freeze({ maxAgents, allowPreempt });
+    if (maxTotal === undefined) return Object.freeze({ maxAgents, allowPreempt });
+    if (!Number.isSafeInteger(maxTotal) || maxTotal < 0) throw new RangeError(`maxTotal: ${maxTotal}`);
+    return Object.freeze({ maxAgents, allowPreempt, maxTotal });
   },
 } as const;
 
@@ -51,6 +56,11 @@ export interface ExecutionBudget {
   readonly maxTurns?: number | undefined;
   /** Seconds from the moment the run starts. */
   readonly deadlineS?: number | undefined;
+  /**
+   * The fate of a call for which the limits leave no room, once no call in flight can make any. `land`: the run lands. `wait`:
+   * it waits for a top-up, a cancel or the deadline. Default `land`.
+   */
+  readonly onLimit?: "land" | "wait" | undefined;
 }
 
 /** Constructors of {@link ExecutionBudget}. */
@@ -58,11 +68,15 @@ export const ExecutionBudget = {
   unlimited: Object.freeze({}) satisfies ExecutionBudget,
   /** @throws RangeError on a limit that is negative, not a number or, for tokens and turns, not whole. */
   of: (limits: ExecutionBudget = {}): ExecutionBudget => {
-    for (const [name, limit] of Object.entries(limits)) {
+    const { onLimit = "land", deadlineS = 0, ...numbers } = limits;
+    if (onLimit !== "land" && onLimit !== "wait")
+      throw new RangeError(`onLimit must be "land" or "wait", got ${JSON.stringify(onLimit)}`);
+    for (const [name, limit] of Object.entries(numbers)) {
       const whole = name === "maxTokens" || name === "maxTurns";
       const isBad = limit !== undefined && !(limit >= 0 && (!whole || Number.isSafeInteger(limit)));
       if (isBad) throw new RangeError(`${name}: ${limit}`);
     }
+    checkDuration("deadlineS", deadlineS);
     return Object.freeze({ ...limits });
   },
 } as const;

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "./json.ts";
 import type { ToolFlow } from "./labels.ts";
 import type { Risk } from "./permission.ts";
 import type { RunContext } from "./run-context.ts";
+import type { RunMemory } from "./run-memory.ts";
 
 /** What every tool says of itself. */
 export interface ToolBase<Input> extends ToolFlow {
@@ -20,11 +20,22 @@ export interface EffectCall {
   readonly idempotencyKey: string;
   /** The value of a `traceparent` header, so that the other side's spans come below this call's. */
   readonly traceparent: string;
+  /**
+   * Tells those who watch how far the call has come, with anything that JSON can hold, up to 4,096 bytes. At most ten
+   * updates a second are told: the newest ones. Nothing is stored. Never throws, never waits.
+   */
+  readonly update: (progress: unknown) => void;
+  /** The memory that the run can reach. Null: this worker has no store. */
+  readonly memory: RunMemory | null;
 }
 
 /** A tool that touches the world: one step. */
 export interface EffectTool<Input = unknown> extends ToolBase<Input> {
-  execute(input: Input, call: EffectCall): Promise<Json>;
+  /**
+   * Returns anything that JSON can hold, also by a promise: dates become ISO text, nothing becomes null. A value of
+   * `ToolResult.terminate` is the answer of the turn.
+   */
+  execute(input: Input, call: EffectCall): unknown;
   /** Safe to deliver again with the same key? Default false. */
   readonly idempotent?: boolean;
   /**
@@ -38,7 +49,8 @@ export interface EffectTool<Input = unknown> extends ToolBase<Input> {
 
 /** A tool that is agent code: its `ctx` calls are steps; it may hire, wait and ask. */
 export interface RunTool<Input = unknown> extends ToolBase<Input> {
-  run(ctx: RunContext, input: Input): Promise<Json>;
+  /** Returns what `execute` may return. */
+  run(ctx: RunContext, input: Input): unknown;
 }
 
 /** Either kind. */

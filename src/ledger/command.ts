@@ -1,17 +1,20 @@
 import type {
   AttemptId,
   BudgetDimension,
+  CallDenialReason,
   DenialReason,
+  Epoch,
   ExecutionBudget,
+  LimitMet,
   Micros,
-  Price,
   Priority,
   RunId,
   SpawnBudget,
   StepId,
   Usage,
 } from "#kernel";
-import type { Amounts } from "./amounts.ts";
+import type { Amounts } from "./money/amounts.ts";
+import type { Ask } from "./money/ask.ts";
 import type { Block, LedgerState, Phase } from "./state.ts";
 
 /** What a command comes to. Records that did not change keep their identity, the state included. */
@@ -31,7 +34,7 @@ export interface Open {
   readonly treeBudget: ExecutionBudget;
   /** Of the root run. */
   readonly rootBudget: ExecutionBudget;
-  /** Null: the tenant has no limit. */
+  /** Null: it has no tenant. */
   readonly block: Block | null;
   /** Default 60,000. */
   readonly ageingMs?: number | undefined;
@@ -65,7 +68,12 @@ export type Admission =
   | { readonly kind: "granted" }
   /** In line; `victim` is the run that was told to yield for it. */
   | { readonly kind: "queued"; readonly victim: RunId | null }
-  | { readonly kind: "denied"; readonly reason: DenialReason; readonly limit: number; readonly used: number };
+  | ({ readonly kind: "denied"; readonly reason: DenialReason } & AdmissionLimit);
+
+/** The limit that a new run meets: the headcount, or one that is exceeded. */
+type AdmissionLimit =
+  | LimitMet
+  | { readonly dimension: "agents"; readonly limit: number; readonly used: number };
 
 /** A run has nothing to do but wait. Keeps its slot. */
 export interface Wait {
@@ -85,6 +93,8 @@ export interface Reprioritize {
 /** Nothing begins any more in this run and everything below it. */
 export interface Cancel {
   readonly run: RunId;
+  /** Runs that are cancelled with it. Default none. */
+  readonly also?: readonly RunId[] | undefined;
   readonly reason: string;
   readonly at: number;
 }
@@ -103,33 +113,26 @@ export interface Closing {
   readonly inDoubt: Amounts;
 }
 
-/** What a model call asks for. */
-export interface Ask {
-  /** An upper bound of the input. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Less than this is not worth a call. */
-  readonly minOutputTokens: number;
-  /** Null: unknown; refused where a cost limit is on the path, unless `unpriced` allows it. */
-  readonly price: Price | null;
-  readonly unpriced: "refuse" | "allow";
-  /** A final call without tools: the owner of a slice may draw on it. */
-  readonly landing: boolean;
-}
-
 /** The gate of every model call and of every tool that is not idempotent. */
 export interface Begin {
   readonly run: RunId;
   readonly step: StepId;
   readonly attempt: AttemptId;
-  /** Of the execution that asks. */
-  readonly epoch: string;
+  /** The execution that asks. */
+  readonly epoch: Epoch;
   /** Null: a tool call. */
   readonly ask: Ask | null;
   /** Whether a tool call goes on although an earlier attempt is open: after any, after none, or after this one alone. */
   readonly rerun: boolean | AttemptId;
   /** The tenant was asked and has no more to lend: treat the block as a limit. */
   readonly blockIsFinal: boolean;
+  /** The time that the call may take, and then to be settled. Default: 0. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Set if a call that does not fit may wait for calls in flight: since when it has waited, null if it has not. Absent: it
+   * is decided at once.
+   */
+  readonly waitsSince?: number | null | undefined;
   readonly at: number;
 }
 
@@ -150,17 +153,22 @@ export type Gate =
       /** Of the cancel. */
       readonly reason: string | null;
     }
-  | {
-      readonly kind: "denied";
-      readonly dimension: BudgetDimension;
-      readonly limit: number;
-      readonly used: number;
-      readonly reason: DenialReason | null;
-    }
+  | ({ readonly kind: "denied"; readonly reason: CallDenialReason } & LimitMet)
+  /** The call waits in the tree. Its run is told when to ask again. */
+  | ({
+      readonly kind: "waits";
+      readonly since: number;
+      /** Calls in flight that hold `reserved`. */
+      readonly inFlight: number;
+      /** Whether no call in flight can make room: it waits for a top-up. */
+      readonly needsTopUp: boolean;
+      /** Whether it waited already when it asked. */
+      readonly again: boolean;
+    } & LimitMet)
   /** A tool call of this step has begun before and nobody knows how it ended. */
   | { readonly kind: "earlier-attempt-open"; readonly attempt: AttemptId }
   /** The tree must borrow at least this from its tenant, then ask again. */
-  | { readonly kind: "needs-block"; readonly tokens: number; readonly cost: Micros };
+  | { readonly kind: "needs-block"; readonly tokens: number; readonly costMicros: Micros };
 
 /** What became of a call. */
 export interface Settle {
@@ -194,14 +202,32 @@ export interface Reconciled extends Booked {
 export interface TopUp {
   readonly run: RunId | null;
   readonly tokens: number;
-  readonly cost: Micros;
+  readonly costMicros: Micros;
   readonly turns: number;
 }
 
-/** What the tenant has lent. Nothing happens where it has no limit. */
-export interface Lend {
-  readonly tokens: number;
-  readonly cost: Micros;
+/** The used part of a lease that is closed, or shrunk to that part. */
+export interface Closed {
+  readonly leasedAt: number;
+  readonly used: Amounts;
+}
+
+/** Decides the waiting calls again: money was settled, or a run can go on. */
+export interface DecideWaiting {
+  /** When a reservation that no call has taken is given up. */
+  readonly takeBy: number;
+  readonly at: number;
+}
+
+/** A waiting call whose run must ask again: its money is reserved, or nothing in flight can make room for it. */
+export interface WokenCall {
+  readonly run: RunId;
+  readonly step: StepId;
+}
+
+/** Gives up every reservation that is due. */
+export interface Expire {
+  readonly at: number;
 }
 
 /** What the host must do because of a decision. */
@@ -216,6 +242,8 @@ export type LedgerEffect =
   | { readonly kind: "spare"; readonly run: RunId }
   /** A run has lost its slot just now. */
   | { readonly kind: "parked"; readonly run: RunId; readonly cause: "preempted" | "held" }
+  /** A call that was reserved under a closed lease came to more, or less, than the tenant was told. */
+  | ({ readonly kind: "correct"; readonly leasedAt: number } & Amounts)
   /** A queued run will never get a slot. */
   | { readonly kind: "drop"; readonly run: RunId; readonly reason: DenialReason }
   /** 80 % of a limit are used. `run` null: the tree's. */

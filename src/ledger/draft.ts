@@ -1,37 +1,83 @@
 import type { AttemptId, RunId } from "#kernel";
-import type { Doubt, RunAccount } from "./account.ts";
+import type { Doubt, RunAccount } from "./money/account.ts";
 import type { Decided, LedgerEffect } from "./command.ts";
-import type { LedgerState, Slot, TreeState } from "./state.ts";
-import { Table } from "./table.ts";
+import { countSlot, holds, isInLine } from "./slots/count.ts";
+import { enterLine, leaveLine } from "./slots/line.ts";
+import type { Holder, LedgerState, Queued, RowNames, Slot, TreeState } from "./state.ts";
+import { entries, Table } from "./table.ts";
 
 /** One decision in the making. What it changes, nobody else sees until it is `decided`. */
 export class Draft {
   tree: TreeState;
-  readonly slots: Table<RunId, Slot>;
+  readonly slots: SlotTable;
+  readonly waits: Table<RunId, readonly RunId[]>;
+  readonly pages: Table<string, readonly Queued[]>;
   readonly accounts: Table<RunId, RunAccount>;
   readonly doubts: Table<AttemptId, Doubt>;
   readonly effects: LedgerEffect[] = [];
   readonly #from: LedgerState;
 
   constructor(from: LedgerState) {
+    const { source } = from;
     this.#from = from;
     this.tree = from.tree;
-    this.slots = new Table("slot", from.slots);
-    this.accounts = new Table("account", from.accounts);
+    this.slots = new SlotTable(this, from);
+    this.waits = new Table("wait", from.waits, source && ((run) => source.waits(run)));
+    this.pages = new Table("page", from.pages, source && ((name) => source.page(name)));
+    this.accounts = new Table("account", from.accounts, source && ((run) => source.account(run)));
     this.doubts = new Table("doubt", from.doubts);
   }
 
+  /** Every live run with its slot. Reads all of them: for decisions that are rare. */
+  allSlots(): readonly (readonly [RunId, Slot])[] {
+    const { source } = this.#from;
+    const known = entries(this.slots.rows);
+    const others = source?.runs().filter((run) => !this.slots.isKnown(run)) ?? [];
+    if (others.length === 0) return known;
+    this.prefetch({ slots: others });
+    return [...known, ...others.map((run) => [run, this.slots.need(run)] as const)];
+  }
+
+  /** The runs that hold a slot. Reads no slots. */
+  holders(): readonly Holder[] {
+    const known = entries(this.slots.rows).flatMap(([run, slot]) =>
+      holds(slot) ? [{ run, priority: slot.priority, order: slot.order }] : [],
+    );
+    const others = this.#from.source?.holders().filter(({ run }) => !this.slots.isKnown(run)) ?? [];
+    return [...known, ...others];
+  }
+
+  /** Returns a function that names the live children of a run, until the next change of a slot. */
+  findChildren(): (run: RunId) => readonly RunId[] {
+    const { source } = this.#from;
+    const known = Map.groupBy(entries(this.slots.rows), ([, { parent }]) => parent);
+    return (run) => {
+      const others = source?.children(run).filter((child) => !this.slots.isKnown(child)) ?? [];
+      return [...others, ...(known.get(run) ?? []).map(([child]) => child)];
+    };
+  }
+
+  /** These rows will be read. */
+  prefetch(rows: RowNames): void {
+    this.#from.source?.prefetch(rows);
+  }
+
   get state(): LedgerState {
-    const { tree, slots, accounts, doubts } = this.#from;
+    const { tree, slots, waits, pages, accounts, doubts } = this.#from;
     const unchanged =
       this.tree === tree &&
       this.slots.rows === slots &&
+      this.waits.rows === waits &&
+      this.pages.rows === pages &&
       this.accounts.rows === accounts &&
       this.doubts.rows === doubts;
     if (unchanged) return this.#from;
     return {
+      ...this.#from,
       tree: this.tree,
       slots: this.slots.rows,
+      waits: this.waits.rows,
+      pages: this.pages.rows,
       accounts: this.accounts.rows,
       doubts: this.doubts.rows,
     };
@@ -47,5 +93,57 @@ export class Draft {
       (effect) => !((effect.kind === "launch" || effect.kind === "resume") && effect.run === run),
     );
     return { state: this.state, decision, effects };
+  }
+}
+
+/** The slots of a draft. Each change of a slot keeps the headcount, the line and the number of children right. */
+class SlotTable extends Table<RunId, Slot> {
+  readonly #draft: Draft;
+
+  constructor(draft: Draft, { slots, source }: LedgerState) {
+    super("slot", slots, source && ((run) => source.slot(run)));
+    this.#draft = draft;
+  }
+
+  override put(run: RunId, slot: Slot): void {
+    const before = this.get(run);
+    const page = this.#moveInLine(run, before, slot);
+    super.put(run, page === slot.page ? slot : { ...slot, page });
+    this.#count(run, before, slot);
+  }
+
+  override delete(run: RunId): void {
+    const before = this.get(run);
+    this.#moveInLine(run, before, undefined);
+    super.delete(run);
+    this.#count(run, before, undefined);
+  }
+
+  /** Returns the page of the line in which the run is now. */
+  #moveInLine(run: RunId, before: Slot | undefined, after: Slot | undefined): number | null {
+    const wasQueued = before !== undefined && before.page !== null;
+    const isQueued = after !== undefined && isInLine(after) && !after.skipped;
+    const stays = wasQueued && isQueued && before.priority === after.priority && before.since === after.since;
+    if (stays) return before.page;
+    if (wasQueued) leaveLine(this.#draft, { line: "runs", place: before }, (entry) => entry.run === run);
+    if (!isQueued) return null;
+    const { priority, since, order, deadline } = after;
+    return enterLine(this.#draft, { line: "runs", priority }, { run, since, order, deadline });
+  }
+
+  #count(run: RunId, before: Slot | undefined, after: Slot | undefined): void {
+    const { tree } = this.#draft;
+    const headcount = countSlot(tree.headcount, run, { before, after });
+    if (headcount !== tree.headcount) this.#draft.tree = { ...tree, headcount };
+    const from = before?.parent ?? null;
+    const to = after?.parent ?? null;
+    if (from === to) return;
+    this.#addChildren(from, -1);
+    this.#addChildren(to, 1);
+  }
+
+  #addChildren(parent: RunId | null, change: number): void {
+    const slot = parent === null ? undefined : this.get(parent);
+    if (parent !== null && slot) super.put(parent, { ...slot, children: slot.children + change });
   }
 }

@@ -1,10 +1,9 @@
 import type { RunId } from "#kernel";
-import { Account } from "./account.ts";
-import { admit } from "./admit.ts";
-import { adopt } from "./adopt.ts";
-import type { Amounts } from "./amounts.ts";
-import { begin } from "./begin.ts";
-import { cancel } from "./cancel.ts";
+import { Account } from "./money/account.ts";
+import { admit } from "./slots/admit.ts";
+import { adopt } from "./slots/adopt.ts";
+import { begin } from "./money/begin.ts";
+import { cancel } from "./slots/cancel.ts";
 import type {
   Admission,
   Admit,
@@ -12,10 +11,12 @@ import type {
   Begin,
   Booked,
   Cancel,
+  Closed,
   Closing,
   Decided,
+  DecideWaiting,
+  Expire,
   Gate,
-  Lend,
   Reconcile,
   Reconciled,
   Reprioritize,
@@ -24,17 +25,21 @@ import type {
   Standing,
   TopUp,
   Wait,
+  WokenCall,
 } from "./command.ts";
-import { giveBack, lend, topUp } from "./fund.ts";
-import { headcount, holds } from "./headcount.ts";
-import { pause, resume } from "./hold.ts";
-import { path, subtree } from "./lineage.ts";
+import { topUp } from "./money/fund.ts";
+import { holds } from "./slots/count.ts";
+import { pause, resume } from "./slots/hold.ts";
+import { giveBack, lend, noLease, shrink } from "./money/lease.ts";
+import { path } from "./slots/lineage.ts";
 import { open } from "./open.ts";
-import { release } from "./release.ts";
-import { reprioritize } from "./reprioritize.ts";
-import { reconcile, settle } from "./settle.ts";
+import { release } from "./slots/release.ts";
+import { reprioritize } from "./slots/reprioritize.ts";
+import { reconcile, settle } from "./money/settle.ts";
 import type { LedgerState } from "./state.ts";
-import { wait, wake, yieldSlot } from "./wait.ts";
+import type { Lent } from "./money/tenant.ts";
+import { wait, wake, yieldSlot } from "./slots/wait.ts";
+import { decideWaiting, expire } from "./money/waiting.ts";
 
 /** What each command takes, and what it decides. */
 interface Rules {
@@ -51,9 +56,12 @@ interface Rules {
   readonly begin: { readonly takes: Begin; readonly decides: Gate };
   readonly settle: { readonly takes: Settle; readonly decides: Booked | null };
   readonly reconcile: { readonly takes: Reconcile; readonly decides: Reconciled | null };
+  readonly decideWaiting: { readonly takes: DecideWaiting; readonly decides: readonly WokenCall[] };
+  readonly expire: { readonly takes: Expire; readonly decides: null };
   readonly topUp: { readonly takes: TopUp; readonly decides: boolean };
-  readonly lend: { readonly takes: Lend; readonly decides: null };
-  readonly giveBack: { readonly takes: object; readonly decides: Amounts };
+  readonly lend: { readonly takes: Lent; readonly decides: null };
+  readonly giveBack: { readonly takes: object; readonly decides: Closed | null };
+  readonly shrink: { readonly takes: object; readonly decides: Closed | null };
 }
 
 /** The name of a command. */
@@ -81,9 +89,12 @@ const commands = {
   begin,
   settle,
   reconcile,
+  decideWaiting,
+  expire,
   topUp,
   lend,
   giveBack,
+  shrink,
 } as const;
 
 const rules: {
@@ -110,10 +121,9 @@ export const Ledger = {
   ...commands,
   decide,
   path,
-  subtree,
   holds,
-  headcount,
   /** The account a run begins with. */
   account: Account.ofRun,
   spend: Account.spend,
+  noLease,
 } as const;

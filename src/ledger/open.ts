@@ -1,8 +1,10 @@
 import type { ExecutionBudget } from "#kernel";
-import { Account } from "./account.ts";
+import { Account } from "./money/account.ts";
 import type { Open } from "./command.ts";
+import { emptyHeadcount } from "./slots/count.ts";
 import type { LedgerState, Slot } from "./state.ts";
 import { oneRow } from "./table.ts";
+import { openFence } from "./slots/fence.ts";
 
 /** A new tree. Its root has the first slot; the tree's turns and deadline are the root's. */
 export function open({
@@ -26,6 +28,8 @@ export function open({
       block,
       ageingMs: ageingMs ?? 60_000,
       nextOrder: 1,
+      headcount: { ...emptyHeadcount, live: 1, holders: 1, active: 1 },
+      calls: { line: {}, due: null },
     },
     slots: oneRow(root, {
       ...newcomer,
@@ -37,6 +41,8 @@ export function open({
       deadline: allowedMs === null ? null : at + allowedMs,
     }),
     accounts: oneRow(root, { ...account, maxTurns }),
+    waits: {},
+    pages: {},
     doubts: {},
   };
 }
@@ -44,7 +50,7 @@ export function open({
 /** What every slot begins with. */
 export const newcomer = Object.freeze({
   held: false,
-  waitsOn: null,
+  waitsForRuns: false,
   taker: null,
   victim: null,
   skipped: false,
@@ -52,7 +58,9 @@ export const newcomer = Object.freeze({
   detached: false,
   allowedMs: null,
   cancelled: null,
-  epoch: "",
+  fence: openFence,
+  children: 0,
+  page: null,
 }) satisfies Partial<Slot>;
 
 /** How long a run may take, in milliseconds; null for as long as it likes. */

@@ -31,23 +31,37 @@ function copyOf<Key extends string, Row>(record: Readonly<Record<Key, Row>>): Re
   return copy;
 }
 
-/** A record that is copied at the first change, once. Rows that do not change keep their identity. */
+/**
+ * A record that is copied at the first change, once. Rows that do not change keep their identity. A table with a source
+ * reads the rows from there that its record does not hold.
+ */
 export class Table<Key extends string, Row extends object> {
   readonly #what: string;
+  readonly #source: ((key: Key) => Row | undefined) | undefined;
   #rows: Readonly<Record<Key, Row>>;
   #copy: Record<Key, Row> | null = null;
+  /** Rows that are gone, whatever the source says. */
+  #deleted: Set<Key> | null = null;
 
-  constructor(what: string, rows: Readonly<Record<Key, Row>>) {
+  constructor(what: string, rows: Readonly<Record<Key, Row>>, source?: (key: Key) => Row | undefined) {
     this.#what = what;
     this.#rows = rows;
+    this.#source = source;
   }
 
+  /** The rows that the record holds, or that have changed. */
   get rows(): Readonly<Record<Key, Row>> {
     return this.#rows;
   }
 
   get(key: Key): Row | undefined {
-    return this.#rows[key];
+    const row = this.#rows[key];
+    return row ?? (this.isKnown(key) ? undefined : this.#source?.(key));
+  }
+
+  /** Whether the table knows a row, or that there is none, without its source. */
+  isKnown(key: Key): boolean {
+    return key in this.#rows || (this.#deleted?.has(key) ?? false);
   }
 
   /** @throws NotFoundError where the host has not loaded what the command needs. */
@@ -59,6 +73,7 @@ export class Table<Key extends string, Row extends object> {
 
   put(key: Key, row: Row): void {
     this.#writable()[key] = row;
+    this.#deleted?.delete(key);
   }
 
   patch(key: Key, change: Partial<Row>): void {
@@ -70,6 +85,7 @@ export class Table<Key extends string, Row extends object> {
 
   delete(key: Key): void {
     delete this.#writable()[key];
+    if (this.#source) (this.#deleted ??= new Set()).add(key);
   }
 
   #writable(): Record<Key, Row> {

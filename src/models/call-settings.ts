@@ -1,42 +1,81 @@
 import type {
+  LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
+  LanguageModelV4ToolChoice,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import { isJsonObject, Json, type JsonObject, type ModelRequest, type ToolDescription } from "#kernel";
+import {
+  isJsonObject,
+  Json,
+  type JsonObject,
+  type ModelRequest,
+  type ModelSettings,
+  type ToolChoice,
+  type ToolDescription,
+} from "#kernel";
+import { limitOptions } from "./option-cost.ts";
+import { schemaFields } from "./response-format.ts";
+import { thinkingOptions } from "./thinking-options.ts";
 
-/** The least a provider lets a model think. */
-const leastThinking = 1_024;
-
-/** The fields where a package keeps a thinking budget that it adds on top of the tokens allowed. */
-const thinkingFields = ["thinking", "reasoningConfig"] as const;
-
-/** What a V3 and a V4 model are both asked with, besides the prompt. */
-export type CallSettings = Pick<LanguageModelV4CallOptions, "maxOutputTokens" | "abortSignal"> & {
+/** The fields with which a V3 and a V4 model are both called, besides the prompt. */
+export type CallSettings = Omit<LanguageModelV4CallOptions, "prompt" | "tools"> & {
   readonly tools?: LanguageModelV4FunctionTool[];
-  readonly providerOptions?: SharedV4ProviderOptions;
 };
 
-/** The limits, tools and options of a call. `defaults` are the model's own options; the request's go first. */
+/** The settings and options of a model. Those of a request are laid over them. */
+export interface CallDefaults {
+  readonly settings: ModelSettings;
+  readonly options: JsonObject;
+}
+
+/**
+ * Returns the limits, settings, tools and options of a call. Whatever the settings, the provider answers with at most
+ * the granted output.
+ */
 export function callSettings(
+  {
+    provider,
+    specificationVersion,
+  }: Pick<LanguageModelV4, "provider"> & { readonly specificationVersion: string },
   request: ModelRequest,
-  defaults: JsonObject,
-  abortSignal: AbortSignal,
+  defaults: CallDefaults,
 ): CallSettings {
-  const { maxOutputTokens, options } = withinCeiling(
-    request.options ? merged(defaults, request.options) : defaults,
-    request.maxOutputTokens,
-  );
+  const { reasoning, stopSequences, ...settings } = { ...defaults.settings, ...request.settings };
+  if (reasoning && specificationVersion === "v3")
+    throw new TypeError(
+      `settings.reasoning needs a model of specification v4, and ${provider} has v3: set it in providerOptions`,
+    );
+  const schema = request.outputSchema && schemaFields(request.outputSchema);
+  const thinks = reasoning ? thinkingOptions(provider, reasoning, request.maxOutputTokens) : null;
+  const set = mergeOptions(defaults.options, request.options ?? {});
+  const needed = mergeOptions(schema?.options ?? {}, thinks ?? {});
+  const { maxOutputTokens, options } = limitOptions(mergeOptions(needed, set), request.maxOutputTokens);
   return {
+    ...defined(settings),
+    ...(stopSequences && { stopSequences: [...stopSequences] }),
+    ...(reasoning && !thinks && { reasoning }),
+    ...(schema && { responseFormat: schema.responseFormat }),
     maxOutputTokens,
-    abortSignal,
     ...(request.tools.length > 0 && { tools: functionTools(request.tools) }),
+    ...(request.tools.length > 0 && request.toolChoice && { toolChoice: toToolChoice(request.toolChoice) }),
     ...(Object.keys(options).length > 0 && { providerOptions: Json.as<SharedV4ProviderOptions>(options) }),
   };
 }
 
+/** Leaves out what is undefined. */
+function defined(
+  settings: ModelSettings,
+): Pick<LanguageModelV4CallOptions, "temperature" | "topP" | "topK" | "seed"> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+}
+
+function toToolChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
+}
+
 /** Provider by provider, then field by field. */
-export function merged(below: JsonObject, above: JsonObject): JsonObject {
+export function mergeOptions(below: JsonObject, above: JsonObject): JsonObject {
   const result: Record<string, Json | undefined> = { ...below };
   for (const [provider, options] of Object.entries(above)) {
     const under = result[provider];
@@ -45,49 +84,14 @@ export function merged(below: JsonObject, above: JsonObject): JsonObject {
   return result;
 }
 
-/**
- * The packages for Anthropic and Bedrock send `maxOutputTokens + thinking budget` as the limit: more than there is
- * money for. The budget is therefore taken out of the tokens allowed; where it does not fit it is halved into them,
- * and where that leaves too little the model does not think.
- */
-export function withinCeiling(
-  options: JsonObject,
-  ceiling: number,
-): { readonly maxOutputTokens: number; readonly options: JsonObject } {
-  for (const [provider, own] of Object.entries(options)) {
-    if (!isJsonObject(own)) continue;
-    for (const field of thinkingFields) {
-      const thinking = own[field];
-      if (!isJsonObject(thinking) || thinking["type"] !== "enabled") continue;
-      const asked = typeof thinking["budgetTokens"] === "number" ? thinking["budgetTokens"] : leastThinking;
-      const budget = asked < ceiling ? asked : Math.floor(ceiling / 2);
-      const enough = budget >= leastThinking;
-      const setting = enough ? { ...thinking, budgetTokens: budget } : { type: "disabled" };
-      return {
-        maxOutputTokens: enough ? ceiling - budget : ceiling,
-        options: { ...options, [provider]: { ...own, [field]: setting } },
-      };
-    }
-  }
-  return { maxOutputTokens: ceiling, options };
-}
-
-/** The tokens that a package would add on top of the tokens allowed. */
-export function thinkingTokens(options: JsonObject): number {
-  const asked = Object.values(options).flatMap((own) =>
-    thinkingFields.map((field) => (isJsonObject(own) ? own[field] : undefined)),
-  );
-  const thinking = asked.find((setting) => isJsonObject(setting) && setting["type"] === "enabled");
-  if (!isJsonObject(thinking)) return 0;
-  return typeof thinking["budgetTokens"] === "number" ? thinking["budgetTokens"] : leastThinking;
-}
-
 const converted = new WeakMap<readonly ToolDescription[], LanguageModelV4FunctionTool[]>();
 
 function functionTools(tools: readonly ToolDescription[]): LanguageModelV4FunctionTool[] {
   const known = converted.get(tools);
   if (known) return known;
-  const fresh = tools.map(({ name, description, inputSchema }) => ({
+  // In one order, however they were registered: tools come first in a prompt, and a cached beginning must be the same.
+  const ordered = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const fresh = ordered.map(({ name, description, inputSchema }) => ({
     type: "function" as const,
     name,
     description,

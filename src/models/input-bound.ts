@@ -1,6 +1,9 @@
-import type { ChatMessage, ContentBlock, ToolDescription } from "#kernel";
+import type { ChatMessage, ContentBlock, FileBlock, ToolDescription } from "#kernel";
+import { deepFreeze } from "#base";
 import { blockText, joinedText } from "./block-text.ts";
+import { fileTokens, type FileReader } from "./file-tokens.ts";
 import type { ReportedPrompt } from "./reported-prompt.ts";
+import { wireText } from "./wire-field.ts";
 
 /** What a provider may add around a message, a call or a result. */
 const tokensAround = 16;
@@ -13,21 +16,36 @@ const longConversation = 256;
 /** What is known from the call before. */
 export interface Measured {
   readonly reported?: ReportedPrompt | undefined;
+  /** The model that reads the prompt. Default: unknown, and files have no bound. */
+  readonly reader?: FileReader | undefined;
 }
 
 /**
  * An upper bound of the tokens of a prompt: no tokenizer makes more tokens of a text than it has UTF-8 bytes.
  * What the provider has counted before counts as reported; all else by its bytes, each message measured once.
- * `Infinity` where there is no bound: images and files by address or inline. Not counted is what a provider adds by
- * its own options: tools it runs itself, a conversation it keeps.
+ * Files that the provider counts in a way that is not known are bounded by the context window: no provider reads a longer
+ * prompt. `Infinity` where that is not known either. Provider options are counted apart.
  */
 export function inputBound(
   messages: readonly ChatMessage[],
   tools: readonly ToolDescription[] = [],
-  { reported }: Measured = {},
+  measured: Measured = {},
+): number {
+  const bound = sumBound(messages, tools, measured);
+  return Number.isFinite(bound) ? bound : (measured.reader?.contextWindow ?? Infinity);
+}
+
+function sumBound(
+  messages: readonly ChatMessage[],
+  tools: readonly ToolDescription[],
+  { reported, reader }: Measured,
 ): number {
   const preamble = tools.length > 0 ? toolPreamble : 0;
-  const whole = (): number => preamble + sum(tools, toolBytes) + sum(messages, messageBytes);
+  const messageTokens = (message: ChatMessage): number => {
+    const { bytes, files } = measure(message);
+    return files.length === 0 ? bytes : bytes + sum(files, (file) => fileTokens(file, reader));
+  };
+  const whole = (): number => preamble + sum(tools, toolBytes) + sum(messages, messageTokens);
   if (!reported) return whole();
   const covered = reported.covered(messages);
   const seen = new Set(reported.tools);
@@ -37,21 +55,62 @@ export function inputBound(
     reported.usage.input +
     (reported.tools.length > 0 ? 0 : preamble) +
     sum(newTools, toolBytes) +
-    sum(messages.slice(covered), messageBytes) +
+    sum(messages.slice(covered), messageTokens) +
     // Thinking comes back as it was thought, of which we may only hold a summary.
     (answer && thinks(answer) ? reported.usage.output : 0);
   // Both are bounds. A long conversation is not added up again for every call of it.
   return covered > longConversation ? continued : Math.min(continued, whole());
 }
 
-const measured = new WeakMap<ChatMessage | ToolDescription, number>();
+/** Whether a part of the prompt asks the provider to write it to its cache. */
+export function writesCache(messages: readonly ChatMessage[]): boolean {
+  return messages.some((message) => measure(message).writesCache);
+}
 
-function messageBytes(message: ChatMessage): number {
-  return measured.get(message) ?? keep(message, tokensAround + sum(message.content, blockBytes));
+/** A message without its files, and those. */
+interface MeasuredMessage {
+  readonly bytes: number;
+  readonly files: readonly FileBlock[];
+  readonly writesCache: boolean;
+}
+
+const measuredMessages = new WeakMap<ChatMessage, MeasuredMessage>();
+const measuredTools = new WeakMap<ToolDescription, number>();
+
+/** Freezes a value with everything in it: a measured prompt must not change. */
+function measure(message: ChatMessage): MeasuredMessage {
+  const known = measuredMessages.get(message);
+  if (known) return known;
+  deepFreeze(message);
+  const { content } = message;
+  const fresh = {
+    bytes: tokensAround + sum(content, blockBytes),
+    files: content
+      .flatMap((block) => (block.type === "tool-result" ? block.content : [block]))
+      .filter(isFile),
+    writesCache: content.some(asksForCache),
+  };
+  measuredMessages.set(message, fresh);
+  return fresh;
 }
 
 function toolBytes(tool: ToolDescription): number {
-  return measured.get(tool) ?? keep(tool, tokensAround + byteLength(JSON.stringify(tool)));
+  let bytes = measuredTools.get(tool);
+  if (bytes === undefined) {
+    deepFreeze(tool);
+    bytes = tokensAround + byteLength(JSON.stringify(tool));
+    measuredTools.set(tool, bytes);
+  }
+  return bytes;
+}
+
+function isFile(block: ContentBlock): block is FileBlock {
+  return block.type === "file";
+}
+
+function asksForCache(block: ContentBlock): boolean {
+  const data = "providerData" in block ? block.providerData : undefined;
+  return data !== undefined && /"cache(?:Control|Point)":/.test(JSON.stringify(data));
 }
 
 function blockBytes(block: ContentBlock): number {
@@ -67,13 +126,13 @@ function blockBytes(block: ContentBlock): number {
         tokensAround + byteLength(block.callId) + byteLength(block.name) + jsonBytes(block.input) + along
       );
     case "tool-result": {
-      if (block.content.some(({ type }) => type === "file")) return Infinity;
+      const files = sum(block.content.filter(isFile), fileBytes);
       // Some providers put the words into JSON once more.
       const words = jsonBytes(joinedText(block.content));
-      return tokensAround + byteLength(block.callId) + byteLength(block.name) + words;
+      return tokensAround + byteLength(block.callId) + byteLength(block.name) + words + files;
     }
     case "file":
-      return Infinity;
+      return fileBytes(block);
     case "unknown":
       return 0;
   }
@@ -83,14 +142,15 @@ function thinks(message: ChatMessage): boolean {
   return message.content.some(({ type }) => type === "reasoning");
 }
 
-function keep(key: ChatMessage | ToolDescription, size: number): number {
-  measured.set(key, size);
-  return size;
+/** The parts of a file that are sent besides its content. An address is not read as text, but its length does no harm. */
+function fileBytes({ mediaType, name = "", source }: FileBlock): number {
+  const address = wireText(source, "url");
+  return tokensAround + byteLength(mediaType) + byteLength(name) + byteLength(address);
 }
 
-function sum<Item>(items: readonly Item[], measure: (item: Item) => number): number {
+function sum<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
   let total = 0;
-  for (const item of items) total += measure(item);
+  for (const item of items) total += sizeOf(item);
   return total;
 }
 

@@ -1,34 +1,29 @@
-import type { LanguageModelV3, LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 import {
-  isJsonObject,
+  Price,
   ReeveError,
   type JsonObject,
   type Model,
   type ModelCall,
   type ModelRequest,
   type ModelResponse,
-  type Price,
+  type ModelSettings,
 } from "#kernel";
+import { rejectOnAbort } from "#base";
 import { AnswerBuilder, type WirePart } from "./answer-builder.ts";
-import { callSettings, merged } from "./call-settings.ts";
+import { callSettings, mergeOptions, type CallDefaults } from "./call-settings.ts";
 import { classifyError } from "./classify-error.ts";
-import { modelFacts } from "./model-facts.ts";
-import { promptV3, promptV4 } from "./prompt.ts";
+import { modelFacts, type ModelName } from "./model-facts.ts";
+import { promptV3, promptV4, type CacheMarks } from "./prompt.ts";
+import { cacheMark, cacheWrites, takesCacheKey, type PromptCache } from "./prompt-cache.ts";
 import { readStream, whole } from "./read-stream.ts";
+import { structuredOutputOf, type StructuredOutput } from "./response-format.ts";
 
 /** A language model of the AI SDK. */
 export type AiSdkModel = LanguageModelV3 | LanguageModelV4;
 
 /** Everything that can be an agent's model. */
 export type AnyModel = AiSdkModel | Model;
-
-/** How a model samples. Reasoning is not among them: it is set in `providerOptions`, where its cost can be seen. */
-export type SamplingSettings = Readonly<
-  Pick<
-    LanguageModelV4CallOptions,
-    "temperature" | "topP" | "topK" | "stopSequences" | "presencePenalty" | "frequencyPenalty" | "seed"
-  >
->;
 
 /** What to know of an AI SDK model beyond the object. */
 export interface LanguageModelOptions {
@@ -38,12 +33,31 @@ export interface LanguageModelOptions {
   readonly contextWindow?: number | undefined;
   /** The most it may say in one call. Default: unknown, 4,096 are asked for. */
   readonly maxOutputTokens?: number | undefined;
-  readonly settings?: SamplingSettings | undefined;
+  /** The most tokens that one file in a prompt can be. Default: by the provider's rule, where that is known. */
+  readonly maxFileTokens?: number | undefined;
+  /** Temperature, reasoning and others, for every call. An agent's settings are laid over them. Default: none. */
+  readonly settings?: ModelSettings | undefined;
+  /**
+   * How the model is told the schema of an agent's output: by a field of the request, or in the prompt. Default: native
+   * for OpenAI, Anthropic and packages that say they support it.
+   */
+  readonly structuredOutput?: StructuredOutput | undefined;
+  /**
+   * How long the provider keeps the stable beginning of a conversation's prompts. For Claude (at Anthropic, Bedrock, Vertex
+   * and OpenRouter) the runtime marks it, and input is reserved at the price of a cache write. OpenAI is told a key of the
+   * conversation, unless `off`. Default: `5m` for Claude, unless its price has no `cacheWrite`.
+   */
+  readonly promptCache?: PromptCache | undefined;
   /**
    * What only this provider understands, by provider, for every call. A `cacheControl` belongs here and not into a
    * single call: writing to a cache costs more, and the price says so.
    */
   readonly providerOptions?: JsonObject | undefined;
+  /**
+   * Options that may be sent under a limit although their cost is not known, as `provider.option`: the limit is not hard
+   * for what they add. Default: none.
+   */
+  readonly allowOptions?: readonly string[] | undefined;
 }
 
 /**
@@ -56,15 +70,20 @@ export function languageModel(model: AnyModel, options: LanguageModelOptions = {
   const version: string = model.specificationVersion;
   if (version !== "v3" && version !== "v4") throw new TypeError(otherVersion(version));
   const { modelId: id, provider } = model;
-  const defaults = merged(statelessOptions(provider), options.providerOptions ?? {});
-  const facts = modelFacts({ id, provider }, { cacheWrites: cacheWrites(defaults) });
-  const ask = asked(model, options.settings ?? {}, defaults);
+  const defaults = mergeOptions(statelessOptions(provider), options.providerOptions ?? {});
+  const cache = cachePlan({ id, provider }, options, cacheWrites(defaults));
+  const ask = asked(model, { settings: options.settings ?? {}, options: defaults, cache });
+  const { contextWindow } = modelFacts({ id, provider });
   return Object.freeze({
     id,
     provider,
-    price: options.price ?? facts.price ?? undefined,
-    contextWindow: options.contextWindow ?? facts.contextWindow ?? undefined,
+    price: cache.price,
+    contextWindow: options.contextWindow ?? contextWindow ?? undefined,
     maxOutputTokens: options.maxOutputTokens,
+    maxFileTokens: options.maxFileTokens,
+    structuredOutput: options.structuredOutput ?? structuredOutputOf(model),
+    options: defaults,
+    allowOptions: options.allowOptions,
     generate: (request: ModelRequest, call: ModelCall) => generate(ask(request, call), call),
   });
 }
@@ -81,10 +100,10 @@ async function generate(asking: Asking, call: ModelCall): Promise<ModelResponse>
   try {
     call.signal.throwIfAborted();
     if (call.onDelta) {
-      const { stream } = await unlessAborted(asking.streamed(), call.signal);
+      const { stream } = await rejectOnAbort(asking.streamed(), call.signal);
       return await readStream(stream, answer, call);
     }
-    const { content, ...ending } = await unlessAborted(asking.whole(), call.signal);
+    const { content, ...ending } = await rejectOnAbort(asking.whole(), call.signal);
     for (const part of content) answer.add(part);
     answer.add({ ...ending, type: "finish" });
     return whole(answer.build());
@@ -96,47 +115,57 @@ async function generate(asking: Asking, call: ModelCall): Promise<ModelResponse>
 
 function asked(
   model: AiSdkModel,
-  settings: SamplingSettings,
-  defaults: JsonObject,
+  { cache, ...defaults }: CallDefaults & { readonly cache: CachePlan },
 ): (request: ModelRequest, call: ModelCall) => Asking {
   return (request, { signal }) => {
-    const common = { ...settings, ...callSettings(request, defaults, signal) };
+    const { messages, stable, cacheKey } = request;
+    const key = cacheKey && cache.hasKey ? { openai: { promptCacheKey: cacheKey } } : {};
+    const merged = { ...defaults, options: mergeOptions(key, defaults.options) };
+    const common = { ...callSettings(model, request, merged), abortSignal: signal };
+    const marks: CacheMarks | null = cache.mark && stable ? { mark: cache.mark, stable } : null;
     switch (model.specificationVersion) {
       case "v3": {
-        const options = () => ({ ...common, prompt: promptV3(request.messages) });
+        const options = () => ({ ...common, prompt: promptV3(messages, marks) });
         return { whole: () => model.doGenerate(options()), streamed: () => model.doStream(options()) };
       }
       case "v4": {
-        const options = () => ({ ...common, prompt: promptV4(request.messages) });
+        const options = () => ({ ...common, prompt: promptV4(messages, marks) });
         return { whole: () => model.doGenerate(options()), streamed: () => model.doStream(options()) };
       }
     }
   };
 }
 
-/** Most providers stop at the signal; this one does so even where the provider does not. */
-async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
-
 function statelessOptions(provider: string): JsonObject {
   return provider.endsWith(".responses") ? { openai: { store: false } } : {};
 }
 
-/** Which kind of cache the options turn on. */
-function cacheWrites(options: JsonObject): "5m" | "1h" | undefined {
-  for (const own of Object.values(options)) {
-    const control = isJsonObject(own) ? own["cacheControl"] : undefined;
-    if (isJsonObject(control)) return control["ttl"] === "1h" ? "1h" : "5m";
-  }
-  return undefined;
+/** How a model's prompts are cached, and the price that goes with it. */
+interface CachePlan {
+  /** Null: nothing is marked. */
+  readonly mark: CacheMarks["mark"] | null;
+  readonly hasKey: boolean;
+  readonly price: Price | undefined;
+}
+
+/** Marks are never set where the price of a cache write is not known: it is more than that of the input. */
+function cachePlan(
+  name: ModelName,
+  { promptCache, price: stated }: LanguageModelOptions,
+  own: "5m" | "1h" | undefined,
+): CachePlan {
+  const hasKey = promptCache !== "off" && takesCacheKey(name.provider ?? "");
+  const ttl = promptCache ?? (own ? "off" : "5m");
+  const mark = ttl === "off" ? null : cacheMark(name, ttl);
+  const key = Price.key(name);
+  const priceFor = (writes: "5m" | "1h" | undefined): Price | undefined =>
+    stated ? Price.check(stated, key) : (modelFacts(name, { cacheWrites: writes }).price ?? undefined);
+  const price = priceFor(mark && ttl !== "off" && own !== "1h" ? ttl : own);
+  if (!mark || !price || price.cacheWrite !== undefined) return { mark, hasKey, price };
+  if (promptCache === undefined) return { mark: null, hasKey, price: priceFor(own) };
+  throw new TypeError(
+    `promptCache of ${key} needs a price with cacheWrite: languageModel(model, { price: { ..., cacheWrite: <micro-dollars for a million tokens> } }), or promptCache: "off"`,
+  );
 }
 
 function isObject(model: unknown): model is object {
@@ -150,6 +179,7 @@ function ownModel(model: Model, options: LanguageModelOptions): Model {
     throw new TypeError(
       `${model.id} says itself what it costs and can do: these options are for AI SDK models`,
     );
+  if (model.price) Price.check(model.price, Price.key(model));
   return model;
 }
 

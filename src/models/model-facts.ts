@@ -6,7 +6,7 @@ import {
   type ModelInfo,
   type ModelPrice,
 } from "@pydantic/genai-prices";
-import type { Micros, Model, Price } from "#kernel";
+import type { Micros, Model, Price, Rates } from "#kernel";
 
 /** What the name of an AI SDK provider is called in the price list. */
 const lists: Readonly<Record<string, string>> = {
@@ -40,7 +40,7 @@ export interface PriceCircumstances {
 
 /** What a public price list says about a model. */
 export interface ModelFacts {
-  /** Never less than what is charged: of several prices the highest. Null: not known. */
+  /** Never less than what is charged: of several prices for the same prompt the highest. Null: not known. */
   readonly price: Price | null;
   readonly contextWindow: number | null;
 }
@@ -116,20 +116,46 @@ function listed(
   { cacheWrites, longestPrompt = Infinity, now }: PriceCircumstances,
 ): Price | null {
   const prices = Array.isArray(info.prices) ? inForce(info.prices, now) : [info.prices];
-  const highest = (...keys: readonly string[]): Micros | undefined => {
-    const all = prices.flatMap((price) => keys.flatMap((key) => amounts(price[key], longestPrompt)));
-    return all.length === 0 ? undefined : micros(Math.max(...all));
-  };
-  const writes = cacheWrites ?? (info.id.includes("claude") ? "none" : "5m");
-  const input = highest("input_mtok", ...writeKeys[writes]);
-  const output = highest("output_mtok", "output_reasoning_mtok");
-  const cachedInput = highest("cache_read_mtok");
-  const complete = prices.every(
+  const isComplete = prices.every(
     (price) =>
       price["input_mtok"] !== undefined && price["output_mtok"] !== undefined && !price["requests_kcount"],
   );
-  if (!complete || input === undefined || output === undefined) return null;
-  return Object.freeze({ input, output, ...(cachedInput !== undefined && { cachedInput }) });
+  if (!isComplete) return null;
+  const writes = writeKeys[cacheWrites ?? (info.id.includes("claude") ? "none" : "5m")];
+  const base = ratesAbove(prices, 0, writes);
+  if (!base) return null;
+  const starts = new Set(prices.flatMap((price) => Object.values(price).flatMap(tierStarts)));
+  const tiers = [...starts]
+    .filter((start) => start > 0 && start < longestPrompt)
+    .toSorted((one, other) => one - other)
+    .flatMap((start) => {
+      const rates = ratesAbove(prices, start, writes);
+      return rates ? [Object.freeze({ aboveInputTokens: start, ...rates })] : [];
+    });
+  return Object.freeze({ ...base, ...(tiers.length > 0 && { tiers: Object.freeze(tiers) }) });
+}
+
+/** The rates of a prompt just longer than `start`: of several prices the highest. */
+function ratesAbove(
+  prices: readonly ModelPrice[],
+  start: number,
+  writes: readonly string[],
+): Rates | undefined {
+  const highest = (...keys: readonly string[]): Micros | undefined => {
+    const all = prices.flatMap((price) => keys.flatMap((key) => amountAbove(price[key], start)));
+    return all.length === 0 ? undefined : micros(Math.max(...all));
+  };
+  const input = highest("input_mtok");
+  const output = highest("output_mtok", "output_reasoning_mtok");
+  const cachedInput = highest("cache_read_mtok");
+  const cacheWrite = highest(...writes);
+  if (input === undefined || output === undefined) return undefined;
+  return {
+    input,
+    output,
+    ...(cachedInput !== undefined && { cachedInput }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+  };
 }
 
 const writeKeys = {
@@ -148,10 +174,15 @@ function inForce(prices: readonly ConditionalPrice[], now = Infinity): ModelPric
   return [...(since ? [since] : []), ...hourly].map((price) => price.prices);
 }
 
-function amounts(price: ModelPrice[string], longestPrompt: number): number[] {
+function amountAbove(price: ModelPrice[string], start: number): number[] {
   if (price === undefined) return [];
   if (typeof price === "number") return [price];
-  return [price.base, ...price.tiers.filter(({ start }) => start < longestPrompt).map((tier) => tier.price)];
+  const reached = price.tiers.filter((tier) => tier.start <= start);
+  return [reached.toSorted((one, other) => one.start - other.start).at(-1)?.price ?? price.base];
+}
+
+function tierStarts(price: ModelPrice[string]): number[] {
+  return price === undefined || typeof price === "number" ? [] : price.tiers.map(({ start }) => start);
 }
 
 /** From dollars for a million tokens. The tolerance removes binary dust: 0.14 dollars is 140,000, not 140,001. */

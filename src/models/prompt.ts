@@ -18,6 +18,15 @@ import {
   type ToolResultBlock,
 } from "#kernel";
 import { blockText, joinedText } from "./block-text.ts";
+import { writesCache } from "./input-bound.ts";
+import { maxMarks } from "./prompt-cache.ts";
+
+/** Where the beginnings of a prompt end that later ones repeat, and the options that mark these places. */
+export interface CacheMarks {
+  /** As `ModelRequest.stable`. */
+  readonly stable: readonly number[];
+  readonly mark: SharedV4ProviderOptions;
+}
 
 /** Where the versions of the specification differ: files. */
 interface Form<File, Item> {
@@ -28,11 +37,12 @@ interface Form<File, Item> {
 }
 
 /** A message in either version. */
-type Message<File, Item> =
+type Message<File, Item> = (
   | { role: "system"; content: string }
   | { role: "user"; content: UserPart<File>[] }
   | { role: "assistant"; content: AssistantPart<File>[] }
-  | { role: "tool"; content: ToolResultPart<Item>[] };
+  | { role: "tool"; content: ToolResultPart<Item>[] }
+) & { providerOptions?: SharedV4ProviderOptions };
 
 type UserPart<File> = LanguageModelV4TextPart | File;
 
@@ -42,15 +52,19 @@ interface ToolResultPart<Item> {
   type: "tool-result";
   toolCallId: string;
   toolName: string;
+  providerOptions?: SharedV4ProviderOptions;
   output:
     | { type: "text" | "error-text"; value: string }
     | { type: "content"; value: ({ type: "text"; text: string } | Item)[] };
 }
 
+/** Converts messages, and marks them for the provider's cache. Without marks, or if messages bring their own: as they are. */
+type Converter<Prompt> = (messages: readonly ChatMessage[], marks?: CacheMarks | null) => Prompt;
+
 type ItemOf<Output> = Extract<Output, { type: "content" }> extends { value: (infer Item)[] } ? Item : never;
 
 /** Messages as a V4 model takes them. */
-export const promptV4: (messages: readonly ChatMessage[]) => LanguageModelV4Prompt = converter<
+export const promptV4: Converter<LanguageModelV4Prompt> = converter<
   LanguageModelV4FilePart,
   ItemOf<LanguageModelV4ToolResultOutput>
 >({
@@ -59,21 +73,21 @@ export const promptV4: (messages: readonly ChatMessage[]) => LanguageModelV4Prom
 });
 
 /** Messages as a V3 model takes them. */
-export const promptV3: (messages: readonly ChatMessage[]) => LanguageModelV3Prompt = converter<
+export const promptV3: Converter<LanguageModelV3Prompt> = converter<
   LanguageModelV3FilePart,
   ItemOf<LanguageModelV3ToolResultOutput>
 >({
   file: (block) => ({
     type: "file",
     ...describeFile(block),
-    data: "url" in block.source ? new URL(block.source.url) : block.source.base64,
+    data: "url" in block.source ? new URL(block.source.url) : base64Of(block),
   }),
   item: (block) => {
     const { source, mediaType } = block;
     const image = mediaType.startsWith("image");
     if ("url" in source) return { type: image ? "image-url" : "file-url", url: source.url };
-    if (image) return { type: "image-data", mediaType, data: source.base64 };
-    return { type: "file-data", ...describeFile(block), data: source.base64 };
+    if (image) return { type: "image-data", mediaType, data: base64Of(block) };
+    return { type: "file-data", ...describeFile(block), data: base64Of(block) };
   },
 });
 
@@ -81,22 +95,50 @@ export const promptV3: (messages: readonly ChatMessage[]) => LanguageModelV3Prom
  * A message never changes once written, and a long conversation repeats them all at every call: each is converted
  * once. One that has nothing to say to a provider is left out, because an empty one would be refused.
  */
-function converter<File, Item>(
-  form: Form<File, Item>,
-): (messages: readonly ChatMessage[]) => Message<File, Item>[] {
+function converter<File, Item>(form: Form<File, Item>): Converter<Message<File, Item>[]> {
   const done = new WeakMap<ChatMessage, Message<File, Item> | null>();
-  return (messages) => {
+  return (messages, marks) => {
     const prompt: Message<File, Item>[] = [];
-    for (const message of messages) {
+    /** The places of the messages that end a stable beginning. */
+    const ends = new Set<number>();
+    const stable = new Set(marks?.stable);
+    for (const [index, message] of messages.entries()) {
       let converted = done.get(message);
       if (converted === undefined) {
         converted = convert(message, form);
         done.set(message, converted);
       }
       if (converted) prompt.push(converted);
+      if (stable.has(index + 1)) ends.add(prompt.length - 1);
     }
+    if (marks && !writesCache(messages)) placeMarks(prompt, [...ends].slice(-maxMarks), marks.mark);
     return prompt;
   };
+}
+
+/** Sets the marks. A converted message serves every call, so the marked one is a copy. */
+function placeMarks<File, Item>(
+  prompt: Message<File, Item>[],
+  places: readonly number[],
+  mark: SharedV4ProviderOptions,
+): void {
+  for (const place of places) {
+    const message = prompt[place];
+    if (message) prompt[place] = withMark(message, mark);
+  }
+}
+
+/** OpenRouter would repeat the mark of a tool message at each of its results: it goes to the last one. */
+function withMark<File, Item>(
+  message: Message<File, Item>,
+  mark: SharedV4ProviderOptions,
+): Message<File, Item> {
+  if (message.role !== "tool" || !("anthropic" in mark)) return { ...message, providerOptions: mark };
+  const last = message.content.length - 1;
+  const content = message.content.map((part, index) =>
+    index === last ? { ...part, providerOptions: mark } : part,
+  );
+  return { ...message, content };
 }
 
 function convert<File, Item>(message: ChatMessage, form: Form<File, Item>): Message<File, Item> | null {
@@ -164,9 +206,15 @@ function describeFile({ mediaType, name }: FileBlock): { mediaType: string; file
 }
 
 function dataV4({ source }: FileBlock): LanguageModelV4FilePart["data"] {
-  if ("base64" in source) return { type: "data", data: source.base64 };
+  if (!("url" in source)) return { type: "data", data: base64Of({ source }) };
   const url = new URL(source.url);
   return { type: "url", url, ...(url.href !== source.url && { originalUrl: source.url }) };
+}
+
+/** @throws TypeError for a file whose bytes are not read: a model step reads them before it calls a model. */
+function base64Of({ source }: Pick<FileBlock, "source">): string {
+  if ("base64" in source) return source.base64;
+  throw new TypeError("a file of a run can only be sent by ctx.llm: its bytes are in the content port");
 }
 
 /** What the provider gave along with a block, and must see again. */

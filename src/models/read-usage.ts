@@ -2,15 +2,21 @@ import { Usage } from "#kernel";
 import { wireField } from "./wire-field.ts";
 
 /**
- * A provider's report in our convention: input includes what came from its cache, output includes reasoning.
+ * A provider's report in our convention: input includes what came from its cache or went there, output includes reasoning.
  * Null where a part we need is absent or cannot be true; a prompt is never empty, so an input of 0 is no report.
  */
 export function readUsage(reported: unknown): Usage | null {
   const input = count(wireField(reported, "inputTokens"), "total");
   const output = count(wireField(reported, "outputTokens"), "total");
   const cached = count(wireField(reported, "inputTokens"), "cacheRead");
+  const written = count(wireField(reported, "inputTokens"), "cacheWrite");
   if (input === undefined || output === undefined || input === 0) return null;
-  const usage: Usage = { input, output, ...(cached !== undefined && { cachedInput: cached }) };
+  const usage: Usage = {
+    input,
+    output,
+    ...(cached !== undefined && { cachedInput: cached }),
+    ...(written !== undefined && written > 0 && { cacheWrite: written }),
+  };
   return Usage.isSane(usage) ? usage : null;
 }
 

@@ -16,6 +16,10 @@ export class ReportedPrompt {
     this.usage = usage;
   }
 
+  get messages(): readonly ChatMessage[] {
+    return this.#messages.slice(0, this.count);
+  }
+
   /** Keeps its own list: the conversation is its owner's to change. */
   static of(
     messages: readonly ChatMessage[],

@@ -8,11 +8,12 @@ import {
   type Engine,
   type Page,
   type PageRequest,
+  Partition,
   type Store,
   TreeId,
+  UserId,
 } from "#kernel";
-import { partitionOf, treeAddress } from "./addresses.ts";
-import { callTree } from "./tree/tree-object.ts";
+import { treeAddress, callTree } from "#tree";
 
 /** Whose. Default: those of nobody in particular. */
 interface Whose {
@@ -35,14 +36,24 @@ export class Approvals {
   list(
     {
       tenant,
+      user,
       tree,
       state,
-    }: Whose & { readonly tree?: string; readonly state?: ApprovalFilter["state"] } = {},
+    }: Whose & {
+      /** Only those of trees that work for this user. Default: any. */
+      readonly user?: string | undefined;
+      readonly tree?: string;
+      readonly state?: ApprovalFilter["state"];
+    } = {},
     page: PageRequest = { size: 50 },
   ): Promise<Page<ApprovalRecord>> {
     if (!this.#store) throw new TypeError("lists need a store: createRuntime({ store })");
-    const filter = { ...(state && { state }), ...(tree !== undefined && { treeId: TreeId.of(tree) }) };
-    return this.#store.approvals.list(partitionOf(tenant), filter, page);
+    const filter = {
+      ...(state && { state }),
+      ...(tree !== undefined && { treeId: TreeId.of(tree) }),
+      ...(user !== undefined && { userId: UserId.of(user) }),
+    };
+    return this.#store.approvals.list(Partition.of(tenant), filter, page);
   }
 
   /** Every question of one tree, in the order they were asked, as it knows them now. */

@@ -1,10 +1,27 @@
-export type { DeltaEndpointOptions } from "./deltas/delta-endpoint.ts";
-export type { RunDelta } from "./deltas/run-delta.ts";
-export type { Audit } from "./audit/audit.ts";
-export type { AuditKind } from "./audit/audit-of.ts";
-export type { AuditFault, AuditVerdict } from "./audit/verify.ts";
-export { currentScope } from "./run/ambient.ts";
+export type { DeltaEndpointOptions, RunDelta, ToolUpdate } from "#deltas";
+export type { Audit, AuditKind, AuditFault, AuditVerdict } from "#audit";
+export { Session } from "#agents";
+export { currentScope } from "#run";
+export type {
+  CompactionStart,
+  ContextUsage,
+  Conversation,
+  ConversationMessage,
+  MessagesRequest,
+  Owner as ConversationOwner,
+  Phase,
+  StreamOptions,
+  TurnOptions,
+  TurnStream,
+} from "./conversation.ts";
+export type { ConversationFilter, Conversations, NewConversation } from "./conversations.ts";
+export type { Memories, SharedBlock } from "./memories.ts";
 export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
 export type { AccountView, RunLedger } from "./run-ledger.ts";
-export { Runtime, type RuntimeOptions, type ServeOptions, type StartOptions } from "./runtime.ts";
-export { systemClock } from "#agents";
+export type { BudgetOwner, TenantBudget, TenantBudgetView, Tenants } from "./tenants.ts";
+export { Runtime } from "./runtime.ts";
+export type { ShownPart, StepPrompt } from "./step-content.ts";
+export type { StepContentState, StepSummary } from "./unrecorded-steps.ts";
+export type { ServeOptions, StartOptions } from "./start-options.ts";
+export type { RuntimeOptions, TreeTelemetry } from "./runtime-options.ts";
+export { agentVersion, isAgent } from "#agents";

@@ -1,18 +1,43 @@
 import {
+  EntryId,
   eraseEvent,
   Json,
+  Partition,
   type Keys,
   type NumberedEvent,
-  type ObjectAsk,
+  type CallObject,
   type SinkDefinition,
   type Store,
 } from "#kernel";
-import { treeAt } from "./addresses.ts";
-import { auditOf, erasure } from "./audit/audit-of.ts";
-import type { AuditWriter } from "./audit/audit-writer.ts";
-import { callTree } from "./tree/tree-object.ts";
-import type { ArgumentOf, ProjectorOrder, ReplyOf, TreeMethod } from "./tree/protocol.ts";
-import { projectorType } from "./tree/tree-work.ts";
+import {
+  treeAt,
+  callTree,
+  type ProjectorOrder,
+  type TurnOrder,
+  withProtocol,
+  type ArgumentOf,
+  type ReplyOf,
+  type TreeMethod,
+  projectorType,
+} from "#tree";
+import { auditOf, erasure, type AuditWriter } from "#audit";
+import { keepBranchTexts } from "./branch-texts.ts";
+import type { TreeTelemetry } from "./runtime-options.ts";
+import { readRecorded, type StepPrompt } from "./step-content.ts";
+
+/*
+ * The projector: it copies a tree's events into the store, in order, and derives the lists of runs, the approvals and the
+ * audit from them.
+ *
+ * Neighbours: the tree object sends orders (`ProjectorOrder`) and keeps the events until they are written. The engine
+ * delivers the orders of one tree one after the other, and again until they succeed (`SinkDefinition`).
+ *
+ * 1. An order can be carried out any number of times, in any process: the store ends up the same.
+ * 2. A run is written before its events, and the audit before the events that it is derived from: what a reader has seen
+ *    is in the audit.
+ * 3. The content of runs that keep none never reaches the store. Content that stays for a time is marked as such.
+ * 4. A tree is erased after all of it was written. Its key is destroyed last, by an order of its own.
+ */
 
 /** What a projector stands on. */
 export interface ProjectorHost {
@@ -21,6 +46,8 @@ export interface ProjectorHost {
   /** What trees are sealed with; null: nothing is. */
   readonly keys: Keys | null;
   readonly now: () => number;
+  /** Takes the events of trees that are over. */
+  readonly telemetry: TreeTelemetry | undefined;
 }
 
 type TreeAsk = <Method extends TreeMethod>(
@@ -29,6 +56,12 @@ type TreeAsk = <Method extends TreeMethod>(
 ) => Promise<ReplyOf<Method>>;
 
 const eventsPerBatch = 256;
+
+interface Written {
+  readonly upTo: number;
+  /** Whether the tree is over, and all of it written. */
+  readonly closed: boolean;
+}
 
 /**
  * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them and what was
@@ -49,28 +82,86 @@ export class Projector implements SinkDefinition {
     return this.#lagMs;
   }
 
-  async take(key: string, argument: Json, ask: ObjectAsk): Promise<void> {
+  async take(key: string, argument: Json, ask: CallObject): Promise<void> {
     const order = Json.as<ProjectorOrder>(argument);
+    if (order.kind === "note") return this.#host.audit.record(Partition.parse(key).partition, [order.note]);
+    if (order.kind === "turn") return this.#settleTurn(key, order, ask);
     if (order.kind === "forget") return this.#forget(key, order.runs);
     const { kind, after, at } = order;
     const tree: TreeAsk = (method, given) =>
       callTree((name, sent) => ask({ type: "tree", key }, name, sent), method, given);
-    const upTo = await this.#write(key, tree, after);
+    const { upTo, closed } = await this.#write(key, tree, after);
     await tree("projected", { upTo, at });
+    if (closed && this.#host.telemetry) await this.#trace(key, upTo);
     if (kind === "erase") await this.#erase(key, tree, at);
   }
 
-  /** Everything above `after`. Returns the last number. */
-  async #write(key: string, tree: TreeAsk, after: number): Promise<number> {
+  /**
+   * Makes an unsaved turn part of its conversation, closed by how it ended, or removes it; then gives the turn back. The
+   * same again changes nothing.
+   */
+  async #settleTurn(key: string, order: TurnOrder, ask: CallObject): Promise<void> {
+    const { sessions } = this.#host.store;
+    const { partition } = treeAt({ type: "tree", key });
+    const { run, end, release, at } = order;
+    const session = { id: order.session, userId: order.user };
+    if (order.keep) {
+      const parentId = await sessions.leaf(partition, session, run);
+      const base = { id: EntryId.of(`${run}.end`), parentId, at, branch: run };
+      if (parentId !== null)
+        await sessions.append(partition, session, [
+          { ...base, type: "custom", kind: "turn-end", data: Json.of(end) },
+        ]);
+      await sessions.adopt(partition, session, run);
+    } else {
+      await keepBranchTexts(this.#host.store, partition, { session, run });
+      await sessions.dropBranch(partition, session, run);
+    }
+    if (release) await ask(release, "release", withProtocol({ tree: { type: "tree", key }, at }));
+  }
+
+  /** Everything above `after`. */
+  async #write(key: string, tree: TreeAsk, after: number): Promise<Written> {
     const { now } = this.#host;
     for (let upTo = after; ;) {
       const batch = await tree("unprojected", { after: upTo, limit: eventsPerBatch });
       const last = batch.events.at(-1);
-      if (!last) return upTo;
+      if (!last) return { upTo, closed: false };
       await this.#writeBatch(key, batch);
       upTo = last.seq;
       this.#lagMs = Math.max(0, now() - last.at);
-      if (batch.events.length < eventsPerBatch) return upTo;
+      if (!batch.more) return { upTo, closed: batch.closed };
+    }
+  }
+
+  /**
+   * A tree that is over is told to the telemetry as a whole: other processes may have written parts of it. The tree is not
+   * called for it: a replay by a worker without telemetry makes the same calls.
+   */
+  async #trace(key: string, upTo: number): Promise<void> {
+    const { store, telemetry } = this.#host;
+    const { partition, tree: id } = treeAt({ type: "tree", key });
+    const { tenantId } = partition;
+    for (let after = 0; after < upTo;) {
+      const events = await store.events.read(partition, id, { after, limit: eventsPerBatch });
+      // Broken telemetry must not keep events from the store.
+      for (const event of events) {
+        const content = telemetry?.capturesContent ? await this.#contentOf(partition, event) : undefined;
+        ignoreThrow(() =>
+          telemetry?.take(event, { ...(tenantId !== null && { tenant: tenantId }), content }),
+        );
+      }
+      after = events.at(-1)?.seq ?? upTo;
+    }
+  }
+
+  /** Reads the content of the step that an event begins. Undefined: none is recorded, or it cannot be read. */
+  async #contentOf(partition: Partition, event: NumberedEvent): Promise<StepPrompt | undefined> {
+    if (event.type !== "model.start" && event.type !== "tool.start") return undefined;
+    try {
+      return (await readRecorded(this.#host.store, partition, event.step)) ?? undefined;
+    } catch {
+      return undefined;
     }
   }
 
@@ -87,10 +178,8 @@ export class Projector implements SinkDefinition {
       if (decision) await store.approvals.decide(partition, asked.id, decision);
     }
     // What is told is in the audit already.
-    await audit.record(
-      partition,
-      events.flatMap((event) => auditOf(event) ?? []),
-    );
+    const notes = events.flatMap((event) => auditOf(event) ?? []);
+    await audit.record(partition, notes);
     const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
     const isFleeting = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
@@ -110,9 +199,10 @@ export class Projector implements SinkDefinition {
 
   /** And with the key everywhere. It is the last that is done: said first, so that it is said whatever comes between. */
   async #forget(key: string, runs: number): Promise<void> {
-    const { now, keys, audit } = this.#host;
+    const { now, keys, audit, store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     if (runs > 0) await audit.record(partition, [erasure(tree, runs, now())]);
+    await store.manifests.erase(partition, tree);
     await keys?.destroy?.(key);
   }
 
@@ -120,7 +210,7 @@ export class Projector implements SinkDefinition {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     for (let after = 0; ;) {
-      const events = await store.events.read(partition, tree, after, eventsPerBatch);
+      const events = await store.events.read(partition, tree, { after, limit: eventsPerBatch });
       const last = events.at(-1);
       if (!last) return;
       const theirs = events.filter(({ runId }) => retentions[runId] !== "permanent");
@@ -128,5 +218,13 @@ export class Projector implements SinkDefinition {
       if (changed.length > 0) await store.events.rewrite(partition, tree, changed.map(eraseEvent));
       after = last.seq;
     }
+  }
+}
+
+function ignoreThrow(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // It is of no consequence here.
   }
 }

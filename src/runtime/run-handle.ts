@@ -8,8 +8,10 @@ import {
   NotFoundError,
   type AttemptId,
   type CancelReceipt,
+  type Clock,
   type Engine,
-  type Json,
+  type Input,
+  Json,
   type NumberedEvent,
   type ObjectAddress,
   type Obstacle,
@@ -21,13 +23,22 @@ import {
   type TreeId,
   type Usage,
 } from "#kernel";
-import type { Deltas } from "./deltas/deltas.ts";
-import type { RunDelta } from "./deltas/run-delta.ts";
+import { rejectOnAbort, withTimeout } from "#base";
+import type { Deltas, RunDelta } from "#deltas";
+import { keepContent } from "./keep-content.ts";
 import { executionIn, readLedger, type RunLedger } from "./run-ledger.ts";
+import type { PrepareInput } from "./prepare-input.ts";
 import { storedEvents } from "./stored-events.ts";
-import { cancelKey, closedKey, endedKey } from "./tree/records.ts";
-import { callTree } from "./tree/tree-object.ts";
-import type { ArgumentOf, ReplyOf, TreeMethod } from "./tree/protocol.ts";
+import {
+  cancelDoneKey,
+  closedKey,
+  endedKey,
+  callTree,
+  treeAt,
+  type ArgumentOf,
+  type ReplyOf,
+  type TreeMethod,
+} from "#tree";
 
 const eventsPerRead = 256;
 
@@ -59,17 +70,24 @@ export interface HandleHost {
   /** Null: events are read from the tree itself. */
   readonly store: Store | null;
   readonly deltas: Deltas;
+  readonly clock: Clock;
   readonly now: () => number;
   readonly uuid: () => string;
+  /** Aborted when the runtime is closed, with the error for those who wait. */
+  readonly closed: AbortSignal;
+  readonly prepareInput: PrepareInput;
 }
+
+/** A tree that has not answered for so long may be of another release. */
+const treeAnswersMs = 2_000;
 
 /** Nobody sees it: made once, because an error with its stack is not cheap. */
 const notListening = new Error("not listening any more");
 
 const never = new AbortController().signal;
 
-/** One run, from outside: from the process that started it or from any other. */
-export class RunHandle {
+/** One run, from outside: from the process that started it or from any other. `Output`: what its agent states. */
+export class RunHandle<Output = Json> {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly #host: HandleHost;
@@ -92,9 +110,10 @@ export class RunHandle {
    */
   async *events({
     from = 0,
-    signal = never,
+    signal: given = never,
   }: { readonly from?: number; readonly signal?: AbortSignal } = {}): AsyncGenerator<NumberedEvent, void> {
     const { store } = this.#host;
+    const signal = AbortSignal.any([given, this.#host.closed]);
     if (store) {
       const next = (after: number): Promise<ReplyOf<"events">> => this.#call("events", { after, limit: 1 });
       return yield* storedEvents({ store, address: this.#tree, next }, from, signal);
@@ -102,7 +121,7 @@ export class RunHandle {
     for (let after = from; ;) {
       signal.throwIfAborted();
       const wanted = { after, limit: eventsPerRead };
-      const { events, closed } = await this.#until("events", wanted, isNews, { signal });
+      const { events, closed } = await this.#until("events", wanted, { isGood: isNews, signal });
       yield* events;
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
@@ -117,21 +136,27 @@ export class RunHandle {
    * @throws DeltasCutError, the signal's reason
    */
   deltas({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<RunDelta, void> {
-    return this.#host.deltas.watch(this.#tree.key, () => (signal ? aborted(signal) : this.result()));
+    return this.#host.deltas.watch(this.#tree.key, () =>
+      signal ? rejectOnAbort(new Promise(() => undefined), signal) : this.result(),
+    );
   }
 
-  /** What the run left behind, once it has ended; a root's once its whole tree has. */
-  async result(): Promise<RunResult> {
+  /**
+   * Waits for the result of the run; of a root, for the end of its whole tree.
+   *
+   * @throws NotFoundError if there is no such run; RuntimeClosedError if the runtime is closed before
+   */
+  async result(): Promise<RunResult<Output>> {
     const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
-    await this.#host.engine.written(this.#tree, name);
-    const result = await this.#until("result", { run: this.runId }, isThere, { name });
+    const result = await this.#until("result", { run: this.runId }, { isGood: isThere, name });
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });
-    return result;
+    return toTyped<Output>(result);
   }
 
   /** The same, without waiting: null while it lives. */
-  async outcome(): Promise<RunResult | null> {
-    return this.#call("result", { run: this.runId });
+  async outcome(): Promise<RunResult<Output> | null> {
+    const result = await this.#call("result", { run: this.runId });
+    return result && toTyped<Output>(result);
   }
 
   /** @throws NotFoundError if there never was such a run. */
@@ -145,40 +170,49 @@ export class RunHandle {
   async cancel(reason = "user"): Promise<CancelReceipt> {
     const number = await this.#call("cancel", { run: this.runId, reason, at: this.#host.now() });
     if (number === null) return { reason, runs: [] };
-    const receipt = await this.#until("receipt", { number }, isThere, { name: cancelKey(number) });
+    const receipt = await this.#until(
+      "receipt",
+      { number },
+      { isGood: isThere, name: cancelDoneKey(number) },
+    );
     return receipt ?? { reason, runs: [] };
   }
 
   /** Holds the run and everything below it, until `resume`. */
-  async pause(): Promise<void> {
-    await this.#call("pause", { run: this.runId, at: this.#host.now() });
+  async pause(options: Once = {}): Promise<void> {
+    await this.#call("pause", this.#operation(options));
   }
 
-  async resume(): Promise<void> {
-    await this.#call("resume", { run: this.runId, at: this.#host.now() });
+  async resume(options: Once = {}): Promise<void> {
+    await this.#call("resume", this.#operation(options));
   }
 
-  async reprioritize(priority: Priority): Promise<void> {
-    await this.#call("reprioritize", { run: this.runId, priority, at: this.#host.now() });
+  async reprioritize(priority: Priority, options: Once = {}): Promise<void> {
+    await this.#call("reprioritize", { ...this.#operation(options), priority });
   }
 
   /** Adds to the run's limits and, for a root, to the tree's. @throws RunEndedError */
   async topUp(
     { maxTokens = 0, maxCostUsd = 0, maxTurns = 0 }: TopUpAmounts,
-    { id = this.#host.uuid() }: Once = {},
+    options: Once = {},
   ): Promise<void> {
-    const amounts = { tokens: maxTokens, cost: Money.cap(maxCostUsd), turns: maxTurns };
-    await this.#call("topUp", {
-      run: this.runId,
-      ...amounts,
-      operationId: id,
-      at: this.#host.now(),
-    });
+    const amounts = { tokens: maxTokens, costMicros: Money.cap(maxCostUsd), turns: maxTurns };
+    await this.#call("topUp", { ...this.#operation(options), ...amounts });
   }
 
   /** Tells what an attempt in doubt really used. False if there is no such doubt. */
   async reconcile(attempt: AttemptId, usage: Usage): Promise<boolean> {
     return this.#call("reconcile", { attempt, usage, at: this.#host.now() });
+  }
+
+  /**
+   * Makes the recorded content of the tree last, as far as it was recorded: it is sealed again with a key of the tenant.
+   * Returns the number of steps that would have been erased. @throws TypeError without a store.
+   */
+  async keep(): Promise<number> {
+    const { store } = this.#host;
+    if (!store) throw new TypeError("steps are recorded in a store: createRuntime({ store })");
+    return keepContent(store, treeAt(this.#tree).partition, this.treeId);
   }
 
   /** Money and headcount as they are now. After the end of a tree only its own account is left. */
@@ -188,8 +222,19 @@ export class RunHandle {
 
   /** What keeps it from going on that its tree does not know of: its engine does. Null: nothing. */
   async obstacle(): Promise<Obstacle | null> {
-    const execution = executionIn(await this.#call("ledger", { run: this.runId }));
-    return execution === null ? null : ((await this.#host.engine.obstacle?.(execution)) ?? null);
+    const { engine, clock } = this.#host;
+    const asked = this.#call("ledger", { run: this.runId });
+    // A tree that another release has written does not answer: its engine is asked beside it.
+    const isSilent = await withTimeout({ clock, ms: treeAnswersMs, onTimeout: () => true }, () =>
+      asked.then(
+        () => false,
+        () => false,
+      ),
+    );
+    const blocked = isSilent ? await engine.objectObstacle?.(this.#tree) : null;
+    if (blocked) return blocked;
+    const execution = executionIn(await asked);
+    return execution === null ? null : ((await engine.obstacle?.(execution)) ?? null);
   }
 
   /** Every question to people of the whole tree, in the order they were asked. */
@@ -218,13 +263,13 @@ export class RunHandle {
   }
 
   /** Words for the work in hand: they reach the agent before its next model call. */
-  async steer(text: string, options: Once = {}): Promise<void> {
-    await this.#nudge("steer", text, options);
+  async steer(input: Input, options: FromOutside = {}): Promise<void> {
+    await this.#nudge("steer", input, options);
   }
 
   /** Words for after it: they reach the agent when it would stop. */
-  async followUp(text: string, options: Once = {}): Promise<void> {
-    await this.#nudge("followUp", text, options);
+  async followUp(input: Input, options: FromOutside = {}): Promise<void> {
+    await this.#nudge("followUp", input, options);
   }
 
   /** Wakes a `ctx.waitFor(name)`, now or when it comes to it. The same `id` counts once. */
@@ -236,25 +281,39 @@ export class RunHandle {
 
   /** A message to the run's inbox. The same `id` is delivered once. */
   async send(
-    text: string,
+    input: Input,
     options: FromOutside & { readonly data?: Json; readonly from?: string } = {},
   ): Promise<void> {
     const messageId = MessageId.of(options.id ?? this.#host.uuid());
     const from = { kind: "outside", name: options.from ?? "user" } as const;
+    const prepared = this.#host.prepareInput(this.#tree.key, input);
+    const { parts } = prepared instanceof Promise ? await prepared : prepared;
     await this.#call("send", {
       to: this.runId,
       messageId,
       from,
-      text,
-      data: options.data,
+      ...(options.data !== undefined && { data: options.data }),
+      ...parts,
       ...(options.labels && { labels: Labels.of(options.labels) }),
       at: this.#host.now(),
     });
   }
 
-  async #nudge(kind: "steer" | "followUp", text: string, { id }: Once): Promise<void> {
+  /** Returns the fields of every operation on the run. Repeated under the same id, it changes nothing. */
+  #operation({ id = this.#host.uuid() }: Once): {
+    readonly run: RunId;
+    readonly operationId: string;
+    readonly at: number;
+  } {
+    return { run: this.runId, operationId: id, at: this.#host.now() };
+  }
+
+  async #nudge(kind: "steer" | "followUp", input: Input, { id, labels }: FromOutside): Promise<void> {
     const messageId = MessageId.of(id ?? this.#host.uuid());
-    await this.#call("nudge", { run: this.runId, kind, text, messageId, at: this.#host.now() });
+    const prepared = this.#host.prepareInput(this.#tree.key, input);
+    const { parts } = prepared instanceof Promise ? await prepared : prepared;
+    const told = { ...parts, ...(labels && { labels: Labels.of(labels) }) };
+    await this.#call("nudge", { run: this.runId, kind, ...told, messageId, at: this.#host.now() });
   }
 
   #call<Method extends TreeMethod>(method: Method, argument: ArgumentOf<Method>): Promise<ReplyOf<Method>> {
@@ -265,20 +324,30 @@ export class RunHandle {
   async #until<Method extends TreeMethod>(
     method: Method,
     argument: ArgumentOf<Method>,
-    isGood: (reply: ReplyOf<Method>) => boolean,
-    /** `name`: what the answer depends on. Default: on everything. */
-    { name, signal = never }: { readonly name?: string; readonly signal?: AbortSignal } = {},
+    {
+      isGood,
+      name,
+      signal = never,
+    }: {
+      readonly isGood: (reply: ReplyOf<Method>) => boolean;
+      /** State that the answer depends on. Default: all of it. */
+      readonly name?: string;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<ReplyOf<Method>> {
     for (;;) {
       const stop = new AbortController();
       const listening = signal === never ? stop.signal : AbortSignal.any([signal, stop.signal]);
       // Listens before it asks: a change in between is not missed.
-      const changed = this.#host.engine.changed(this.#tree, listening, name);
+      const changed = this.#host.engine.waitForChange(this.#tree, { signal: listening, name });
       changed.catch(() => undefined);
       try {
         const reply = await this.#call(method, argument);
         if (isGood(reply)) return reply;
-        await changed;
+        await rejectOnAbort(changed, this.#host.closed);
+      } catch (error) {
+        this.#host.closed.throwIfAborted();
+        throw error;
       } finally {
         stop.abort(notListening);
       }
@@ -286,13 +355,8 @@ export class RunHandle {
   }
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
-}
+/** Gives a result the type that the agent states: `agent()` validates it before it is recorded. */
+const toTyped = <Output>(result: RunResult): RunResult<Output> => Json.as(Json.of(result));
 
 const isThere = (reply: unknown): boolean => reply !== null;
 const isNews = ({ events, closed }: ReplyOf<"events">): boolean => events.length > 0 || closed;

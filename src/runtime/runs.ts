@@ -1,5 +1,15 @@
-import { type Page, type PageRequest, type RunFilter, type RunRecord, type Store, TreeId } from "#kernel";
-import { partitionOf } from "./addresses.ts";
+import {
+  type Engine,
+  type Page,
+  type PageRequest,
+  Partition,
+  type RunFilter,
+  type RunRecord,
+  type Store,
+  TreeId,
+  type UserId,
+} from "#kernel";
+import { treeAddress, callTree } from "#tree";
 
 /** Whose runs. Default: those of nobody in particular. */
 interface Whose {
@@ -8,21 +18,42 @@ interface Whose {
 
 /** Lists of runs, from the store: a little behind what really happens. */
 export class Runs {
+  readonly #engine: Engine;
   readonly #store: Store | null;
 
-  constructor(store: Store | null) {
+  constructor(engine: Engine, store: Store | null) {
+    this.#engine = engine;
     this.#store = store;
   }
 
   /** Newest first. @throws TypeError without a store. */
   list(filter: RunFilter & Whose = {}, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
     const { tenant, ...rest } = filter;
-    return this.#need().runs.list(partitionOf(tenant), rest, page);
+    return this.#need().runs.list(Partition.of(tenant), rest, page);
   }
 
   /** Every run of a tree, in the order they were hired. @throws TypeError without a store. */
   tree(tree: string, { tenant }: Whose = {}): Promise<readonly RunRecord[]> {
-    return this.#need().runs.tree(partitionOf(tenant), TreeId.of(tree));
+    return this.#need().runs.tree(Partition.of(tenant), TreeId.of(tree));
+  }
+
+  /**
+   * Returns the user that a tree works for; null: none, undefined: the tree does not exist, or waits for its turn in a
+   * session. Asks the tree itself, for as long as the store has not heard of it.
+   *
+   * @throws TypeError without a store.
+   */
+  async userOf(tree: string, { tenant }: Whose = {}): Promise<UserId | null | undefined> {
+    const [root] = await this.tree(tree, tenant === undefined ? {} : { tenant });
+    if (root) return root.userId;
+    const address = treeAddress(TreeId.of(tree), tenant);
+    const first = { after: 0, limit: 1 };
+    const { runs } = await callTree(
+      (method, given) => this.#engine.call(address, method, given),
+      "unprojected",
+      first,
+    );
+    return runs[0]?.userId;
   }
 
   #need(): Store {

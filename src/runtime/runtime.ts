@@ -1,141 +1,67 @@
-import { hash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import {
   AgentId,
-  ExecutionBudget,
+  checkDuration,
   Json,
-  Labels,
-  MessageId,
-  Money,
   NotFoundError,
   Partition,
   RunId,
+  RuntimeClosedError,
   SessionId,
-  SpawnBudget,
-  TenantId,
-  TraceParent,
+  StepId,
   TreeId,
   UserId,
   type Agent,
-  type Approver,
   type Clock,
-  type Engine,
-  type Guardrail,
-  type HistoryRetention,
-  type JsonObject,
+  type Input,
   type Keys,
   type ObjectAddress,
-  type PermissionRule,
-  type Permissions,
-  type Price,
-  type Priority,
+  type Page,
+  type PageRequest,
   type Store,
 } from "#kernel";
-import { allowAll, defaultPermissions, systemClock } from "#agents";
-import type { Block } from "#ledger";
-import { sealedStore, Seals } from "#sealing";
-import { partitionOf, tenantKeyOf, treeAddress, treeAt } from "./addresses.ts";
+import { allowAll, defaultPermissions, programAgents } from "#agents";
+import { contentObject, systemClock } from "#base";
+import { sealedStore } from "#sealing";
+import {
+  treeAddress,
+  treeAt,
+  createLaunchPolicies,
+  withProtocol,
+  type CompactionOrder,
+  type InvokeArgument,
+  sessionAddress,
+  sessionObject,
+  tenantObject,
+  type OpenArgument,
+  callTree,
+  treeObject,
+  versionedObject,
+} from "#tree";
+import { buildOf, termsOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
-import type { DeltaEndpointOptions } from "./deltas/delta-endpoint.ts";
-import { Deltas, type DeltasHost } from "./deltas/deltas.ts";
-import { Audit } from "./audit/audit.ts";
-import { auditKeys } from "./audit/audit-keys.ts";
-import { AuditWriter } from "./audit/audit-writer.ts";
+import { Deltas } from "#deltas";
+import { Audit, auditKeys, AuditWriter } from "#audit";
+import type { ConversationHost } from "./conversation.ts";
+import { agentOfHead, Conversations } from "./conversations.ts";
+import { checkDurations } from "./check-options.ts";
+import { Memories } from "./memories.ts";
+import { quietly } from "./quietly.ts";
+import { checkProgram, checkStart } from "./check-program.ts";
+import { createOpening } from "./create-opening.ts";
+import { createSealing } from "./create-sealing.ts";
+import { type PriceList, createPromptDeps, execute, type PromptDeps } from "#run";
+import { createNameContent, createPrepareInput } from "./prepare-input.ts";
+import type { PrepareInput } from "./prepare-input.ts";
 import { Projector } from "./projector.ts";
-import { execute } from "./run/execute.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
-import { type InvokeArgument, sessionObject } from "./session-object.ts";
-import { tenantObject } from "./tenant-object.ts";
-import type { OpenArgument } from "./tree/protocol.ts";
-import type { AgentsRecord } from "./tree/records.ts";
-import { callTree, treeObject } from "./tree/tree-object.ts";
-
-const defaultExpiresS = 7 * 24 * 60 * 60;
-
-/** What a runtime is made of. */
-export interface RuntimeOptions {
-  /** Everybody who can be hired. */
-  readonly agents: readonly Agent[];
-  readonly engine: Engine;
-  /**
-   * What lasts: events, lists of runs and the audit are written there, and read from there. An engine that seals what
-   * leaves the process seals its content, too. Default: nothing is kept.
-   */
-  readonly store?: Store;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock;
-  /** What each tenant may spend in all its trees. Default: no limit. */
-  readonly tenantBudget?: (
-    tenant: TenantId | null,
-  ) => Pick<ExecutionBudget, "maxTokens" | "maxCostUsd"> | null;
-  /** Who decides about tools where an agent says nothing. Default: safe ones run, others are refused. */
-  readonly permissions?: Permissions | "allow-all";
-  /**
-   * Who decides about calls that need somebody's word: people, through `approvals`, or code. Default nobody: such calls
-   * are refused.
-   */
-  readonly approver?: "people" | Approver;
-  /** How long a question to people stands; then the call is refused. Default a week. */
-  readonly approvalExpiresS?: number;
-  /** Who looks at what goes in and out of every agent, before the agent's own guardrails. Default: nobody. */
-  readonly guardrails?: readonly Guardrail[];
-  /**
-   * What happens to a call by which something leaves a run that has seen both untrusted and private content: somebody
-   * has to approve it, or nothing. Default ask; a rule with `ruleOfTwo: "exempt"` makes an exception.
-   */
-  readonly ruleOfTwo?: "ask" | "off";
-  /** How often a run that crashed is started again. Default 3. */
-  readonly maxRestarts?: number;
-  /** How long a run that must yield may finish its call before it is aborted. Default 60. */
-  readonly yieldTimeoutS?: number;
-  /**
-   * How long after its end a tree still tells what does not stay: outputs, and words in events, of runs whose retention
-   * is not `permanent`. Then its key is destroyed. Default 30.
-   */
-  readonly eraseAfterS?: number;
-  /** How long a run stands in line before it moves forward by one level. Default 60. */
-  readonly ageingS?: number;
-}
-
-/** How a tree is started. */
-export interface StartOptions {
-  /** Names the tree: the same id again is the same tree. Default: a fresh one. */
-  readonly id?: string;
-  readonly tenant?: string;
-  readonly user?: string;
-  /** The conversation. One tree at a time has its turn in it. Default: a fresh one. */
-  readonly session?: string;
-  /** When another tree has the turn: throw a SessionBusyError, or wait as `pending` until it is over. Default refuse. */
-  readonly onBusy?: "refuse" | "queue";
-  readonly channel?: string;
-  readonly metadata?: JsonObject;
-  /** Default: the agent's, else permanent. */
-  readonly retention?: HistoryRetention;
-  /** What the whole tree may spend. Default: no limit. */
-  readonly budget?: ExecutionBudget;
-  /** How many agents may live at once. Default 50, preemption allowed. */
-  readonly spawn?: Partial<SpawnBudget>;
-  /** Default: the agent's, else normal. */
-  readonly priority?: Priority;
-  /** What nobody in the tree may do, or must ask about: narrower than what agents and runtime allow. Default: nothing. */
-  readonly permissions?: readonly PermissionRule[];
-  /** The `traceparent` of the request that asks for it: its spans come below that one's. One that is none is ignored. */
-  readonly traceparent?: string;
-  /** What the input is: for example a mail from a stranger. Default: nothing untrusted, nothing private. */
-  readonly labels?: Partial<Labels>;
-  /** Seconds the whole tree may take. Default: the budget's. */
-  readonly deadlineS?: number;
-}
-
-/** How a process becomes a worker. */
-export interface ServeOptions {
-  readonly port: number;
-  /**
-   * Where other processes may watch the answers of models as they come, if there is a store to list it in. Default: a
-   * free port of `127.0.0.1`. Null: nowhere; models are then asked to stream only while somebody watches here.
-   */
-  readonly deltas?: DeltaEndpointOptions | null;
-}
+import type { RuntimeOptions } from "./runtime-options.ts";
+import type { ServeOptions, StartOptions } from "./start-options.ts";
+import { listSteps, readStep, type StepPrompt } from "./step-content.ts";
+import { Sweep } from "./sweep.ts";
+import { Tenants } from "./tenants.ts";
+import type { StepSummary } from "./unrecorded-steps.ts";
 
 /** Starts trees and finds them again. */
 export class Runtime {
@@ -143,52 +69,83 @@ export class Runtime {
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
   readonly #deltas: Deltas;
-  readonly #prices: OpenArgument["prices"];
+  readonly #prices: PriceList;
   readonly #projector: Projector | null;
+  readonly #sweep: Sweep;
+  readonly #closed = new AbortController();
+  readonly #prompt: PromptDeps;
+  readonly #prepareInput: PrepareInput;
   /** Runs that are and were, as the store has them. */
   readonly runs: Runs;
+  /** Conversations of users with agents. */
+  readonly sessions: Conversations;
+  /** What agents remember of users. */
+  readonly memory: Memories;
   /** Questions to people. */
   readonly approvals: Approvals;
+  /** Budgets of tenants and their users. */
+  readonly tenants: Tenants;
   /** What was decided, by whom, in a chain that shows whether anybody changed it. */
   readonly audit: Audit;
 
+  /** @throws ProgramError for mistakes in the program, all of them in one; RangeError on a duration that is none. */
   constructor(options: RuntimeOptions) {
-    const keys = options.engine.keysIn(options.store?.lasts ? options.store.keys : null);
-    const seals = keys && new Seals(keys);
-    const store =
-      options.store?.lasts && keys && seals ? sealedStore(options.store, keys, seals) : options.store;
-    this.#options = { ...options, ...(store && { store }) };
+    const { agents, byType, prices } = checkProgram(options.agents, options.guardrails ?? []);
+    checkDurations({ ...options, agents });
+    if (options.telemetry && !options.store)
+      throw new TypeError("telemetry needs a store: createRuntime({ store })");
+    const sealing = createSealing(options);
+    const { keys = null, seals = null } = sealing ?? {};
+    const store = sealIfLasting(options.store, sealing);
+    this.#options = { ...options, agents, ...(store && { store }) };
     this.#clock = options.clock ?? systemClock;
-    this.#agents = new Map(options.agents.map((agent) => [AgentId.type(agent.id), agent]));
-    this.#prices = pricesOf(options.agents);
-    this.#deltas = new Deltas({ clock: this.#clock, others: othersOf(store, seals) });
+    this.#agents = byType;
+    this.#prices = prices;
+    this.#prompt = createPromptDeps(options);
+    this.#deltas = new Deltas({ clock: this.#clock, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
     this.#projector = audited && this.#projectorInto(audited.store, keys, audited.keys);
-    this.runs = new Runs(store ?? null);
+    this.#sweep = Sweep.of(options, this.#clock);
+    this.runs = new Runs(options.engine, store ?? null);
+    this.sessions = new Conversations(() => this.#conversationHost());
+    this.memory = new Memories(() => ({ store: this.store, now: () => this.#clock.now(), uuid: randomUUID }));
+    this.tenants = new Tenants(options.engine);
     this.audit = new Audit(audited);
+    const { engine, input: inputLimits } = options;
+    const nameContent = createNameContent(seals);
+    this.#prepareInput = createPrepareInput({ engine, limits: inputLimits, nameContent });
     const execution = {
+      inputLimits,
+      nameContent,
       agentOf: (type: string) => this.#agentOf(type),
+      hasAgent: (type: string) => this.#agents.has(type),
       clock: this.#clock,
+      log: quietly(options.log),
       permissions:
         options.permissions === "allow-all" ? allowAll : (options.permissions ?? defaultPermissions),
-      approvals: {
-        approver: options.approver ?? null,
-        expiresS: options.approvalExpiresS ?? defaultExpiresS,
-      },
+      approver: typeof options.approver === "function" ? options.approver : null,
       guardrails: options.guardrails ?? [],
-      ruleOfTwo: options.ruleOfTwo ?? "ask",
       deltas: this.#deltas.hub,
+      prices: this.#prices,
+      store: store ?? null,
+      record: options.record ?? "steps",
+      prompt: this.#prompt,
     };
     const trees = {
-      agents: termsOf(this.#agents),
+      agents: termsOf(this.#agents, options.retention),
+      policyOf: createLaunchPolicies(this.#agents, options),
       projects: this.#projector !== null,
-      eraseAfterMs: (options.eraseAfterS ?? 30) * 1000,
+      eraseAfterMs: (options.eraseAfterS ?? 86_400) * 1000,
     };
     options.engine.define({
-      build: this.#build(),
-      objects: [treeObject(trees), sessionObject, tenantObject],
+      build: buildOf(this.#agents),
+      objects: [
+        ...[treeObject(trees), sessionObject, tenantObject(trees)].map(versionedObject),
+        contentObject,
+      ],
       sinks: this.#projector ? [this.#projector] : [],
+      sealing: seals,
       run: (primitives) => execute(primitives, execution),
     });
   }
@@ -198,6 +155,7 @@ export class Runtime {
     if (deltas) await this.#deltas.serve(deltas);
     try {
       await this.#options.engine.serve({ port });
+      this.#sweep.start();
     } catch (error) {
       await this.#deltas.close();
       throw error;
@@ -209,34 +167,60 @@ export class Runtime {
    * when nothing runs here, at the latest after `graceMs` (default 25 seconds): then it is time to end the process.
    */
   async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
+    checkDuration("graceMs", options.graceMs ?? 0);
     await this.#options.engine.drain(options);
   }
 
   /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError. */
-  async start(agent: Agent, input: string, options: StartOptions = {}): Promise<RunHandle> {
-    this.#agentOf(AgentId.type(agent.id));
+  start<Output>(agent: Agent<Output>, input: Input, options: StartOptions = {}): Promise<RunHandle<Output>> {
+    return this.#start(agent, input, options);
+  }
+
+  async #start<Output>(
+    agent: Agent<Output>,
+    input: Input,
+    options: StartOptions,
+    compaction?: CompactionOrder,
+  ): Promise<RunHandle<Output>> {
+    checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
+    if (options.after !== undefined) await this.#checkAfter(options);
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = treeAddress(treeId, options.tenant);
-    const block = await this.#limitTenant(tree, options.tenant);
-    const argument = this.#opening(agent, input, treeId, block, options);
+    const prepared = this.#prepareInput(tree.key, input);
+    const given = prepared instanceof Promise ? await prepared : prepared;
+    const argument = createOpening(
+      { agent, input: given, treeId, compaction },
+      { ...this.#options, clock: this.#clock, prices: this.#prices },
+      options,
+    );
     await this.#open(tree, argument, options);
     return this.#handle(tree, RunId.root(treeId));
+  }
+
+  /** @throws NotFoundError if the conversation has no such entry. */
+  async #checkAfter({ after = null, session, tenant, user }: StartOptions): Promise<void> {
+    if (session === undefined)
+      throw new TypeError("`after` names an entry of a conversation: give `session`, too");
+    if (after === null) return;
+    const key = { id: SessionId.of(session), userId: user === undefined ? null : UserId.of(user) };
+    const range = { from: after, limit: 1 };
+    const [entry] = await this.store.sessions.path(Partition.of(tenant), key, range);
+    if (entry?.branch !== null) throw new NotFoundError({ what: "entry of the conversation", id: after });
   }
 
   /** In a conversation that has a name, trees take turns. */
   async #open(
     tree: ObjectAddress,
     open: OpenArgument,
-    { session, onBusy = "refuse" }: StartOptions,
+    { session, onBusy = "refuse", tenant, user }: StartOptions,
   ): Promise<void> {
     const { engine } = this.#options;
     if (session === undefined) {
       await callTree((method, given) => engine.call(tree, method, given), "open", open);
       return;
     }
-    const key = Partition.part(treeAt(tree).partition, session);
     const turn: InvokeArgument = { tree, open, onBusy };
-    await engine.call({ type: sessionObject.type, key }, "invoke", Json.of(turn));
+    await engine.call(sessionAddress(session, { tenant, user }), "invoke", withProtocol(turn));
   }
 
   /** The handle of a tree's root, or of any run. */
@@ -245,16 +229,38 @@ export class Runtime {
     return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
   }
 
-  /** Everybody who can be hired. */
+  /** Every agent of the program: those listed, and everyone on their teams. */
   get agents(): readonly Agent[] {
     return this.#options.agents;
   }
 
   /** The tree that has the turn in a conversation that has a name; null if nobody has. */
-  async turn(session: string, options: { readonly tenant?: string } = {}): Promise<TreeId | null> {
-    const key = Partition.part(partitionOf(options.tenant), session);
-    const holder = await this.#options.engine.call({ type: sessionObject.type, key }, "turn", null);
+  async turn(
+    session: string,
+    owner: { readonly tenant?: string; readonly user?: string } = {},
+  ): Promise<TreeId | null> {
+    const address = sessionAddress(session, owner);
+    const holder = await this.#options.engine.call(address, "turn", withProtocol(null));
     return holder === null ? null : treeAt(Json.as<ObjectAddress>(holder)).tree;
+  }
+
+  /**
+   * Lists the model and tool steps of a run, oldest first, without content. Those that were not recorded are on the last
+   * page. @throws TypeError without a store.
+   */
+  steps(
+    run: string,
+    options: { readonly tenant?: string } & Partial<PageRequest> = {},
+  ): Promise<Page<StepSummary>> {
+    return listSteps(this.store, RunId.parse(run), { size: 50, ...options });
+  }
+
+  /**
+   * Builds the prompt of a step again, from the conversation and the stored texts, and compares it with the hash of the
+   * prompt that was sent. @throws NotFoundError if there is no such step; TypeError without a store.
+   */
+  prompt(step: string, options: { readonly tenant?: string } = {}): Promise<StepPrompt> {
+    return readStep(this.store, StepId.parse(step), options);
   }
 
   /** The store with its content open. @throws TypeError without one. */
@@ -264,7 +270,26 @@ export class Runtime {
     return store;
   }
 
+  /**
+   * Looks now for runs that the engine has stopped for good, and applies `onBlocked`. Workers do so by themselves.
+   * Returns how many runs were held or failed.
+   */
+  sweep(): Promise<number> {
+    return this.#sweep.once();
+  }
+
+  /**
+   * Drops the texts of prompt sections that this process keeps, by default of all agents, else of one agent and its team:
+   * the next turn reads them again. Other processes keep theirs.
+   */
+  async reload(agent?: Agent<unknown>): Promise<void> {
+    const team = agent && programAgents([this.#agentOf(AgentId.type(agent.id))]);
+    this.#prompt.cache.drop(team?.flatMap(({ policy }) => policy?.sections ?? []));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort(new RuntimeClosedError());
+    this.#sweep.close();
     await this.#deltas.close();
     await this.#options.engine[Symbol.asyncDispose]();
   }
@@ -277,20 +302,45 @@ export class Runtime {
   #projectorInto(store: Store, keys: Keys | null, chained: Keys): Projector {
     const now = (): number => this.#clock.now();
     const audit = new AuditWriter({ audit: store.audit, keys: chained, now });
-    return new Projector({ store, audit, keys, now });
+    const { telemetry } = this.#options;
+    return new Projector({ store, audit, keys, now, telemetry });
   }
 
-  #handle(tree: ObjectAddress, runId: RunId): RunHandle {
+  #conversationHost(): ConversationHost {
+    return {
+      store: this.store,
+      clock: this.#clock,
+      uuid: () => randomUUID(),
+      start: (agent, input, options) => this.#start(agent, input, options),
+      compact: (agent, order, options) =>
+        this.#start(
+          agent,
+          order.instructions ?? "Compact this conversation.",
+          { ...options, retention: "permanent" },
+          order,
+        ),
+      isCompacting: (tree, owner) => this.#isCompacting(tree, owner),
+      turn: (session, owner) => this.turn(session, owner),
+      deltas: (tree, { tenant }, over) => this.#deltas.watch(treeAddress(tree, tenant).key, over),
+      reload: (agent) => this.reload(agent),
+      agentOf: (head) => agentOfHead(head, (type) => this.#agentOf(type)),
+    };
+  }
+
+  async #isCompacting(id: TreeId, { tenant }: { readonly tenant?: string }): Promise<boolean> {
+    const { engine } = this.#options;
+    const tree = treeAddress(id, tenant);
+    return callTree((method, given) => engine.call(tree, method, given), "compacting", null);
+  }
+
+  #handle<Output>(tree: ObjectAddress, runId: RunId): RunHandle<Output> {
     const { engine, store = null } = this.#options;
-    const now = (): number => this.#clock.now();
-    const host = { engine, store, deltas: this.#deltas, now, uuid: () => randomUUID() };
+    const clock = this.#clock;
+    const now = (): number => clock.now();
+    const closed = this.#closed.signal;
+    const waiting = { clock, now, closed, uuid: () => randomUUID() };
+    const host = { engine, store, deltas: this.#deltas, prepareInput: this.#prepareInput, ...waiting };
     return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
-  }
-
-  /** Agents of the same names and versions can take over each other's runs. */
-  #build(): string {
-    const agents = [...this.#agents].map(([type, { version = "1" }]) => `${type}@${version}`);
-    return hash("sha256", agents.toSorted().join("\n"));
   }
 
   #agentOf(type: string): Agent {
@@ -298,84 +348,12 @@ export class Runtime {
     if (!agent) throw new NotFoundError({ what: "agent", id: type });
     return agent;
   }
-
-  #opening(
-    agent: Agent,
-    input: string,
-    treeId: TreeId,
-    block: Block | null,
-    options: StartOptions,
-  ): OpenArgument {
-    const at = this.#clock.now();
-    const { deadlineS } = options;
-    const caller = TraceParent.parse(options.traceparent ?? "");
-    return {
-      treeId,
-      inputHash: hash("sha256", `${agent.id}\n${input}`),
-      agentId: agent.id,
-      version: agent.version ?? "1",
-      boot: {
-        id: MessageId.of(`${treeId}:input`),
-        from: { kind: "outside", name: options.user ?? "user" },
-        text: input,
-        ...(options.labels && { labels: Labels.of(options.labels) }),
-        at,
-      },
-      scope: {
-        tenantId: options.tenant === undefined ? null : TenantId.of(options.tenant),
-        userId: options.user === undefined ? null : UserId.of(options.user),
-        sessionId: SessionId.of(options.session ?? randomUUID()),
-        channel: options.channel ?? null,
-        metadata: options.metadata ?? {},
-      },
-      traceId: caller?.traceId ?? hash("sha256", treeAddress(treeId, options.tenant).key).slice(0, 32),
-      caller: caller && TraceParent.format(caller),
-      spawn: SpawnBudget.of(options.spawn),
-      treeBudget: ExecutionBudget.of({ ...options.budget, ...(deadlineS !== undefined && { deadlineS }) }),
-      rootBudget: ExecutionBudget.of(agent.budget),
-      block,
-      priority: options.priority ?? agent.priority ?? "normal",
-      retention: options.retention ?? agent.retention ?? "permanent",
-      rules: options.permissions ?? [],
-      prices: this.#prices,
-      ageingMs: (this.#options.ageingS ?? 60) * 1000,
-      yieldTimeoutMs: (this.#options.yieldTimeoutS ?? 60) * 1000,
-      maxRestarts: this.#options.maxRestarts ?? 3,
-      session: null,
-      waits: false,
-      at,
-    };
-  }
-
-  async #limitTenant(tree: ObjectAddress, tenant: string | undefined): Promise<Block | null> {
-    const budget = this.#options.tenantBudget?.(tenant === undefined ? null : TenantId.of(tenant)) ?? null;
-    if (!budget) return null;
-    const maxCost = budget.maxCostUsd === undefined ? null : Money.cap(budget.maxCostUsd);
-    const limits = { maxTokens: budget.maxTokens ?? null, maxCost };
-    const address = { type: "tenant", key: tenantKeyOf(tree) };
-    await this.#options.engine.call(address, "limit", Json.of(limits));
-    return { tokens: limits.maxTokens === null ? null : 0, cost: limits.maxCost === null ? null : 0 };
-  }
 }
 
-/** Processes find each other in the store; an engine of one process has no others. */
-function othersOf(store: Store | undefined, seals: Seals | null): DeltasHost["others"] {
-  if (!store || !seals) return null;
-  return { workers: store.workers, sealer: (key) => seals.of(key) };
-}
-
-/** On which terms agents are hired where nobody says otherwise. */
-function termsOf(agents: ReadonlyMap<string, Agent>): AgentsRecord {
-  const terms = [...agents].map(([type, agent]) => {
-    const { version = "1", priority = "normal", budget = null, retention = "run" } = agent;
-    return [type, { version, priority, budget, retention, tools: null }] as const;
-  });
-  return Object.fromEntries(terms);
-}
-
-/** Prices as they are now: a tree keeps them however they change. */
-function pricesOf(agents: readonly Agent[]): OpenArgument["prices"] {
-  const prices: Record<string, Price> = {};
-  for (const { model } of agents) if (model?.price) prices[model.id] = model.price;
-  return prices;
+/** A store that outlives the process seals its content, where there are keys. */
+function sealIfLasting(
+  store: Store | undefined,
+  sealing: ReturnType<typeof createSealing>,
+): Store | undefined {
+  return store?.lasts && sealing ? sealedStore(store, sealing.keys, sealing.seals) : store;
 }

@@ -1,6 +1,5 @@
 import type { NumberedEvent, ObjectAddress, Store } from "#kernel";
-import { treeAt } from "./addresses.ts";
-import type { ReplyOf } from "./tree/protocol.ts";
+import { treeAt, type ReplyOf } from "#tree";
 
 const eventsPerRead = 256;
 
@@ -24,7 +23,7 @@ export async function* storedEvents(
 ): AsyncGenerator<NumberedEvent, void> {
   const { partition, tree } = treeAt(address);
   const read = (after: number): Promise<readonly NumberedEvent[]> =>
-    store.events.read(partition, tree, after, eventsPerRead);
+    store.events.read(partition, tree, { after, limit: eventsPerRead });
   let mayBeOver = true;
   let events = await read(from);
   for (let after = from; ;) {
@@ -41,6 +40,6 @@ export async function* storedEvents(
       mayBeOver = unread.length > 0;
       if (closed && !mayBeOver) return;
     }
-    events = await store.events.changed(partition, tree, after, signal);
+    events = await store.events.changed(partition, tree, { after, signal });
   }
 }

@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type Partition, SealBrokenError, type TreeId } from "#kernel";
-import type { Seal } from "./seal.ts";
+import { isJsonObject, type Json, type Partition, type Seal, SealBrokenError, type TreeId } from "#kernel";
 
 /** Seals and opens what a partition says, each piece for its place: moved to another one, it does not open. */
 export class Content {
@@ -16,12 +15,22 @@ export class Content {
     return new Content(this.#partition, this.#seal.lasting);
   }
 
+  /** Whether the partition's own key was destroyed: nothing but lasting content can be sealed. */
+  get isErased(): boolean {
+    return this.#seal.isErased;
+  }
+
   seal(place: string, said: unknown): { readonly sealed: string } {
     const sealed = this.#seal.seal(Buffer.from(JSON.stringify({ place, said })));
     return { sealed: Buffer.from(sealed).toString("base64") };
   }
 
-  /** @throws SealBrokenError */
+  /** Returns a keyed hash: the same for the same text, and no hint of the text without the key. */
+  digest(text: string): string {
+    return this.#seal.digest(Buffer.from(text));
+  }
+
+  /** @throws SealBrokenError, KeyDestroyedError */
   open(place: string, kept: Json | undefined): Json {
     const sealed = isJsonObject(kept) ? kept["sealed"] : undefined;
     const opened = this.#seal.open(Buffer.from(typeof sealed === "string" ? sealed : "", "base64"));

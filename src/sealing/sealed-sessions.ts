@@ -1,7 +1,18 @@
-import { SealBrokenError, SessionEntry, type Store } from "#kernel";
+import {
+  Json,
+  type JsonObject,
+  SealBrokenError,
+  SessionEntry,
+  type SessionHead,
+  type SessionKey,
+  type Store,
+} from "#kernel";
 import type { Content, ContentOf } from "./content.ts";
 
-/** Entries are kept as ones that nobody knows: their ids and parents stay open, what they say does not. */
+/**
+ * Entries are kept as unknown ones: their ids, parents and times stay readable, what they say does not. Titles and
+ * metadata are sealed as well.
+ */
 export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf): Store["sessions"] {
   const opened = async (
     partition: Parameters<ContentOf>[0],
@@ -11,10 +22,29 @@ export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf
     return kept.map((entry) => openEntry(content, entry));
   };
   return {
-    open: (partition, session) => sessions.open(partition, session),
-    fork: (partition, from, into) => sessions.fork(partition, from, into),
-    head: (partition, session) => sessions.head(partition, session),
-    list: (partition, filter, page) => sessions.list(partition, filter, page),
+    open: async (partition, session) => {
+      const content = await contentOf(partition);
+      await sessions.open(partition, { ...session, ...sealHead(content, session, session) });
+    },
+    fork: async (partition, from, into) => {
+      const content = await contentOf(partition);
+      const key = { id: into.id, userId: from.session.userId };
+      await sessions.fork(partition, from, { ...into, ...sealHead(content, key, into) });
+    },
+    head: async (partition, session) => {
+      const kept = await sessions.head(partition, session);
+      return kept && openHead(await contentOf(partition), kept);
+    },
+    list: async (partition, filter, page) => {
+      const content = await contentOf(partition);
+      const { items, next } = await sessions.list(partition, filter, page);
+      return { items: items.map((kept) => openHead(content, kept)), next };
+    },
+    rename: async (partition, session, title) => {
+      const content = await contentOf(partition);
+      await sessions.rename(partition, session, sealTitle(content, session, title));
+    },
+    remove: (partition, session) => sessions.remove(partition, session),
     append: async (partition, session, entries) => {
       const content = await contentOf(partition);
       await sessions.append(
@@ -23,14 +53,43 @@ export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf
         entries.map((entry) => sealEntry(content, entry)),
       );
     },
-    path: async (partition, session, from, limit) =>
-      opened(partition, await sessions.path(partition, session, from, limit)),
-    entries: async (partition, session, after, limit) =>
-      opened(partition, await sessions.entries(partition, session, after, limit)),
+    adopt: (partition, session, branch, leaf) => sessions.adopt(partition, session, branch, leaf),
+    path: async (partition, session, range) =>
+      opened(partition, await sessions.path(partition, session, range)),
+    entries: async (partition, session, range) =>
+      opened(partition, await sessions.entries(partition, session, range)),
     leaf: (partition, session, branch) => sessions.leaf(partition, session, branch),
-    moveLeaf: (partition, session, branch, leaf) => sessions.moveLeaf(partition, session, branch, leaf),
+    moveLeaf: (partition, session, move) => sessions.moveLeaf(partition, session, move),
     dropBranch: (partition, session, branch) => sessions.dropBranch(partition, session, branch),
   };
+}
+
+// No id has a space.
+const placeOfTitle = ({ id, userId }: SessionKey): string => `session-title ${userId ?? ""} ${id}`;
+const placeOfMetadata = ({ id, userId }: SessionKey): string => `session-metadata ${userId ?? ""} ${id}`;
+
+type HeadContent = Partial<Pick<SessionHead, "title" | "metadata">>;
+
+function sealHead(
+  content: Content,
+  key: SessionKey,
+  { title = null, metadata = {} }: HeadContent,
+): Pick<SessionHead, "title" | "metadata"> {
+  return {
+    title: sealTitle(content, key, title),
+    metadata: { ...content.seal(placeOfMetadata(key), metadata) },
+  };
+}
+
+function sealTitle(content: Content, key: SessionKey, title: string | null): string | null {
+  return title === null ? null : content.seal(placeOfTitle(key), title).sealed;
+}
+
+function openHead(content: Content, kept: SessionHead): SessionHead {
+  const title =
+    kept.title === null ? null : openOr(null, () => content.open(placeOfTitle(kept), { sealed: kept.title }));
+  const metadata = openOr({}, () => content.open(placeOfMetadata(kept), kept.metadata));
+  return { ...kept, title: Json.as<string | null>(title), metadata: Json.as<JsonObject>(metadata) };
 }
 
 // A fork copies entries into another session, so an entry is bound to its id only.
@@ -42,16 +101,21 @@ function sealEntry(content: Content, entry: SessionEntry): SessionEntry {
   return { id, parentId, at, branch, type: "unknown", raw };
 }
 
-/** A torn entry is shown as one that nobody knows, and does not hide its session. A wrong key is an error. */
+/** A torn entry is shown as an unknown one. */
 function openEntry(content: Content, kept: SessionEntry): SessionEntry {
   const { id, parentId, at, branch } = kept;
   const base = { id, parentId, at, branch };
   const raw = SessionEntry.encode(kept);
+  const said = openOr(undefined, () => content.open(placeOf(kept), raw));
+  return said === undefined ? { ...base, type: "unknown", raw } : SessionEntry.decode(base, said);
+}
+
+/** Torn content, which is not sealed at all, must not hide its session. A wrong key is an error. */
+function openOr<Torn>(torn: Torn, open: () => Json): Json | Torn {
   try {
-    return SessionEntry.decode(base, content.open(placeOf(kept), raw));
+    return open();
   } catch (error) {
-    if (error instanceof SealBrokenError && error.reason === "not-sealed")
-      return { ...base, type: "unknown", raw };
+    if (error instanceof SealBrokenError && error.reason === "not-sealed") return torn;
     throw error;
   }
 }

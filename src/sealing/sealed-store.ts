@@ -1,21 +1,29 @@
-import { ApprovalId, Json, type Keys, Partition, type Store } from "#kernel";
-import type {
-  ApprovalDecision,
-  ApprovalRecord,
-  AuditEntry,
-  Fact,
-  NumberedEvent,
-  PromptManifest,
-  UserId,
+import {
+  ApprovalId,
+  Json,
+  KeyDestroyedError,
+  type Keys,
+  type ManifestRecord,
+  type ManifestText,
+  Partition,
+  RunId,
+  StepId,
+  type Store,
+  type TreeId,
+  type ApprovalDecision,
+  type ApprovalRecord,
+  type AuditEntry,
+  type NumberedEvent,
 } from "#kernel";
 import { Content, type ContentOf } from "./content.ts";
 import { Seals } from "./seals.ts";
+import { sealedMemory } from "./sealed-memory.ts";
 import { sealedSessions } from "./sealed-sessions.ts";
 
 /**
  * A store whose database holds no content: what anybody said, remembered, decided or wrote into the audit is sealed
  * with the tenant's key, or with that of its tree, before it gets there. Ids, names, kinds, amounts, sizes and times stay readable, because lists
- * and pages go by them; so do the keys of facts.
+ * and pages go by them.
  *
  * Whatever else is put into the database is refused with a `SealBrokenError` when it is read.
  */
@@ -34,6 +42,8 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     events: sealedEvents(store.events, contentOf),
     sessions: sealedSessions(store.sessions, contentOf),
     memory: sealedMemory(store.memory, contentOf),
+    // A vector tells of its text, and cannot be compared while it is sealed.
+    vectors: null,
     approvals: sealedApprovals(store.approvals, contentOf),
     audit: sealedAudit(store.audit, contentOf),
     manifests: sealedManifests(store.manifests, contentOf),
@@ -55,13 +65,13 @@ function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["eve
       const sealed = given.map((event) => sealEvent(lasting, event));
       await events.rewrite(partition, tree, sealed);
     },
-    read: async (partition, tree, after, limit) => {
+    read: async (partition, tree, range) => {
       const content = await contentOf(partition, tree);
-      const kept = await events.read(partition, tree, after, limit);
+      const kept = await events.read(partition, tree, range);
       return openEvents(content, kept);
     },
-    changed: async (partition, tree, after, signal) => {
-      const kept = await events.changed(partition, tree, after, signal);
+    changed: async (partition, tree, options) => {
+      const kept = await events.changed(partition, tree, options);
       return openEvents(await contentOf(partition, tree), kept);
     },
   };
@@ -83,28 +93,6 @@ const openEvents = (content: Content, kept: readonly NumberedEvent[]): readonly 
 
 function openEvent(content: Content, { payload, ...open }: SealedEvent): NumberedEvent {
   return Object.assign(Json.as<NumberedEvent>(content.open(placeOf(open), payload)), open);
-}
-
-const placeOfFact = (user: UserId | null, { key, validFrom }: Fact): string =>
-  `fact ${user ?? ""} ${validFrom} ${key}`;
-
-function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Store["memory"] {
-  return {
-    remember: async (partition, user, fact) => {
-      const content = await contentOf(partition);
-      await memory.remember(partition, user, {
-        ...fact,
-        value: content.seal(placeOfFact(user, fact), fact.value),
-      });
-    },
-    recall: async (partition, user, query) => {
-      const content = await contentOf(partition);
-      const kept = await memory.recall(partition, user, query);
-      return kept.map((fact) =>
-        Object.assign({}, fact, { value: content.open(placeOfFact(user, fact), fact.value) }),
-      );
-    },
-  };
 }
 
 type Asked = Pick<ApprovalRecord, "arguments" | "why">;
@@ -170,24 +158,70 @@ function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"
   };
 }
 
-function openManifest(content: Content, manifest: PromptManifest): PromptManifest {
-  return { ...manifest, parts: content.open(`manifest ${manifest.stepId}`, manifest.parts) };
+const placeOfManifest = ({ stepId, attempt }: ManifestRecord): string => `manifest ${stepId} ${attempt}`;
+
+/** Once the key of its tree is destroyed, a manifest that does not last has no body. */
+function openManifest(content: Content, manifest: ManifestRecord): ManifestRecord {
+  if (manifest.body === null) return manifest;
+  return { ...manifest, body: openUnlessErased(content, placeOfManifest(manifest), manifest.body) };
 }
 
+function openUnlessErased(content: Content, place: string, sealed: Json): Json {
+  try {
+    return content.open(place, sealed);
+  } catch (error) {
+    if (error instanceof KeyDestroyedError) return null;
+    throw error;
+  }
+}
+
+const sealTexts = (content: Content, texts: readonly ManifestText[]): readonly ManifestText[] =>
+  texts.map(({ hash, text }) => {
+    const name = content.digest(hash);
+    return { hash: name, text: content.seal(`text ${name}`, text).sealed };
+  });
+
+/** Texts are found by a keyed hash, so that the database tells nothing of their content. */
 function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): Store["manifests"] {
+  const contentFor = async (partition: Partition, tree: TreeId, lasts: boolean): Promise<Content> => {
+    const content = await contentOf(partition, tree);
+    return lasts ? content.lasting : content;
+  };
+  const contentToWrite: typeof contentFor = async (partition, tree, lasts) => {
+    const content = await contentFor(partition, tree, lasts);
+    // A worker that was left behind may write after the end: with the lasting key, that could be read for ever.
+    if (!lasts && content.isErased)
+      throw new KeyDestroyedError({ partition: Partition.key(partition, tree) });
+    return content;
+  };
   return {
-    put: async (partition, manifest) => {
-      const content = await contentOf(partition);
-      const parts = content.seal(`manifest ${manifest.stepId}`, manifest.parts);
-      await manifests.put(partition, { ...manifest, parts });
+    put: async (partition, manifest, texts) => {
+      const content = await contentToWrite(partition, RunId.tree(manifest.runId), manifest.lasts);
+      const body = content.seal(placeOfManifest(manifest), manifest.body);
+      await manifests.put(partition, { ...manifest, body }, sealTexts(content, texts));
+    },
+    putTexts: async (partition, tree, { texts, lasts }) => {
+      const content = await contentToWrite(partition, tree, lasts);
+      await manifests.putTexts(partition, tree, { texts: sealTexts(content, texts), lasts });
     },
     get: async (partition, step) => {
-      const manifest = await manifests.get(partition, step);
-      return manifest && openManifest(await contentOf(partition), manifest);
+      const content = await contentOf(partition, RunId.tree(StepId.run(step)));
+      return (await manifests.get(partition, step)).map((manifest) => openManifest(content, manifest));
     },
-    list: async (partition, run) => {
-      const content = await contentOf(partition);
-      return (await manifests.list(partition, run)).map((manifest) => openManifest(content, manifest));
+    list: async (partition, run, page) => {
+      const content = await contentOf(partition, RunId.tree(run));
+      const { items, next } = await manifests.list(partition, run, page);
+      return { items: items.map((manifest) => openManifest(content, manifest)), next };
     },
+    texts: async (partition, tree, { hashes, lasts }) => {
+      const content = await contentFor(partition, tree, lasts);
+      const names = new Map(hashes.map((hash) => [content.digest(hash), hash]));
+      const found = await manifests.texts(partition, tree, { hashes: [...names.keys()], lasts });
+      return found.flatMap(({ hash: name, text: sealed }) => {
+        const text = openUnlessErased(content, `text ${name}`, { sealed });
+        return typeof text === "string" ? [{ hash: names.get(name) ?? name, text }] : [];
+      });
+    },
+    erase: (partition, tree) => manifests.erase(partition, tree),
   };
 }

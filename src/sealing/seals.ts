@@ -1,8 +1,9 @@
-import type { Keys } from "#kernel";
-import { Seal } from "./seal.ts";
+import type { Keys, Sealing } from "#kernel";
+import { LruMap } from "#base";
+import { AesSeal } from "./seal.ts";
 
 interface Kept {
-  readonly seal: Promise<Seal>;
+  readonly seal: Promise<AesSeal>;
   readonly until: number;
 }
 
@@ -10,28 +11,24 @@ interface Kept {
  * The seals of all partitions: asks for each key once in a while. Few and not for long, because a key that was
  * destroyed must not live on here.
  */
-export class Seals {
+export class Seals implements Sealing {
   readonly #keys: Keys;
-  readonly #kept = new Map<string, Kept>();
-  readonly #maxKept: number;
+  readonly #kept: LruMap<string, Kept>;
   readonly #keptMs: number;
 
   constructor(keys: Keys, options: { readonly maxKept?: number; readonly keptMs?: number } = {}) {
     this.#keys = keys;
-    this.#maxKept = options.maxKept ?? 1_000;
+    this.#kept = new LruMap({ max: options.maxKept ?? 1_000 });
     this.#keptMs = options.keptMs ?? 30_000;
   }
 
   /** @throws KeyDestroyedError, or why no key can be had. */
-  of(partition: string): Promise<Seal> {
+  of(partition: string): Promise<AesSeal> {
     const known = this.#kept.get(partition);
-    if (known && known.until > Date.now()) {
-      this.#keep(partition, known);
-      return known.seal;
-    }
-    const seal = this.#keys.of(partition).then((ring) => Seal.of(partition, ring));
+    if (known && known.until > Date.now()) return known.seal;
+    const seal = this.#keys.of(partition).then((ring) => AesSeal.of(partition, ring));
     const kept = { seal, until: Date.now() + this.#keptMs };
-    this.#keep(partition, kept);
+    this.#kept.set(partition, kept);
     seal.catch(() => {
       if (this.#kept.get(partition) === kept) this.#kept.delete(partition);
     });
@@ -41,15 +38,5 @@ export class Seals {
   /** Asks anew for the keys of a partition when it is next asked for. */
   forget(partition: string): void {
     this.#kept.delete(partition);
-  }
-
-  /** The one asked for becomes the newest; the oldest are forgotten. */
-  #keep(partition: string, kept: Kept): void {
-    this.#kept.delete(partition);
-    this.#kept.set(partition, kept);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= this.#maxKept) break;
-      this.#kept.delete(oldest);
-    }
   }
 }

@@ -8,7 +8,8 @@ import {
   type TreeId,
   type WrappedKey,
 } from "#kernel";
-import type { Seal } from "./seal.ts";
+import { LruMap } from "#base";
+import type { AesSeal } from "./seal.ts";
 import { Seals } from "./seals.ts";
 
 /** How long the key of a tenant is known without asking again. Not for long: one that is destroyed must not live on. */
@@ -32,14 +33,15 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
     return { id: kept.id, secret };
   }
 
-  const known = new Map<string, { readonly key: Promise<SealingKey>; readonly until: number }>();
+  const known = new LruMap<string, { readonly key: Promise<SealingKey>; readonly until: number }>({
+    max: mostKnown,
+  });
 
   /** Asked for with every tree that is new here, so not each time of the store. */
   function tenantKey(partition: Partition): Promise<SealingKey> {
     const name = Partition.key(partition);
     const found = known.get(name);
     if (found && found.until > Date.now()) return found.key;
-    if (known.size >= mostKnown) known.clear();
     const key = keyOf(partition, null);
     known.set(name, { key, until: Date.now() + knownMs });
     key.catch(() => known.delete(name));
@@ -78,6 +80,6 @@ function keyFrom({ id, secret }: SealingKey, partition: string): SealingKey {
   return { id, secret: new Uint8Array(derived) };
 }
 
-function freshKey(seal: Seal): WrappedKey {
+function freshKey(seal: AesSeal): WrappedKey {
   return { id: randomBytes(9).toString("base64url"), wrapped: seal.seal(randomBytes(32)) };
 }

@@ -1,7 +1,16 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { type ApiKeyRecord, type ApiKeyStore, type Clock, TenantId } from "#kernel";
-import { systemClock } from "#runtime";
+import {
+  ApiKeyRecord,
+  type ApiKeyStore,
+  type Clock,
+  type StartLimits,
+  TenantId,
+  UserId,
+  checkMoment,
+} from "#kernel";
+import { systemClock } from "#base";
 import type { Auth, Principal, Scope } from "./auth.ts";
+import { checkLimits } from "./start-limits.ts";
 
 /** Where keys are looked up: `store.apiKeys`, a list, or whatever finds one by its id. */
 export type ApiKeySource = readonly ApiKeyRecord[] | Pick<ApiKeyStore, "find">;
@@ -9,19 +18,31 @@ export type ApiKeySource = readonly ApiKeyRecord[] | Pick<ApiKeyStore, "find">;
 /** What a new key is good for. */
 export interface NewApiKey {
   readonly tenant: string | null;
+  /** The only user for whom the key acts. Default null: the key is bound to no user. */
+  readonly user?: string | null | undefined;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number;
+  /** The most that a tree started with it may have. Default: no limits. */
+  readonly limits?: StartLimits;
 }
 
-/** Makes a key. It is shown here and never again: only its record is kept. */
-export function createApiKey({ tenant, scopes, expiresAt }: NewApiKey): {
+/** Makes a key. It is shown here and never again: only its record is kept. @throws RangeError on limits or a time that are none; TypeError. */
+export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }: NewApiKey): {
   readonly key: string;
   readonly record: ApiKeyRecord;
 } {
   if (tenant !== null) TenantId.of(tenant);
+  if (user !== null && scopes.includes("act-for-users"))
+    throw new TypeError(
+      `a key bound to ${user} acts for that user only: leave out the scope act-for-users, or the user`,
+    );
+  if (limits) checkLimits(limits);
+  // A key that expires at NaN would never expire.
+  checkMoment("expiresAt", expiresAt);
   const id = randomBytes(9).toString("hex");
   const key = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
-  return { key, record: { id, hash: hashOf(key), tenant, scopes, expiresAt } };
+  const owner = { tenant, user: user === null ? null : UserId.of(user) };
+  return { key, record: { id, hash: hashOf(key), ...owner, scopes, expiresAt, ...(limits && { limits }) } };
 }
 
 /** Knows people by API keys. */
@@ -33,10 +54,12 @@ export function apiKeys(
   return {
     authenticate: async (bearer): Promise<Principal | null> => {
       const id = /^reeve_([0-9a-f]{18})_[\w-]{43}$/.exec(bearer)?.[1] ?? "";
-      const record = await keys.find(id);
+      const found = await keys.find(id);
+      const record = found && ApiKeyRecord.decode(found);
       const isRight = isSame(hashOf(bearer), record?.hash ?? nobody);
       if (!record || !isRight || record.id !== id || record.expiresAt <= clock.now()) return null;
-      return { id: record.id, tenant: record.tenant, scopes: record.scopes };
+      const { tenant, user, scopes, limits } = record;
+      return { id, tenant, ...(user !== null && { user }), scopes, ...(limits && { limits }) };
     },
   };
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type Context, Hono } from "hono";
-import { type Clock, NotFoundError } from "#kernel";
-import { type Runtime, systemClock } from "#runtime";
+import { type Clock, NotFoundError, type StartLimits, checkDuration } from "#kernel";
+import type { Runtime } from "#runtime";
+import { systemClock, withTimeout } from "#base";
 import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import { Feeds } from "./feeds.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
@@ -11,6 +12,8 @@ import { RefusalError, tell, type Told } from "./refusal.ts";
 import type { Route, ServerHost } from "./route.ts";
 import { routes } from "./routes.ts";
 import { decodeQuery } from "./shape.ts";
+import { checkLimits } from "./start-limits.ts";
+import { actForUser, checkUnbound, userHeader } from "./users.ts";
 
 /** What a server is made of. */
 export interface ServerOptions {
@@ -23,6 +26,8 @@ export interface ServerOptions {
   /** Pages of which other origins may ask. Default: none; there is no CORS then. */
   readonly origins?: readonly string[];
   readonly limits?: Limits;
+  /** The settings of trees that are started without them. A key may allow less. Default: no budget, `normal`, 50 agents. */
+  readonly defaults?: StartLimits;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** Is told what went wrong here, with the name that the caller was told. Default: nobody is. */
@@ -51,13 +56,19 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   const { runtime, clock = systemClock } = options;
   void runtime.store;
   const limits = { ...defaultLimits, ...options.limits };
+  for (const name of ["answerS", "stallS", "heartbeatS"] as const)
+    checkDuration(name, limits[name], { min: 0.001 });
+  const defaults = options.defaults ?? {};
+  checkLimits(defaults);
   const host: ServerHost = {
     runtime,
     clock,
     limits,
+    defaults,
     feeds: new Feeds(runtime),
     recent: new RecentTrees(),
     rooms: roomsOf(limits),
+    uploads: new Places("uploads", limits.uploads),
     subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
   };
   const { auth, hosts = [], origins = [] } = options;
@@ -93,13 +104,18 @@ export function serverApp(options: ServerOptions): Hono<Env> {
 /** Who finds no place hears so before anything is read or begun. It is given back when the work is done, heard or not. */
 async function answerTo(context: Context<Env>, route: Route, host: ServerHost): Promise<Response> {
   const request = context.req.raw;
-  const principal = context.get("principal");
-  checkScope(principal, route.scope);
+  const asking = context.get("principal");
+  checkScope(asking, route.scope);
   checkHeaders(request.headers);
+  const principal = actForUser(asking, request.headers.get(userHeader));
+  if (!route.forUsers) checkUnbound(principal);
   const query = decodeQuery(route.query, new URL(request.url).searchParams);
   if (!route.body) checkNoBody(request.headers);
-  const leave = host.rooms[route.room].take(sharerOf(principal));
-  const body = await bodyOf(request, route, host).catch((error: unknown) => {
+  const most = maxBodyBytes(request, route, host);
+  const places =
+    most > host.limits.bodyBytes ? [host.uploads, host.rooms[route.room]] : [host.rooms[route.room]];
+  const leave = takePlaces(places, sharerOf(principal));
+  const body = await bodyOf(request, route, most).catch((error: unknown) => {
     leave();
     throw error;
   });
@@ -117,23 +133,40 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
   return inTime(host, answering);
 }
 
-async function bodyOf(request: Request, { body }: Route, { limits }: ServerHost): Promise<unknown> {
-  return body?.decode(await readBody(request, limits.bodyBytes), "body");
+async function bodyOf(request: Request, { body }: Route, most: number): Promise<unknown> {
+  return body?.decode(await readBody(request, most), "body");
+}
+
+/** A body larger than usual must state its length: it needs a place before it is read. */
+function maxBodyBytes(request: Request, { takesFiles = false }: Route, { limits }: ServerHost): number {
+  const isLarge = Number(request.headers.get("content-length") ?? 0) > limits.bodyBytes;
+  return takesFiles && isLarge ? limits.uploadBytes : limits.bodyBytes;
+}
+
+/** Takes a place in each, or in none. @throws RefusalError */
+function takePlaces(places: readonly Places[], key: string): () => void {
+  const taken: (() => void)[] = [];
+  const leave = (): void => {
+    for (const each of taken) each();
+  };
+  try {
+    for (const place of places) taken.push(place.take(key));
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  return leave;
 }
 
 /** Where no worker is there to answer, the caller hears so. What was asked for may still be done. @throws RefusalError */
-async function inTime({ clock, limits }: ServerHost, answering: Promise<Response>): Promise<Response> {
-  const late = Promise.withResolvers<never>();
-  const message = "no answer in time: it may still be done";
-  const give = (): void => late.reject(new RefusalError("no-answer", message, { retryAfterS: 1 }));
-  const disarm = clock.callAt(clock.now() + limits.answerS * 1000, give, { mayLapse: true });
-  try {
-    return await Promise.race([answering, late.promise]);
-  } finally {
-    disarm();
-    // A stream that comes too late is nobody's.
-    late.promise.catch(() => answering.then(({ body }) => body?.cancel())).catch(() => undefined);
-  }
+function inTime({ clock, limits }: ServerHost, answering: Promise<Response>): Promise<Response> {
+  const onTimeout = (): never => {
+    // No caller reads a stream that comes too late.
+    answering.then(({ body }) => body?.cancel()).catch(() => undefined);
+    throw new RefusalError("no-answer", "no answer in time: it may still be done", { retryAfterS: 1 });
+  };
+  const ms = limits.answerS * 1000;
+  return withTimeout({ clock, ms, onTimeout, bestEffort: true }, () => answering);
 }
 
 const refusal = ({ status, error, headers }: Told): Response => Response.json({ error }, { status, headers });
@@ -147,7 +180,7 @@ function noted(error: unknown, onError: ServerOptions["onError"]): string {
 function allowOrigin(headers: Headers, origin: string): void {
   headers.set("access-control-allow-origin", origin);
   headers.set("access-control-allow-headers", "authorization, content-type, last-event-id");
-  headers.set("access-control-allow-methods", "GET, POST");
+  headers.set("access-control-allow-methods", "GET, POST, PATCH, DELETE");
   headers.set("access-control-max-age", "600");
   headers.set("cross-origin-resource-policy", "cross-origin");
   headers.set("vary", "origin");

@@ -1,4 +1,4 @@
-import { type ApiKeyScope, type Partition, TenantId } from "#kernel";
+import { type ApiKeyScope, type Partition, type StartLimits, TenantId } from "#kernel";
 
 /** What somebody may do. */
 export type Scope = ApiKeyScope;
@@ -9,7 +9,11 @@ export interface Principal {
   readonly id: string;
   /** Whose data they see. Null: those of nobody in particular. */
   readonly tenant: string | null;
+  /** The only user for whom they act and whose data they see. Default: they see those of every user of the tenant. */
+  readonly user?: string | undefined;
   readonly scopes: readonly Scope[];
+  /** The most that a tree they start may have. Default: no limits. */
+  readonly limits?: StartLimits | undefined;
 }
 
 /** Knows people by what they bring along. */
@@ -22,15 +26,24 @@ export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
 /** Everybody, where only this machine can ask. */
-export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin"] };
+export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin", "content"] };
+
+/** Whether a caller may read the errors of the program's code, which can hold content. `admin` may not. */
+export const mayReadContent = ({ scopes }: Principal): boolean => scopes.includes("content");
 
 /** Who shares what there is: a tenant, however many keys it has. */
 export const sharerOf = ({ tenant, id }: Principal): string =>
   tenant === null ? `key ${id}` : `tenant ${tenant}`;
 
-/** Whose, for the runtime. */
+/** The tenant, for the runtime. */
 export const whose = ({ tenant }: Principal): { readonly tenant?: string } =>
   tenant === null ? {} : { tenant };
+
+/** The tenant and the user, who are part of a conversation's address: two users may both have a chat `c`. */
+export const ownerOf = (principal: Principal): { readonly tenant?: string; readonly user?: string } => ({
+  ...whose(principal),
+  ...(principal.user !== undefined && { user: principal.user }),
+});
 
 /** Whose, for the store. */
 export const partitionOf = ({ tenant }: Principal): Partition => ({

@@ -1,8 +1,13 @@
 import type { UnderlyingSource } from "node:stream/web";
 import type { Clock } from "#kernel";
 
+/** The media type of a stream: server-sent events, or JSON lines. */
+export type StreamType = "text/event-stream" | "application/x-ndjson";
+
 /** How a stream is kept alive, and when it is given up. */
-export interface EventStreamOptions {
+export interface ByteStreamOptions {
+  /** Only server-sent events have comments, which keep a quiet stream alive. */
+  readonly type: StreamType;
   readonly clock: Clock;
   readonly stallS: number;
   readonly heartbeatS: number;
@@ -21,14 +26,14 @@ export function frame(
 }
 
 /**
- * A response of server-sent events. Nothing is read ahead: what waits, waits where it came from. A reader whose
- * connection stays full is cut; it can come again and resume.
+ * A response that is sent as it is read. Nothing is read ahead: what waits, waits where it came from. A reader whose
+ * connection stays full is cut; it can come again, and resume where there are events.
  */
-export function eventStream(frames: AsyncGenerator<string, void>, options: EventStreamOptions): Response {
+export function byteStream(frames: AsyncGenerator<string, void>, options: ByteStreamOptions): Response {
   const body = new ReadableStream<Uint8Array>(new FrameSource(frames, options), { highWaterMark: 1 });
   return new Response(body, {
     headers: {
-      "content-type": "text/event-stream; charset=utf-8",
+      "content-type": `${options.type}; charset=utf-8`,
       "x-accel-buffering": "no",
       ...options.headers,
     },
@@ -39,19 +44,19 @@ const encoder = new TextEncoder();
 
 class FrameSource implements UnderlyingSource<Uint8Array> {
   readonly #frames: AsyncGenerator<string, void>;
-  readonly #options: EventStreamOptions;
+  readonly #options: ByteStreamOptions;
   #next: Promise<IteratorResult<string, void>> | null = null;
   #unstall = (): void => undefined;
   #isClosed = false;
 
-  constructor(frames: AsyncGenerator<string, void>, options: EventStreamOptions) {
+  constructor(frames: AsyncGenerator<string, void>, options: ByteStreamOptions) {
     this.#frames = frames;
     this.#options = options;
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     // Headers go out with the first bytes.
-    controller.enqueue(encoder.encode(": hello\n\n"));
+    if (this.#options.type === "text/event-stream") controller.enqueue(encoder.encode(": hello\n\n"));
     this.#watchStall(controller);
   }
 
@@ -80,11 +85,12 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
 
   /** What was asked for stays asked for while the heart beats. */
   async #nextOrBeat(): Promise<IteratorResult<string, void> | "beat"> {
-    const { clock, heartbeatS } = this.#options;
+    const { type, clock, heartbeatS } = this.#options;
+    if (type !== "text/event-stream") return this.#frames.next();
     this.#next ??= this.#frames.next();
     const beat = Promise.withResolvers<"beat">();
     const disarm = clock.callAt(clock.now() + heartbeatS * 1000, () => beat.resolve("beat"), {
-      mayLapse: true,
+      bestEffort: true,
     });
     try {
       const found = await Promise.race([this.#next, beat.promise]);
@@ -104,7 +110,7 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
         this.#close();
         controller.error(new Error("the subscriber is too slow"));
       },
-      { mayLapse: true },
+      { bestEffort: true },
     );
   }
 

@@ -34,7 +34,8 @@ export class Feeds {
         signal.throwIfAborted();
         // Asked before it is read: what comes in between is not missed.
         const { told, isOver } = feed;
-        const events = feed.above(after) ?? (await store.read(partition, run.treeId, after, eventsPerRead));
+        const events =
+          feed.above(after) ?? (await store.read(partition, run.treeId, { after, limit: eventsPerRead }));
         yield* events;
         after = events.at(-1)?.seq ?? after;
         if (events.length > 0) continue;

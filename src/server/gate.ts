@@ -89,12 +89,37 @@ export async function readBody(request: Request, most: number): Promise<unknown>
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json")
     throw new RefusalError("unsupported-media-type", "a body must be application/json");
+  const body = parse(Buffer.concat(parts));
+  if (isDeeper(body, maxDepth)) refuse("body", `it is nested more than ${maxDepth} levels deep`);
+  return body;
+}
+
+/** The levels of a body: code that walks through it calls itself for each. */
+const maxDepth = 64;
+
+/** @throws RefusalError */
+function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts)));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     return refuse("body", "it is not JSON");
   }
 }
+
+/** Whether a value has more levels of lists and objects than this. */
+function isDeeper(value: unknown, levels: number): boolean {
+  let level = childrenOf(value);
+  for (let depth = 1; level !== null; depth += 1) {
+    if (depth > levels) return true;
+    const below = level.map(childrenOf).filter((children) => children !== null);
+    level = below.length > 0 ? below.flat() : null;
+  }
+  return false;
+}
+
+/** The values in a list or an object; null for any other value. */
+const childrenOf = (value: unknown): readonly unknown[] | null =>
+  typeof value === "object" && value !== null ? Object.values(value) : null;
 
 function tooLarge(most: number): never {
   throw new RefusalError("body-too-large", `a body has at most ${most} bytes`);

@@ -5,6 +5,10 @@ import { RefusalError } from "./refusal.ts";
 export interface Limits {
   /** Of a request. Default 1 MiB. */
   readonly bodyBytes?: number;
+  /** The same, of a request that may hold files and states its length. Default 32 MiB. */
+  readonly uploadBytes?: number;
+  /** Requests at the same time that are larger than `bodyBytes`. Default 8. */
+  readonly uploads?: number;
   /** Of each key. Default 600. */
   readonly requestsPerMinute?: number;
   /** How long a request may take to be answered; a stream, to begin. Default 60. */
@@ -30,6 +34,8 @@ export interface Limits {
 
 export const defaultLimits: Required<Limits> = {
   bodyBytes: 1_048_576,
+  uploadBytes: 33_554_432,
+  uploads: 8,
   requestsPerMinute: 600,
   answerS: 60,
   starts: 32,

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { ReadableStream } from "node:stream/web";
+import { checkDuration } from "#kernel";
 import { type ServerOptions, serverApp } from "./app.ts";
 
 /** Where and how the server listens. */
@@ -40,8 +41,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 },
     (request, response) => void answer(async (given) => app.fetch(given), request, response),
   );
-  server.headersTimeout = (options.headersTimeoutS ?? 10) * 1000;
-  server.requestTimeout = (options.requestTimeoutS ?? 30) * 1000;
+  server.headersTimeout = checkDuration("headersTimeoutS", options.headersTimeoutS ?? 10) * 1000;
+  server.requestTimeout = checkDuration("requestTimeoutS", options.requestTimeoutS ?? 30) * 1000;
   server.maxConnections = options.maxConnections ?? 2_000;
   server.listen(port, hostname);
   await once(server, "listening");

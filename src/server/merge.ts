@@ -49,3 +49,15 @@ export async function* merge<First, Second>(
     for (const stream of [first, second]) stream.return().catch(() => undefined);
   }
 }
+
+/** Begins to listen at once: a model is asked to stream only while there is a reader. */
+export function listening<T>(stream: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  const first = stream.next();
+  first.catch(() => undefined);
+  return (async function* (): AsyncGenerator<T, void> {
+    const { done, value } = await first;
+    if (done) return;
+    yield value;
+    yield* stream;
+  })();
+}

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "#kernel";
 import type { Route } from "./route.ts";
+import { userHeader } from "./users.ts";
 
 const errorSchema: JsonObject = {
   type: "object",
@@ -11,6 +12,14 @@ const errorSchema: JsonObject = {
       properties: { code: { type: "string" }, message: { type: "string" } },
     },
   },
+};
+
+const inHeader: JsonObject = {
+  name: userHeader,
+  in: "header",
+  description:
+    "The user for whom a trusted backend asks: the answer is that of a key bound to this user. Needs the scope act-for-users",
+  schema: { type: "string", minLength: 1, maxLength: 128 },
 };
 
 /** The OpenAPI document of the routes that are really there. */
@@ -32,7 +41,7 @@ export function openApi(routes: readonly Route[]): JsonObject {
   };
 }
 
-function operationOf({ method, path, scope, summary, answers, query, body }: Route): JsonObject {
+function operationOf({ method, path, scope, forUsers, summary, answers, query, body }: Route): JsonObject {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
   const inPath = names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
   const inQuery = Object.entries(query.fields).map(([name, { schema }]) => ({ name, in: "query", schema }));
@@ -41,7 +50,7 @@ function operationOf({ method, path, scope, summary, answers, query, body }: Rou
     operationId: `${method}${path.replaceAll(/[/:-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
     "x-scope": scope,
-    parameters: [...inPath, ...inQuery],
+    parameters: [...inPath, ...inQuery, ...(forUsers ? [inHeader] : [])],
     ...(body && { requestBody: { content: { "application/json": { schema: body.schema } } } }),
     responses: {
       "2XX": { description: "done", content: { [media]: {} } },

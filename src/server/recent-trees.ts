@@ -1,21 +1,20 @@
-import { Partition, type TreeId } from "#kernel";
+import { Partition, type TreeId, type UserId } from "#kernel";
+import { LruMap } from "#base";
 import { partitionOf, type Principal } from "./auth.ts";
 
-const most = 10_000;
+const maxTrees = 10_000;
 
 /** Trees that were started here a moment ago: they are there, although the store may not have heard of them. */
 export class RecentTrees {
-  readonly #keys = new Set<string>();
+  readonly #users = new LruMap<string, { readonly user: UserId | null }>({ max: maxTrees });
 
-  add(principal: Principal, tree: TreeId): void {
-    this.#keys.add(Partition.key(partitionOf(principal), tree));
-    for (const oldest of this.#keys) {
-      if (this.#keys.size <= most) break;
-      this.#keys.delete(oldest);
-    }
+  /** `user`: the one that the tree works for. */
+  add(principal: Principal, tree: TreeId, user: UserId | null): void {
+    this.#users.set(Partition.key(partitionOf(principal), tree), { user });
   }
 
-  has(principal: Principal, tree: TreeId): boolean {
-    return this.#keys.has(Partition.key(partitionOf(principal), tree));
+  /** Returns the user of a tree; undefined: the tree is not known here. */
+  userOf(principal: Principal, tree: TreeId): UserId | null | undefined {
+    return this.#users.get(Partition.key(partitionOf(principal), tree))?.user;
   }
 }

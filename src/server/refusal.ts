@@ -1,4 +1,4 @@
-import { type ErrorData, ReeveError } from "#kernel";
+import { type ErrorData, ReeveError, type StartLimits } from "#kernel";
 
 /** The server itself does not do what was asked. */
 export class RefusalError extends ReeveError {
@@ -6,12 +6,19 @@ export class RefusalError extends ReeveError {
   override readonly retryable: boolean;
   /** When it may be asked again. */
   readonly retryAfterS: number | null;
+  /** The settings that the caller may ask for instead. */
+  readonly allowed?: StartLimits;
 
-  constructor(code: RefusalCode, message: string, fields: { readonly retryAfterS?: number } = {}) {
+  constructor(
+    code: RefusalCode,
+    message: string,
+    fields: { readonly retryAfterS?: number; readonly allowed?: StartLimits } = {},
+  ) {
     super(message);
     this.code = code;
     this.retryAfterS = fields.retryAfterS ?? null;
     this.retryable = fields.retryAfterS !== undefined;
+    if (fields.allowed) this.allowed = fields.allowed;
   }
 }
 
@@ -21,6 +28,7 @@ type RefusalCode =
   | "tenant-not-yours-to-name"
   | "unauthorized"
   | "forbidden"
+  | "limit-exceeded"
   | "wrong-host"
   | "wrong-origin"
   | "unsupported-media-type"
@@ -32,9 +40,11 @@ type RefusalCode =
 /** The one table of what an error is in HTTP. What is not here is ours, and nobody else's business. */
 const statuses: Readonly<Record<string, number>> = {
   "invalid-request": 400,
+  "invalid-input": 400,
   "tenant-not-yours-to-name": 400,
   unauthorized: 401,
   forbidden: 403,
+  "limit-exceeded": 403,
   "wrong-origin": 403,
   "not-found": 404,
   "id-conflict": 409,

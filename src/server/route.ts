@@ -1,7 +1,7 @@
-import type { Clock } from "#kernel";
+import type { Clock, StartLimits } from "#kernel";
 import type { Runtime } from "#runtime";
 import type { Principal, Scope } from "./auth.ts";
-import { eventStream } from "./event-stream.ts";
+import { byteStream, type StreamType } from "./event-stream.ts";
 import type { Feeds } from "./feeds.ts";
 import type { Limits, Places, Room } from "./limits.ts";
 import type { RecentTrees } from "./recent-trees.ts";
@@ -12,10 +12,14 @@ export interface ServerHost {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly limits: Required<Limits>;
+  /** The settings of trees that are started without them. */
+  readonly defaults: StartLimits;
   readonly feeds: Feeds;
   readonly recent: RecentTrees;
   readonly rooms: Readonly<Record<Room, Places>>;
   readonly subscribers: Places;
+  /** Places for bodies with files. */
+  readonly uploads: Places;
 }
 
 /** One request that may be made, decoded. */
@@ -32,15 +36,22 @@ export interface Call<Query = unknown, Body = unknown> {
 
 /** One line of the table from which requests are answered and the OpenAPI document is made. */
 export interface Route<Query = unknown, Body = unknown> {
-  readonly method: "get" | "post";
+  readonly method: "get" | "post" | "patch" | "delete";
   /** With `:name` for each parameter. */
   readonly path: string;
   readonly scope: Scope;
+  /**
+   * Whether a caller that acts for one user may ask: its handler gives `principal.user` nothing of other users. Default
+   * false: such callers are refused.
+   */
+  readonly forUsers?: boolean;
   readonly summary: string;
   /** Where it has a place until it is answered. */
   readonly room: Room;
+  /** Whether its body may hold files, and be as large as `uploadBytes`. Default false. */
+  readonly takesFiles?: boolean;
   /** The media type of the answer. Default JSON. */
-  readonly answers?: "text/event-stream";
+  readonly answers?: StreamType;
   readonly query: ObjectShape<Query>;
   /** Null: a request without a body. */
   readonly body: ObjectShape<Body> | null;
@@ -62,7 +73,7 @@ export function route<Query = unknown, Body = unknown>(
     ...given,
     room: given.room ?? (given.method === "get" ? "reads" : "calls"),
     query: given.query ?? nothing,
-    body: given.method === "get" ? null : (given.body ?? nothing),
+    body: given.method === "get" || given.method === "delete" ? null : (given.body ?? nothing),
   };
 }
 
@@ -72,7 +83,10 @@ export const answer = (value: unknown, status = 200): Response => Response.json(
 export async function subscribe(
   { host, principal }: Call,
   begin: (signal: AbortSignal) => Promise<AsyncGenerator<string, void>>,
-  headers: Readonly<Record<string, string>> = {},
+  {
+    type = "text/event-stream",
+    headers = {},
+  }: { readonly type?: StreamType; readonly headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Response> {
   const leave = host.subscribers.take(principal.id);
   const stop = new AbortController();
@@ -83,7 +97,7 @@ export async function subscribe(
   const { stallS, heartbeatS } = host.limits;
   try {
     const frames = await begin(stop.signal);
-    return eventStream(frames, { clock: host.clock, stallS, heartbeatS, headers, onClose });
+    return byteStream(frames, { type, clock: host.clock, stallS, heartbeatS, headers, onClose });
   } catch (error) {
     onClose();
     throw error;

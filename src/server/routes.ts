@@ -4,15 +4,19 @@ import { actionRoutes } from "./routes/actions.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { budgetRoutes } from "./routes/budget.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { stepRoutes } from "./routes/steps.ts";
 
 const described = route({
   method: "get",
   path: "/openapi.json",
   scope: "read",
+  forUsers: true,
   summary: "This document",
   handle: async () => answer(openApi(routes)),
 });
@@ -23,9 +27,12 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...runRoutes,
   ...eventRoutes,
+  ...stepRoutes,
   ...actionRoutes,
   ...approvalRoutes,
   ...sessionRoutes,
+  ...memoryRoutes,
+  ...budgetRoutes,
   ...auditRoutes,
   ...chatRoutes,
 ];

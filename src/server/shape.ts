@@ -92,6 +92,10 @@ export const shape = {
     isOptional: true,
     decode: (value, at) => (value === undefined ? undefined : inner.decode(value, at)),
   }),
+  nullable: <T>(inner: Shape<T>): Shape<T | null> => ({
+    schema: { anyOf: [inner.schema, { type: "null" }] },
+    decode: (value, at) => (value === null ? null : inner.decode(value, at)),
+  }),
   object: <const F extends Fields>(fields: F): ObjectShape<DecodedFields<F>> => ({
     fields,
     schema: objectSchema(fields),

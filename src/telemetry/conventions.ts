@@ -15,6 +15,12 @@ export const genAi = {
   tokenType: "gen_ai.token.type",
   toolName: "gen_ai.tool.name",
   toolCall: "gen_ai.tool.call.id",
+  systemInstructions: "gen_ai.system_instructions",
+  inputMessages: "gen_ai.input.messages",
+  outputMessages: "gen_ai.output.messages",
+  toolDefinitions: "gen_ai.tool.definitions",
+  toolArguments: "gen_ai.tool.call.arguments",
+  toolResult: "gen_ai.tool.call.result",
   errorType: "error.type",
 } as const;
 

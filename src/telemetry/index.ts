@@ -1,2 +1,3 @@
 export { DerivedIds } from "./derived-ids.ts";
-export { Telemetry, type TelemetryOptions } from "./telemetry.ts";
+export type { StepContent } from "./content-attributes.ts";
+export { Telemetry, type TakeOptions, type TelemetryOptions } from "./telemetry.ts";

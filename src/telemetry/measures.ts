@@ -67,7 +67,7 @@ export class Measures {
         return this.#toolSeconds.record(event.durationMs / 1000, attributes);
       }
       case "budget.settled":
-        this.#cost.add(Money.usd(event.cost), agent);
+        this.#cost.add(Money.usd(event.costMicros), agent);
         if (event.inDoubt) this.#inDoubt.add(1, { ...agent, [genAi.operation]: "chat" });
         return;
       case "retry.start":

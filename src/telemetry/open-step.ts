@@ -40,6 +40,10 @@ export class OpenStep {
     if (isInDoubt) this.#span.set({ [reeve.inDoubt]: true });
   }
 
+  set(attributes: Attributes): void {
+    this.#span.set(attributes);
+  }
+
   note(name: string, attributes: Attributes, at: number): void {
     this.#span.note(name, attributes, at);
   }

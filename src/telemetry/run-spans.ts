@@ -1,5 +1,6 @@
 import { type Attributes, SpanKind } from "@opentelemetry/api";
 import { SpanId, type NumberedEvent, type ReeveEvent, type StepId, type Usage } from "#kernel";
+import { contentAttributes, type StepContent } from "./content-attributes.ts";
 import { genAi, reeve } from "./conventions.ts";
 import { attributesOf, messageOf } from "./event-attributes.ts";
 import type { Measures } from "./measures.ts";
@@ -81,8 +82,13 @@ export class RunSpans {
         return this.#open(event.attempt)?.note("retry", attributes, event.at);
       }
       case "budget.settled":
-        if (event.attempt) this.#open(event.attempt)?.settle(event.attempt, event.cost, event.inDoubt);
+        if (event.attempt) this.#open(event.attempt)?.settle(event.attempt, event.costMicros, event.inDoubt);
     }
+  }
+
+  /** Adds the content of a step that has begun. */
+  describe(step: StepId, content: StepContent): void {
+    this.#steps.get(step)?.set(contentAttributes(content));
   }
 
   #begin(event: ReeveEvent<"model.start" | "tool.start">): void {

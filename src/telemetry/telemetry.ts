@@ -1,6 +1,8 @@
 import { createNoopMeter, type Meter, type Tracer } from "@opentelemetry/api";
 import { type NumberedEvent, RunId } from "#kernel";
+import { LruMap } from "#base";
 import type { DerivedIds } from "./derived-ids.ts";
+import type { StepContent } from "./content-attributes.ts";
 import { Measures } from "./measures.ts";
 import { SpanStarter } from "./span-starter.ts";
 import { TreeTrace } from "./tree-trace.ts";
@@ -18,8 +20,19 @@ export interface TelemetryOptions {
   readonly meter?: Meter;
   /** The `gen_ai.provider.name` of a model. Default: not said. */
   readonly providerOf?: (model: string) => string | undefined;
-  /** Whether words go along: messages of errors, reasons. Default false. */
+  /**
+   * Whether words go along: messages of errors, reasons, and the prompts, answers, arguments and results that are still
+   * stored. Default false.
+   */
   readonly captureContent?: boolean;
+}
+
+/** The options of {@link Telemetry.take}. */
+export interface TakeOptions {
+  /** Default: the installation has no tenants. */
+  readonly tenant?: string;
+  /** The content of the step that the event begins. Left out without `captureContent`. */
+  readonly content?: StepContent | undefined;
 }
 
 interface Known {
@@ -34,19 +47,24 @@ export class Telemetry {
   readonly #options: Required<Omit<TelemetryOptions, "meter">>;
   readonly #measures: Measures;
   readonly #open = new Map<string, Known>();
-  /** The last event of trees that are over, the oldest first. */
-  readonly #over = new Map<string, number>();
+  /** The last event of trees that are over. */
+  readonly #over = new LruMap<string, number>({ max: rememberedTrees });
 
   constructor({ meter, ...options }: TelemetryOptions) {
     this.#options = { providerOf: () => undefined, captureContent: false, ...options };
     this.#measures = new Measures(meter ?? createNoopMeter(), this.#options.providerOf);
   }
 
+  /** Whether the content of steps is wanted. */
+  get capturesContent(): boolean {
+    return this.#options.captureContent;
+  }
+
   /**
    * Takes one event. A tree's events come in order and from its first one: spans end in other events than they begin in.
    * What was taken before is passed over.
    */
-  take(event: NumberedEvent, { tenant = "-" }: { readonly tenant?: string } = {}): void {
+  take(event: NumberedEvent, { tenant = "-", content }: TakeOptions = {}): void {
     const key = `${tenant}/${event.treeId}`;
     const known = this.#open.get(key) ?? { seq: this.#over.get(key) ?? 0, trace: null };
     if (event.seq <= known.seq) return;
@@ -55,7 +73,7 @@ export class Telemetry {
     const wasOver = this.#over.has(key);
     const isRoot = event.runId === RunId.root(event.treeId);
     if (event.type === "run.start" && isRoot && !wasOver) known.trace ??= this.#traceOf(event);
-    known.trace?.take(event);
+    known.trace?.take(event, this.capturesContent ? content : undefined);
     const isOver = known.trace ? known.trace.isOver : event.type === "run.end" && isRoot;
     if (isOver || wasOver) this.#close(key, known.seq);
     else this.#open.set(key, known);
@@ -64,7 +82,7 @@ export class Telemetry {
   /** Takes what comes, such as `run.events()`, to its end. */
   async follow(
     events: AsyncIterable<NumberedEvent>,
-    options: { readonly tenant?: string } = {},
+    options: Pick<TakeOptions, "tenant"> = {},
   ): Promise<void> {
     for await (const event of events) this.take(event, options);
   }
@@ -77,9 +95,6 @@ export class Telemetry {
 
   #close(key: string, seq: number): void {
     this.#open.delete(key);
-    this.#over.delete(key);
     this.#over.set(key, seq);
-    const [oldest] = this.#over.keys();
-    if (this.#over.size > rememberedTrees && oldest !== undefined) this.#over.delete(oldest);
   }
 }

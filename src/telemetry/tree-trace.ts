@@ -10,6 +10,7 @@ import {
   TraceParent,
 } from "#kernel";
 import { genAi, reeve } from "./conventions.ts";
+import type { StepContent } from "./content-attributes.ts";
 import { attributesOf, messageOf } from "./event-attributes.ts";
 import type { OpenSpan } from "./open-span.ts";
 import { RunSpans, type TraceHost, usageAttributes } from "./run-spans.ts";
@@ -24,6 +25,7 @@ const noted: ReadonlySet<EventType> = new Set<EventType>([
   "run.cancelling",
   "budget.warning",
   "budget.denied",
+  "budget.waiting",
   "budget.topped-up",
   "permission.denied",
   "approval.requested",
@@ -85,10 +87,15 @@ export class TreeTrace {
     return this.#end !== null && this.#live.size === 0;
   }
 
-  take(event: NumberedEvent): void {
+  take(event: NumberedEvent, content: StepContent | undefined): void {
     const run = this.#live.has(event.runId) ? this.#runs.get(event.runId) : undefined;
-    if (isSpanned(event)) this.#change(event, run);
-    else if (noted.has(event.type)) this.#note(event, run);
+    if (!isSpanned(event)) {
+      if (noted.has(event.type)) this.#note(event, run);
+      return;
+    }
+    this.#change(event, run);
+    if (content && (event.type === "model.start" || event.type === "tool.start"))
+      run?.describe(event.step, content);
   }
 
   #change(event: Spanned, run: RunSpans | undefined): void {
@@ -157,7 +164,7 @@ export class TreeTrace {
   }
 
   #conclude(span: OpenSpan, event: ReeveEvent<"run.end">, at: number): void {
-    const { status, stopReason, usage, spend, error } = event;
+    const { status, stopReason, usage, costMicros: spend, error } = event;
     span.set({
       [reeve.status]: status,
       [reeve.stopReason]: stopReason,

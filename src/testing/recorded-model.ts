@@ -1,4 +1,5 @@
-import { Json, type Model, type ModelRequest, type ModelResponse } from "#kernel";
+import type { Json, Model, ModelRequest, ModelResponse } from "#kernel";
+import { copyJson } from "#base";
 
 /** One model call, as it was asked and answered. */
 export interface RecordedCall {
@@ -63,5 +64,5 @@ export function replayModel(recording: readonly RecordedCall[], options: Pick<Mo
 
 /** What makes a question: budgets may allow another length without changing what is asked. */
 function essence({ messages, tools }: ModelRequest): Json {
-  return Json.as(JSON.parse(JSON.stringify({ messages, tools })));
+  return copyJson({ messages, tools });
 }

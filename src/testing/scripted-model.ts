@@ -55,16 +55,23 @@ export function fail(error: Error): ScriptedAnswer {
   return { message: ChatMessage.assistant(""), finishReason: "error", error };
 }
 
+const defaultPrice: Price = { input: 1_000_000, output: 1_000_000 };
+
 /** Answers in the order of the script; the last answer is repeated for ever. */
 export function scriptedModel(
   script: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
-  options: { readonly id?: string; readonly price?: Price; readonly maxOutputTokens?: number } = {},
+  options: {
+    readonly id?: string;
+    /** Default: a dollar for a million tokens, so that a cost budget can be tried. Null: none. */
+    readonly price?: Price | null;
+    readonly maxOutputTokens?: number;
+  } = {},
 ): ScriptedModel {
   const requests: ModelRequest[] = [];
   const [first] = script;
   return {
     id: options.id ?? "scripted",
-    price: options.price,
+    price: options.price === undefined ? defaultPrice : (options.price ?? undefined),
     maxOutputTokens: options.maxOutputTokens,
     requests,
     async generate(request) {

@@ -12,11 +12,11 @@ export interface TestRuntimeOptions extends Omit<RuntimeOptions, "engine"> {
 export interface TestRuntime extends AsyncDisposable {
   readonly runtime: Runtime;
   /** Starts a tree and waits for its end. */
-  run(agent: Agent, input: string, options?: StartOptions): Promise<RunResult>;
+  run<Output>(agent: Agent<Output>, input: string, options?: StartOptions): Promise<RunResult<Output>>;
   /** Starts a tree. */
-  start(agent: Agent, input: string, options?: StartOptions): Promise<RunHandle>;
+  start<Output>(agent: Agent<Output>, input: string, options?: StartOptions): Promise<RunHandle<Output>>;
   /** Everything a tree told, once it is over. */
-  events(run: RunHandle): Promise<readonly NumberedEvent[]>;
+  events(run: RunHandle<unknown>): Promise<readonly NumberedEvent[]>;
 }
 
 /** In one process, in memory, with every execution replayed after each operation. */

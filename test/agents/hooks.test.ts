@@ -6,6 +6,7 @@ import {
   tool,
   type EventType,
   type Hooks,
+  type NumberedEvent,
   type ReeveEvent,
 } from "reeve";
 import { ModelError } from "reeve/kernel";
@@ -89,7 +90,7 @@ const once = {
 };
 
 test.each([true, false])(
-  "7.2 a callback runs once per executed attempt and never on replay (replayed: %s)",
+  "7.2 a callback runs once for each event and never on replay (replayed: %s)",
   async (replay) => {
     const { hooks, seen } = camera();
     const one = worker(hooks);
@@ -122,8 +123,8 @@ test("7.2 payloads carry who, when and which attempt, and the same keys as the s
   expect(calls(seen)).toEqual(["call-1", "call-1", "call-2", "call-2", "call-3", "call-3"]);
   expect(calls(streamed)).toEqual(calls(seen));
   expect(new Set(seen.map(({ eventId }) => eventId)).size).toBe(seen.length);
-  const { status, stopReason, usage, spend } = result;
-  expect(seen.at(-1)).toMatchObject({ type: "run.end", status, stopReason, usage, spend });
+  const { status, stopReason, usage, costMicros } = result;
+  expect(seen.at(-1)).toMatchObject({ type: "run.end", status, stopReason, usage, costMicros });
 });
 
 test("7.3 a hook that throws, rejects or scribbles changes nothing but the error list", async () => {
@@ -141,7 +142,7 @@ test("7.3 a hook that throws, rejects or scribbles changes nothing but the error
   const { seen } = camera(hooks);
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
-  expect(await t.run(one, "go")).toMatchObject({ status: "completed", output: "done", spend: 30 });
+  expect(await t.run(one, "go")).toMatchObject({ status: "completed", output: "done", costMicros: 30 });
   await until(() => seen.some(({ type }) => type === "run.end"));
   expect(counts(seen)).toEqual(once);
   expect(seen.find(({ type }) => type === "model.start")).toMatchObject({ model: "scripted" });
@@ -168,8 +169,8 @@ test("7.3 a hook that hangs holds nobody up, and is noted after its time", async
   ]);
 });
 
-const event: ReeveEvent<"cycle.start"> = JSON.parse(
-  '{"type":"cycle.start","step":1,"eventId":"e","treeId":"t","runId":"t~0","agent":"a","at":0,"attempt":null}',
+const event: NumberedEvent<"cycle.start"> = JSON.parse(
+  '{"type":"cycle.start","step":1,"eventId":"e","treeId":"t","runId":"t~0","agent":"a","at":0,"attempt":null,"seq":1}',
 );
 
 test("7.3 all callbacks of an event run concurrently", async () => {
@@ -215,32 +216,35 @@ test("7.3 hooks are per agent", async () => {
 });
 
 test("CostTracker adds up what the calls used, by run and in all", async () => {
-  const costs = new CostTracker({ prices: { scripted: price } });
+  const lines: string[] = [];
+  const costs = new CostTracker({ log: (line) => void lines.push(line) });
   const { hooks, seen } = camera();
   hooks.register(costs);
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
-  const { runId, spend, usage } = await t.run(one, "go");
+  const { runId, costMicros, usage } = await t.run(one, "go");
   await until(() => seen.some(({ type }) => type === "run.end"));
-  expect(costs.cost).toBe(spend);
+  expect(costs.costMicros).toBe(costMicros);
   expect(costs.usage).toMatchObject({ input: usage.input, output: usage.output });
-  expect(costs.run(runId)).toMatchObject({ cost: 30, usage: { input: 20, output: 10 } });
+  expect(costs.run(runId)).toMatchObject({ costMicros: 30, usage: { input: 20, output: 10 } });
   expect(costs.run("nobody")).toBeNull();
+  expect(lines).toEqual([`worker ${runId} completed: 30 tokens, $0.00003; in all $0.00003`]);
 });
 
 test("RunLogger keeps the latest events, and no more than it was told", async () => {
   const all = new RunLogger();
   const few = new RunLogger({ size: 3 });
-  const { hooks, seen } = camera();
+  const hooks = new HookManager();
   hooks.register(all);
   hooks.register(few);
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
-  await t.run(one, "go");
+  const run = await t.start(one, "go");
+  await run.result();
   await until(() => few.events.at(-1)?.type === "run.end");
-  expect(counts(all.events)).toEqual(once);
-  expect(few.events).toHaveLength(3);
-  expect(few.events.map(({ type }) => type)).toEqual(seen.slice(-3).map(({ type }) => type));
+  const stream = (await t.events(run)).map(({ type }) => type);
+  expect(all.events.map(({ type }) => type).toSorted()).toEqual(stream.toSorted());
+  expect(few.events).toEqual(all.events.slice(-3));
 });
 
 test("7.2 hooks hear of money and of hires: reserved, settled and denied, admitted and queued", async () => {
@@ -271,10 +275,11 @@ test("7.2 hooks hear of money and of hires: reserved, settled and denied, admitt
     "budget.settled",
     "spawn.admitted",
     "spawn.queued",
+    "spawn.admitted",
     "budget.reserved",
     "budget.settled",
   ]);
-  expect(seen[1]).toMatchObject({ attempt: first?.attempt, tokens: 15, cost: 15, inDoubt: false });
+  expect(seen[1]).toMatchObject({ attempt: first?.attempt, tokens: 15, costMicros: 15, inDoubt: false });
   expect(seen.at(-1)).toMatchObject({ tokens: 905, inDoubt: false });
   expect(new Set(seen.map(({ eventId }) => eventId)).size).toBe(seen.length);
   const poor = agent({ name: "poor", model, hooks, budget: { maxTokens: 0 } });

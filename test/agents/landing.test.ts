@@ -68,7 +68,7 @@ test.each(budgets)(
     expect(JSON.stringify(last?.messages)).toContain(`fact ${calls - 1}`);
     expect(model.requests.filter(({ tools }) => tools.length === 0)).toHaveLength(1);
     expect(model.requests.length).toBeLessThanOrEqual(budget.maxTurns ?? Infinity);
-    expect(result.spend).toBeLessThanOrEqual(12_000);
+    expect(result.costMicros).toBeLessThanOrEqual(12_000);
     const events = await t.events(run);
     expect(eventsOf(events, "cycle.start")).toHaveLength(eventsOf(events, "cycle.end").length);
     expect(eventsOf(events, "turn.end")).toHaveLength(1);
@@ -94,14 +94,14 @@ test("3.8 a run that owns no cap has no slice: it lands with its last words, wit
   expect(model.requests.every(({ tools }) => tools.length > 0)).toBe(true);
 });
 
-test("3.8 where even the floor does not fit, the last words are the answer, or nothing", async () => {
+test("3.8 where even the floor does not fit, the last words are the answer; a run without any has failed", async () => {
   const model = busy("last words", 1_000);
   const worker = agent({ name: "worker", model, tools: [look], budget: { maxTokens: 1_300 } });
   const poor = agent({ name: "poor", model, tools: [look], budget: { maxTokens: 20 } });
   await using t = testRuntime({ agents: [worker, poor] });
   expect(await t.run(worker, "go")).toMatchObject({ status: "landed", output: "last words" });
   expect(model.requests).toHaveLength(1);
-  expect(await t.run(poor, "go")).toMatchObject({ status: "landed", output: null, spend: 0 });
+  expect(await t.run(poor, "go")).toMatchObject({ status: "failed", output: null, costMicros: 0 });
   expect(model.requests).toHaveLength(1);
 });
 

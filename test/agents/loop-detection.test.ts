@@ -18,7 +18,7 @@ function decisions(
 ): readonly string[] {
   return calls.map(([name, input, result]) => {
     const before = loops.before(name, input).kind;
-    return before === "allow" ? loops.after(name, input, result, kind).kind : before;
+    return before === "allow" ? loops.after(name, input, { result, ...kind }).kind : before;
   });
 }
 
@@ -127,7 +127,13 @@ test("7.9 an agent that repeats a failing call is warned, blocked and stopped", 
   expect(JSON.stringify(model.requests[6]?.messages.at(-1))).toContain(
     "not called: this call failed 5 times",
   );
-  expect(eventsOf(events, "guardrail.trip")).toMatchObject([{ guardrail: "loop-detection" }]);
+  const trips = eventsOf(events, "guardrail.trip");
+  expect(new Set(trips.map(({ guardrail }) => guardrail))).toEqual(new Set(["loop-detection"]));
+  expect(trips.map(({ decision, reason }) => `${decision}: ${reason}`)).toEqual([
+    ...times(4, (n) => `warn: this call has failed ${n + 2} times`),
+    ...times(3, () => "block: this call failed 5 times"),
+    "halt: act failed 5 times, and was blocked 3 times",
+  ]);
 });
 
 test("7.9 an agent that reads the same thing over and over is blocked and stopped", async () => {

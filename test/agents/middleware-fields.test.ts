@@ -159,10 +159,15 @@ test("3.5 scope.llm inside chat middleware is reserved, settled and charged as p
   });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: "done", spend: 315, inDoubt: 0 });
+  expect(await run.result()).toMatchObject({
+    status: "completed",
+    output: "done",
+    costMicros: 315,
+    inDoubtMicros: 0,
+  });
   const events = await t.events(run);
   expect(eventsOf(events, "budget.reserved")).toHaveLength(3);
-  expect(eventsOf(events, "budget.settled").map(({ cost }) => cost)).toEqual([15, 150, 150]);
+  expect(eventsOf(events, "budget.settled").map(({ costMicros: cost }) => cost)).toEqual([15, 150, 150]);
 });
 
 test.each([true, false])(
@@ -180,10 +185,12 @@ test.each([true, false])(
     const worker = agent({ name: "worker", model, tools, middleware: { function: [judged] } });
     await using t = testRuntime({ agents: [worker] });
     const run = await t.start(worker, "go");
-    expect(await run.result()).toMatchObject({ status: "completed", spend: 180, inDoubt: 0 });
+    expect(await run.result()).toMatchObject({ status: "completed", costMicros: 180, inDoubtMicros: 0 });
     const events = await t.events(run);
     expect(eventsOf(events, "budget.reserved")).toHaveLength(3);
-    expect(eventsOf(events, "budget.settled").map(({ cost, inDoubt }) => [cost, inDoubt])).toEqual([
+    expect(
+      eventsOf(events, "budget.settled").map(({ costMicros: cost, inDoubt }) => [cost, inDoubt]),
+    ).toEqual([
       [15, false],
       [150, false],
       [15, false],

@@ -121,7 +121,12 @@ test("7.1 a chat layer that repeats: every call is reserved, settled and charged
   const worker = agent({ name: "worker", model, middleware: { chat: [fussy] } });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: "good", spend: 90, inDoubt: 0 });
+  expect(await run.result()).toMatchObject({
+    status: "completed",
+    output: "good",
+    costMicros: 90,
+    inDoubtMicros: 0,
+  });
   const events = await t.events(run);
   expect(eventsOf(events, "budget.reserved")).toHaveLength(6);
   expect(eventsOf(events, "budget.settled")).toHaveLength(6);
@@ -138,7 +143,7 @@ test("7.1 agent level: a result without next is the answer, and the agent never 
   const asks = scriptedModel([call("ask_worker", { task: "b" }), say("done")]);
   const boss = agent({ name: "boss", model: asks, team: [worker] });
   await using t = testRuntime({ agents: [worker, boss] });
-  expect(await t.run(worker, "a")).toMatchObject({ status: "completed", output: "cached a", spend: 0 });
+  expect(await t.run(worker, "a")).toMatchObject({ status: "completed", output: "cached a", costMicros: 0 });
   await t.run(boss, "go");
   expect(shown(asks)[0]).toEqual([false, expect.stringContaining("cached b")]);
   expect(model.requests).toHaveLength(0);
@@ -154,7 +159,7 @@ test("7.1 chat level: a result without next reserves nothing and bills nothing",
   const worker = agent({ name: "worker", model, middleware: { chat: [cached] }, budget: { maxTokens: 0 } });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: "cached", spend: 0 });
+  expect(await run.result()).toMatchObject({ status: "completed", output: "cached", costMicros: 0 });
   expect((await t.events(run)).filter(({ type }) => /^(budget|model)\./.test(type))).toEqual([]);
   expect(model.requests).toHaveLength(0);
 });
@@ -180,7 +185,7 @@ test("7.1 ending without a result is an error at every level", async () => {
   const ended = async (middleware: object): Promise<RunResult> => {
     const worker = agent({ name: "worker", model, tools: [look()], middleware });
     await using t = testRuntime({ agents: [worker], maxRestarts: 0 });
-    return t.run(worker, "go");
+    return await t.run(worker, "go");
   };
   const failed = { status: "failed", error: { message: expect.stringContaining("without a result") } };
   expect(await ended({ agent: [forgets] })).toMatchObject(failed);

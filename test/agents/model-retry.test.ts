@@ -40,7 +40,7 @@ const faults: readonly (readonly [
   ["cut", "server-error", true, false],
   ["executed-then-reset", "server-error", true, false],
   ["malformed-body", "server-error", true, false],
-  ["context-overflow", "context-overflow", true, true],
+  ["context-overflow", "context-overflow", false, true],
   ["unauthorized", "auth", false, true],
   ["forbidden", "auth", false, true],
   ["revoked", "auth-permanent", false, true],
@@ -83,8 +83,8 @@ test.each(cases)(
     expect(settled.map(({ inDoubt }) => inDoubt)).toEqual(
       Array.from({ length: attempts }, () => !isUnbilled),
     );
-    const spent = settled.reduce((sum, { cost }) => sum + cost, 0);
-    expect(result).toMatchObject({ spend: spent, inDoubt: spent });
+    const spent = settled.reduce((sum, { costMicros: cost }) => sum + cost, 0);
+    expect(result).toMatchObject({ costMicros: spent, inDoubtMicros: spent });
     expect(spent === 0).toBe(isUnbilled);
   },
 );
@@ -226,11 +226,13 @@ test.each(wires)(
     ]);
     const settled = of(await t.events(run), "budget.settled");
     expect(settled.map(({ inDoubt }) => inDoubt)).toEqual([false, true, false]);
-    const sure = settled.filter(({ inDoubt }) => !inDoubt).reduce((sum, { cost }) => sum + cost, 0);
+    const sure = settled
+      .filter(({ inDoubt }) => !inDoubt)
+      .reduce((sum, { costMicros: cost }) => sum + cost, 0);
     const answered = double.bill.costMicros({ "double-1": price }, ({ outcome }) => outcome === "answered");
     expect(sure).toBe(answered);
-    expect(result.spend - result.inDoubt).toBe(answered);
-    expect(result.spend).toBeGreaterThanOrEqual(double.bill.costMicros({ "double-1": price }));
+    expect(result.costMicros - result.inDoubtMicros).toBe(answered);
+    expect(result.costMicros).toBeGreaterThanOrEqual(double.bill.costMicros({ "double-1": price }));
   },
 );
 
@@ -263,7 +265,7 @@ test("3.8 budget errors are not retried", async () => {
   const worker = agent({ name: "worker", model: model("chat", double), retry, budget: { maxTokens: 10 } });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "landed", stopReason: "budget.tokens", output: null });
+  expect(await run.result()).toMatchObject({ status: "failed", stopReason: "budget.tokens", output: null });
   const events = await t.events(run);
   expect(double.bill.entries).toEqual([]);
   expect(of(events, "retry.start")).toEqual([]);

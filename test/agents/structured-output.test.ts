@@ -1,7 +1,8 @@
-import { agent, ChatMessage } from "reeve";
+import { agent, ChatMessage, ContentBlock, contentFilter } from "reeve";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { look } from "./look-tool.ts";
 
 const output = z.object({ year: z.number() });
 const price = { input: 1_000_000, output: 1_000_000 };
@@ -22,22 +23,26 @@ test("3.4 a wrong answer goes back once with what is wrong, and the repair is ch
   expect(await t.run(worker, "When?")).toMatchObject({
     status: "completed",
     output: { year: 1287 },
-    spend: 30,
+    costMicros: 30,
   });
   const told = model.requests[1]?.messages.at(-1);
   expect(told && ChatMessage.text(told)).toContain("year: ");
 });
 
-test("an answer that is never right fails the run, with the words it said and why", async () => {
+test("an answer that is never right fails the run without an output; the error says why and shows the answer", async () => {
   const model = scriptedModel([say("about 1287")], { price });
   const worker = agent({ name: "worker", model, output });
   await using t = testRuntime({ agents: [worker] });
   expect(await t.run(worker, "When?")).toMatchObject({
     status: "failed",
     stopReason: "error",
-    output: "about 1287",
-    error: { code: "output", message: "it is not JSON" },
-    spend: 45,
+    output: null,
+    error: {
+      code: "output",
+      message: "the answer does not match the output schema, after 2 repairs: it is not JSON",
+      answer: "about 1287",
+    },
+    costMicros: 45,
   });
 });
 
@@ -48,4 +53,90 @@ test("a member's value reaches its boss as JSON", async () => {
   await using t = testRuntime({ agents: [boss, digger] });
   await t.run(boss, "go");
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(JSON.stringify('{"year":1287}'));
+});
+
+test("7.2 repairs are cycles of the turn, and turn.end comes after them and after the output guardrails", async () => {
+  const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1}'), say('{"year": 1287}')]);
+  const filter = contentFilter({ patterns: ['"year":1}'], on: ["output"] });
+  const worker = agent({ name: "worker", model, output, guardrails: [filter] });
+  await using t = testRuntime({ agents: [worker] });
+  const events = await t.events(await t.start(worker, "When?"));
+  const wanted = new Set(["turn", "cycle", "model", "guardrail"]);
+  const types = events.map(({ type }) => type).filter((type) => wanted.has(type.split(".")[0] ?? ""));
+  const cycle = ["cycle.start", "model.start", "model.end", "cycle.end"];
+  const blocked = ["cycle.start", "model.start", "model.end", "guardrail.trip", "cycle.end"];
+  expect(types).toEqual(["turn.start", ...cycle, ...blocked, ...cycle, "turn.end"]);
+});
+
+test("3.8 a repair that meets the budget lands with an answer that matches, else fails with the budget", async () => {
+  const wrong = say('{"year": "long ago"}');
+  const lucky = scriptedModel([wrong, say('{"year": 1287}')]);
+  const unlucky = scriptedModel([wrong, say("sorry")]);
+  const budget = { maxTurns: 2 };
+  const [one, other] = [
+    agent({ name: "one", model: lucky, output, budget }),
+    agent({ name: "other", model: unlucky, output, budget }),
+  ];
+  await using t = testRuntime({ agents: [one, other] });
+  const stopReason = "budget.turns";
+  expect(await t.run(one, "When?")).toMatchObject({ status: "landed", stopReason, output: { year: 1287 } });
+  expect(await t.run(other, "When?")).toMatchObject({
+    status: "failed",
+    stopReason,
+    output: null,
+    error: { code: "budget-exhausted" },
+  });
+  const told = lucky.requests[1]?.messages.at(-1);
+  expect(told && ChatMessage.text(told)).toMatch(/The budget is used up\. .*JSON Schema:\n\{.*"year"/s);
+});
+
+/** A text beside a call. */
+const draft = (text: string) =>
+  ({
+    message: { role: "assistant", content: [ContentBlock.text(text), ...call("look", {}).message.content] },
+    finishReason: "tool-calls",
+  }) as const;
+
+/** A model that has said something, and says something at last. */
+const script = (first: string, last: string) => scriptedModel([draft(first), call("look", {}), say(last)]);
+
+/** A text that was cut. */
+const cut = (text: string) => ({
+  ...say(text, { input: 10, output: 20 }),
+  finishReason: "length" as const,
+});
+
+test("3.8 a landing takes the last text that matches, and an empty answer is no answer", async () => {
+  const budget = { maxTurns: 3 };
+  const typed = agent({ name: "typed", model: script('{"year": 7}', "?"), tools: [look], output, budget });
+  const plain = agent({ name: "plain", model: script("so far: 7", ""), tools: [look], budget });
+  const mute = agent({ name: "mute", model: script("", ""), tools: [look], budget });
+  await using t = testRuntime({ agents: [typed, plain, mute] });
+  expect(await t.run(typed, "go")).toMatchObject({ status: "landed", output: { year: 7 } });
+  expect(await t.run(plain, "go")).toMatchObject({ status: "landed", output: "so far: 7" });
+  expect(await t.run(mute, "go")).toMatchObject({
+    status: "landed",
+    stopReason: "budget.turns",
+    output: null,
+  });
+});
+
+test("an answer that the budget cut is the output only if it matches", async () => {
+  const options = { maxOutputTokens: 4_000, price };
+  const budget = { maxTokens: 3_000 };
+  const one = agent({ name: "one", model: scriptedModel([cut('{"year": 12')], options), output, budget });
+  const other = agent({
+    name: "other",
+    model: scriptedModel([cut('{"year": 12}')], options),
+    output,
+    budget,
+  });
+  await using t = testRuntime({ agents: [one, other] });
+  expect(await t.run(one, "When?")).toMatchObject({
+    status: "failed",
+    stopReason: "budget.tokens",
+    output: null,
+    error: { code: "output" },
+  });
+  expect(await t.run(other, "When?")).toMatchObject({ status: "landed", output: { year: 12 } });
 });

@@ -224,7 +224,7 @@ test("an agent made from another keeps everything but what is given anew", async
   ]);
   const copy = agent({ ...boss, model });
   await using t = testRuntime({ agents: [copy, digger] });
-  const { output }: RunResult = await t.run(boss, "go");
+  const { output }: RunResult = await t.run(copy, "go");
   expect(output).toBe("done");
   expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(["echo", "ask_human", "ask_digger"]);
   expect(results(model).map(([, , said]) => said)).toEqual(["dug", "human says x"]);

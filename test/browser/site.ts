@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Hono } from "hono";
-import { type Agent, createRuntime, type Runtime } from "reeve";
+import { createRuntime, type CreateRuntimeOptions, type Runtime } from "reeve";
 import { serverApp } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { build } from "vite";
@@ -28,6 +28,11 @@ export async function bundlePage(): Promise<Files> {
   );
 }
 
+/** A site's runtime, and the origins that may call it besides its own. */
+export interface SiteOptions extends Pick<CreateRuntimeOptions, "agents" | "engine" | "store"> {
+  readonly origins?: readonly string[];
+}
+
 /** A site of somebody who has a page, and agents below `/api`: one listener for both, behind a wire. */
 export class Site implements AsyncDisposable {
   readonly runtime: Runtime;
@@ -43,14 +48,8 @@ export class Site implements AsyncDisposable {
     this.#server = server;
   }
 
-  static async open(
-    files: Files,
-    {
-      agents = [],
-      origins = [],
-    }: { readonly agents?: readonly Agent[]; readonly origins?: readonly string[] },
-  ): Promise<Site> {
-    const runtime = createRuntime({ agents, store: memoryStore(), approver: "people" });
+  static async open(files: Files, { origins = [], ...options }: SiteOptions): Promise<Site> {
+    const runtime = createRuntime({ store: memoryStore(), approver: "people", ...options });
     const app = new Hono();
     app.mount("/api", serverApp({ runtime, auth: "none", origins }).fetch);
     app.get("*", ({ req }) => pageFile(files, req.path));

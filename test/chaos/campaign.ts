@@ -2,10 +2,11 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../free-port.ts";
+import { measureLostTime } from "../lost-time.ts";
 import { Client, type Played } from "./client.ts";
 import { collect } from "./collect.ts";
 import { faultKinds, inject, type Disturbance, type Fault } from "./faults.ts";
-import type { History } from "./history.ts";
+import type { History, Loss } from "./history.ts";
 import { Crew } from "./stage/crew.ts";
 import type { Stage } from "./stage/stage.ts";
 import type { TreePlan } from "./workload/plan.ts";
@@ -57,29 +58,38 @@ export async function campaign(stage: Stage, options: CampaignOptions): Promise<
   await using crew = await Crew.open(given, { size: workers, env });
   const over = new AbortController();
   await using client = await Client.open(stage, { namespace, over: over.signal });
-  const { played, disturbances } = await play({ ...stage, crew }, client, options);
+  // Two clients race for the turns of conversations.
+  await using other = await Client.open(stage, { namespace, over: over.signal });
+  const clients = [client, other] as const;
+  const losses: Loss[] = [];
+  const lost = measureLostTime();
+  const clock = setInterval(() => losses.push({ at: Date.now(), ms: lost() }), 250);
+  const { played, disturbances } = await play({ ...stage, crew }, clients, options);
   await within(calmMs, Promise.all(played.map(({ done }) => done)));
   over.abort();
-  const history = await collect(stage, client, { seed, namespace, folder, played, disturbances });
+  clearInterval(clock);
+  const history = await collect(stage, client, { seed, namespace, folder, played, disturbances, losses });
   await options.after?.(client, played);
-  const { resumptions, resumed } = client;
+  const resumptions = client.resumptions + other.resumptions;
+  const resumed = client.resumed + other.resumed;
   return { history, seconds: (performance.now() - began) / 1_000, resumptions, resumed };
 }
 
 async function play(
   victims: Stage & { readonly crew: Crew },
-  client: Client,
+  clients: readonly [Client, Client],
   options: CampaignOptions,
 ): Promise<{ readonly played: readonly Played[]; readonly disturbances: readonly Disturbance[] }> {
   const { seed, faults = faultKinds, lanes = 20, runs = Infinity, patienceMs = 60_000 } = options;
   const stop = new AbortController();
   const injected = inject(victims, { seed, kinds: faults, stop: stop.signal });
-  const report = (): void => options.progress?.(`${client.accepted} runs of ${played.length} trees`);
+  const accepted = (): number => clients[0].accepted + clients[1].accepted;
+  const report = (): void => options.progress?.(`${accepted()} runs of ${played.length} trees`);
   const clock = setInterval(report, 30_000);
   const next = options.trees[Symbol.iterator]();
   const played: Played[] = [];
-  const lane = async (): Promise<void> => {
-    while (client.accepted < runs) {
+  const lane = async (client: Client): Promise<void> => {
+    while (accepted() < runs) {
       const { value, done } = next.next();
       if (done) return;
       const tree = await client.play(value);
@@ -87,7 +97,7 @@ async function play(
       await within(patienceMs, tree.over);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: lanes }, (_, number) => lane(clients[number % 2 === 0 ? 0 : 1])));
   clearInterval(clock);
   stop.abort();
   return { played, disturbances: await injected };

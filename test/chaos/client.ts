@@ -4,19 +4,33 @@ import {
   createRuntime,
   Json,
   type NumberedEvent,
+  Partition,
   ReeveError,
   type RunHandle,
+  RunId,
   type Runtime,
+  type SessionEntry,
+  SessionId,
+  type StepId,
   type Store,
   type Usage,
 } from "reeve";
 import { restate, type RestateEngine } from "reeve/engines/restate";
 import { postgresStore } from "reeve/stores/postgres";
-import type { AuditHistory, CancelHistory, LedgerEnd, TreeEnd, TreeHistory } from "./history.ts";
+import type {
+  AuditHistory,
+  CancelHistory,
+  ConversationHistory,
+  LedgerEnd,
+  StepHistory,
+  TreeEnd,
+  TreeHistory,
+} from "./history.ts";
 import type { Stage } from "./stage/stage.ts";
 import { agentsOf } from "./workload/agents.ts";
 import { price } from "./workload/price.ts";
 import type { OutsideAct, TreePlan } from "./workload/plan.ts";
+import { withProtocol } from "../../src/tree/protocol-number.ts";
 
 /** A tree that was accepted. */
 export interface Played {
@@ -26,6 +40,8 @@ export interface Played {
   readonly eventsAgain: NumberedEvent[];
   /** Resolves when the first subscriber has seen the tree's end. */
   readonly over: Promise<void>;
+  /** Its model steps, read as soon as it is over: what does not stay is erased soon. */
+  readonly steps: Promise<readonly StepHistory[]>;
   /** Resolves when also the second subscriber has, and everything planned was done to it. */
   readonly done: Promise<unknown>;
   cancel: CancelHistory | null;
@@ -79,10 +95,12 @@ export class Client implements AsyncDisposable {
 
   /** Starts a tree and all that goes with it. */
   async play(plan: TreePlan): Promise<Played> {
-    const { id, tenant, budget, spawn, task } = plan;
+    const { id, tenant, budget, spawn, task, session, isUntrusted } = plan;
     const agent = agents[plan.agent];
     if (!agent) throw new TypeError(`no agent ${plan.agent}`);
-    const handle = await this.#insist(() => this.#runtime.start(agent, task, { id, tenant, budget, spawn }));
+    const turn = session === null ? {} : ({ session, onBusy: "queue" } as const);
+    const start = { id, tenant, budget, spawn, labels: { untrusted: isUntrusted }, ...turn };
+    const handle = await this.#insist(() => this.#runtime.start(agent, task, start));
     this.accepted += 1;
     const events: NumberedEvent[] = [];
     const eventsAgain: NumberedEvent[] = [];
@@ -90,10 +108,11 @@ export class Client implements AsyncDisposable {
     const again = (): Promise<void> => this.#subscribe(handle, eventsAgain, 20, () => {});
     // Every eighth second subscriber watches from the start; the others come when all is over.
     const read = this.#played++ % 8 === 0 ? again() : over.then(again);
-    const played: Played = { plan, handle, events, eventsAgain, over, done: read, cancel: null };
+    const steps = over.then(() => this.#insist(() => this.#steps(handle, tenant)));
+    const played: Played = { plan, handle, events, eventsAgain, over, steps, done: read, cancel: null };
     const acts = plan.acts.map((act) => this.#act(played, act));
-    for (const each of [over, read, ...acts]) each.catch(() => undefined);
-    return Object.assign(played, { done: Promise.allSettled([over, read, ...acts]) });
+    for (const each of [over, read, steps, ...acts]) each.catch(() => undefined);
+    return Object.assign(played, { done: Promise.allSettled([over, read, steps, ...acts]) });
   }
 
   /** Tells the ledger of a tree what the provider billed for an attempt in doubt. False: there is no such doubt. */
@@ -102,7 +121,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** What there is to know of a tree once all is quiet. */
-  async history({ plan, handle, events, eventsAgain, cancel }: Played): Promise<TreeHistory> {
+  async history({ plan, handle, events, eventsAgain, steps, cancel }: Played): Promise<TreeHistory> {
     const end = await this.#end(plan, handle);
     return {
       plan,
@@ -113,7 +132,46 @@ export class Client implements AsyncDisposable {
       ledger: await this.#ledger(plan, handle),
       runs: await this.#runtime.runs.tree(handle.treeId, { tenant: plan.tenant }),
       endAgain: await this.#end(plan, handle),
+      // A tree that has not ended has none here: another predicate tells of it.
+      steps: end === null ? [] : await steps.catch(() => []),
     };
+  }
+
+  /** Builds the prompts of a tree's model calls again. */
+  async #steps({ treeId }: RunHandle, tenant: string): Promise<readonly StepHistory[]> {
+    const runs = await this.#runtime.runs.tree(treeId, { tenant });
+    const steps: StepHistory[] = [];
+    for (const { runId } of runs) {
+      const { items } = await this.#runtime.steps(runId, { tenant, size: 1_000 });
+      for (const { stepId } of items)
+        if (stepId.startsWith(`${runId}:model`)) steps.push(await this.#step(stepId, tenant));
+    }
+    return steps;
+  }
+
+  /** Content that does not stay may be erased while it is read: then it is read once more. */
+  async #step(id: StepId, tenant: string, isAgain = false): Promise<StepHistory> {
+    const { runId, at, content, isEqual } = await this.#runtime.prompt(id, { tenant });
+    if (content === "recorded" && !isEqual && !isAgain) return this.#step(id, tenant, true);
+    return { id, at, content, isEqual, isPermanent: RunId.isRoot(runId) };
+  }
+
+  /** A conversation once all is quiet, as the store has it: where its entries stand and their labels, not what they say. */
+  async conversation(tenant: string, session: string): Promise<ConversationHistory> {
+    const { sessions } = this.#runtime.store;
+    const [partition, key] = [Partition.of(tenant), { id: SessionId.of(session), userId: null }];
+    const entries: SessionEntry[] = [];
+    for (let after: SessionEntry["id"] | null = null; ; after = entries.at(-1)?.id ?? null) {
+      const page = await sessions.entries(partition, key, { after, limit: 1_000 });
+      entries.push(...page);
+      if (page.length < 1_000) break;
+    }
+    const places = entries.map((entry) => {
+      const { id, parentId, branch, labels } = entry;
+      const isAnswer = entry.type === "message" && entry.message.role === "assistant";
+      return { id, parentId, branch, isAnswer, isUntrusted: labels?.untrusted ?? false };
+    });
+    return { tenant, session, leaf: await sessions.leaf(partition, key, null), entries: places };
   }
 
   /** What a tenant's audit says once all is quiet. */
@@ -134,25 +192,35 @@ export class Client implements AsyncDisposable {
   }
 
   async #end({ tenant, id }: TreePlan, { runId }: RunHandle): Promise<TreeEnd | null> {
-    const reply = await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "result", { run: runId });
+    const reply = await this.#engine.call(
+      { type: "tree", key: `${tenant}/${id}` },
+      "result",
+      withProtocol({ run: runId }),
+    );
     const result = Json.as<TreeEnd | null>(reply);
     if (result === null) return null;
-    const { status, stopReason, spend, inDoubt } = result;
-    return { status, stopReason, spend, inDoubt };
+    const { status, stopReason, costMicros, inDoubtMicros } = result;
+    return { status, stopReason, costMicros, inDoubtMicros };
   }
 
   async #receipt({ tenant, id }: TreePlan, { number }: CancelHistory): Promise<CancelHistory["receipt"]> {
-    return Json.as(await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "receipt", { number }));
+    return Json.as(
+      await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "receipt", withProtocol({ number })),
+    );
   }
 
   async #ledger({ tenant, id }: TreePlan, { runId }: RunHandle): Promise<LedgerEnd> {
-    const reply = await this.#engine.call({ type: "tree", key: `${tenant}/${id}` }, "ledger", { run: runId });
-    const { tree, slots } = Json.as<{
+    const reply = await this.#engine.call(
+      { type: "tree", key: `${tenant}/${id}` },
+      "ledger",
+      withProtocol({ run: runId }),
+    );
+    const { tree, live } = Json.as<{
       readonly tree: { readonly account: Omit<LedgerEnd, "slots"> };
-      readonly slots: Readonly<Record<string, unknown>>;
+      readonly live: readonly string[];
     }>(reply);
     const { settled, reserved, inDoubt } = tree.account;
-    return { settled, reserved, inDoubt, slots: Object.keys(slots) };
+    return { settled, reserved, inDoubt, slots: live };
   }
 
   /** Reads events until the tree is over; whenever it fails, or has read so many, it comes again with its cursor. */
@@ -215,7 +283,7 @@ export class Client implements AsyncDisposable {
     const askedAt = Date.now();
     const argument = { run: handle.runId, reason: "enough", at: askedAt };
     const tree = { type: "tree", key: `${plan.tenant}/${plan.id}` };
-    const number = await this.#insist(() => this.#engine.call(tree, "cancel", argument));
+    const number = await this.#insist(() => this.#engine.call(tree, "cancel", withProtocol(argument)));
     if (typeof number !== "number") return;
     played.cancel = { run: handle.runId, number, askedAt, acceptedAt: Date.now(), receipt: null };
   }

@@ -2,10 +2,10 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Json } from "reeve";
 import { inLanes } from "../engines/restate/scenarios/lanes.ts";
-import { runOf, treeOf } from "./check/reading.ts";
+import { treeOf } from "./check/reading.ts";
 import type { Client, Played } from "./client.ts";
 import type { Disturbance } from "./faults.ts";
-import type { History, RowCount } from "./history.ts";
+import type { History, Loss, RowCount } from "./history.ts";
 import type { Stage } from "./stage/stage.ts";
 import { readJournal, readStopped } from "./witness/journal.ts";
 import type { TraceLine } from "./witness/marked-engine.ts";
@@ -19,12 +19,13 @@ interface Remains {
   readonly folder: string;
   readonly played: readonly Played[];
   readonly disturbances: readonly Disturbance[];
+  readonly losses: readonly Loss[];
 }
 
 /** Asks every witness about the trees of one campaign. */
 export async function collect(stage: Stage, client: Client, remains: Remains): Promise<History> {
   const { double, sink, restate, postgres } = stage;
-  const { seed, namespace, folder, played, disturbances } = remains;
+  const { seed, namespace, folder, played, disturbances, losses } = remains;
   const trees = await inLanes(played, 8, (tree) => client.history(tree));
   const ids = new Set(played.map(({ plan }) => plan.id));
   const isOurs = (run: string | null): boolean => run === null || ids.has(treeOf(run));
@@ -35,18 +36,30 @@ export async function collect(stage: Stage, client: Client, remains: Remains): P
     trees,
     bill: double.bill.entries.filter(({ run }) => isOurs(run)),
     flight: double.inFlight.timeline.filter(({ run }) => isOurs(run)),
-    effects: sink.effects.filter(({ key }) => isOurs(runOf(key))),
+    effects: sink.effects.filter(({ run }) => isOurs(run)),
     journal: await readJournal(restate, namespace),
     traces: await readLines<TraceLine>(folder, ".trace.jsonl"),
     disturbances,
+    losses,
     divergences: await divergences(folder),
     stopped: await readStopped(restate, namespace),
     audits: await inLanes([...new Set(played.map(({ plan }) => plan.tenant))], 1, (tenant) =>
       client.audit(tenant),
     ),
+    conversations: await inLanes(talksOf(played), 4, ([tenant, session]) =>
+      client.conversation(tenant, session),
+    ),
     rows: await rowCounts(stage),
     scan: await scan(places, words, played[0]?.plan.id ?? ""),
   };
+}
+
+/** Every conversation that has a name, once. */
+function talksOf(played: readonly Played[]): readonly (readonly [tenant: string, session: string])[] {
+  const named = played.flatMap(({ plan: { tenant, session } }) =>
+    session === null ? [] : [[`${tenant} ${session}`, [tenant, session] as const] as const],
+  );
+  return [...new Map(named).values()];
 }
 
 /** As the database itself tells it: row-level security does not apply to its superuser. */

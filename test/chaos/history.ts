@@ -12,14 +12,14 @@ import type { TreePlan } from "./workload/plan.ts";
 export interface TreeEnd {
   readonly status: EndStatus;
   readonly stopReason: StopReason;
-  readonly spend: number;
-  readonly inDoubt: number;
+  readonly costMicros: number;
+  readonly inDoubtMicros: number;
 }
 
 /** Tokens and money. */
 export interface Amounts {
   readonly tokens: number;
-  readonly cost: number;
+  readonly costMicros: number;
 }
 
 /** What the ledger of a tree says when all is quiet. */
@@ -56,6 +56,18 @@ export interface TreeHistory {
   /** As the store lists it. */
   readonly runs: readonly RunRecord[];
   readonly cancel: CancelHistory | null;
+  /** Its model steps, as they can be built again. */
+  readonly steps: readonly StepHistory[];
+}
+
+/** A model step as it can be built again. */
+export interface StepHistory {
+  readonly id: string;
+  readonly at: number;
+  readonly content: "recorded" | "erased" | "not-recorded";
+  readonly isEqual: boolean;
+  /** Whether its run is permanent: the content of others is erased. */
+  readonly isPermanent: boolean;
 }
 
 /** What was found where nothing may be. */
@@ -77,6 +89,28 @@ export interface AuditHistory {
   readonly sources: readonly string[];
 }
 
+/** One conversation that trees took turns in. */
+export interface ConversationHistory {
+  readonly tenant: string;
+  readonly session: string;
+  readonly leaf: string | null;
+  readonly entries: readonly {
+    readonly id: string;
+    readonly parentId: string | null;
+    readonly branch: string | null;
+    /** Whether a model said it. */
+    readonly isAnswer: boolean;
+    /** Whether it has that label. */
+    readonly isUntrusted: boolean;
+  }[];
+}
+
+/** The milliseconds that the machine had lost at a time: its host kept it from its processors or its disk. */
+export interface Loss {
+  readonly at: number;
+  readonly ms: number;
+}
+
 /** How many rows of a tree the database has under a tenant. */
 export interface RowCount {
   readonly table: string;
@@ -95,11 +129,14 @@ export interface History {
   readonly journal: readonly JournalEntry[];
   readonly traces: readonly TraceLine[];
   readonly disturbances: readonly Disturbance[];
+  /** How much time the machine had lost since the campaign began, again and again, oldest first. */
+  readonly losses: readonly Loss[];
   /** What workers logged as an error of a run. */
   readonly divergences: readonly string[];
   /** Executions that Restate has stopped for people to look at. */
   readonly stopped: readonly string[];
   readonly audits: readonly AuditHistory[];
+  readonly conversations: readonly ConversationHistory[];
   readonly rows: readonly RowCount[];
   readonly scan: Scan;
 }

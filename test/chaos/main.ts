@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { campaign } from "./campaign.ts";
 import { pessimism } from "./directed/pessimism.ts";
 import { threeKills } from "./directed/three-kills.ts";
+import { unexecutable } from "./directed/unexecutable.ts";
 import { keep } from "./history.ts";
 import { bugs } from "./planted/bugs.ts";
 import { tryPlanted } from "./planted/try-planted.ts";
@@ -67,7 +68,9 @@ async function directed(): Promise<boolean> {
   say(kills.line);
   const doubts = await pessimism(20);
   say(doubts.line);
-  return kills.isRight && doubts.isRight;
+  const stuck = await unexecutable();
+  say(stuck.line);
+  return kills.isRight && doubts.isRight && stuck.isRight;
 }
 
 /** A checker that cannot fail proves nothing. */

@@ -1,10 +1,11 @@
-import { type Agent, agent, AgentId, Json } from "reeve";
+import { type Agent, agent, AgentId, Json, Session, SessionId } from "reeve";
+import { UserId } from "reeve/kernel";
 import { apiKeys, createApiKey } from "reeve/server";
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import { priced, staff, Town } from "./town.ts";
+import { priced, Town } from "./town.ts";
 
 test("a run is shown as it happens, and ends with a receipt and what was said", async () => {
   await using town = await Town.open();
@@ -22,8 +23,13 @@ test("a call that needs somebody's word is granted from another terminal", async
   await town.asked("t2");
   const why = await town.reeve("why", "t2");
   expect(why.said).toMatch(/^steward has waited .* for somebody's word on sell\.\n/);
-  expect((await town.reeve("approvals")).said).toMatch(/steward +sell +high .* pending +\{"field":"north"\}/);
-  expect(await town.reeve("approve", "t2")).toMatchObject({ code: 0, said: "approved t2~0:tool:2\n" });
+  expect((await town.reeve("approvals")).said).toMatch(
+    /steward wants to call sell · risk high .*\n.*\n {2}field: "north"\n/,
+  );
+  expect(await town.reeve("approve", "t2")).toMatchObject({
+    code: 0,
+    said: expect.stringMatching(/\napproved t2~0:tool:2\n$/),
+  });
   const { code, said } = await running;
   expect(code).toBe(0);
   expect(said).toContain("steward needs approval for sell: reeve approve t2~0:tool:2\n");
@@ -80,7 +86,7 @@ test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it"
   const terminal = town.terminal();
   const running = main(["run", "steward", "sell", "--id", "t6"], terminal);
   await town.asked("t6");
-  terminal.interrupt();
+  await expect.poll(() => terminal.interrupt()).toBe(true);
   await expect.poll(() => terminal.complained).toContain("detached; t6 goes on");
   expect(await town.runtime.run("t6").status()).toBe("waiting");
   await expect.poll(() => terminal.interrupt()).toBe(true);
@@ -93,7 +99,7 @@ test("Ctrl-C alone ends with the code of a detached run", async () => {
   const terminal = town.terminal();
   const running = main(["run", "steward", "sell", "--id", "t7"], terminal);
   await town.asked("t7");
-  terminal.interrupt();
+  await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(130);
   expect(await town.runtime.run("t7").status()).toBe("waiting");
 });
@@ -103,7 +109,7 @@ test("with --cancel-on-interrupt one Ctrl-C cancels", async () => {
   const terminal = town.terminal();
   const running = main(["run", "steward", "sell", "--id", "t8", "--cancel-on-interrupt"], terminal);
   await town.asked("t8");
-  terminal.interrupt();
+  await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(12);
 });
 
@@ -148,7 +154,7 @@ test("a conversation whose turn somebody has says who to look for; a tree in lin
     complained: expect.stringContaining("→ another tree has its turn: reeve runs --session talk"),
   });
   expect((await town.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +steward/);
-  await town.runtime.start(staff()[1], "write", { id: "t14", session: "talk", onBusy: "queue" });
+  await town.runtime.start(town.agent("clerk"), "write", { id: "t14", session: "talk", onBusy: "queue" });
   expect((await town.reeve("why", "t14")).said).toMatch(
     /^t14~0 was accepted and has not begun: another tree/,
   );
@@ -159,10 +165,13 @@ test("a conversation whose turn somebody has says who to look for; a tree in lin
 test.each([
   [["frob"], 2, "unknown command 'frob'"],
   [["top-up", "t1"], 2, "--cost, --tokens or --turns"],
+  [["budget", "set", "--per", "day"], 2, "--max-cost or --max-tokens"],
+  [["budget", "set", "--max-cost", "1"], 2, "--per"],
+  [["budget", "show"], 2, "it has no tenant"],
   [["run", "clerk", "x", "--max-cost", "much"], 2, "a number of at least 0"],
   [["tree", "nobody"], 4, "no run nobody~0"],
   [["run", "nobody", "x"], 4, "no agent nobody"],
-  [["approve", "not:an:id"], 1, "not an approval's id"],
+  [["approve", "not:an:id"], 2, "not an approval's id"],
 ])("%j ends with %i", async (words, code, complaint) => {
   await using town = await Town.open();
   const ended = await town.reeve(...words);
@@ -191,9 +200,74 @@ test("a key comes from the environment; without one the server's no is told", as
   expect(await main(["runs"], terminal)).toBe(0);
 });
 
+test("a tenant's budget is set, shown and removed", async () => {
+  const expiresAt = Date.now() + 60_000;
+  const { key, record } = createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt });
+  await using town = await Town.open({ auth: apiKeys([record]) });
+  const reeve = async (...words: readonly string[]): Promise<string> => {
+    const terminal = town.terminal({ environment: { REEVE_API_KEY: key } });
+    expect(await main(["budget", ...words], terminal)).toBe(0);
+    return terminal.said;
+  };
+  expect(await reeve("show")).toBe("no budget: unlimited\n");
+  const set = await reeve("set", "--max-cost", "5", "--max-tokens", "1000", "--per", "ever");
+  expect(set).toBe(
+    "$5.00 for ever: $0 spent, $0 held by open trees\n1,000 tokens for ever: 0 spent, 0 held by open trees\n",
+  );
+  expect(await reeve("set", "--user", "ann", "--max-tokens", "9", "--per", "day")).toMatch(
+    /^9 tokens a day: 0 spent, 0 held by open trees\nstarts over at \d{4}-\d\d-\d\dT00:00:00\.000Z\n$/,
+  );
+  await reeve("remove");
+  expect(JSON.parse(await reeve("show", "--json"))).toEqual({ budget: null });
+  expect(JSON.parse(await reeve("show", "--user", "ann", "--json"))).toMatchObject({
+    budget: { maxTokens: 9 },
+  });
+});
+
 test.each(["bash", "zsh", "fish"])("%s learns every command", async (shell) => {
   const terminal = new FakeTerminal();
   expect(await main(["completion", shell], terminal)).toBe(0);
   for (const name of ["init", "dev", "run", "watch", "top-up", "approve"])
     expect(terminal.said).toContain(name);
+});
+
+test("a run is steered, and goes on with what it is told last", async () => {
+  await using town = await Town.open();
+  const running = town.reeve("run", "steward", "sell", "--id", "t1");
+  await town.asked("t1");
+  expect(await town.reeve("steer", "t1", "sell the south instead")).toMatchObject({
+    code: 0,
+    said: "t1 reads it before its next model call\n",
+  });
+  expect(await town.reeve("follow-up", "t1", "and then report")).toMatchObject({
+    code: 0,
+    said: "t1 reads it when it would stop\n",
+  });
+  await town.reeve("approve", "t1");
+  expect((await running).code).toBe(0);
+  expect((await town.reeve("steer", "t1", "too late")).code).toBe(5);
+});
+
+test("a call that is not in doubt cannot be reconciled, and that is said", async () => {
+  await using town = await Town.open();
+  await town.reeve("run", "clerk", "write", "--id", "t1");
+  const words = ["reconcile", "t1", "t1~0:model:1#1", "--input", "10", "--output", "5"];
+  expect(await town.reeve(...words)).toEqual({
+    code: 5,
+    said: "",
+    complained: "reeve: t1~0:model:1#1 is not in doubt in t1\n",
+  });
+  expect((await town.reeve(...words.slice(0, 5))).complained).toContain("--output <tokens>' not specified");
+});
+
+test("sessions that somebody has written are listed", async () => {
+  await using town = await Town.open();
+  expect((await town.reeve("sessions")).said).toBe("no sessions\n");
+  const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };
+  const session = new Session(town.runtime.store.sessions, { tenantId: null }, key);
+  await session.open({ startedAt: new Date(2026, 10, 15, 9).getTime() });
+  expect((await town.reeve("sessions", "--user", "ann")).said).toBe(
+    "session  user  started\ntalk     ann   2026-11-15 09:00:00\n",
+  );
+  expect((await town.reeve("sessions", "--user", "bob")).said).toBe("no sessions\n");
 });

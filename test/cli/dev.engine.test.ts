@@ -95,11 +95,14 @@ test(
   async () => {
     const port = String(await freePort());
     const dev = new Reeve("dev", "--port", port);
-    expect(await dev.line("ready")).toMatchObject({ agents: ["boss", "digger", "clerk"], failure: null });
+    expect(await dev.line("ready")).toMatchObject({
+      agents: ["lead", "researcher", "writer"],
+      failure: null,
+    });
     const file = join(project, ".reeve/dev.json");
     const pids = pidsOf(readFileSync(file, "utf8"));
 
-    const run = new Reeve("run", "boss", "Who built the mill?", "--id", "mill", "--max-cost", "0.5");
+    const run = new Reeve("run", "lead", "heat pumps in Europe", "--id", "report", "--max-cost", "0.5");
     await run.line("model.start");
     const workers = dev.lines.flatMap((line) => (typeof line["pid"] === "number" ? [line["pid"]] : []));
     for (const pid of workers) process.kill(pid, "SIGKILL");
@@ -108,13 +111,13 @@ test(
 
     const known = dev.lines.length;
     const agents = readFileSync(join(project, "agents.ts"));
-    appendFileSync(join(project, "agents.ts"), "throw new Error('the mill burns');\n");
+    appendFileSync(join(project, "agents.ts"), "throw new Error('the office burns');\n");
     const failures = (): string =>
       dev.lines
         .slice(known)
         .map((line) => JSON.stringify(line["failure"]))
         .join();
-    await expect.poll(failures, { timeout: 20_000 }).toContain("the mill burns");
+    await expect.poll(failures, { timeout: 20_000 }).toContain("the office burns");
     writeFileSync(join(project, "agents.ts"), agents);
 
     dev.process.kill("SIGINT");
@@ -124,11 +127,11 @@ test(
 
     const next = new Reeve("dev", "--port", port);
     await next.line("ready");
-    expect(await new Reeve("approve", "mill").ended).toBe(0);
+    expect(await new Reeve("approve", "report").ended).toBe(0);
     expect(await run.ended).toBe(0);
     const result = run.lines.at(-1);
     expect(result).toMatchObject({ type: "result", status: "completed" });
-    expect(result?.["output"]).toContain("The letter to the town is in the post.");
+    expect(result?.["output"]).toContain("E-mail sent to team@example.com.");
     const seqs = run.lines.flatMap((line) => (typeof line["seq"] === "number" ? [line["seq"]] : []));
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
 
@@ -145,3 +148,48 @@ test("a project without agents, or one that runs already, is refused in words", 
   expect(await new Reeve("dev", "--port", "0").ended).toBe(5);
   rmSync(file);
 });
+
+test(
+  "a run goes on with the program that it began with, however often the code changes",
+  { timeout: 240_000 },
+  async () => {
+    const file = join(project, "agents.ts");
+    const original = readFileSync(file, "utf8");
+    const dev = new Reeve("dev", "--port", String(await freePort()));
+    await dev.line("ready");
+    const saved = async (text: string, number: number): Promise<void> => {
+      writeFileSync(file, text);
+      const ready = (): boolean =>
+        dev.lines.some((line) => line["type"] === "ready" && line["number"] === number);
+      await expect.poll(ready, { timeout: 40_000 }).toBe(true);
+    };
+    const run = new Reeve("run", "lead", "heat pumps in Europe", "--id", "edited", "--max-cost", "0.5");
+    await run.line("approval.requested");
+    // The first build is retired by the fourth, whose lead has another team.
+    await saved(`${original}// one\n`, 2);
+    await saved(`${original}// two\n`, 3);
+    await saved(original.replaceAll('"writer"', '"author"'), 4);
+    await saved(original, 5);
+    expect(await new Reeve("approve", "edited").ended).toBe(0);
+    expect(await run.ended).toBe(0);
+    expect(run.lines.at(-1)).toMatchObject({ type: "result", status: "completed" });
+
+    // No build that is alive has the program of this run but its own, which therefore stays.
+    const other = new Reeve("run", "lead", "heat pumps in Asia", "--id", "alone", "--max-cost", "0.5");
+    await other.line("approval.requested");
+    const named = (name: string): string => original.replaceAll('"writer"', `"${name}"`);
+    for (const [index, name] of ["a", "b", "c", "d"].entries()) await saved(named(name), 6 + index);
+    expect(await new Reeve("approve", "alone").ended).toBe(0);
+    expect(await other.ended).toBe(0);
+
+    const build = readFileSync(join(project, ".reeve/builds"), "utf8").trim().split("\n").at(-1) ?? "";
+    const moving = new Reeve("move", "dev-none");
+    expect(await moving.ended).toBe(0);
+    expect(moving.lines).toEqual([{ moved: 0, left: 0 }]);
+    expect(await new Reeve("move", build, "--to", "nowhere").ended).toBe(4);
+
+    writeFileSync(file, original);
+    dev.process.kill("SIGINT");
+    expect(await dev.ended).toBe(0);
+  },
+);

@@ -1,23 +1,29 @@
+import type { LineReader } from "../../src/cli/line-reader.ts";
 import type { Output, Terminal } from "../../src/cli/terminal.ts";
 
 /** A terminal that remembers what was written to it, and can be typed on. */
 export class FakeTerminal implements Terminal {
   readonly environment: Record<string, string | undefined>;
   readonly folder: string;
+  readonly command: string;
   readonly out: FakeOutput;
   readonly errors: FakeOutput;
   readonly #interrupted = new Set<() => void>();
   readonly #typed = new Set<(text: string) => void>();
+  readonly #entered: (string | null)[] = [];
+  #ask: ((line: string | null) => void) | null = null;
 
   constructor({
     environment = {},
     folder = "/",
+    command = "reeve",
     isTTY = false,
     columns = 80,
     rows = 24,
   }: Partial<Terminal & Omit<Output, "write">> = {}) {
     this.environment = environment;
     this.folder = folder;
+    this.command = command;
     this.out = new FakeOutput(isTTY, columns, rows);
     this.errors = new FakeOutput(isTTY, columns, rows);
   }
@@ -42,6 +48,36 @@ export class FakeTerminal implements Terminal {
   type(text: string): boolean {
     for (const call of this.#typed) call(text);
     return this.#typed.size > 0;
+  }
+
+  lines(): LineReader {
+    return {
+      read: () =>
+        new Promise((resolve) => {
+          this.#ask = resolve;
+          this.#answer();
+        }),
+      close: () => undefined,
+    };
+  }
+
+  /** Enters a line; null: the end of the input. */
+  enter(line: string | null): void {
+    this.#entered.push(line);
+    this.#answer();
+  }
+
+  /** Whether a line is waited for. */
+  get isAsking(): boolean {
+    return this.#ask !== null;
+  }
+
+  #answer(): void {
+    const line = this.#ask && this.#entered.shift();
+    if (!this.#ask || line === undefined) return;
+    const ask = this.#ask;
+    this.#ask = null;
+    ask(line);
   }
 
   /** Everything on standard output so far. */

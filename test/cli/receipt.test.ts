@@ -14,8 +14,14 @@ function finished(): Story {
   const story = askingTeam();
   story.tell(2, "approval.decided", { approvalId: approval, decision: "approved", by: "ada" });
   story.asks(2, "lost", { reserve: 12_000 }).asks(2, "d2", { cost: 1_675 });
-  story.ends(2, { spend: 16_665 }).asks(0, "a3", { cost: 4_030 });
-  return story.ends(0, { status: "landed", stopReason: "budget.cost", spend: 32_840, durationMs: 131_000 });
+  story.ends(2, { costMicros: 16_665 }).asks(0, "a3", { cost: 4_030 });
+  story.denies(0, { dimension: "cost", limit: 35_000, used: 32_840, inDoubt: 12_000 });
+  return story.ends(0, {
+    status: "landed",
+    stopReason: "budget.cost",
+    costMicros: 32_840,
+    durationMs: 131_000,
+  });
 }
 
 function receipt(width: number): readonly string[] {
@@ -26,8 +32,8 @@ function receipt(width: number): readonly string[] {
     status: "landed",
     stopReason: "budget.cost",
     usage,
-    spend: 32_840,
-    inDoubt: 12_000,
+    costMicros: 32_840,
+    inDoubtMicros: 12_000,
   } as const;
   return receiptLines(root, { ...result, error: undefined }, { width, paint: plainPaint, now: 0 });
 }
@@ -41,9 +47,33 @@ test.each([80, 140])("a receipt says who spent what, and what is in doubt, at %i
 test("the own costs on a receipt add up to the total", () => {
   const { root } = TreeModel.of(finished().events);
   if (!root) throw new Error("no root");
-  const own = [...everybody(root)].reduce((sum, run) => sum + run.own.spend, 0);
+  const own = [...everybody(root)].reduce((sum, run) => sum + run.own.cost, 0);
   expect(exactUsd(own)).toBe(exactUsd(32_840));
   expect(receipt(80).join("\n")).toContain("total $0.032840");
+});
+
+test("a receipt says which limit stopped each run, and what to do about it", () => {
+  const story = new Story().starts(0, "boss");
+  for (const child of [1, 2, 3, 4]) {
+    story.starts(child, child < 4 ? "clerk" : "digger", { boss: 0 });
+    story.denies(child, { dimension: "tokens", account: "subtree", limit: 9_000, used: 8_990 });
+    story.ends(child, { status: "failed", stopReason: "budget.tokens", costMicros: 0 });
+  }
+  story.ends(0, { costMicros: 0 });
+  const { root } = TreeModel.of(story.events);
+  if (!root) throw new Error("no root");
+  const error = { code: "budget-exhausted", message: "tokens budget exhausted" };
+  const usage = { input: 0, output: 0 };
+  const result = {
+    status: "completed",
+    stopReason: "answer",
+    usage,
+    costMicros: 0,
+    inDoubtMicros: 0,
+  } as const;
+  const lines = receiptLines(root, { ...result, error }, { width: 80, paint: plainPaint, now: 0 });
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(80);
+  expect(lines.slice(lines.findIndex((line) => line.startsWith("total")))).toMatchSnapshot();
 });
 
 test.each([80, 140])("a list of runs fits %i columns", (width) => {
@@ -59,7 +89,9 @@ test.each([80, 140])("a list of runs fits %i columns", (width) => {
     stopReason: "budget.cost",
     startedAt: now,
     endedAt: now + 61_000,
-    spend: 32_840,
+    costMicros: 32_840,
+    inDoubtMicros: 0,
+    reservedMicros: 0,
     seq: 9,
   };
   const lines = runLines([record], { width, paint: plainPaint, now });

@@ -1,3 +1,4 @@
+import type { RunDelta, ToolUpdate } from "reeve";
 import {
   AgentId,
   ApprovalId,
@@ -19,6 +20,8 @@ const beginning = Date.UTC(2026, 10, 15, 9);
 export class Story {
   readonly treeId = TreeId.of("mill-books");
   readonly events: NumberedEvent[] = [];
+  /** The progress of tools, for those who listen. */
+  readonly deltas: RunDelta[] = [];
   #now = beginning;
   readonly #agents = new Map<RunId, AgentId>();
 
@@ -58,6 +61,13 @@ export class Story {
     return this;
   }
 
+  updates(run: number, update: ToolUpdate): this {
+    const runId = this.run(run);
+    const place = { runId, step: StepId.of(runId, "tool", 1), attempt: AttemptId.of("t1") };
+    this.deltas.push({ ...place, kind: "tool-update", text: "", update });
+    return this;
+  }
+
   starts(run: number, agent: string, { priority = "normal", boss = null }: Beginning = {}): this {
     this.#agents.set(this.run(run), AgentId.parse(agent));
     const parentRunId = boss === null ? null : this.run(boss);
@@ -72,20 +82,35 @@ export class Story {
     call: string,
     { reserve = 90_000, cost }: { readonly reserve?: number; readonly cost?: number },
   ): this {
-    this.tell(run, "budget.reserved", { tokens: 5_000, cost: reserve }, call);
+    this.tell(run, "budget.reserved", { tokens: 5_000, costMicros: reserve }, call);
     this.tell(run, "model.start", { model: "claude-sonnet-4-5" }, call);
     return cost === undefined ? this : this.answers(run, call, cost);
   }
 
+  /** A call that a limit refuses: unless told otherwise one of the tree, which leaves no room. */
+  denies(run: number, met: Denied): this {
+    const account = met.account ?? "tree";
+    const own = account === "run" ? this.run(run) : account === "subtree" ? this.run(0) : null;
+    const rest = { account, owner: own, reserved: 0, inDoubt: 0, reason: "exhausted" } as const;
+    return this.tell(run, "budget.denied", { ...rest, ...met });
+  }
+
+  /** A call that waits for `inFlight` others, which hold 0.27 of 0.30 dollars. */
+  waitsForBudget(run: number, inFlight: number, step = StepId.of(this.run(run), "model", 1)): this {
+    const met = { dimension: "cost", account: "tree", owner: null, limit: 300_000 } as const;
+    const used = { used: 275_000, reserved: 270_000, inDoubt: 0 };
+    return this.tell(run, "budget.waiting", { ...met, ...used, inFlight, step });
+  }
+
   answers(run: number, call: string, cost: number): this {
     this.after(800);
-    this.tell(run, "budget.settled", { tokens: cost / 5, cost, inDoubt: false }, call);
+    this.tell(run, "budget.settled", { tokens: cost / 5, costMicros: cost, inDoubt: false }, call);
     const usage = { input: cost / 5 - 40, output: 40 };
     return this.tell(run, "model.end", { model: "claude-sonnet-4-5", usage, durationMs: 800 }, call);
   }
 
-  ends(run: number, end: Partial<EventPayloads["run.end"]> & { readonly spend: number }): this {
-    const usage = { input: end.spend / 5, output: 80 };
+  ends(run: number, end: Partial<EventPayloads["run.end"]> & { readonly costMicros: number }): this {
+    const usage = { input: end.costMicros / 5, output: 80 };
     return this.tell(run, "run.end", {
       status: "completed",
       stopReason: "answer",
@@ -99,7 +124,10 @@ export class Story {
 /** What a story says of an event; the rest is filled in. */
 type Told<Type extends EventType> = Type extends "cycle.start" | "cycle.end"
   ? EventPayloads[Type]
-  : Omit<EventPayloads[Type], "step" | "traceId">;
+  : Omit<EventPayloads[Type], "step" | "traceId"> & { readonly step?: StepId };
+
+type Denied = Pick<EventPayloads["budget.denied"], "dimension" | "limit" | "used"> &
+  Partial<Omit<EventPayloads["budget.denied"], "owner">>;
 
 interface Beginning {
   readonly priority?: Priority;
@@ -113,7 +141,7 @@ export function askingTeam(): Story {
   story.tell(0, "tool.start", { tool: "ask_digger", callId: "c1" });
   story.starts(1, "digger", { boss: 0 }).asks(1, "b1", { cost: 1_670 }).asks(1, "b2", { cost: 1_775 });
   story.tell(0, "tool.end", { tool: "ask_digger", callId: "c1", status: "ok", durationMs: 1_600 });
-  story.ends(1, { spend: 3_445 }).asks(0, "a2", { cost: 5_000 });
+  story.ends(1, { costMicros: 3_445 }).asks(0, "a2", { cost: 5_000 });
   story.tell(0, "tool.start", { tool: "ask_clerk", callId: "c2" });
   story.starts(2, "clerk", { boss: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
   story.after(100).tell(2, "approval.requested", {

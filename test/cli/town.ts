@@ -18,7 +18,7 @@ export const price = { input: 3_000_000, output: 15_000_000 };
 export const priced = (model: Model): Model => ({ ...model, price });
 
 /** Somebody who asks before it sells, and somebody who only answers. */
-export const staff = () =>
+const staff = () =>
   [
     agent({
       name: "steward",
@@ -47,6 +47,13 @@ export class Town implements AsyncDisposable {
     const runtime = createRuntime({ agents, store: memoryStore(), approver: "people" });
     const listener = await listen({ runtime, port: 0, ...options });
     return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
+  }
+
+  /** Returns an agent of the server by its name. */
+  agent(name: string): Agent {
+    const found = this.runtime.agents.find(({ id }) => id === name);
+    if (!found) throw new TypeError(`no agent ${name}`);
+    return found;
   }
 
   /** Runs a command to its end. */

@@ -7,7 +7,9 @@ import { widthOf } from "../../src/cli/text/width.ts";
 import { askingTeam, Story } from "./story.ts";
 
 function shown(story: Story, width: number, cap = 100_000): readonly string[] {
-  const root = TreeModel.of(story.events).root;
+  const model = TreeModel.of(story.events);
+  for (const delta of story.deltas) model.hear(delta);
+  const { root } = model;
   if (!root) throw new Error("no root");
   const screen = { width, paint: plainPaint, now: story.now };
   const caps = { tree: 500_000, runs: new Map([[story.run(1), cap]]) };
@@ -43,11 +45,7 @@ test("an event that comes again changes nothing", () => {
 test("words of a tool cannot move the cursor or colour the screen", () => {
   const story = new Story().starts(0, "boss");
   story.tell(0, "tool.start", { tool: "fetch", callId: "c1" }, "t1");
-  story.tell(0, "tool.update", {
-    tool: "fetch",
-    callId: "c1",
-    progress: "\u001B[2J\u001B]0;owned\u0007 50 %\n\n",
-  });
+  story.updates(0, { tool: "fetch", callId: "c1", progress: "\u001B[2J\u001B]0;owned\u0007 50 %\n\n" });
   expect(shown(story, 80).join("\n")).toContain("calls fetch, 0.0s: [2J ]0;owned  50 %");
 });
 
@@ -57,10 +55,10 @@ test("a call that was lost with its worker is in doubt, and no longer what the r
   expect(shown(story, 80)[1]).toContain("asks claude-sonnet-4-5, 0.5s");
   story.answers(0, "again", 4_000).tell(0, "cycle.end", { step: 1 });
   const live = TreeModel.of(story.events).root;
-  expect(live).toMatchObject({ spent: 94_000, reserved: 0, lostCalls: 1, own: { inDoubt: 90_000 } });
-  story.tell(0, "budget.settled", { tokens: 9, cost: 3_000, inDoubt: false }, "lost");
+  expect(live).toMatchObject({ cost: 94_000, reserved: 0, lostCalls: 1, own: { inDoubt: 90_000 } });
+  story.tell(0, "budget.settled", { tokens: 9, costMicros: 3_000, inDoubt: false }, "lost");
   const late = TreeModel.of(story.events).root;
-  expect(late).toMatchObject({ spent: 7_000, lostCalls: 0, own: { inDoubt: 0 } });
+  expect(late).toMatchObject({ cost: 7_000, lostCalls: 0, own: { inDoubt: 0 } });
 });
 
 /** Somebody in every state. */
@@ -71,7 +69,7 @@ function crowd(): Story {
   story.tell(1, "tool.start", { tool: "survey", callId: "c2" });
   story.starts(2, "digger/north-shaft-with-a-very-long-name", { boss: 1 }).asks(2, "d1", { reserve: 30_000 });
   story.starts(3, "fetcher", { boss: 1 }).tell(3, "tool.start", { tool: "fetch", callId: "c3" }, "t1");
-  story.tell(3, "tool.update", { tool: "fetch", callId: "c3", progress: "鉱山の記録を読む 2/9" });
+  story.updates(3, { tool: "fetch", callId: "c3", progress: "鉱山の記録を読む 2/9" });
   story.starts(4, "retrier", { boss: 1 });
   const error = { code: "model", kind: "rate-limit", message: "slow down" };
   story.tell(4, "retry.start", { retry: 1, delayMs: 8_000, error });
@@ -88,12 +86,12 @@ function crowd(): Story {
     .ends(8, {
       status: "failed",
       stopReason: "error",
-      spend: 90_000,
+      costMicros: 90_000,
       error: { code: "model", kind: "auth" },
     });
   story
     .starts(9, "lander", { boss: 1 })
-    .ends(9, { status: "landed", stopReason: "budget.cost", spend: 40_000 });
+    .ends(9, { status: "landed", stopReason: "budget.cost", costMicros: 40_000 });
   story.starts(10, "stopped", { boss: 1 }).tell(10, "run.cancelling", { reason: "user" });
   return story.after(3_000);
 }

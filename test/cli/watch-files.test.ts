@@ -25,6 +25,8 @@ test("changes are noticed however a file is saved, also in folders that are new"
     writeFileSync(join(folder, "node_modules", "index.js"), "1");
     writeFileSync(file, "2");
     await expect.poll(() => calls).toBe(6);
+    writeFileSync(join(folder, ".env"), "KEY=1");
+    await expect.poll(() => calls).toBe(7);
   } finally {
     stop();
     rmSync(folder, { recursive: true });

@@ -88,21 +88,24 @@ test("what the selected run says now is told as it comes", async () => {
 });
 
 function pressed(state: WatchState, input: string, name: WatchKey["name"] = null) {
-  return press(state, key(input, name), TreeModel.of(askingTeam().events).root, 8);
+  return press(state, key(input, name), { root: TreeModel.of(askingTeam().events).root, pageRows: 8 });
 }
 
 test("keys act on the selected run", () => {
   const clerk = { ...atFirst, selected: RunId.parse("mill-books~2") };
   expect(pressed(atFirst, "p").order).toEqual({ kind: "pause", run: "mill-books~0" });
   expect(pressed(clerk, "r").order).toEqual({ kind: "resume", run: "mill-books~2" });
-  expect(pressed(clerk, "a").order).toEqual({ kind: "approve", approval });
+  expect(pressed(clerk, "a").order).toEqual({ kind: "review", approval });
   expect(pressed(clerk, "d").order).toEqual({ kind: "deny", approval });
   expect(pressed(atFirst, "q").order).toEqual({ kind: "leave" });
 });
 
 test("the only question there is can be answered from any row; without one that is said", () => {
-  expect(pressed(atFirst, "a").order).toEqual({ kind: "approve", approval });
-  const { state, order } = press(atFirst, key("a"), TreeModel.of(crowd(2).events).root, 8);
+  expect(pressed(atFirst, "a").order).toEqual({ kind: "review", approval });
+  const { state, order } = press(atFirst, key("a"), {
+    root: TreeModel.of(crowd(2).events).root,
+    pageRows: 8,
+  });
   expect([state.note, order]).toEqual(["nothing waits for approval", null]);
 });
 

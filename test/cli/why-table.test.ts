@@ -1,6 +1,5 @@
 import {
   AgentId,
-  type DenialReason,
   type ErrorData,
   keysOf,
   MessageId,
@@ -13,12 +12,13 @@ import { expect, test } from "vitest";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import type { Activity } from "../../src/cli/tree/run-view.ts";
 import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
+import { denials } from "../../src/cli/views/asides.ts";
 import type { Known } from "../../src/cli/views/known.ts";
 import { why, whyLines } from "../../src/cli/views/why.ts";
 import { whyNotBegun, whyUnanswered } from "../../src/cli/views/why-stuck.ts";
 import { approval, Story } from "./story.ts";
 
-const tree = { maxTokens: null, maxCost: 500_000, maxAgents: 3, liveAgents: 3, lent: null };
+const tree = { maxAgents: 3, liveAgents: 3 };
 
 interface Case {
   readonly story: Story;
@@ -61,6 +61,7 @@ const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
   },
   queued: { story: boss().tell(0, "spawn.queued", { ...clerk, child: boss().run(1), victim: null }), run: 1 },
   model: { story: boss().asks(0, "a", {}).after(90_000) },
+  budget: { story: boss().waitsForBudget(0, 3).after(3_000) },
   tool: { story: boss().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
   helpers: {
     story: boss()
@@ -147,8 +148,10 @@ const obstacles: Readonly<Record<Obstacle["kind"], string>> = {
   version: "agent boss is at version 2 here; the run began with 1",
   diverged: "replay diverged at mill-books~0:model:1",
   "too-large": "the result has 99 bytes: at most 10 are possible",
+  release: "the tree's state tree has protocol 0: serve the release it was written with",
   unserved: "error trying to connect",
   failing: "TypeError: its text is in the log of the worker",
+  killed: "[409] killed",
   stopped: "",
 };
 
@@ -165,12 +168,12 @@ const ended = (
   stopReason: StopReason,
   status: "completed" | "landed" | "failed" | "cancelled",
   error?: ErrorData,
-): Case => ({ story: boss().ends(0, { status, stopReason, spend: 499_000, ...(error && { error }) }) });
+): Case => ({ story: boss().ends(0, { status, stopReason, costMicros: 499_000, ...(error && { error }) }) });
 
 const denied = (dimension: "cost" | "tokens" | "turns", limit: number, used: number): Case => ({
   story: boss()
-    .tell(0, "budget.denied", { dimension, limit, used })
-    .ends(0, { status: "landed", stopReason: `budget.${dimension}`, spend: 499_000 }),
+    .denies(0, { dimension, limit, used })
+    .ends(0, { status: "landed", stopReason: `budget.${dimension}`, costMicros: 499_000 }),
 });
 
 const stops: Readonly<Record<StopReason, Case>> = {
@@ -187,19 +190,19 @@ const stops: Readonly<Record<StopReason, Case>> = {
   cancelled: {
     story: boss()
       .tell(0, "run.cancelling", { reason: "wrong mill" })
-      .ends(0, { status: "cancelled", stopReason: "cancelled", spend: 0 }),
+      .ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 }),
   },
   "parent-ended": {
     story: boss()
       .starts(1, "clerk", { boss: 0 })
-      .ends(0, { spend: 0 })
-      .ends(1, { status: "cancelled", stopReason: "parent-ended", spend: 0 }),
+      .ends(0, { costMicros: 0 })
+      .ends(1, { status: "cancelled", stopReason: "parent-ended", costMicros: 0 }),
     run: 1,
   },
   guardrail: {
     story: boss()
       .tell(0, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" })
-      .ends(0, { status: "failed", stopReason: "guardrail", spend: 0 }),
+      .ends(0, { status: "failed", stopReason: "guardrail", costMicros: 0 }),
   },
   terminated: ended("terminated", "failed", {
     code: "middleware-termination",
@@ -213,41 +216,12 @@ const stops: Readonly<Record<StopReason, Case>> = {
         reason: "no such field",
         attempts: 4,
       })
-      .ends(0, { status: "failed", stopReason: "dead-letter", spend: 0 }),
+      .ends(0, { status: "failed", stopReason: "dead-letter", costMicros: 0 }),
   },
   exhausted: ended("exhausted", "landed"),
 };
 
 test.each(Object.entries(stops))("a run that was stopped by %s", (_reason, given) => {
-  const text = explained(given);
-  expectHelpful(text);
-  expect(text).toMatchSnapshot();
-});
-
-const limits: Readonly<Record<string, Case>> = {
-  "of its tenant": {
-    ...denied("cost", 40_000, 39_000),
-    known: { ledger: { tree: { ...tree, lent: { tokens: null, cost: 40_000 } } } },
-  },
-  "of its agent": denied("cost", 100_000, 99_000),
-  "of its boss": {
-    story: boss()
-      .starts(1, "clerk", { boss: 0 })
-      .tell(1, "budget.denied", { dimension: "cost", limit: 100_000, used: 99_000 })
-      .ends(1, { status: "landed", stopReason: "budget.cost", spend: 99_000 }),
-    run: 1,
-  },
-  "and a model without a price": ended("budget.cost", "failed", {
-    code: "budget-exhausted",
-    reason: "unpriced",
-  }),
-  "and a call of unknown size": ended("budget.cost", "failed", {
-    code: "budget-exhausted",
-    reason: "unbounded",
-  }),
-};
-
-test.each(Object.entries(limits))("a limit %s", (_whose, given) => {
   const text = explained(given);
   expectHelpful(text);
   expect(text).toMatchSnapshot();
@@ -293,16 +267,7 @@ test("every error is told in words of its own", () => {
 });
 
 test("hires that were refused are told, whatever became of the run", () => {
-  const reasons: Readonly<Record<DenialReason, true>> = {
-    full: true,
-    "nobody-below": true,
-    "preemption-off": true,
-    "would-deadlock": true,
-    unpriced: true,
-    unbounded: true,
-    ended: true,
-  };
-  const told = keysOf(reasons).map((reason) => {
+  const told = keysOf(denials).map((reason) => {
     const story = boss().tell(0, "spawn.denied", { ...clerk, reason });
     return /It could not hire [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
   });

@@ -1,5 +1,5 @@
 import type { ApprovalRecord, EventPayloads, RunStatus, StopReason } from "reeve/kernel";
-import { AgentId } from "reeve/kernel";
+import { AgentId, StepId } from "reeve/kernel";
 import { expect, test } from "vitest";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
@@ -9,7 +9,7 @@ import { why, whyLines } from "../../src/cli/views/why.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
 const ledger = {
-  tree: { maxTokens: null, maxCost: 500_000, maxAgents: 3, liveAgents: 3, lent: null },
+  tree: { maxTokens: null, maxCostMicros: 500_000, maxAgents: 3, liveAgents: 3, lent: null },
 };
 
 function told(story: Story, run: number, more: Partial<Known> = {}): string {
@@ -43,7 +43,7 @@ const question: ApprovalRecord = {
   why: "",
   requestedAt: 0,
   expiresAt: new Date(2026, 10, 22, 9).getTime(),
-  spend: 0,
+  spentMicros: 0,
   decision: null,
 };
 
@@ -51,7 +51,7 @@ test("a run that waits for somebody's word says for which tool, since when, and 
   expect(told(askingTeam(), 2, { pending: [question] })).toBe(`\
 clerk has waited 2m 5s for somebody's word on send_letter.
   the policy asks about send_letter, whose risk is high.
-  With {"to":"ada"}.
+  to: "ada"
   Unless somebody decides, it is refused on 2026-11-22 09:00:00.
   → reeve approve mill-books~2:tool:2
   → reeve deny mill-books~2:tool:2`);
@@ -128,20 +128,31 @@ boss tries its model again in 5.0s: overloaded.
 
 const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
 
+test("a call that waits for budget says what holds it, until it begins", () => {
+  const story = new Story().starts(0, "boss");
+  const step = StepId.of(story.run(0), "model", 1);
+  story.waitsForBudget(0, 3, step).after(2_000);
+  expect(told(story, 0)).toContain("boss has waited 2.0s for budget: 3 calls in flight hold $0.27 of $0.30.");
+  story.tell(0, "model.start", { model: "claude-sonnet-4-5", step }, "a1");
+  expect(told(story, 0)).toContain("it has been asking claude-sonnet-4-5");
+});
+
+test("a call that no call in flight can make room for says that it needs a top-up", () => {
+  const story = new Story().starts(0, "boss").waitsForBudget(0, 0);
+  expect(told(story, 0)).toMatch(/the limit of \$0\.30 leaves no room, so it needs\s+a top-up\./);
+  expect(told(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
+});
+
 test("a budget stop names the dimension, whose limit it was, and the amounts", () => {
-  const story = new Story()
-    .starts(0, "boss")
-    .asks(0, "a1", { cost: 498_000 })
-    .tell(0, "budget.denied", denied);
-  story.ends(0, { status: "landed", stopReason: "budget.cost", spend: 499_000 });
+  const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 498_000 }).denies(0, denied);
+  story.ends(0, { status: "landed", stopReason: "budget.cost", costMicros: 499_000 });
   expect(told(story, 0)).toBe(`\
-boss landed: the tree's limit is $0.50, $0.498 was used or reserved, and the
-next call does not fit.
+boss landed: the tree's limit is $0.50, $0.498 is used, and the next call does
+not fit.
   It took 2.4s, 1 call of its own and $0.499000 with all it hired.
   It landed: a last call without tools handed back what it had.
-  → reeve run boss "..." --max-cost <more dollars>`);
-  const own = told(story, 0, { ledger: null });
-  expect(own).toMatch(/^boss landed: its limit is \$0\.50/);
+  → reeve run boss "..." --max-cost <more than 0.5>
+  → agent({ maxOutputTokens: <less> }) # a call reserves its longest answer`);
 });
 
 test.each([
@@ -172,9 +183,9 @@ test.each([
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
   "%s by %s is told in words",
   (status, stopReason, error, words) => {
-    const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 }).ends(0, { spend: 0 });
+    const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 }).ends(0, { costMicros: 0 });
     const end: Partial<EventPayloads["run.end"]> = error && "code" in error ? { error } : {};
-    story.ends(1, { status, stopReason, spend: 0, ...end });
+    story.ends(1, { status, stopReason, costMicros: 0, ...end });
     expect(told(story, 1).replace(/^clerk (failed: )?/, "")).toContain(words);
   },
 );
@@ -182,9 +193,9 @@ test.each([
 test("a cancel gives its reason, a guardrail its name", () => {
   const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 });
   story.tell(0, "run.cancelling", { reason: "wrong mill" });
-  story.ends(0, { status: "cancelled", stopReason: "cancelled", spend: 0 });
+  story.ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 });
   story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" });
-  story.ends(1, { status: "failed", stopReason: "guardrail", spend: 0 });
+  story.ends(1, { status: "failed", stopReason: "guardrail", costMicros: 0 });
   expect(told(story, 0)).toMatch(/^boss was stopped: somebody cancelled it \(wrong mill\)\./);
   expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
 });
@@ -195,7 +206,7 @@ test("lost calls and erased words are told", () => {
   story.ends(0, {
     status: "failed",
     stopReason: "error",
-    spend: 3_000,
+    costMicros: 3_000,
     error: { code: "foreign", message: "worker gone" },
   });
   const result = {
@@ -206,10 +217,54 @@ test("lost calls and erased words are told", () => {
     output: null,
   } as const;
   const more = {
-    result: { ...result, usage: { input: 0, output: 0 }, spend: 0, inDoubt: 0, erased: true as const },
+    result: {
+      ...result,
+      usage: { input: 0, output: 0 },
+      costMicros: 0,
+      inDoubtMicros: 0,
+      erased: true as const,
+    },
   };
   const words = told(story, 0, more);
   expect(words).toContain("3 model calls were lost with their workers");
   expect(words.replaceAll(/\s+/g, " ")).toContain("the key of its tree was destroyed");
   expect(words).toContain("worker gone");
+});
+
+/** Returns what is said of a model call that failed because of its key. */
+function refusedKey(message: string): string {
+  const error = { code: "model", kind: "auth", message };
+  const end = { status: "failed", stopReason: "error", costMicros: 0, error } as const;
+  return told(new Story().starts(0, "boss").ends(0, end), 0);
+}
+
+test("a key that is refused is told from one that is not there", () => {
+  const advice = '  → set the key where the worker runs; `reeve dev` reads .env\n  → reeve run boss "..."';
+  expect(refusedKey("auth (401): invalid x-api-key")).toMatch(
+    /^boss failed: the provider does not accept the key\.\n/,
+  );
+  const missing = refusedKey("auth: Anthropic API key is missing.");
+  expect(missing).toMatch(/^boss failed: there is no key for the provider\.\n/);
+  expect(missing).toContain(advice);
+});
+
+test("an error of a program's code is told with its file and line", () => {
+  const diagnostic = {
+    source: "agent lead",
+    name: "TypeError",
+    message: "Cannot read properties of null (reading 'x')",
+    frames: ["run (file:///app/agents.ts:12:9)", "async start (file:///app/main.ts:3:1)"],
+  };
+  const error = { code: "foreign", kind: "TypeError", message: diagnostic.message };
+  const end = { status: "failed", stopReason: "error", error, costMicros: 0 } as const;
+  const failed = new Story().starts(0, "lead").ends(0, { ...end, diagnostic });
+  expect(told(failed, 0)).toContain(
+    "lead failed: agent lead threw TypeError: Cannot read properties of null (reading\n'x') at /app/agents.ts:12:9.",
+  );
+  const broken = { ...diagnostic, source: "tool search", frames: ["file:///app/tools.ts:7:3"] };
+  const tool = { tool: "search", callId: "c", status: "error", durationMs: 1, diagnostic: broken } as const;
+  const went = new Story().starts(0, "lead").tell(0, "tool.end", tool).ends(0, { costMicros: 0 });
+  expect(told(went, 0).replaceAll(/\n +/g, " ")).toContain(
+    "tool search threw TypeError: Cannot read properties of null (reading 'x') at /app/tools.ts:7:3.",
+  );
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
     postgresServer(),
     providerDouble({ script: async () => ({ text: "In 1287." }) }),
   ]);
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const process of processes) process.kill("SIGKILL");
@@ -67,7 +67,7 @@ test("the sample worker and server run with what the manifests set, and end when
   );
 
   expect(await Promise.all([worker, http].map(ended))).toEqual([0, 0]);
-}, 120_000);
+}, 300_000);
 
 function start(
   file: string,

@@ -90,8 +90,8 @@ test("every retry of the AI SDK has its own reservation, and one that cost nothi
   const { text } = await generateText({ model, prompt: "Where is the mill?" });
   expect(text).toBe("at the brook");
   expect(new Set(reserved).size).toBe(2);
-  expect(model.account.spend.settled.cost).toBe(double.bill.costMicros(prices));
-  expect(model.account.spend.inDoubt.cost).toBe(0);
+  expect(model.account.spend.settled.costMicros).toBe(double.bill.costMicros(prices));
+  expect(model.account.spend.inDoubt.costMicros).toBe(0);
 });
 
 test("a stream is settled at its end", async () => {

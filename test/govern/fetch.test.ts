@@ -50,7 +50,7 @@ test.each(everyWay)(
     const { text } = await ask(modelOf(name, double, fetch), mode, { tools: [look] });
     expect(text).toBe("at the brook");
     const { settled, reserved, inDoubt } = fetch.account.spend;
-    expect(settled).toEqual({ tokens: billed(double), cost: double.bill.costMicros(prices) });
+    expect(settled).toEqual({ tokens: billed(double), costMicros: double.bill.costMicros(prices) });
     expect([reserved.tokens, inDoubt.tokens]).toEqual([0, 0]);
   },
 );
@@ -174,7 +174,7 @@ test("OpenAI is told the limit in the field that all of its models take, and pri
   const body = JSON.stringify({ model: "gpt-5", messages: [{ role: "user", content: "go" }] });
   await governed("https://api.openai.com/v1/chat/completions", { method: "POST", body });
   expect(bodies).toMatchObject([{ max_completion_tokens: 4_096 }]);
-  expect(governed.account.spend.settled.cost).toBeGreaterThan(0);
+  expect(governed.account.spend.settled.costMicros).toBeGreaterThan(0);
 });
 
 const chunk = (completion_tokens: number): string =>

@@ -10,7 +10,7 @@ function held({ account: { spend } }: Shadow) {
   const { settled, reserved, inDoubt } = spend;
   return {
     tokens: settled.tokens + reserved.tokens + inDoubt.tokens,
-    cost: settled.cost + reserved.cost + inDoubt.cost,
+    cost: settled.costMicros + reserved.costMicros + inDoubt.costMicros,
   };
 }
 
@@ -31,7 +31,7 @@ test(
         const { tokens, cost } = held(shadow);
         const { maxTokens = Infinity, maxCostUsd = Infinity } = shadow.account.budget;
         // Nothing stays reserved and, where there is a limit, nothing is booked for less than it cost.
-        expect(shadow.account.spend.reserved).toEqual({ tokens: 0, cost: 0 });
+        expect(shadow.account.spend.reserved).toEqual({ tokens: 0, costMicros: 0 });
         const isLimited = Math.min(maxTokens, maxCostUsd) < Infinity;
         expect(tokens).toBeGreaterThanOrEqual(isLimited ? shadow.tokens : 0);
         expect(cost).toBeGreaterThanOrEqual(isLimited ? shadow.cost : 0);

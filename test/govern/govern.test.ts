@@ -97,7 +97,9 @@ test("a model without a price is refused under a cost limit unless it is priced 
   const allowed = govern(model, { budget, unpriced: "allow" });
   await priced.doGenerate({ prompt });
   await allowed.doGenerate({ prompt });
-  expect([priced.account.spend.settled.cost, allowed.account.spend.settled.cost]).toEqual([15, 0]);
+  expect([priced.account.spend.settled.costMicros, allowed.account.spend.settled.costMicros]).toEqual([
+    15, 0,
+  ]);
 });
 
 test.each([
@@ -134,7 +136,8 @@ const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
 test("a prompt that is written to a cache is reserved at the price of writing", async () => {
   const reserved: number[] = [];
   const governed = govern(Object.assign(fakeV4(said).model, claude), {
-    onEvent: (event) => void (event.type === "budget.reserved" && reserved.push(event.cost / event.tokens)),
+    onEvent: (event) =>
+      void (event.type === "budget.reserved" && reserved.push(event.costMicros / event.tokens)),
   });
   const text = prompt[0]?.content[0]?.text ?? "";
   const ask = (
@@ -254,5 +257,5 @@ test("events name their account and add up to its spend", async () => {
     ["budget.settled", "books"],
     ["budget.denied", "books"],
   ]);
-  expect(events[2]).toMatchObject({ tokens: 15, cost: 15, inDoubt: false });
+  expect(events[2]).toMatchObject({ tokens: 15, costMicros: 15, inDoubt: false });
 });

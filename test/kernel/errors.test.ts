@@ -5,6 +5,7 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.BudgetExhaustedError({ dimension: "cost", limit: 10, used: 9, reason: "unpriced" }),
   new kernel.CancellationError({ reason: "user" }),
   new kernel.PreemptedError(),
+  new kernel.SupersededError(),
   new kernel.MiddlewareTermination({ reason: "blocked" }),
   new kernel.GuardrailHalt({ guardrail: "filter", reason: "no" }),
   new kernel.ApprovalRefusedError({ approval: "t~0:tool:1:0", reason: "expired" }),
@@ -24,8 +25,13 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.SealBrokenError({ partition: "acme/books", reason: "unknown-key" }),
   new kernel.AuditChainError({ index: 3, head: 1 }),
   new kernel.TooLargeError({ what: "a result", bytes: 11, limit: 10 }),
+  new kernel.UnencodableError({ what: "the output", problem: "it.n is a bigint" }),
+  new kernel.NoAnswerError({ call: "cancel", waitedMs: 30_000 }),
   new kernel.DeltasCutError({ reason: "too-slow" }),
   new kernel.ApprovalRefusedError({ approval: "books~0:tool:1", reason: "expired" }),
+  new kernel.ProgramError({ problems: ["two agents are named lead: give one of them another name"] }),
+  new kernel.RuntimeClosedError(),
+  new kernel.InvalidInputError({ problem: "it is empty" }),
   new kernel.RetryableError({ message: "busy", retryAfterMs: 50 }),
   new kernel.ModelError({
     kind: "rate-limit",
@@ -74,5 +80,24 @@ test("our errors are recognised across copies of the package", () => {
 
 test("only what may pass says that it may be retried", () => {
   const retryable = samples.filter((error) => error.retryable).map((error) => error.code);
-  expect(retryable).toEqual(["preempted", "retryable", "model"]);
+  expect(retryable).toEqual(["preempted", "superseded", "no-answer", "retryable", "model"]);
+});
+
+test.each([
+  [
+    { reason: "unpriced", used: 0 },
+    "the price of the model is not known, and the cost limit is $0.5: state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })",
+  ],
+  [
+    { reason: "unbounded", used: 0, remedy: "allow it" },
+    "the size of the call is not known, and the cost limit is $0.5: allow it",
+  ],
+  [
+    { reason: "exhausted", used: 2_000 },
+    "cost budget exhausted: $0.002 of $0.5 used, and the call does not fit",
+  ],
+  [{ reason: "exceeded", used: 600_000 }, "cost budget exhausted: $0.6 of $0.5 used (exceeded)"],
+] as const)("a refused call says which limit it met and what allows it: %o", (fields, message) => {
+  const error = new kernel.BudgetExhaustedError({ dimension: "cost", limit: 500_000, ...fields });
+  expect(error.message).toBe(message);
 });

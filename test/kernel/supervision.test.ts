@@ -90,6 +90,8 @@ test.each([
   { maxCostUsd: Number.NaN },
   { maxTurns: 0.5 },
   { deadlineS: -1 },
+  { deadlineS: Number.NaN },
+  { deadlineS: Infinity },
 ])("the limit %j is refused", (limits) => {
   expect(() => ExecutionBudget.of(limits)).toThrow(RangeError);
 });

@@ -29,7 +29,7 @@ export class LedgerBank implements Bank {
       run,
       step: StepId.of(run, "llm", step),
       attempt: attempt(id),
-      epoch: "",
+      epoch: { id: "", order: null },
       ask,
       rerun: false,
       blockIsFinal: false,
@@ -54,8 +54,8 @@ export class LedgerBank implements Bank {
     const settled = Ledger.settle(this.#state, { run, attempt: attempt(id), usage, at: 0 });
     this.#state = settled.state;
     if (usage === null || !Usage.isSane(usage) || ask.price === null) return;
-    this.#book(run, this.#ceilings.get(id) ?? { tokens: 0, cost: 0 }, -1);
-    this.#book(run, { tokens: Usage.tokens(usage), cost: Usage.cost(usage, ask.price) }, 1);
+    this.#book(run, this.#ceilings.get(id) ?? { tokens: 0, costMicros: 0 }, -1);
+    this.#book(run, { tokens: Usage.tokens(usage), costMicros: Usage.cost(usage, ask.price) }, 1);
   }
 
   /** Those it has hired end with it (6.7): nothing more begins there. */
@@ -76,20 +76,24 @@ export class LedgerBank implements Bank {
 
   #compare(account: Account, owner: RunId | null): void {
     const spend = Ledger.spend(account);
-    const booked = this.#booked.get(owner) ?? { tokens: 0, cost: 0 };
-    if (spend.tokens !== booked.tokens || spend.cost !== booked.cost) {
+    const booked = this.#booked.get(owner) ?? { tokens: 0, costMicros: 0 };
+    if (spend.tokens !== booked.tokens || spend.costMicros !== booked.costMicros) {
       throw new Error(`booked ${JSON.stringify(spend)} instead of ${JSON.stringify(booked)} on ${owner}`);
     }
     const isOver =
-      spend.tokens > (account.maxTokens ?? Infinity) || spend.cost > (account.maxCost ?? Infinity);
+      spend.tokens > (account.maxTokens ?? Infinity) ||
+      spend.costMicros > (account.maxCostMicros ?? Infinity);
     if (isOver) throw new Error(`over the cap on ${owner}: ${JSON.stringify(account)}`);
   }
 
-  #book(run: RunId, { tokens, cost }: Amounts, sign: number): void {
+  #book(run: RunId, { tokens, costMicros: cost }: Amounts, sign: number): void {
     this.#touched = this.#path(run);
     for (const account of this.#touched) {
-      const before = this.#booked.get(account) ?? { tokens: 0, cost: 0 };
-      this.#booked.set(account, { tokens: before.tokens + sign * tokens, cost: before.cost + sign * cost });
+      const before = this.#booked.get(account) ?? { tokens: 0, costMicros: 0 };
+      this.#booked.set(account, {
+        tokens: before.tokens + sign * tokens,
+        costMicros: before.costMicros + sign * cost,
+      });
     }
   }
 
@@ -118,16 +122,16 @@ class Tabs {
   /** Whether all accounts of the path hold this much more. */
   fits(run: RunId, more: Amounts): boolean {
     return this.#path(run).every((account) => {
-      const { tokens, cost } = this.#used.get(account) ?? { tokens: 0, cost: 0 };
+      const { tokens, costMicros: cost } = this.#used.get(account) ?? { tokens: 0, costMicros: 0 };
       const { maxTokens = Infinity, maxCostUsd = Infinity } = this.#limits.get(account) ?? {};
-      return tokens + more.tokens <= maxTokens && cost + more.cost <= Money.cap(maxCostUsd);
+      return tokens + more.tokens <= maxTokens && cost + more.costMicros <= Money.cap(maxCostUsd);
     });
   }
 
-  add(run: RunId, { tokens, cost }: Amounts): void {
+  add(run: RunId, { tokens, costMicros: cost }: Amounts): void {
     for (const account of this.#path(run)) {
-      const before = this.#used.get(account) ?? { tokens: 0, cost: 0 };
-      this.#used.set(account, { tokens: before.tokens + tokens, cost: before.cost + cost });
+      const before = this.#used.get(account) ?? { tokens: 0, costMicros: 0 };
+      this.#used.set(account, { tokens: before.tokens + tokens, costMicros: before.costMicros + cost });
     }
   }
 
@@ -152,16 +156,17 @@ class TabBank implements Bank {
 
   settle({ run, ask }: Call, usage: Usage | null): void {
     if (usage === null || !Usage.isSane(usage) || ask.price === null) return;
-    this.#tabs.add(run, { tokens: Usage.tokens(usage), cost: Usage.cost(usage, ask.price) });
+    this.#tabs.add(run, { tokens: Usage.tokens(usage), costMicros: Usage.cost(usage, ask.price) });
   }
 }
 
 /** Planted: spend is counted after the call, and who is over stops. */
-export const countAfter = (scenario: Scenario): Bank => new TabBank(scenario, () => ({ tokens: 0, cost: 0 }));
+export const countAfter = (scenario: Scenario): Bank =>
+  new TabBank(scenario, () => ({ tokens: 0, costMicros: 0 }));
 
 /** Planted: the balance is checked before the call, and charged after it. */
 export const checkFirst = (scenario: Scenario): Bank =>
   new TabBank(scenario, ({ inputTokens: input, outputTokens: output, price }) => ({
     tokens: input + output,
-    cost: price === null ? 0 : Usage.cost({ input, output }, price),
+    costMicros: price === null ? 0 : Usage.cost({ input, output }, price),
   }));

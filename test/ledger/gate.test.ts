@@ -4,6 +4,8 @@ import { attempt, root, run, step, Tree } from "./tree.ts";
 
 const refused = (why: string, reason: string | null = null) => ({ kind: "refused", why, reason });
 
+const { limits } = Ledger.noLease;
+
 test("nothing begins in a run that has ended, is cancelled or is past its deadline", () => {
   const tree = new Tree({ treeBudget: { deadlineS: 10 } });
   expect(tree.begin("gone")).toEqual(refused("ended"));
@@ -15,13 +17,51 @@ test("nothing begins in a run that has ended, is cancelled or is past its deadli
 
 test("an execution that another one has replaced begins nothing", () => {
   const tree = new Tree();
-  tree.begin("root", { epoch: "b" });
-  expect(tree.begin("root", { epoch: "a" })).toEqual(refused("superseded"));
-  expect(tree.begin("root", { epoch: "b" })).toMatchObject({ kind: "granted" });
+  const begin = (id: string) => tree.begin("root", { epoch: { id, order: null } });
+  expect(begin("a")).toMatchObject({ kind: "granted" });
+  expect(begin("b")).toMatchObject({ kind: "granted" });
+  expect(begin("a")).toEqual(refused("superseded"));
+  expect(begin("b")).toMatchObject({ kind: "granted" });
   tree.of("pause", "root");
-  expect(tree.begin("root", { epoch: "c" })).toEqual(refused("paused"));
+  expect(begin("c")).toEqual(refused("paused"));
   tree.of("resume", "root");
-  expect(tree.begin("root", { epoch: "b" })).toEqual(refused("superseded"));
+  expect(begin("b")).toEqual(refused("superseded"));
+  expect(begin("c")).toMatchObject({ kind: "granted" });
+});
+
+test("an older execution that asks for the first time after its successor is let in once, then the next wins", () => {
+  const tree = new Tree();
+  const begin = (id: string) => tree.begin("root", { epoch: { id, order: null } }).kind;
+  // The engine executes the run again as `again` when `successor` is refused.
+  expect(["successor", "late", "successor", "again", "late", "again"].map(begin)).toEqual([
+    "granted",
+    "granted",
+    "refused",
+    "granted",
+    "refused",
+    "granted",
+  ]);
+});
+
+test("where the engine orders executions, an older one is refused also if it asks for the first time", () => {
+  const tree = new Tree();
+  const begin = (order: number) => tree.begin("root", { epoch: { id: `execution-${order}`, order } }).kind;
+  expect([2, 1, 2, 3, 2, 3].map(begin)).toEqual([
+    "granted",
+    "refused",
+    "granted",
+    "granted",
+    "refused",
+    "granted",
+  ]);
+});
+
+test("superseded executions are remembered up to a number, so that the state stays small", () => {
+  const tree = new Tree();
+  for (let index = 0; index < 100; index++)
+    tree.begin("root", { epoch: { id: `execution-${index}`, order: null } });
+  expect(tree.state.slots[root]?.fence.older).toHaveLength(16);
+  expect(tree.begin("root", { epoch: { id: "execution-98", order: null } })).toEqual(refused("superseded"));
 });
 
 test("a run that yields, is parked, is held or has no slot yet begins nothing", () => {
@@ -47,7 +87,7 @@ test("5.4 a lost model call is asked again under its own reservation; the lost o
   const tree = new Tree();
   tree.begin("root", { step: step(1), attempt: attempt("1") });
   expect(tree.begin("root", { step: step(1), attempt: attempt("2") })).toMatchObject({ attempts: 2 });
-  const ceiling = { tokens: 20, cost: 30 };
+  const ceiling = { tokens: 20, costMicros: 30 };
   expect(tree.account("root")).toMatchObject({ reserved: ceiling, inDoubt: ceiling });
   expect(tree.state.doubts[attempt("1")]).toMatchObject({ run: root, step: step(1), ceiling, path: [root] });
 });
@@ -61,7 +101,7 @@ test("5.4 three lost attempts of one step pause the run", () => {
     reason: `3 attempts of ${step(1)} were lost`,
   });
   expect(tree.effects).toEqual([{ kind: "tell", run: run("a"), cause: "held" }]);
-  expect(tree.account("a").inDoubt).toEqual({ tokens: 60, cost: 90 });
+  expect(tree.account("a").inDoubt).toEqual({ tokens: 60, costMicros: 90 });
   tree.of("yield", "a");
   tree.of("resume", "a");
   expect(tree.begin("a", { step: step(1), attempt: attempt("5") })).toMatchObject({ attempts: 4 });
@@ -84,7 +124,7 @@ test("5.3 a tool that has begun before and is open is noticed", () => {
   expect(tree.begin("root", { step: step(1), attempt: attempt("1"), ask: null })).toEqual({
     kind: "granted",
     outputTokens: 0,
-    ceiling: { tokens: 0, cost: 0 },
+    ceiling: { tokens: 0, costMicros: 0 },
     shrunk: null,
     attempts: 1,
   });
@@ -103,14 +143,32 @@ test("the journal's attempt is settled, every other of its step is in doubt", ()
   const tree = new Tree();
   tree.begin("root", { step: step(1), attempt: attempt("1") });
   tree.begin("root", { step: step(1), attempt: attempt("2") });
-  expect(tree.settle("root", "1", { input: 4, output: 0 })).toEqual({ tokens: 4, cost: 4, inDoubt: false });
+  expect(tree.settle("root", "1", { input: 4, output: 0 })).toEqual({
+    tokens: 4,
+    costMicros: 4,
+    inDoubt: false,
+  });
   expect(tree.account("root")).toMatchObject({
-    settled: { tokens: 4, cost: 4 },
-    reserved: { tokens: 0, cost: 0 },
-    inDoubt: { tokens: 20, cost: 30 },
+    settled: { tokens: 4, costMicros: 4 },
+    reserved: { tokens: 0, costMicros: 0 },
+    inDoubt: { tokens: 20, costMicros: 30 },
     steps: [],
   });
   expect(Object.keys(tree.state.doubts)).toEqual(["2"]);
+});
+
+test("a step whose attempt was given up has its result, also when its usage is unknown: nothing stays reserved", () => {
+  const tree = new Tree();
+  tree.begin("root", { step: step(1), attempt: attempt("1") });
+  tree.begin("root", { step: step(1), attempt: attempt("2") });
+  expect(tree.settle("root", "1", null)).toBeNull();
+  expect(tree.account("root")).toMatchObject({
+    reserved: { tokens: 0, costMicros: 0 },
+    inDoubt: { tokens: 40, costMicros: 60 },
+    attempts: [],
+    steps: [],
+  });
+  expect(Object.keys(tree.state.doubts)).toEqual(["1", "2"]);
 });
 
 test("what a run leaves open when it ends is in doubt, and its boss carries it", () => {
@@ -121,8 +179,8 @@ test("what a run leaves open when it ends is in doubt, and its boss carries it",
   tree.settle("a", "2", { input: 1, output: 1 });
   expect(tree.of("release", "a")).toMatchObject({
     usage: { input: 1, output: 1 },
-    settled: { tokens: 2, cost: 3 },
-    inDoubt: { tokens: 20, cost: 30 },
+    settled: { tokens: 2, costMicros: 3 },
+    inDoubt: { tokens: 20, costMicros: 30 },
   });
   expect(tree.account("root")).toMatchObject({ settled: { tokens: 2 }, inDoubt: { tokens: 20 } });
   expect(tree.state.accounts[run("a")]).toBeUndefined();
@@ -135,10 +193,10 @@ test("a lost attempt is reconciled on the accounts that are left, once", () => {
   tree.of("release", "a");
   const reconcile = { kind: "reconcile", attempt: attempt("1"), usage: { input: 3, output: 0 } } as const;
   expect(tree.do({ ...reconcile, usage: { input: -3, output: 0 } })).toBeNull();
-  expect(tree.do(reconcile)).toEqual({ run: run("a"), tokens: 3, cost: 3, inDoubt: false });
+  expect(tree.do(reconcile)).toEqual({ run: run("a"), tokens: 3, costMicros: 3, inDoubt: false });
   expect(tree.account("root")).toMatchObject({
-    settled: { tokens: 3, cost: 3 },
-    inDoubt: { tokens: 0, cost: 0 },
+    settled: { tokens: 3, costMicros: 3 },
+    inDoubt: { tokens: 0, costMicros: 0 },
   });
   expect(tree.do(reconcile)).toBeNull();
 });
@@ -169,37 +227,70 @@ test("a call in flight is settled on its bosses' bosses when its boss has ended 
 });
 
 test("9.1 more than the tenant has lent is borrowed first, and nothing has happened until then", () => {
-  const tree = new Tree({ block: { tokens: 25, cost: null } });
+  const tree = new Tree({ block: { tokens: 25, costMicros: null } });
   tree.begin("root");
   const before = tree.state;
-  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 15, cost: 0 });
+  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 15, costMicros: 0 });
   expect(tree.state).toBe(before);
-  tree.do({ kind: "lend", tokens: 15, cost: 99 });
-  expect(tree.state.tree.block).toEqual({ tokens: 40, cost: null });
+  tree.do({ kind: "lend", tokens: 15, costMicros: null, limits, leasedAt: 1, until: 9_000, adds: true });
+  expect(tree.state.tree.block).toMatchObject({ tokens: 40, costMicros: null, until: 9_000 });
   expect(tree.begin("root")).toMatchObject({ kind: "granted", shrunk: null });
 });
 
+test("5.4 an execution that has to borrow first is the newest all the same", () => {
+  const tree = new Tree({ block: { tokens: 0, costMicros: null } });
+  expect(tree.begin("root", { epoch: { id: "new", order: 2 } })).toMatchObject({ kind: "needs-block" });
+  const late = tree.begin("root", { epoch: { id: "old", order: 1 }, blockIsFinal: true });
+  expect(late).toMatchObject({ kind: "refused", why: "superseded" });
+});
+
 test("9.1 where the tenant has no more, its block is a limit without a slice", () => {
-  const tree = new Tree({ block: { tokens: 35, cost: null } });
+  const tree = new Tree({ block: { tokens: 35, costMicros: null } });
   tree.begin("root");
   expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: "tokens" });
-  expect(tree.begin("root", { blockIsFinal: true })).toEqual({
+  expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({
     kind: "denied",
     dimension: "tokens",
     limit: 35,
     used: 35,
-    reason: null,
+    reason: "exhausted",
   });
 });
 
 test("9.1 what the accounts do not allow is denied without borrowing", () => {
-  const tree = new Tree({ rootBudget: { maxTokens: 10 }, block: { tokens: 0, cost: 0 } });
+  const tree = new Tree({ rootBudget: { maxTokens: 10 }, block: { tokens: 0, costMicros: 0 } });
   expect(tree.begin("root")).toMatchObject({ kind: "denied", limit: 10 });
 });
 
-test("9.1 a tree gives back what it has borrowed and not spent", () => {
-  const tree = new Tree({ block: { tokens: 100, cost: 100 } });
+test("9.1 a tree that closes its lease tells what it has used, calls in flight at their ceilings", () => {
+  const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
+  tree.begin("root", { attempt: attempt("1") });
   tree.begin("root");
-  expect(tree.do({ kind: "giveBack" })).toEqual({ tokens: 80, cost: 70 });
-  expect(tree.state.tree.block).toEqual({ tokens: 20, cost: 30 });
+  tree.settle("root", "1", { input: 2, output: 0 });
+  expect(tree.do({ kind: "giveBack" })).toEqual({ leasedAt: 1, used: { tokens: 22, costMicros: 32 } });
+  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 20, costMicros: 30 });
+  expect(tree.do({ kind: "giveBack" })).toBeNull();
+});
+
+test("9.1 what a call of a closed lease came to is the tenant's to correct, also once it was in doubt", () => {
+  const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
+  tree.begin("root", { attempt: attempt("1") });
+  tree.begin("root", { attempt: attempt("2") });
+  tree.do({ kind: "giveBack" });
+  tree.do({ kind: "lend", tokens: 50, costMicros: 50, limits, leasedAt: 7, until: 9_000, adds: false });
+  tree.settle("root", "1", { input: 2, output: 0 });
+  expect(tree.effects).toEqual([{ kind: "correct", leasedAt: 1, tokens: -18, costMicros: -28 }]);
+  tree.settle("root", "2", null);
+  expect(tree.effects).toEqual([]);
+  tree.do({ kind: "reconcile", attempt: attempt("2"), usage: { input: 30, output: 0 } });
+  expect(tree.effects).toEqual([{ kind: "correct", leasedAt: 1, tokens: 10, costMicros: 0 }]);
+  expect(tree.state.tree.block?.used).toEqual({ tokens: 0, costMicros: 0 });
+});
+
+test("9.1 nothing is reserved under a lease that is over", () => {
+  const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
+  tree.do({ kind: "lend", tokens: 0, costMicros: 0, limits, leasedAt: 1, until: 1_001, adds: true });
+  expect(tree.begin("root")).toMatchObject({ kind: "granted" });
+  tree.at = 1_001;
+  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 20, costMicros: 30 });
 });

@@ -86,6 +86,17 @@ test(
   },
 );
 
+test(
+  "the figures of the headcount are those of the slots, and a host that loads rows one by one decides the same",
+  manyRuns,
+  () => {
+    const ledger = property(
+      (maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt, { checked: true }),
+    );
+    expect(() => fc.assert(ledger, { numRuns: numRuns / 10 })).not.toThrow();
+  },
+);
+
 test("2.9 the same property finds the fault of the published algorithm", () => {
   const { failed, counterexample } = fc.check(property((maxAgents) => new PublishedHeadcounter(maxAgents)));
   expect(failed).toBe(true);

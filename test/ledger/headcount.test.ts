@@ -9,6 +9,7 @@ test("2.1 maxAgents 1 means no helper at all", () => {
   const tree = new Tree({ maxAgents: 1 });
   expect(tree.admit("a", { priority: "critical" })).toEqual({
     kind: "denied",
+    dimension: "agents",
     reason: "nobody-below",
     limit: 1,
     used: 1,
@@ -40,7 +41,13 @@ test("2.3 room: granted whatever the priority", () => {
 test("2.3 full and normal or below: denied, or a queue place for who asked to wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "background" });
-  expect(tree.admit("b")).toEqual({ kind: "denied", reason: "full", limit: 2, used: 2 });
+  expect(tree.admit("b")).toEqual({
+    kind: "denied",
+    reason: "full",
+    dimension: "agents",
+    limit: 2,
+    used: 2,
+  });
   expect(tree.state.slots[run("b")]).toBeUndefined();
   expect(tree.admit("b", { onFull: "wait" })).toEqual({ kind: "queued", victim: null });
   expect(tree.phase("b")).toBe("pending");

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { Priority, type RunId, SpawnBudget, StepId } from "#kernel";
 import {
   Ledger,
@@ -7,6 +8,7 @@ import {
   type LedgerEffect,
   type LedgerState,
 } from "#ledger";
+import { checkHeadcount, RowStore } from "./row-store.ts";
 import type { Answer, Headcounter } from "./shadow.ts";
 import { attempt, deepFreeze, root } from "./tree.ts";
 
@@ -14,40 +16,48 @@ import { attempt, deepFreeze, root } from "./tree.ts";
 export class LedgerHeadcounter implements Headcounter {
   readonly maxAgents: number;
   #state: LedgerState;
+  /** The same tree, for a host that loads each row when it is asked for; null: not compared. */
+  readonly #rows: RowStore | null;
 
-  constructor(maxAgents: number, allowPreempt = true) {
+  constructor(maxAgents: number, allowPreempt = true, { checked = false } = {}) {
     this.maxAgents = maxAgents;
     const spawn = SpawnBudget.of({ maxAgents, allowPreempt });
     const budgets = { treeBudget: {}, rootBudget: {}, block: null };
     this.#state = Ledger.open({ root, priority: "normal", spawn, ...budgets, at: 0 });
+    this.#rows = checked ? new RowStore(this.#state) : null;
   }
 
   admit(command: Admit): Answer<Admission> {
-    return this.#keep(Ledger.admit(this.#state, command));
+    return this.#do((state) => Ledger.admit(state, command));
   }
 
   wait(run: RunId, on: readonly RunId[] | null, at: number): Answer<{ readonly phase: string }> {
-    return this.#keep(Ledger.wait(this.#state, { run, on, at }));
+    return this.#do((state) => Ledger.wait(state, { run, on, at }));
   }
 
   tell(kind: "wake" | "yield", run: RunId, at: number): Answer<{ readonly phase: string }> {
-    return this.#keep(Ledger[kind](this.#state, { run, at }));
+    return this.#do((state) => Ledger[kind](state, { run, at }));
   }
 
   release(run: RunId, at: number): Answer<unknown> {
-    return this.#keep(Ledger.release(this.#state, { run, at }));
+    return this.#do((state) => Ledger.release(state, { run, at }));
   }
 
   mark(kind: "pause" | "resume" | "cancel", run: RunId, at: number): Answer<readonly RunId[]> {
-    return this.#keep(Ledger[kind](this.#state, { run, reason: "enough", at }));
+    return this.#do((state) => Ledger[kind](state, { run, reason: "enough", at }));
   }
 
   reprioritize(run: RunId, priority: Priority, at: number): Answer<unknown> {
-    return this.#keep(Ledger.reprioritize(this.#state, { run, priority, at }));
+    return this.#do((state) => Ledger.reprioritize(state, { run, priority, at }));
   }
 
   mayBegin(run: RunId, at: number): boolean {
-    const call = { step: StepId.of(run, "tool", 1), attempt: attempt("1"), epoch: "", ask: null };
+    const call = {
+      step: StepId.of(run, "tool", 1),
+      attempt: attempt("1"),
+      epoch: { id: "", order: null },
+      ask: null,
+    };
     const gate = Ledger.begin(this.#state, { ...call, run, rerun: false, blockIsFinal: false, at });
     return gate.decision.kind === "granted";
   }
@@ -56,8 +66,16 @@ export class LedgerHeadcounter implements Headcounter {
     return this.#state.slots[run]?.skipped ?? false;
   }
 
-  #keep<Decision>(decided: Decided<Decision>): Answer<Decision> {
+  #do<Decision>(rule: (state: LedgerState) => Decided<Decision>): Answer<Decision> {
+    const decided = rule(this.#state);
     this.#state = deepFreeze(decided.state);
+    if (this.#rows) {
+      checkHeadcount(this.#state);
+      const { decision, effects } = this.#rows.decide(rule);
+      if (!isDeepStrictEqual([decision, effects], [decided.decision, decided.effects]))
+        throw new Error("a host that loads rows one by one gets another decision");
+      this.#rows.expectEqual(this.#state);
+    }
     return decided;
   }
 }
@@ -88,6 +106,7 @@ export class PublishedHeadcounter implements Headcounter {
         const decision = {
           kind: "denied",
           reason: "full",
+          dimension: "agents",
           limit: this.maxAgents,
           used: this.#total,
         } as const;

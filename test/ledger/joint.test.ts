@@ -17,10 +17,10 @@ test("a call says what the narrowest of its accounts allows, and is booked on ea
   expect(decision).toEqual({
     kind: "fits",
     outputTokens: 200,
-    ceiling: { tokens: 300, cost: 500 },
+    ceiling: { tokens: 300, costMicros: 500 },
     shrunk: "cost",
   });
-  expect(accounts.map(({ reserved, turns }) => [reserved.cost, turns])).toEqual([
+  expect(accounts.map(({ reserved, turns }) => [reserved.costMicros, turns])).toEqual([
     [500, 1],
     [500, 1],
   ]);
@@ -40,11 +40,14 @@ test("nothing is kept for landing: a limit is used up to its end", () => {
 
 test("figures that cannot be true leave a call in doubt, until it is reconciled", () => {
   const begun = Joint.begin([wide], ask);
-  const call = { ceiling: { tokens: 500, cost: 900 }, price: ask.price };
+  const call = { ceiling: { tokens: 500, costMicros: 900 }, price: ask.price };
   const lost = Joint.settle(begun.accounts, call, { input: 1e9, output: 1 });
-  expect(lost.decision).toEqual({ tokens: 500, cost: 900, inDoubt: true });
+  expect(lost.decision).toEqual({ tokens: 500, costMicros: 900, inDoubt: true });
   const cleared = Joint.reconcile(lost.accounts, call, { input: 90, output: 10 });
-  expect(cleared.accounts[0]).toMatchObject({ settled: { tokens: 100, cost: 110 }, inDoubt: { tokens: 0 } });
+  expect(cleared.accounts[0]).toMatchObject({
+    settled: { tokens: 100, costMicros: 110 },
+    inDoubt: { tokens: 0 },
+  });
   expect(Joint.reconcile(lost.accounts, call, { input: -1, output: 0 }).decision).toBeNull();
 });
 
@@ -52,6 +55,6 @@ test("each account is warned once, at 80 % of its own limit", () => {
   const first = Joint.begin([narrow, wide], ask);
   expect(first.warnings).toEqual([[{ dimension: "cost", limit: 500, used: 500 }], []]);
   const real = { input: 100, output: 200 };
-  const { ceiling } = { ceiling: { tokens: 300, cost: 500 } };
+  const { ceiling } = { ceiling: { tokens: 300, costMicros: 500 } };
   expect(Joint.settle(first.accounts, { ceiling, price: ask.price }, real).warnings).toEqual([[], []]);
 });

@@ -10,8 +10,8 @@ test("3.8 a tenth of tokens and cost, rounded up, is kept for landing", () => {
   expect(tokens.begin("root", { ask: all })).toMatchObject({ kind: "denied", limit: 101, used: 90 });
   expect(tokens.begin("root", { ask: landing })).toMatchObject({ outputTokens: 11 });
   const cost = new Tree({ rootBudget: { maxCostUsd: 0.000_1 } });
-  expect(cost.begin("root", { ask: all })).toMatchObject({ ceiling: { cost: 90 } });
-  expect(cost.begin("root", { ask: landing })).toMatchObject({ ceiling: { cost: 10 } });
+  expect(cost.begin("root", { ask: all })).toMatchObject({ ceiling: { costMicros: 90 } });
+  expect(cost.begin("root", { ask: landing })).toMatchObject({ ceiling: { costMicros: 10 } });
 });
 
 test("3.8 of turns the last one is kept for landing", () => {

@@ -141,14 +141,14 @@ export class Market {
   }
 
   #add(account: RunId | null, { maxTokens, maxCostUsd }: ExecutionBudget, usage: Usage): void {
-    const before = this.#bills.get(account) ?? { tokens: 0, cost: 0 };
+    const before = this.#bills.get(account) ?? { tokens: 0, costMicros: 0 };
     const bill = {
       tokens: before.tokens + Usage.tokens(usage),
-      cost: before.cost + Usage.cost(usage, price),
+      costMicros: before.costMicros + Usage.cost(usage, price),
     };
     this.#bills.set(account, bill);
     this.#compare(bill.tokens, maxTokens);
-    this.#compare(bill.cost, maxCostUsd === undefined ? undefined : Money.cap(maxCostUsd));
+    this.#compare(bill.costMicros, maxCostUsd === undefined ? undefined : Money.cap(maxCostUsd));
   }
 
   #compare(bill: number, cap: number | undefined): void {

@@ -3,6 +3,8 @@ import { RunId, SpawnBudget, TreeId } from "#kernel";
 import { Ledger, type LedgerState, type Slot } from "#ledger";
 import { attempt, root, run, step, Tree } from "./tree.ts";
 
+const { limits } = Ledger.noLease;
+
 test("records that a command does not change keep their identity", () => {
   const tree = new Tree({ maxAgents: 5 });
   tree.admit("a");
@@ -26,12 +28,15 @@ test("a command without effect gives back the very state", () => {
   tree.of("release", "gone");
   tree.cancel("gone");
   tree.settle("root", "gone", null);
-  tree.do({ kind: "lend", tokens: 1, cost: 1 });
+  tree.do({ kind: "lend", tokens: 1, costMicros: 1, limits, leasedAt: 1, until: 9_000, adds: true });
   expect(tree.state).toBe(before);
 });
 
 test("a state is plain JSON", () => {
-  const tree = new Tree({ treeBudget: { maxTokens: 100, deadlineS: 5 }, block: { tokens: 50, cost: null } });
+  const tree = new Tree({
+    treeBudget: { maxTokens: 100, deadlineS: 5 },
+    block: { tokens: 50, costMicros: null },
+  });
   tree.admit("a", { budget: { maxTurns: 3 } });
   tree.begin("a", { step: step(1), attempt: attempt("1") });
   tree.begin("a", { step: step(1), attempt: attempt("2") });
@@ -47,7 +52,7 @@ test("the accounts of the path are all a command on a run needs; a missing one i
   const call = {
     step: step(1),
     attempt: attempt("1"),
-    epoch: "",
+    epoch: { id: "", order: null },
     ask: null,
     rerun: false,
     blockIsFinal: false,
@@ -57,15 +62,16 @@ test("the accounts of the path are all a command on a run needs; a missing one i
   expect(() => Ledger.begin(lean, { ...call, run: run("b") })).toThrow("no account");
 });
 
-test("path and subtree name live runs, from the top", () => {
+test("a path, and the runs that a pause reaches, are live runs from the top", () => {
   const tree = new Tree({ maxAgents: 5 });
   tree.admit("a");
   tree.admit("b", { parent: run("a") });
   tree.admit("c");
-  expect(Ledger.path(tree.state.slots, run("b"))).toEqual([root, run("a"), run("b")]);
-  expect(Ledger.subtree(tree.state.slots, root)).toEqual([root, run("a"), run("c"), run("b")]);
-  expect(Ledger.path(tree.state.slots, run("gone"))).toEqual([]);
-  expect(Ledger.subtree(tree.state.slots, run("gone"))).toEqual([]);
+  const slots = { get: (id: RunId) => tree.state.slots[id] };
+  expect(Ledger.path(slots, run("b"))).toEqual([root, run("a"), run("b")]);
+  expect(Ledger.path(slots, run("gone"))).toEqual([]);
+  expect(tree.of("pause", "root")).toEqual([root, run("a"), run("b"), run("c")]);
+  expect(tree.of("pause", "gone")).toEqual([]);
 });
 
 test("pausing, resuming and cancelling a tree of 20,000 runs takes linear time", () => {
@@ -74,14 +80,16 @@ test("pausing, resuming and cancelling a tree of 20,000 runs takes linear time",
   const spawn = SpawnBudget.of({ maxAgents: 20_001 });
   const budgets = { treeBudget: {}, rootBudget: {}, block: null };
   const opened = Ledger.open({ root: boss, priority: "normal", spawn, ...budgets, at: 0 });
-  const slots: Record<RunId, Slot> = { ...opened.slots };
   const slot = new Tree().slot("root");
+  const slots: Record<RunId, Slot> = { [boss]: { ...slot, children: 20_000 } };
   for (let number = 1; number <= 20_000; number += 1) {
     const phase = number % 2 === 0 ? "running" : "waiting";
     slots[RunId.of(id, number)] = { ...slot, parent: boss, phase };
   }
   const before = process.cpuUsage();
-  const paused = Ledger.pause({ ...opened, slots }, { run: boss, at: 1 }).state;
+  const headcount = { ...opened.tree.headcount, live: 20_001, holders: 20_001, active: 20_001 };
+  const state = { ...opened, slots, tree: { ...opened.tree, headcount } };
+  const paused = Ledger.pause(state, { run: boss, at: 1 }).state;
   const resumed = Ledger.resume(paused, { run: boss, at: 2 }).state;
   const { decision } = Ledger.cancel(resumed, { run: boss, reason: "enough", at: 3 });
   expect(decision).toHaveLength(20_001);

@@ -6,13 +6,19 @@ test("3.1 an absent limit is none, 0 allows nothing", () => {
   expect(new Tree().begin("root", { ask: { inputTokens: 1e9, outputTokens: 1e9 } })).toMatchObject({
     kind: "granted",
   });
-  const denial = { kind: "denied", limit: 0, used: 0, reason: null };
-  expect(new Tree({ treeBudget: { maxTokens: 0 } }).begin("root")).toEqual({
+  const denial = { kind: "denied", limit: 0, used: 0, reason: "exhausted" };
+  expect(new Tree({ treeBudget: { maxTokens: 0 } }).begin("root")).toMatchObject({
     ...denial,
     dimension: "tokens",
   });
-  expect(new Tree({ rootBudget: { maxCostUsd: 0 } }).begin("root")).toEqual({ ...denial, dimension: "cost" });
-  expect(new Tree({ rootBudget: { maxTurns: 0 } }).begin("root")).toEqual({ ...denial, dimension: "turns" });
+  expect(new Tree({ rootBudget: { maxCostUsd: 0 } }).begin("root")).toMatchObject({
+    ...denial,
+    dimension: "cost",
+  });
+  expect(new Tree({ rootBudget: { maxTurns: 0 } }).begin("root")).toMatchObject({
+    ...denial,
+    dimension: "turns",
+  });
 });
 
 test("3.2 exactly at the cap is allowed, one over is not", () => {
@@ -20,12 +26,12 @@ test("3.2 exactly at the cap is allowed, one over is not", () => {
   const ask = { inputTokens: 10, outputTokens: 8, minOutputTokens: 8 };
   expect(tree.begin("root", { ask: { ...ask, inputTokens: 11 } })).toMatchObject({ dimension: "tokens" });
   expect(tree.begin("root", { ask })).toMatchObject({ kind: "granted", shrunk: null });
-  expect(tree.begin("root", { ask: { ...ask, inputTokens: 1, outputTokens: 0 } })).toEqual({
+  expect(tree.begin("root", { ask: { ...ask, inputTokens: 1, outputTokens: 0 } })).toMatchObject({
     kind: "denied",
     dimension: "tokens",
     limit: 20,
     used: 18,
-    reason: null,
+    reason: "exhausted",
   });
 });
 
@@ -44,7 +50,7 @@ test("3.3 a reservation touches every level of the account path", () => {
   tree.admit("a", { budget: { maxTokens: 1000 } });
   tree.admit("b", { parent: run("a") });
   tree.begin("b");
-  const ceiling = { tokens: 20, cost: 30 };
+  const ceiling = { tokens: 20, costMicros: 30 };
   for (const account of [
     tree.account("b"),
     tree.account("a"),
@@ -61,7 +67,13 @@ test("3.3 a run's limits cover everything it hires; a helper without its own dra
   tree.admit("b", { parent: run("a") });
   expect(tree.begin("b")).toMatchObject({ kind: "granted" });
   expect(tree.begin("a")).toMatchObject({ kind: "granted" });
-  expect(tree.begin("b")).toEqual({ kind: "denied", dimension: "tokens", limit: 50, used: 40, reason: null });
+  expect(tree.begin("b")).toMatchObject({
+    kind: "denied",
+    dimension: "tokens",
+    limit: 50,
+    used: 40,
+    reason: "exhausted",
+  });
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
 });
 
@@ -76,12 +88,12 @@ test("3.3 maxTurns counts the run's own calls, a step once however often it is t
   expect(tree.begin("a", { step: step(1), attempt: attempt("3") })).toMatchObject({ attempts: 3 });
   expect(tree.account("a").turns).toBe(1);
   tree.begin("a", { step: step(2) });
-  expect(tree.begin("a", { step: step(3) })).toEqual({
+  expect(tree.begin("a", { step: step(3) })).toMatchObject({
     kind: "denied",
     dimension: "turns",
     limit: 3,
     used: 2,
-    reason: null,
+    reason: "exhausted",
   });
 });
 
@@ -102,15 +114,19 @@ test("3.5 each attempt is reserved at its ceiling, then settled at what it used"
   expect(tree.begin("root", { attempt: attempt("1") })).toEqual({
     kind: "granted",
     outputTokens: 10,
-    ceiling: { tokens: 20, cost: 30 },
+    ceiling: { tokens: 20, costMicros: 30 },
     shrunk: null,
     attempts: 1,
   });
-  expect(tree.settle("root", "1", { input: 7, output: 3 })).toEqual({ tokens: 10, cost: 13, inDoubt: false });
+  expect(tree.settle("root", "1", { input: 7, output: 3 })).toEqual({
+    tokens: 10,
+    costMicros: 13,
+    inDoubt: false,
+  });
   const { reserved, settled, usage, attempts, steps } = tree.account("root");
   expect({ reserved, settled }).toEqual({
-    reserved: { tokens: 0, cost: 0 },
-    settled: { tokens: 10, cost: 13 },
+    reserved: { tokens: 0, costMicros: 0 },
+    settled: { tokens: 10, costMicros: 13 },
   });
   expect(usage).toMatchObject({ input: 7, output: 3 });
   expect({ attempts, steps }).toEqual({ attempts: [], steps: [] });
@@ -145,7 +161,7 @@ test("3.5 the output shrinks to the largest that fits tokens and cost on every a
   expect(byCost.begin("root", { ask: wish })).toMatchObject({
     outputTokens: 40,
     shrunk: "cost",
-    ceiling: { tokens: 50, cost: 90 },
+    ceiling: { tokens: 50, costMicros: 90 },
   });
 });
 
@@ -170,7 +186,7 @@ test("3.5 no rounding of huge sums exceeds a cap", () => {
   const tree = new Tree({ rootBudget: { maxCostUsd: cap / 1_000_000 } });
   const ask = { inputTokens: 943_071, outputTokens: Number.MAX_SAFE_INTEGER, landing: true };
   tree.begin("root", { ask: { ...ask, price: { input: 18_751_223, output: 93 } } });
-  expect(Ledger.spend(tree.account("root")).cost).toBe(cap);
+  expect(Ledger.spend(tree.account("root")).costMicros).toBe(cap);
 });
 
 test("3.7 ten times the ceiling and 10,000 tokens are still believed", () => {
@@ -189,10 +205,10 @@ test("3.5 an ask that could not be booked is an error", () => {
 test.each([
   ["the run", { rootBudget: { maxCostUsd: 1 } }],
   ["the tree", { treeBudget: { maxCostUsd: 1 } }],
-  ["the tenant", { block: { tokens: null, cost: 1_000_000 } }],
+  ["the tenant", { block: { tokens: null, costMicros: 1_000_000 } }],
 ])("3.6 a model without a price is refused where a cost limit is set on %s", (_, options) => {
   const tree = new Tree(options);
-  expect(tree.begin("root", { ask: { price: null } })).toEqual({
+  expect(tree.begin("root", { ask: { price: null } })).toMatchObject({
     kind: "denied",
     dimension: "cost",
     limit: 1_000_000,
@@ -201,14 +217,18 @@ test.each([
   });
   expect(tree.begin("root", { ask: { price: null, unpriced: "allow" } })).toMatchObject({
     kind: "granted",
-    ceiling: { tokens: 20, cost: 0 },
+    ceiling: { tokens: 20, costMicros: 0 },
   });
 });
 
 test("3.6 without a cost limit no price is needed", () => {
   const tree = new Tree({ rootBudget: { maxTokens: 100 } });
   tree.begin("root", { attempt: attempt("1"), ask: { price: null } });
-  expect(tree.settle("root", "1", { input: 5, output: 5 })).toEqual({ tokens: 10, cost: 0, inDoubt: false });
+  expect(tree.settle("root", "1", { input: 5, output: 5 })).toEqual({
+    tokens: 10,
+    costMicros: 0,
+    inDoubt: false,
+  });
 });
 
 test("3.7 cached tokens are part of the input and cost what the cache costs", () => {
@@ -216,7 +236,7 @@ test("3.7 cached tokens are part of the input and cost what the cache costs", ()
   tree.begin("root", { attempt: attempt("1"), ask: { price: { ...price, cachedInput: 100_000 } } });
   expect(tree.settle("root", "1", { input: 10, output: 1, cachedInput: 10 })).toMatchObject({
     tokens: 11,
-    cost: 3,
+    costMicros: 3,
   });
 });
 
@@ -230,9 +250,12 @@ test.each([
 ])("3.7 %s usage: the call stays booked at its ceiling, in doubt", (_, usage) => {
   const tree = new Tree();
   tree.begin("root", { attempt: attempt("1") });
-  expect(tree.settle("root", "1", usage)).toEqual({ tokens: 20, cost: 30, inDoubt: true });
+  expect(tree.settle("root", "1", usage)).toEqual({ tokens: 20, costMicros: 30, inDoubt: true });
   for (const account of [tree.account("root"), tree.state.tree.account]) {
-    expect(account).toMatchObject({ reserved: { tokens: 0, cost: 0 }, inDoubt: { tokens: 20, cost: 30 } });
+    expect(account).toMatchObject({
+      reserved: { tokens: 0, costMicros: 0 },
+      inDoubt: { tokens: 20, costMicros: 30 },
+    });
   }
 });
 
@@ -245,23 +268,25 @@ test("3.8 a budget.warning once per dimension and account at 80 %", () => {
   expect(tree.effects).toEqual([{ kind: "warn", run: run("a"), dimension: "tokens", limit: 50, used: 40 }]);
   tree.settle("a", "1", { input: 60, output: 0 });
   expect(tree.effects).toEqual([{ kind: "warn", run: null, dimension: "tokens", limit: 100, used: 80 }]);
-  tree.do({ kind: "topUp", run: run("a"), tokens: 1000, cost: 0, turns: 0 });
-  tree.do({ kind: "topUp", run: null, tokens: 1000, cost: 0, turns: 0 });
+  tree.do({ kind: "topUp", run: run("a"), tokens: 1000, costMicros: 0, turns: 0 });
+  tree.do({ kind: "topUp", run: null, tokens: 1000, costMicros: 0, turns: 0 });
   tree.begin("a", { ask: { landing: true } });
   expect(tree.effects).toEqual([{ kind: "warn", run: run("a"), dimension: "turns", limit: 3, used: 3 }]);
 });
 
 test("3.9 topUp adds to what is limited, on the run or on the tree", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 10, maxTurns: 2 }, rootBudget: { maxCostUsd: 1 } });
-  expect(tree.do({ kind: "topUp", run: null, tokens: 5, cost: 7, turns: 1 })).toBe(true);
-  expect(tree.state.tree.account).toMatchObject({ maxTokens: 15, maxCost: null });
-  expect(tree.account("root")).toMatchObject({ maxTokens: null, maxCost: 1_000_000, maxTurns: 3 });
-  expect(tree.do({ kind: "topUp", run: run("root"), tokens: 5, cost: 7, turns: 0 })).toBe(true);
-  expect(tree.account("root")).toMatchObject({ maxTokens: null, maxCost: 1_000_007 });
+  expect(tree.do({ kind: "topUp", run: null, tokens: 5, costMicros: 7, turns: 1 })).toBe(true);
+  expect(tree.state.tree.account).toMatchObject({ maxTokens: 15, maxCostMicros: null });
+  expect(tree.account("root")).toMatchObject({ maxTokens: null, maxCostMicros: 1_000_000, maxTurns: 3 });
+  expect(tree.do({ kind: "topUp", run: run("root"), tokens: 5, costMicros: 7, turns: 0 })).toBe(true);
+  expect(tree.account("root")).toMatchObject({ maxTokens: null, maxCostMicros: 1_000_007 });
 });
 
 test("3.9 an ended run is not topped up, and nothing is taken away", () => {
   const tree = new Tree();
-  expect(tree.do({ kind: "topUp", run: run("gone"), tokens: 1, cost: 1, turns: 1 })).toBe(false);
-  expect(() => tree.do({ kind: "topUp", run: null, tokens: -1, cost: 0, turns: 0 })).toThrow(RangeError);
+  expect(tree.do({ kind: "topUp", run: run("gone"), tokens: 1, costMicros: 1, turns: 1 })).toBe(false);
+  expect(() => tree.do({ kind: "topUp", run: null, tokens: -1, costMicros: 0, turns: 0 })).toThrow(
+    RangeError,
+  );
 });

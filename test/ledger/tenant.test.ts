@@ -1,73 +1,196 @@
 import { expect, test } from "vitest";
-import { TreeId } from "#kernel";
-import { TenantLedger, type TenantState } from "#ledger";
+import { TenantLedger, type BudgetLimits, type Draw, type Drawn, type TenantState } from "#ledger";
 import { deepFreeze } from "./tree.ts";
 
-const [a, b, c] = [TreeId.of("a"), TreeId.of("b"), TreeId.of("c")];
-const limits = { maxTokens: 1600, maxCost: 3200 };
-const fresh: TenantState = deepFreeze(TenantLedger.limit(null, limits));
+const none = { tokens: 0, costMicros: 0 };
+const day = 86_400_000;
+const noon = Date.UTC(2026, 10, 15, 12);
 
-test("a draw lends a block of a sixteenth where there is plenty, more where more is asked for", () => {
-  const { state, decision } = TenantLedger.draw(fresh, { tree: a, tokens: 10, cost: 500, at: 7 });
-  expect(decision).toEqual({ tokens: 100, cost: 500, recall: [] });
-  expect(state.lent).toEqual({ [a]: { tokens: 100, cost: 500, idleSince: 7 } });
+/** A tenant with budgets, and the trees that borrow from it. */
+class Office {
+  accounts: TenantState["accounts"];
+  readonly #loans = new Map<string, TenantState["loan"]>();
+
+  constructor(...limits: readonly Partial<BudgetLimits>[]) {
+    const whole = { maxTokens: null, maxCostMicros: null, per: "day" } as const;
+    this.accounts = limits.map((each) => TenantLedger.setBudget(null, { ...whole, ...each }, noon));
+  }
+
+  draw(tree: string, tokens: number, more: Partial<Draw> = {}): Drawn {
+    const command = { tokens, costMicros: 0, used: none, renews: false, mayWait: false, at: noon, ...more };
+    const { state, decision } = TenantLedger.draw(this.#state(tree), command);
+    this.#keep(tree, state);
+    return decision;
+  }
+
+  /** What a tree gets, in tokens. */
+  tokens(tree: string, tokens: number, more: Partial<Draw> = {}): number | null {
+    const drawn = this.draw(tree, tokens, more);
+    if (drawn === "short") throw new Error("short");
+    return drawn.tokens;
+  }
+
+  close(tree: string, tokens: number): void {
+    this.#keep(tree, TenantLedger.close(this.#state(tree), { tokens, costMicros: 0 }));
+  }
+
+  correct(leasedAt: number, tokens: number): void {
+    const state = { accounts: this.accounts, loan: null };
+    this.accounts = TenantLedger.correct(state, { leasedAt, tokens, costMicros: 0 }).accounts;
+  }
+
+  get sums(): readonly (readonly [number, number])[] {
+    return this.accounts.map(({ spent, lent }) => [spent.tokens, lent.tokens] as const);
+  }
+
+  #state(tree: string): TenantState {
+    return deepFreeze({ accounts: this.accounts, loan: this.#loans.get(tree) ?? null });
+  }
+
+  #keep(tree: string, { accounts, loan }: TenantState): void {
+    this.accounts = accounts;
+    this.#loans.set(tree, loan);
+  }
+}
+
+test("9.1 a tenant lends a sixteenth of its limit, or as much more as is asked for", () => {
+  const office = new Office({ maxTokens: 1_600, maxCostMicros: 3_200 });
+  const lease = { leasedAt: noon, until: noon + 60_000, adds: false };
+  expect(office.draw("a", 10, { costMicros: 500 })).toMatchObject({ tokens: 100, costMicros: 500, ...lease });
+  expect(office.draw("a", 300)).toMatchObject({ tokens: 300, costMicros: 200, adds: true });
 });
 
-test("a draw never lends more than is free", () => {
-  const first = TenantLedger.draw(fresh, { tree: a, tokens: 1550, cost: 0, at: 0 });
-  const second = TenantLedger.draw(first.state, { tree: b, tokens: 80, cost: 0, at: 0 });
-  expect(second.decision).toEqual({ tokens: 50, cost: 200, recall: [] });
-  const third = TenantLedger.draw(second.state, { tree: c, tokens: 1, cost: 0, at: 0 });
-  expect(third.decision).toMatchObject({ tokens: 0, cost: 200 });
+test("9.1 what is lent and what is spent never exceed the limit", () => {
+  const office = new Office({ maxTokens: 1_600 });
+  expect(office.tokens("a", 1_550)).toBe(1_550);
+  expect([office.tokens("b", 80), office.tokens("c", 1)]).toEqual([50, 0]);
+  office.close("a", 1_000);
+  expect(office.sums).toEqual([[1_000, 50]]);
+  expect(office.tokens("c", 9_999)).toBe(550);
 });
 
-test("a draw that falls short names the other trees that have been idle for 30 s", () => {
-  const first = TenantLedger.draw(fresh, { tree: a, tokens: 800, cost: 0, at: 0 });
-  const second = TenantLedger.draw(first.state, { tree: b, tokens: 800, cost: 0, at: 1 });
-  const third = (at: number) => TenantLedger.draw(second.state, { tree: c, tokens: 1, cost: 0, at });
-  expect(third(29_999).decision.recall).toEqual([]);
-  expect(third(30_000).decision.recall).toEqual([a]);
-  expect(third(30_001).decision.recall).toEqual([a, b]);
+test("9.1 a tree whose calls cost more than their ceilings leaves less for others", () => {
+  const office = new Office({ maxTokens: 1_600 });
+  office.draw("a", 100);
+  office.close("a", 1_500);
+  expect(office.tokens("b", 999)).toBe(100);
 });
 
-test("what is given back can be lent again, what is spent cannot", () => {
-  const { state } = TenantLedger.draw(fresh, { tree: a, tokens: 1600, cost: 3200, at: 0 });
-  const returned = { tree: a, tokens: 1000, cost: 3000, spentTokens: 0, spentCost: 0, at: 5 };
-  const partly = TenantLedger.giveBack(state, returned).state;
-  expect(partly.lent[a]).toEqual({ tokens: 600, cost: 200, idleSince: 5 });
-  const rest = { tree: a, tokens: 500, cost: 100, spentTokens: 100, spentCost: 100, at: 6 };
-  const over = TenantLedger.giveBack(partly, rest).state;
-  expect(over).toMatchObject({ lent: {}, spent: { tokens: 100, cost: 100 } });
-  expect(TenantLedger.draw(over, { tree: b, tokens: 9999, cost: 9999, at: 7 }).decision).toMatchObject({
-    tokens: 1500,
-    cost: 3100,
+test("9.1 a short draw lends nothing while others hold what is missing, and closes the lease of the tree", () => {
+  const office = new Office({ maxTokens: 1_600 });
+  office.draw("a", 800);
+  office.draw("b", 700);
+  expect(office.draw("b", 300, { mayWait: true, used: { tokens: 50, costMicros: 0 } })).toBe("short");
+  expect(office.sums).toEqual([[50, 800]]);
+  office.close("a", 0);
+  expect(office.tokens("b", 300, { mayWait: true })).toBe(300);
+});
+
+test("9.1 where no other tree holds anything, a short draw gets what there is at once", () => {
+  const office = new Office({ maxTokens: 1_600 });
+  office.draw("a", 900);
+  expect(office.draw("a", 800, { mayWait: true })).toMatchObject({ tokens: 700, adds: true });
+});
+
+test("9.1 a user's budget and the tenant's both count", () => {
+  const office = new Office({ maxTokens: 1_600 }, { maxTokens: 160, maxCostMicros: 32 });
+  expect(office.draw("a", 100)).toMatchObject({ tokens: 100, costMicros: 2 });
+  expect(office.tokens("b", 100)).toBe(60);
+  office.close("a", 30);
+  expect(office.sums).toEqual([
+    [30, 60],
+    [30, 60],
+  ]);
+});
+
+test("9.1 a dimension without a limit is lent without one, and without any budget nothing is counted", () => {
+  expect(new Office({ maxTokens: 16 }).draw("a", 1)).toMatchObject({ tokens: 1, costMicros: null });
+  const free = new Office().draw("a", 1);
+  expect(free).toMatchObject({
+    tokens: null,
+    costMicros: null,
+    leasedAt: 0,
+    until: noon + 60_000,
+    adds: false,
   });
 });
 
-test("a loan lasts until both its tokens and its money are back", () => {
-  const { state } = TenantLedger.draw(fresh, { tree: a, tokens: 100, cost: 200, at: 0 });
-  const command = { tree: a, tokens: 100, cost: 0, spentTokens: 0, spentCost: 0, at: 1 };
-  expect(TenantLedger.giveBack(state, command).state.lent[a]).toMatchObject({ tokens: 0, cost: 200 });
+test("9.1 a day's budget starts over at midnight of UTC, and a month's on its first day", () => {
+  const office = new Office({ maxTokens: 100, per: "day" }, { maxTokens: 100, per: "month" });
+  expect(office.accounts.map(({ until }) => until)).toEqual([Date.UTC(2026, 10, 16), Date.UTC(2026, 11, 1)]);
+  office.draw("a", 60);
+  office.close("a", 60);
+  expect(office.tokens("a", 100, { at: noon + day })).toBe(40);
+  office.close("a", 40);
+  expect(office.tokens("a", 100, { at: noon + 20 * day })).toBe(100);
 });
 
-test("more spent than was lent is free for nobody", () => {
-  const { state } = TenantLedger.draw(fresh, { tree: a, tokens: 100, cost: 200, at: 0 });
-  const over = { tree: a, tokens: 0, cost: 0, spentTokens: 1500, spentCost: 100, at: 1 };
-  const { state: after } = TenantLedger.giveBack(state, over);
-  expect(TenantLedger.draw(after, { tree: b, tokens: 999, cost: 0, at: 2 }).decision.tokens).toBe(100);
-});
-
-test("a dimension without a limit gives what is asked for", () => {
-  const open = TenantLedger.limit(null, { maxTokens: null, maxCost: 16 });
-  expect(TenantLedger.draw(open, { tree: a, tokens: 10, cost: 0, at: 0 }).decision).toMatchObject({
-    tokens: 10,
-    cost: 1,
+test("9.1 a lease ends with its window, and what it used is counted there", () => {
+  const office = new Office({ maxTokens: 100 });
+  const edge = Date.UTC(2026, 10, 16);
+  expect(office.draw("a", 100, { at: edge - 1_000 })).toMatchObject({ until: edge });
+  // The tree has not looked at the time yet.
+  expect(office.draw("a", 50, { at: edge, used: { tokens: 90, costMicros: 0 } })).toMatchObject({
+    tokens: 50,
+    leasedAt: edge,
+    adds: false,
   });
+  expect(office.sums).toEqual([[0, 50]]);
+  office.correct(edge - 1_000, -80);
+  expect(office.sums).toEqual([[0, 50]]);
 });
 
-test("a changed limit keeps what was lent and spent", () => {
-  const { state } = TenantLedger.draw(fresh, { tree: a, tokens: 100, cost: 0, at: 0 });
-  const lowered = TenantLedger.limit(state, { maxTokens: 50, maxCost: null });
-  expect(lowered.lent).toBe(state.lent);
-  expect(TenantLedger.draw(lowered, { tree: b, tokens: 1, cost: 0, at: 0 }).decision.tokens).toBe(0);
+test("9.1 a call of a closed lease that came to something else is corrected in its window", () => {
+  const office = new Office({ maxTokens: 100 });
+  office.draw("a", 80);
+  office.close("a", 80);
+  office.correct(noon, -70);
+  expect(office.tokens("b", 100)).toBe(90);
+});
+
+test("9.1 a budget that is set while a tree has a lease counts from the tree's next lease on", () => {
+  const office = new Office({ maxTokens: 1_600 });
+  office.draw("a", 500);
+  const later = noon + 1_000;
+  const users = TenantLedger.setBudget(null, { maxTokens: 100, maxCostMicros: null, per: "ever" }, later);
+  office.accounts = [...office.accounts, users];
+  expect(office.tokens("a", 50, { at: later, used: { tokens: 400, costMicros: 0 } })).toBe(50);
+  expect(office.sums).toEqual([
+    [400, 50],
+    [0, 50],
+  ]);
+});
+
+test("9.1 a changed limit keeps what is lent and spent; another period starts a new count", () => {
+  const limits = { maxTokens: 1_600, maxCostMicros: null, per: "day" } as const;
+  const office = new Office(limits);
+  office.draw("a", 100);
+  office.close("a", 100);
+  office.draw("b", 100);
+  const [account] = office.accounts;
+  if (!account) throw new Error("there is one");
+  office.accounts = [TenantLedger.setBudget(account, { ...limits, maxTokens: 50 }, noon)];
+  expect(office.sums).toEqual([[100, 100]]);
+  expect(office.tokens("c", 1)).toBe(0);
+  office.accounts = [TenantLedger.setBudget(account, { ...limits, per: "month" }, noon)];
+  expect(office.sums).toEqual([[0, 100]]);
+});
+
+test("9.1 a lease names the budget that has the least left, and what other trees hold of it", () => {
+  const limits = { maxCostMicros: null, per: "ever" } as const;
+  const account = (maxTokens: number) => TenantLedger.setBudget(null, { maxTokens, ...limits }, noon);
+  const accounts = [account(1_600), account(160)];
+  const draw = { tokens: 100, costMicros: 0, used: none, renews: false, mayWait: false, at: noon };
+  const owners = ["tenant", "user"] as const;
+  const first = TenantLedger.draw({ accounts, owners, loan: null }, draw);
+  expect(first.decision).toMatchObject({
+    limits: { tokens: { account: "user", limit: 160, spent: 0, reserved: 0 }, costMicros: null },
+  });
+  const other = TenantLedger.draw({ ...first.state, owners, loan: null }, draw);
+  expect(other.decision).toMatchObject({
+    tokens: 60,
+    limits: { tokens: { account: "user", limit: 160, spent: 0, reserved: 100 } },
+  });
+  const again = TenantLedger.draw({ ...first.state, owners }, { ...draw, tokens: 20 });
+  expect(again.decision).toMatchObject({ adds: true, limits: { tokens: { reserved: 0 } } });
 });

@@ -40,7 +40,8 @@ export interface TreeOptions {
   readonly allowPreempt?: boolean;
   readonly treeBudget?: ExecutionBudget;
   readonly rootBudget?: ExecutionBudget;
-  readonly block?: Block;
+  /** Of a lease that does not end. Default: no tenant. */
+  readonly block?: Pick<Block, "tokens" | "costMicros">;
   readonly priority?: Priority;
 }
 
@@ -60,7 +61,9 @@ export class Tree {
         spawn: SpawnBudget.of({ maxAgents, allowPreempt }),
         treeBudget,
         rootBudget,
-        block: options.block ?? null,
+        block: options.block
+          ? { ...Ledger.noLease, leasedAt: 1, until: Number.MAX_SAFE_INTEGER, ...options.block }
+          : null,
         at: this.at,
       }),
     );
@@ -99,7 +102,7 @@ export class Tree {
       run: run(name),
       step: step(this.#attempts),
       attempt: attempt(`attempt-${this.#attempts}`),
-      epoch: "1",
+      epoch: { id: "1", order: null },
       rerun: false,
       blockIsFinal: false,
       at: this.at,
@@ -153,7 +156,7 @@ export class Tree {
   }
 
   get headcount(): number {
-    return Ledger.headcount(this.state);
+    return Object.values(this.state.slots).filter(Ledger.holds).length;
   }
 }
 

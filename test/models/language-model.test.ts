@@ -184,11 +184,12 @@ test("a known model brings its price and its window; the user's go first", () =>
 
 test("a cache that is asked for is in the price", () => {
   const claude = createAnthropic({ apiKey: "k" })("claude-sonnet-5");
-  const input = (cacheControl?: JsonObject) =>
-    languageModel(claude, { providerOptions: { anthropic: { cacheControl } } }).price?.input;
-  expect(input()).toBe(2_000_000);
-  expect(input({ type: "ephemeral" })).toBe(2_500_000);
-  expect(input({ type: "ephemeral", ttl: "1h" })).toBe(4_000_000);
+  const write = (cacheControl?: JsonObject) =>
+    languageModel(claude, { promptCache: "off", providerOptions: { anthropic: { cacheControl } } }).price
+      ?.cacheWrite;
+  expect(write()).toBeUndefined();
+  expect(write({ type: "ephemeral" })).toBe(2_500_000);
+  expect(write({ type: "ephemeral", ttl: "1h" })).toBe(4_000_000);
 });
 
 test("a request without tools sends none", async () => {

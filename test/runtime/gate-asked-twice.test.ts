@@ -3,7 +3,13 @@ import { local } from "reeve/engines/local";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Engine, Primitives, StepIo } from "#kernel";
+import {
+  delegateEngine,
+  delegatePrimitives,
+  type Engine,
+  type ExecutionPrimitives,
+  type StepIo,
+} from "#kernel";
 
 /** Calls get no answer the first time, and are made again. */
 const twice = (io: StepIo): StepIo => ({
@@ -14,38 +20,15 @@ const twice = (io: StepIo): StepIo => ({
   },
 });
 
-const deaf = (inner: Primitives): Primitives => ({
-  launch: inner.launch,
-  epoch: inner.epoch,
-  canPause: inner.canPause,
-  get isLive() {
-    return inner.isLive;
-  },
-  now: () => inner.now(),
-  direct: (...given) => inner.direct(...given),
-  step: (name, run) => inner.step(name, (io) => run(twice(io))),
-  call: (...given) => inner.call(...given),
-  wake: (name) => inner.wake(name),
-  sleepUntil: (at) => inner.sleepUntil(at),
-  cancelled: () => inner.cancelled(),
-  pick: (open) => inner.pick(open),
-  drain: () => inner.drain(),
-});
+const deaf = (inner: ExecutionPrimitives): ExecutionPrimitives =>
+  delegatePrimitives(inner, { step: (name, run) => inner.step(name, (io) => run(twice(io))) });
 
 /** An engine whose steps are deaf when they call. */
 function forgetful(): Engine {
   const engine = local();
-  return {
-    name: engine.name,
-    keysIn: (store) => engine.keysIn(store),
+  return delegateEngine(engine, {
     define: (program) => engine.define({ ...program, run: (primitives) => program.run(deaf(primitives)) }),
-    serve: (options) => engine.serve(options),
-    drain: (options) => engine.drain(options),
-    call: (...given) => engine.call(...given),
-    changed: (...given) => engine.changed(...given),
-    written: (...given) => engine.written(...given),
-    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
-  };
+  });
 }
 
 async function eventsOf(boss: Agent, budget = {}): Promise<readonly NumberedEvent[]> {

@@ -1,11 +1,12 @@
 import { AgentId, createRuntime, type Agent, type NumberedEvent } from "reeve";
 import { local } from "reeve/engines/local";
 import { expect, test } from "vitest";
+import { withProtocol } from "../../src/tree/protocol-number.ts";
 
 const boss: Agent = {
   id: AgentId.of("boss"),
   run: async (ctx) => {
-    ctx.note("flow.start", { flow: ctx.state === null ? "life 0" : "life 1" });
+    ctx.record("flow.start", { flow: ctx.state === null ? "life 0" : "life 1" });
     if (ctx.state === null) return ctx.continueAs(1);
     await ctx.waitFor("go");
     return "done";
@@ -20,7 +21,7 @@ test("what an execution tells after its run has gone on in a fresh one is not bo
   const told = { type: "flow.start", at: Date.now(), attempt: null, payload: { flow: "life 0, late" } };
   const reports = [1, 2, 3].map((number) => ({ number, event: told }));
   const late = { run: run.runId, continuation: 0, reports, at: Date.now() };
-  await engine.call({ type: "tree", key: `-/${run.treeId}` }, "take", late);
+  await engine.call({ type: "tree", key: `-/${run.treeId}` }, "take", withProtocol(late));
   await run.signal("go");
   const events: NumberedEvent[] = [];
   for await (const event of run.events()) events.push(event);

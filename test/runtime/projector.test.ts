@@ -1,4 +1,5 @@
-import { AgentId, createRuntime, type Agent, type NumberedEvent, type Store } from "reeve";
+import { local } from "#engines/local";
+import { AgentId, createRuntime, Runtime, type Agent, type NumberedEvent, type Store } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 
@@ -32,18 +33,25 @@ test("what happened in a tree is in the store, in order, once, and a reader ends
   expect(early.map(({ seq }) => seq)).toEqual(Array.from({ length: early.length }, (_, index) => index + 1));
   expect(late).toEqual(early.slice(10));
   expect(early.filter(({ type }) => type === "run.end")).toHaveLength(4);
-  expect(await store.events.read({ tenantId: null }, run.treeId, 0, 10)).toEqual([]);
+  expect(await store.events.read({ tenantId: null }, run.treeId, { after: 0, limit: 10 })).toEqual([]);
   expect(runtime.lagMs).toBeGreaterThanOrEqual(0);
 });
 
 test("runs are listed as they stand, newest first, by tenant and filter", async () => {
   await using runtime = createRuntime({ agents: [boss, helper], store: memoryStore() });
   const run = await runtime.start(boss, "go", { tenant: "acme", user: "ada", session: "talk" });
-  const { spend } = await run.result();
+  const { costMicros } = await run.result();
   await collect(run.events());
   const { items } = await runtime.runs.list({ tenant: "acme", rootsOnly: true });
   expect(items).toMatchObject([
-    { runId: run.runId, agentId: "boss", status: "completed", stopReason: "answer", userId: "ada", spend },
+    {
+      runId: run.runId,
+      agentId: "boss",
+      status: "completed",
+      stopReason: "answer",
+      userId: "ada",
+      costMicros,
+    },
   ]);
   expect((await runtime.runs.list({ tenant: "acme", agentType: "helper" })).items).toHaveLength(3);
   expect((await runtime.runs.list()).items).toEqual([]);
@@ -84,7 +92,7 @@ test("a store that is behind shows the same order, later", async () => {
   const run = await runtime.start(boss, "go");
   const reading = collect(run.events());
   expect((await run.result()).output).toBe("done");
-  expect(await store.events.read({ tenantId: null }, run.treeId, 0, 1)).toEqual([]);
+  expect(await store.events.read({ tenantId: null }, run.treeId, { after: 0, limit: 1 })).toEqual([]);
   release();
   const events = await reading;
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
@@ -92,7 +100,7 @@ test("a store that is behind shows the same order, later", async () => {
 });
 
 test("lists and the audit say what is missing without a store", async () => {
-  await using runtime = createRuntime({ agents: [boss, helper] });
+  await using runtime = new Runtime({ agents: [boss, helper], engine: local() });
   expect(() => runtime.runs.list()).toThrow("lists need a store");
   expect(() => runtime.audit.read()).toThrow("the audit needs a store");
   await expect(runtime.audit.verify()).rejects.toThrow("the audit needs a store");

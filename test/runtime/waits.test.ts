@@ -1,12 +1,13 @@
+import { RunId, TreeId } from "#kernel";
 import { expect, test } from "vitest";
-import { Waits } from "../../src/runtime/driver/waits.ts";
+import { Waits } from "../../src/run/driver/waits.ts";
 
 test("a wait that begins after all waits have ended ends at once, whatever was kept for it", async () => {
   const waits = new Waits();
   const before = waits.first(["a"]);
   waits.arrive("b", 1);
   const error = new Error("cancelled");
-  waits.failAll(error);
+  waits.failAll(error, () => Promise.reject(error));
   await expect(before).rejects.toBe(error);
   await expect(waits.first(["b"])).rejects.toBe(error);
   await expect(waits.first([], { at: 0 })).rejects.toBe(error);
@@ -26,4 +27,15 @@ test("what was kept is listed in the order of its arrival, key by key", async ()
   ]);
   expect(await waits.first(["signal/b"])).toEqual({ key: "signal/b", value: 1 });
   expect(waits.kept("signal/b")).toEqual([{ key: "signal/b", value: 4 }]);
+});
+
+test("a run waits for other runs only if everything it waits for is one", () => {
+  const waits = new Waits();
+  expect(waits.on).toBeNull();
+  const [first, second] = [1, 2].map((number) => RunId.of(TreeId.of("t"), number));
+  void waits.first(["ended/1"], { on: first ?? null });
+  void waits.first(["ended/2"], { on: second ?? null });
+  expect(waits.on).toEqual([first, second]);
+  void waits.first(["signal/a"]);
+  expect(waits.on).toBeNull();
 });

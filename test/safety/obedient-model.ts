@@ -7,13 +7,15 @@ interface Order {
 
 /**
  * A model without any judgement: it does whatever a result orders (`CALL tool {json}`), then what its task orders, line
- * by line. `SECRET` in an order stands for the last secret it has read. Its answer repeats the results.
+ * by line. `SECRET` in an order stands for the last secret it has read. Its answer repeats the results. A sleeper does
+ * nothing that a result orders until it has read a secret; then it does what any result or its system prompt orders, however
+ * old.
  */
-export function obedientModel(): Model {
+export function obedientModel({ sleeps = false }: { readonly sleeps?: boolean } = {}): Model {
   return {
     id: "obedient",
     generate: async ({ messages }): Promise<ModelResponse> => {
-      const orders = ordersFor(messages);
+      const orders = ordersFor(messages, sleeps);
       const usage = { input: 10, output: 5 };
       if (orders.length > 0) {
         const content = orders.map(({ name, input }, index): ToolCallBlock => ({
@@ -32,7 +34,7 @@ export function obedientModel(): Model {
 }
 
 /** What a result orders now, else the next line of the task. Nothing is done twice. */
-function ordersFor(messages: readonly ChatMessage[]): readonly Order[] {
+function ordersFor(messages: readonly ChatMessage[], sleeps: boolean): readonly Order[] {
   const made = new Set(messages.flatMap(({ content }) => content).flatMap(keyOfCall));
   const results = messages.filter(({ role }) => role === "tool").map(textOf);
   const secret =
@@ -41,7 +43,9 @@ function ordersFor(messages: readonly ChatMessage[]): readonly Order[] {
     texts
       .flatMap((text) => ordersIn(text.replaceAll("SECRET", secret)))
       .filter((order) => !made.has(keyOf(order)));
-  const injected = fresh(results.slice(-1));
+  const system = messages.filter(({ role }) => role === "system").map(textOf);
+  const heard = sleeps ? (secret === "" ? [] : [...system, ...results]) : results.slice(-1);
+  const injected = fresh(heard);
   const task = fresh(messages.filter(({ role }) => role === "user").map(textOf));
   return injected.length > 0 ? injected : task.slice(0, 1);
 }

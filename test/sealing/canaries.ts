@@ -4,28 +4,49 @@ import { join } from "node:path";
 import {
   AgentId,
   ApprovalId,
+  AttemptId,
   ChatMessage,
   EntryId,
   EventId,
+  Labels,
+  MemoryItem,
+  MemoryOwner,
   RunId,
   SessionId,
   StepId,
   TreeId,
+  type Partition,
+  type Store,
 } from "#kernel";
-import type { Partition, Store } from "#kernel";
 
 export const tree = TreeId.of("books");
-export const session = SessionId.of("talk");
+export const session = { id: SessionId.of("talk"), userId: null };
+export const anonymous = MemoryOwner.user(null);
 const runId = RunId.root(tree);
+
+const names = [
+  "event",
+  "title",
+  "metadata",
+  "message",
+  "fact",
+  "key",
+  "term",
+  "block",
+  "block-term",
+  "episode-term",
+  "argument",
+  "why",
+  "answer",
+  "audit",
+  "manifest",
+  "hash",
+  "text",
+];
 
 /** Writes something of every kind that holds content, and returns the words that nobody may find. */
 export async function speak(store: Store, tenant: Partition): Promise<Readonly<Record<string, string>>> {
-  const word = Object.fromEntries(
-    ["event", "message", "fact", "argument", "why", "answer", "audit", "manifest"].map((name) => [
-      name,
-      `${name}-${randomUUID()}`,
-    ]),
-  );
+  const word = Object.fromEntries(names.map((name) => [name, `${name}-${randomUUID()}`]));
   const said = (name: string): string => word[name] ?? "";
   const event = { eventId: EventId.of(runId, "1"), treeId: tree, runId, agent: AgentId.of("clerk"), at: 1 };
   const trip = {
@@ -35,11 +56,13 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
     decision: "warn",
   } as const;
   await store.events.append(tenant, tree, [{ ...event, attempt: null, ...trip, seq: 1 }]);
-  await store.sessions.open(tenant, { id: session, userId: null, startedAt: 1 });
+  const head = { ...session, startedAt: 1, agentId: null, channel: null, isNamed: true };
+  await store.sessions.open(tenant, { ...head, title: "", metadata: { note: said("metadata") } });
+  await store.sessions.rename(tenant, session, said("title"));
   const entry = { id: EntryId.of("a"), parentId: null, at: 1, branch: null };
   const message = ChatMessage.user(said("message"));
   await store.sessions.append(tenant, session, [{ ...entry, type: "message", message }]);
-  await store.memory.remember(tenant, null, { key: "k", value: said("fact"), validFrom: 1, validTo: null });
+  await rememberWords(store, tenant, said);
   const id = ApprovalId.at(StepId.of(runId, "tool", 1), 0);
   const asked = {
     id,
@@ -51,7 +74,7 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
     hash: "h",
     requestedAt: 1,
     expiresAt: 9,
-    spend: 0,
+    spentMicros: 0,
   } as const;
   await store.approvals.request(tenant, { ...asked, arguments: { to: said("argument") }, why: said("why") });
   await store.approvals.decide(tenant, id, {
@@ -63,8 +86,23 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   const link = { index: 0, at: 1, kind: "note", source: "books/1", keyId: "k", previous: "", hash: "h" };
   await store.audit.append(tenant, [{ ...link, data: said("audit") }]);
   const stepId = StepId.of(runId, "model", 1);
-  await store.manifests.put(tenant, { runId, stepId, at: 1, parts: said("manifest") });
+  const manifest = { runId, stepId, attempt: AttemptId.of("a"), at: 1, lasts: true, body: said("manifest") };
+  await store.manifests.put(tenant, manifest, [{ hash: said("hash"), text: said("text") }]);
   return word;
+}
+
+async function rememberWords(
+  { memory }: Store,
+  tenant: Partition,
+  said: (name: string) => string,
+): Promise<void> {
+  const write = { runId: null, labels: Labels.none };
+  const fact = { id: "f", key: said("key"), value: said("fact"), validFrom: 1, validTo: null, recordedAt: 1 };
+  await memory.remember(tenant, anonymous, { ...fact, ...write }, [said("term")]);
+  const block = { id: "b", text: said("block"), version: 0, limit: 100, at: 1, terms: [said("block-term")] };
+  await memory.editBlock(tenant, anonymous, "human", { ...block, ...write });
+  const item = MemoryItem.episode(session.id, EntryId.of("a"));
+  await memory.index(tenant, anonymous, [{ item, at: 1, terms: [said("episode-term")] }]);
 }
 
 /** Which of the words stand readable in any file of a folder. */

@@ -3,12 +3,12 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Seal, defaultKeys, environmentKeys, keyFile } from "#sealing";
+import { AesSeal, defaultKeys, environmentKeys, keyFile } from "#sealing";
 
 const fresh = (): string => randomBytes(32).toString("base64");
 const value = Buffer.from("a secret");
-const sealOf = async (environment: Record<string, string>): Promise<Seal> =>
-  Seal.of("a/books", await environmentKeys(environment).of("a/books"));
+const sealOf = async (environment: Record<string, string>): Promise<AesSeal> =>
+  AesSeal.of("a/books", await environmentKeys(environment).of("a/books"));
 let folder: string;
 
 beforeAll(async () => {
@@ -61,10 +61,10 @@ test("a key file leaves the folder of others alone", async () => {
 
 test("a new key at the top of the file seals, and those below still open", async () => {
   const path = join(folder, "rotated");
-  const before = Seal.of("a/books", await keyFile({ path }).of("a/books"));
+  const before = AesSeal.of("a/books", await keyFile({ path }).of("a/books"));
   const sealed = before.seal(value);
   await writeFile(path, `${fresh()}\n${await readFile(path, "utf8")}`);
-  const after = Seal.of("a/books", await keyFile({ path }).of("a/books"));
+  const after = AesSeal.of("a/books", await keyFile({ path }).of("a/books"));
   expect(Buffer.from(after.open(sealed))).toEqual(value);
   expect(() => before.open(after.seal(value))).toThrow("unknown-key");
 });

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { KeyDestroyedError, type KeyRing, type Keys, SealBrokenError } from "#kernel";
-import { Seal, Seals } from "#sealing";
+import { AesSeal, Seals } from "#sealing";
 
 const key = (id: string): KeyRing[number] => ({ id, secret: randomBytes(32) });
 const old = key("old");
 const young = key("young");
-const text = (seal: Seal, sealed: Uint8Array): string => Buffer.from(seal.open(sealed)).toString();
+const text = (seal: AesSeal, sealed: Uint8Array): string => Buffer.from(seal.open(sealed)).toString();
 const nonceOf = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(5, 17)).toString("hex");
 const bytes = (value: string): Buffer => Buffer.from(value);
 
 test("what was sealed opens, is not readable and never looks the same twice", () => {
-  const seal = Seal.of("acme/books", [old]);
+  const seal = AesSeal.of("acme/books", [old]);
   const sealed = seal.seal(bytes("a secret"));
   expect(text(seal, sealed)).toBe("a secret");
   expect(Buffer.from(sealed).includes("secret")).toBe(false);
@@ -20,13 +20,34 @@ test("what was sealed opens, is not readable and never looks the same twice", ()
 });
 
 test("a value of one partition is refused in another, also under the same key", () => {
-  const sealed = Seal.of("acme/books", [old]).seal(bytes("a secret"));
-  const opening = (): unknown => Seal.of("acme/cars", [old]).open(sealed);
+  const sealed = AesSeal.of("acme/books", [old]).seal(bytes("a secret"));
+  const opening = (): unknown => AesSeal.of("acme/cars", [old]).open(sealed);
   expect(opening).toThrow(new SealBrokenError({ partition: "acme/cars", reason: "not-authentic" }));
 });
 
+test("a value bound to one name opens under no other name, also with the lasting key", () => {
+  const lasting = { ...key("lasting"), lasting: true };
+  const seal = AesSeal.of("acme/books", [old, lasting]).repeatable("invocation", bytes(""));
+  const [tree, slots] = [
+    seal.boundTo("state/tree/acme/books/tree"),
+    seal.boundTo("state/tree/acme/books/slots"),
+  ];
+  for (const [one, other] of [
+    [tree, slots],
+    [tree.lasting, slots],
+    [tree, seal],
+    [seal, tree],
+  ] as const) {
+    const sealed = one.seal(bytes("a secret"));
+    expect(text(one, sealed)).toBe("a secret");
+    expect(() => other.open(sealed)).toThrow(SealBrokenError);
+  }
+  // The same nonce under two names would give the authentication key away.
+  expect(nonceOf(tree.seal(bytes("a secret")))).not.toBe(nonceOf(slots.seal(bytes("a secret"))));
+});
+
 test("each changed bit is noticed", () => {
-  const seal = Seal.of("acme/books", [old]);
+  const seal = AesSeal.of("acme/books", [old]);
   const sealed = seal.seal(bytes("a secret"));
   for (const index of sealed.keys()) {
     const changed = Buffer.from(sealed);
@@ -38,41 +59,43 @@ test("each changed bit is noticed", () => {
 });
 
 test("another key says so, and which partition it is about", () => {
-  const sealed = Seal.of("acme/books", [old]).seal(bytes("a secret"));
-  const other = Seal.of("acme/books", [young]);
+  const sealed = AesSeal.of("acme/books", [old]).seal(bytes("a secret"));
+  const other = AesSeal.of("acme/books", [young]);
   expect(() => other.open(sealed)).toThrow("cannot open what is kept for acme/books: unknown-key");
-  const sameName = Seal.of("acme/books", [key("old")]);
+  const sameName = AesSeal.of("acme/books", [key("old")]);
   expect(() => sameName.open(sealed)).toThrow("cannot open what is kept for acme/books: not-authentic");
   expect(() => other.open(bytes('{"plain":true}'))).toThrow("not-sealed");
+  // A value of a release that did not bind values to their place.
+  expect(() => other.boundTo("state/a").open(other.seal(bytes("x")))).toThrow("older-format");
 });
 
 test("the newest key seals and every key opens", () => {
-  const before = Seal.of("acme/books", [old]);
-  const after = Seal.of("acme/books", [young, old]);
+  const before = AesSeal.of("acme/books", [old]);
+  const after = AesSeal.of("acme/books", [young, old]);
   expect(text(after, before.seal(bytes("before")))).toBe("before");
   const sealed = after.seal(bytes("after"));
   expect(() => before.open(sealed)).toThrow("unknown-key");
-  expect(text(Seal.of("acme/books", [young]), sealed)).toBe("after");
+  expect(text(AesSeal.of("acme/books", [young]), sealed)).toBe("after");
 });
 
 test("a repeatable seal gives the same bytes at the same place, also after a new key came", () => {
-  const begun = Seal.of("acme/books", [old]).seal(bytes("begun"));
-  const first = Seal.of("acme/books", [old]).repeatable("here", begun);
-  const replayed = Seal.of("acme/books", [young, old]).repeatable("here", begun);
+  const begun = AesSeal.of("acme/books", [old]).seal(bytes("begun"));
+  const first = AesSeal.of("acme/books", [old]).repeatable("here", begun);
+  const replayed = AesSeal.of("acme/books", [young, old]).repeatable("here", begun);
   const sealed = first.seal(bytes("a secret"));
   expect(replayed.seal(bytes("a secret"))).toEqual(sealed);
   expect(text(replayed, sealed)).toBe("a secret");
 });
 
 test("a repeatable seal gives other bytes elsewhere, and never the nonce of another value", () => {
-  const seal = Seal.of("acme/books", [old]);
+  const seal = AesSeal.of("acme/books", [old]);
   const begun = seal.seal(bytes("begun"));
   const here = seal.repeatable("here", begun);
   const nonces = [
     here.seal(bytes("one")),
     here.seal(bytes("two")),
     seal.repeatable("there", begun).seal(bytes("one")),
-    Seal.of("acme/books", [young]).repeatable("here", begun).seal(bytes("one")),
+    AesSeal.of("acme/books", [young]).repeatable("here", begun).seal(bytes("one")),
   ].map(nonceOf);
   expect(new Set(nonces).size).toBe(nonces.length);
 });
@@ -109,5 +132,5 @@ test("a key that could not be had is asked for again", async () => {
   const seals = new Seals(keys);
   await expect(seals.of("a")).rejects.toThrow("no network");
   isDown = false;
-  await expect(seals.of("a")).resolves.toBeInstanceOf(Seal);
+  await expect(seals.of("a")).resolves.toBeInstanceOf(AesSeal);
 });

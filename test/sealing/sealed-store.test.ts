@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { environmentKeys, sealedStore } from "reeve/sealing";
+import { environmentKeys, sealedStore, storedKeys } from "reeve/sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { storeSuite } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { EntryId, type Store, TenantId } from "#kernel";
-import { readable, session, speak, tree } from "./canaries.ts";
+import { EntryId, Labels, MemoryOwner, SessionId, type Store, TenantId, UserId } from "#kernel";
+import { anonymous, readable, session, speak, tree } from "./canaries.ts";
 
 const keys = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
 const acme = { tenantId: TenantId.of("acme") };
@@ -37,7 +37,25 @@ async function look(name: string, wrap: (store: Store) => Store): Promise<readon
 }
 
 test("without a seal the words stand in the files of SQLite, with one they do not", async () => {
-  const all = ["answer", "argument", "audit", "event", "fact", "manifest", "message", "why"];
+  const all = [
+    "answer",
+    "argument",
+    "audit",
+    "block",
+    "block-term",
+    "episode-term",
+    "event",
+    "fact",
+    "hash",
+    "key",
+    "manifest",
+    "message",
+    "metadata",
+    "term",
+    "text",
+    "title",
+    "why",
+  ];
   expect(await look("plain", (plain) => plain)).toEqual([...all, ...all]);
   expect(await look("sealed", (plain) => sealedStore(plain, keys))).toEqual([]);
 });
@@ -48,18 +66,55 @@ test("another key, another place and plain words in the database are noticed", a
   const sealed = sealedStore(plain, keys);
   await speak(sealed, acme);
   const other = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 8).toString("base64") });
-  await expect(sealedStore(plain, other).events.read(acme, tree, 0, 9)).rejects.toMatchObject({
+  await expect(
+    sealedStore(plain, other).events.read(acme, tree, { after: 0, limit: 9 }),
+  ).rejects.toMatchObject({
     code: "seal-broken",
     reason: "unknown-key",
   });
   const file = new DatabaseSync(path);
-  file.exec("update reeve_audit set data = (select value from reeve_fact)");
+  file.exec("update reeve_audit set data = (select json_extract(body, '$.value') from reeve_memory_fact)");
   await expect(sealed.audit.read(acme, 0, 9)).rejects.toMatchObject({ reason: "not-authentic" });
-  file.exec(`update reeve_fact set value = '"plain"'`);
-  await expect(sealed.memory.recall(acme, null, {})).rejects.toMatchObject({ reason: "not-sealed" });
+  file.exec(`update reeve_memory_fact set body = '{"value":"plain"}'`);
+  await expect(sealed.memory.recall(acme, anonymous, {})).rejects.toMatchObject({ reason: "not-sealed" });
   file.exec(`update reeve_entry set body = '{"type":"message","message":{"role":"user","content":[]}}'`);
-  const entries = await sealed.sessions.path(acme, session, EntryId.of("a"), 200);
+  const entries = await sealed.sessions.path(acme, session, { from: EntryId.of("a"), limit: 200 });
   expect(entries).toMatchObject([{ id: "a", type: "unknown" }]);
+  const second = { ...session, id: SessionId.of("other") };
+  const head = { ...second, startedAt: 1, agentId: null, channel: null, isNamed: true };
+  await sealed.sessions.open(acme, { ...head, title: "of another", metadata: {} });
+  expect(await sealed.sessions.head(acme, second)).toMatchObject({ title: "of another" });
+  for (const column of ["title", "metadata"]) {
+    const moved = `update reeve_session set ${column} =
+      (select ${column} from reeve_session where session_id = 'talk') where session_id = 'other'`;
+    file.exec(moved);
+    await expect(sealed.sessions.head(acme, second)).rejects.toMatchObject({ reason: "not-authentic" });
+    file.exec(`update reeve_session set ${column} = '"plain"' where session_id = 'other'`);
+  }
+  expect(await sealed.sessions.head(acme, second)).toMatchObject({ title: null, metadata: {} });
   file.close();
   await plain[Symbol.asyncDispose]();
+});
+
+test("memory is found after the wrapping key was replaced, and two users share no hash", async () => {
+  const [first, second] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"));
+  const plain = memoryStore();
+  const [ann, bob] = [MemoryOwner.user(UserId.of("ann")), MemoryOwner.user(UserId.of("bob"))];
+  const write = { runId: null, labels: Labels.none, validTo: null, recordedAt: 1, key: "city" };
+  const before = sealedStore(plain, storedKeys(plain.keys, environmentKeys({ REEVE_KEY: first })));
+  for (const owner of [ann, bob])
+    await before.memory.remember(acme, owner, { ...write, id: "f1", value: "Bonn", validFrom: 1 }, ["bonn"]);
+  const wrapping = environmentKeys({ REEVE_KEY: second, REEVE_KEY_PREVIOUS: first });
+  const { memory } = sealedStore(plain, storedKeys(plain.keys, wrapping));
+  await memory.remember(acme, ann, { ...write, id: "f2", value: "Rome", validFrom: 2 }, ["rome"]);
+  expect(await memory.recall(acme, ann, { key: "city" })).toMatchObject([{ validTo: 2 }, { validTo: null }]);
+  expect(await memory.search(acme, ann, { terms: ["bonn"], limit: 9 })).toMatchObject([
+    { item: { id: "f1" } },
+  ]);
+  const indexed = await Promise.all(
+    [ann, bob].map((owner) => plain.memory.indexed(acme, owner, { after: null, limit: 9 })),
+  );
+  const hashes = indexed.flat().flatMap(({ terms }) => terms);
+  expect(hashes).toHaveLength(3);
+  expect(new Set(hashes).size).toBe(3);
 });

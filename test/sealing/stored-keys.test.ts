@@ -1,4 +1,4 @@
-import { environmentKeys, Seal, storedKeys } from "reeve/sealing";
+import { environmentKeys, AesSeal, storedKeys } from "reeve/sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 import { type KeyStore, Partition, TenantId, TreeId } from "#kernel";
@@ -47,11 +47,11 @@ const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString("base64"
 test("once its key is destroyed only what was sealed to last can be opened, by everybody", async () => {
   const store = memoryStore();
   const keys = storedKeys(store.keys, wrapping);
-  const seal = Seal.of("acme/books", await keys.of("acme/books"));
+  const seal = AesSeal.of("acme/books", await keys.of("acme/books"));
   const [fleeting, lasting] = [seal.seal(Buffer.from("gone")), seal.lasting.seal(Buffer.from("stays"))];
   expect(Buffer.from(seal.open(lasting)).toString()).toBe("stays");
   await keys.destroy?.("acme/books");
-  const later = Seal.of("acme/books", await storedKeys(store.keys, wrapping).of("acme/books"));
+  const later = AesSeal.of("acme/books", await storedKeys(store.keys, wrapping).of("acme/books"));
   expect(Buffer.from(later.open(lasting)).toString()).toBe("stays");
   expect(Buffer.from(later.open(later.seal(Buffer.from("new")))).toString()).toBe("new");
   const destroyed = { code: "key-destroyed", partition: "acme/books" };
@@ -62,8 +62,8 @@ test("once its key is destroyed only what was sealed to last can be opened, by e
 test("what lasts of one tree is nothing to another, and goes with the key of its tenant", async () => {
   const store = memoryStore();
   const keys = storedKeys(store.keys, wrapping);
-  const kept = Seal.of("acme/books", await keys.of("acme/books")).lasting.seal(Buffer.from("stays"));
-  const other = Seal.of("acme/other", await keys.of("acme/other"));
+  const kept = AesSeal.of("acme/books", await keys.of("acme/books")).lasting.seal(Buffer.from("stays"));
+  const other = AesSeal.of("acme/other", await keys.of("acme/other"));
   expect(() => other.open(kept)).toThrow(expect.objectContaining({ code: "seal-broken" }));
   await keys.destroy?.("acme");
   await expect(keys.of("acme/books")).rejects.toMatchObject({ code: "key-destroyed", partition: "acme" });
@@ -72,9 +72,9 @@ test("what lasts of one tree is nothing to another, and goes with the key of its
 test("a session that has the name of a tree is not sealed with that tree's key", async () => {
   const keys = storedKeys(memoryStore().keys, wrapping);
   const session = Partition.part({ tenantId: TenantId.of("acme") }, "books");
-  const sealed = Seal.of(session, await keys.of(session)).seal(Buffer.from("turns"));
+  const sealed = AesSeal.of(session, await keys.of(session)).seal(Buffer.from("turns"));
   await keys.destroy?.("acme/books");
-  expect(Buffer.from(Seal.of(session, await keys.of(session)).open(sealed)).toString()).toBe("turns");
+  expect(Buffer.from(AesSeal.of(session, await keys.of(session)).open(sealed)).toString()).toBe("turns");
 });
 
 test("when the wrapping key is replaced, each key is wrapped anew as it is used", async () => {

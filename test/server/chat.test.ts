@@ -68,6 +68,35 @@ test("tools are parts, with how they went", async () => {
   expect(chat.shown).toEqual({ text: "in 1287", tools: ["look output-available", "look output-error"] });
 });
 
+test("the progress of a tool is a part of its own, of which the newest is shown", async () => {
+  const told = Promise.withResolvers<void>();
+  const slow = tool({
+    name: "slow",
+    description: "Takes its time",
+    input: z.object({}),
+    risk: "safe",
+    execute: async (_, { update }) => {
+      update({ done: 1, of: 2 });
+      update({ done: 2, of: 2 });
+      await told.promise;
+      return "ready";
+    },
+  });
+  const model = scriptedModel([call("slow", {}), say("done")]);
+  const estate = await estateOf(agent({ name: "slow", model, tools: [slow] }));
+  const chat = admin(estate, "slow");
+  const sent = chat.sendMessage({ text: "Go" });
+  const updates = (): readonly unknown[] =>
+    (chat.messages.at(-1)?.parts ?? []).flatMap((part) =>
+      part.type === "data-tool-update" && "data" in part ? [part.data] : [],
+    );
+  await expect.poll(updates).toMatchObject([{ tool: "slow", progress: { done: 2, of: 2 } }]);
+  told.resolve();
+  await sent;
+  expect(chat.shown).toEqual({ text: "done", tools: ["slow output-available"] });
+  expect(updates()).toHaveLength(1);
+});
+
 test("a run that fails is an error of the chat", async () => {
   const estate = await estateOf(
     agent({ name: "broken", model: scriptedModel([fail(new TypeError("the wire is cut"))]) }),

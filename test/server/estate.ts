@@ -54,9 +54,18 @@ function keysOf(tenant: string): {
 } {
   const of = (scope: Scope) => createApiKey({ tenant, scopes: [scope], expiresAt: inAYear });
   const [read, run, approve, admin] = [of("read"), of("run"), of("approve"), of("admin")];
+  const trusted = of("act-for-users");
+  const content = createApiKey({ tenant, scopes: ["read", "content"], expiresAt: inAYear });
   return {
-    keys: { read: read.key, run: run.key, approve: approve.key, admin: admin.key },
-    records: [read, run, approve, admin].map(({ record }) => record),
+    keys: {
+      read: read.key,
+      run: run.key,
+      approve: approve.key,
+      admin: admin.key,
+      content: content.key,
+      "act-for-users": trusted.key,
+    },
+    records: [read, run, approve, admin, content, trusted].map(({ record }) => record),
   };
 }
 

@@ -40,7 +40,7 @@ test("a stream that breaks again and again is resumed without a gap and without 
   await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
   const seen: Message[] = [];
   let subscription = await watch(estate, "/runs/counting/events");
-  await estate.post("/runs/counting/signal", { name: "count", data: 100 });
+  await estate.post("/runs/counting/signal", { name: "count", data: 100, id: "1" });
   for (let drops = 0; ; drops += 1) {
     const isLast = drops === 9;
     const some = await subscription.until((messages) => !isLast && numbered(messages).length >= 7);
@@ -59,7 +59,7 @@ test("a stream that breaks again and again is resumed without a gap and without 
 test("a stream begins after the number it is asked for, and says when the tree is over", async () => {
   const estate = await estateOf();
   await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
-  await estate.post("/runs/counting/signal", { name: "count", data: 3 });
+  await estate.post("/runs/counting/signal", { name: "count", data: 3, id: "1" });
   const whole = await history(estate, "counting");
   const some = await (await watch(estate, "/runs/counting/events?after=2")).over();
   expect(numbered(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
@@ -124,7 +124,7 @@ test("pieces of answers come in between, without ids, and change nothing about w
   const estate = await estateOf({ agents: [orator(model)] });
   await estate.post("/runs", { agent: "orator", input: "speak", id: "speech" });
   const first = await watch(estate, "/runs/speech/events");
-  await estate.post("/runs/speech/signal", { name: "speak" });
+  await estate.post("/runs/speech/signal", { name: "speak", id: "1" });
   await asked;
   const pieces = ["the ", "mill ", "was ", "built ", "in 1287"];
   for (const piece of pieces) say(piece);
@@ -152,7 +152,7 @@ const shouter: Agent = {
 };
 
 test("a subscriber that does not read is cut and loses its place, one that reads hears all", async () => {
-  const limits = { stallS: 0.5, subscribers: 1 };
+  const limits = { stallS: 2, subscribers: 1 };
   const estate = await estateOf({ agents: [shouter], limits });
   await estate.post("/runs", { agent: "shouter", input: "shout", id: "noise" });
   const { hostname, port } = new URL(estate.url);
@@ -164,7 +164,7 @@ test("a subscriber that does not read is cut and loses its place, one that reads
   await once(deaf, "readable");
   const refused = await estate.get("/runs/noise/events");
   expect([refused.status, codeOf(refused), refused.headers["retry-after"]]).toEqual([429, "overloaded", "1"]);
-  await estate.post("/runs/noise/signal", { name: "shout" });
+  await estate.post("/runs/noise/signal", { name: "shout", id: "1" });
   await expect
     .poll(async () => (await estate.get("/runs/noise/events")).status, { timeout: 20_000 })
     .toBe(200);
@@ -198,7 +198,7 @@ test("many who watch a tree cost the store no more than one", async () => {
   const subscriptions = await Promise.all(watching);
   await Promise.all(subscriptions.map((each) => each.until((messages) => messages.length > 0)));
   reads = 0;
-  await estate.post("/runs/counting/signal", { name: "count", data: 20 });
+  await estate.post("/runs/counting/signal", { name: "count", data: 20, id: "1" });
   const heard = await Promise.all(subscriptions.map((each) => each.over()));
   const readsOfAll = reads;
   const whole = (await history(estate, "counting")).map(({ seq }) => String(seq));
@@ -218,6 +218,30 @@ test("a silent stream shows that it lives", async () => {
   await expect.poll(() => text).toContain('"run.start"');
   await expect.poll(() => clock.advance(15_000).then(() => text)).toContain(": beat");
   stream.destroy();
+});
+
+test("of many fetches at once as many as there are places get one; a stream that has told all gives its place back", async () => {
+  const estate = await estateOf({ limits: { subscribersPerKey: 10, stallS: 2 } });
+  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const statuses = async (): Promise<readonly number[]> => {
+    const stop = new AbortController();
+    const headers = { authorization: `Bearer ${estate.keys.acme.read}` };
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        fetch(`${estate.url}/runs/silence/events`, { headers, signal: stop.signal }),
+      ),
+    );
+    stop.abort();
+    return replies.map(({ status }) => status).toSorted((one, other) => one - other);
+  };
+  const [free, refused] = [Array.from({ length: 10 }, () => 200), Array.from({ length: 20 }, () => 429)];
+  expect(await statuses()).toEqual([...free, ...refused]);
+  await estate.post("/runs/silence/cancel", {});
+  // One after the other: each of them is over before the next comes.
+  for (let n = 0; n < 30; n += 1)
+    await expect
+      .poll(async () => (await estate.get("/runs/silence/events", { key: estate.keys.acme.read })).status)
+      .toBe(200);
 });
 
 test("who leaves gives its place back, also while nothing happens", async () => {

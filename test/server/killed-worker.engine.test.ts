@@ -19,7 +19,7 @@ const workers: ChildProcess[] = [];
 beforeAll(async () => {
   server = await restateServer();
   folder = await mkdtemp(join(tmpdir(), "reeve-server-"));
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const worker of workers) worker.kill("SIGKILL");
@@ -70,4 +70,4 @@ test("a worker is killed while two watch, one of them over a connection that bre
   expect(told.length).toBe(40);
   expect(watched.map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
   expect([...before, ...after].map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
-}, 60_000);
+}, 300_000);

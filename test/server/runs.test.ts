@@ -5,12 +5,14 @@ import {
   ChatMessage,
   EntryId,
   Json,
+  type NumberedEvent,
   type Page,
   type RunLedger,
   type RunRecord,
   Session,
   SessionId,
   TenantId,
+  UserId,
 } from "reeve";
 import { call, heldModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
@@ -26,7 +28,7 @@ const start = { agent: "counter", input: "count", id: "counting" };
 
 /** Ends what counts, and waits until it has. */
 async function end(estate: Estate, id: string): Promise<void> {
-  await estate.post(`/runs/${id}/signal`, { name: "count", data: 1 });
+  await estate.post(`/runs/${id}/signal`, { name: "count", data: 1, id: "1" });
   await estate.runtime.run(id, { tenant: "acme" }).result();
 }
 
@@ -34,8 +36,8 @@ test("agents are listed with what a boss sees", async () => {
   const estate = await estateOf();
   expect((await estate.get("/agents")).json).toEqual({
     items: [
-      { name: "steward", description: "Sells fields", version: "1" },
-      { name: "counter", description: null, version: "1" },
+      { name: "steward", description: "Sells fields", version: expect.stringMatching(/^auto-/) },
+      { name: "counter", description: null, version: expect.stringMatching(/^auto-/) },
     ],
   });
 });
@@ -70,7 +72,8 @@ test("runs are filtered and come in pages", async () => {
     return [items.map(({ treeId }) => treeId).toSorted(), next];
   };
   await expect.poll(() => ids("status=completed")).toEqual([["two"], null]);
-  expect(await ids("user=ada&agent=counter&roots=true&status=waiting")).toEqual([["one", "three"], null]);
+  await expect.poll(() => ids("user=ada&agent=counter&roots=true")).toEqual([["one", "three", "two"], null]);
+  expect(await ids("user=ada&agent=counter&roots=true&status=completed")).toEqual([["two"], null]);
   expect(await ids("user=bob")).toEqual([[], null]);
   const first = Json.as<Page<RunRecord>>((await estate.get("/runs?size=2")).json);
   const after = encodeURIComponent(first.next ?? "");
@@ -95,20 +98,26 @@ test("what a tree holds reserved and has spent is told while it runs and afterwa
   await expect.poll(() => model.calls.length).toBe(1);
   const during = (await estate.get("/runs/thought/ledger")).json;
   expect(during).toMatchObject({
-    tree: { maxCost: 1_000_000, settled: { cost: 0 }, inDoubt: { cost: 0 }, liveAgents: 1, maxAgents: 50 },
+    tree: {
+      maxCostMicros: 1_000_000,
+      settled: { costMicros: 0 },
+      inDoubt: { costMicros: 0 },
+      liveAgents: 1,
+      maxAgents: 50,
+    },
     run: { turns: 1 },
   });
-  expect(Json.as<RunLedger>(during).tree.reserved.cost).toBeGreaterThan(0);
+  expect(Json.as<RunLedger>(during).tree.reserved.costMicros).toBeGreaterThan(0);
   for (let asked = 0; asked < 2; asked += 1)
     await estate.post("/runs/thought/top-up", { maxCostUsd: 1, id: "more" });
   expect((await estate.get("/runs/thought/result")).json).toBeNull();
   model.calls[0]?.answer("done");
   await estate.runtime.run("thought", { tenant: "acme" }).result();
   expect((await estate.get("/runs/thought/ledger")).json).toMatchObject({
-    tree: { maxCost: 2_000_000, settled: { cost: 20 }, reserved: { cost: 0 } },
+    tree: { maxCostMicros: 2_000_000, settled: { costMicros: 20 }, reserved: { costMicros: 0 } },
     run: null,
   });
-  expect((await estate.get("/runs/thought/result")).json).toMatchObject({ output: "done", spend: 20 });
+  expect((await estate.get("/runs/thought/result")).json).toMatchObject({ output: "done", costMicros: 20 });
 });
 
 test("a run can be held, released, raised, told things and stopped", async () => {
@@ -117,17 +126,17 @@ test("a run can be held, released, raised, told things and stopped", async () =>
   await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
   await expect.poll(() => model.calls.length).toBe(1);
   const status = async (): Promise<unknown> => (await estate.get("/runs/thought")).json;
-  expect((await estate.post("/runs/thought/steer", { text: "in short" })).json).toEqual({});
+  expect((await estate.post("/runs/thought/steer", { text: "in short", id: "1" })).json).toEqual({});
   model.calls[0]?.answer("well");
   await expect.poll(() => JSON.stringify(model.calls[1]?.request.messages ?? "")).toContain("in short");
-  await estate.post("/runs/thought/follow-up", { text: "and then?" });
+  await estate.post("/runs/thought/follow-up", { text: "and then?", id: "2" });
   model.calls[1]?.answer("well");
   await expect.poll(() => JSON.stringify(model.calls[2]?.request.messages ?? "")).toContain("and then?");
-  await estate.post("/runs/thought/pause");
+  await estate.post("/runs/thought/pause", { id: "3" });
   expect(await status()).toMatchObject({ status: "paused" });
-  await estate.post("/runs/thought/resume");
+  await estate.post("/runs/thought/resume", { id: "4" });
   expect(await status()).toMatchObject({ status: "running" });
-  expect((await estate.post("/runs/thought/reprioritize", { priority: "high" })).status).toBe(200);
+  expect((await estate.post("/runs/thought/reprioritize", { priority: "high", id: "5" })).status).toBe(200);
   const usage = { input: 1, output: 1 };
   expect((await estate.post("/runs/thought/reconcile", { attempt: "none", usage })).json).toEqual({
     reconciled: false,
@@ -135,7 +144,57 @@ test("a run can be held, released, raised, told things and stopped", async () =>
   const receipt = await estate.post("/runs/thought/cancel", { reason: "enough" });
   expect(receipt.json).toMatchObject({ reason: "enough", runs: [{ runId: "thought~0" }] });
   expect(await status()).toMatchObject({ status: "cancelled" });
-  expect(told(await estate.post("/runs/thought/pause"))).toEqual([409, "run-ended"]);
+  expect(told(await estate.post("/runs/thought/pause", { id: "6" }))).toEqual([409, "run-ended"]);
+});
+
+test.each([
+  ["steer", { text: "in short" }],
+  ["follow-up", { text: "and then?" }],
+  ["signal", { name: "count" }],
+  ["pause", {}],
+  ["resume", {}],
+  ["reprioritize", { priority: "high" }],
+  ["top-up", { maxCostUsd: 1 }],
+])("%s without an operation id is refused", async (action, body) => {
+  const estate = await estateOf({ agents: [agent({ name: "thinker", model: heldModel() })] });
+  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
+  const refused = await estate.post(`/runs/thought/${action}`, body);
+  expect([refused.status, JSON.stringify(refused.json)]).toEqual([400, expect.stringContaining("id")]);
+});
+
+test("an operation under an id that came before changes nothing, also after another actor's", async () => {
+  const model = heldModel();
+  const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
+  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
+  await expect.poll(() => model.calls.length).toBe(1);
+  const act = async (name: string, body: object): Promise<void> => {
+    expect((await estate.post(`/runs/thought/${name}`, body)).status).toBe(200);
+  };
+  const status = async (): Promise<unknown> => (await estate.get("/runs/thought")).json;
+  await act("pause", { id: "ada-1" });
+  await act("resume", { id: "bob-1" });
+  await act("pause", { id: "ada-1" });
+  expect(await status()).toMatchObject({ status: "running" });
+  await act("pause", { id: "bob-2" });
+  await act("resume", { id: "bob-1" });
+  expect(await status()).toMatchObject({ status: "paused" });
+  await act("resume", { id: "ada-2" });
+  await act("reprioritize", { priority: "high", id: "ada-3" });
+  await act("reprioritize", { priority: "low", id: "bob-3" });
+  await act("reprioritize", { priority: "high", id: "ada-3" });
+  for (let time = 0; time < 2; time++) {
+    await act("steer", { text: "in short", id: "ada-4" });
+    await act("follow-up", { text: "and then?", id: "ada-5" });
+    await act("top-up", { maxTokens: 5, id: "ada-6" });
+    await act("signal", { name: "unused", id: "ada-7" });
+  }
+  await act("cancel", { reason: "enough" });
+  const events: NumberedEvent[] = [];
+  for await (const event of estate.runtime.run("thought", { tenant: "acme" }).events()) events.push(event);
+  const count = (type: NumberedEvent["type"]): number => events.filter((event) => event.type === type).length;
+  expect([count("run.reprioritized"), count("budget.topped-up"), count("message.dead-lettered")]).toEqual([
+    2, 1, 2,
+  ]);
 });
 
 /** A steward that waits for somebody's word, and the question. */
@@ -173,16 +232,22 @@ test.each([
 test("conversations are listed and read", async () => {
   const estate = await estateOf();
   const { sessions } = estate.runtime.store;
-  const session = new Session(sessions, { tenantId: TenantId.of("acme") }, SessionId.of("a-talk/about-it"));
-  await session.open({ userId: null, startedAt: 1 });
+  const key = { id: SessionId.of("a-talk/about-it"), userId: UserId.of("ann") };
+  const session = new Session(sessions, { tenantId: TenantId.of("acme") }, key);
+  await session.open({ startedAt: 1 });
   await session.append([
     { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("Who?") },
     { id: EntryId.of("2"), at: 2, type: "message", message: ChatMessage.assistant("Them.") },
   ]);
   expect((await estate.get("/sessions")).json).toMatchObject({ items: [{ id: "a-talk/about-it" }] });
   const path = `/sessions/${encodeURIComponent("a-talk/about-it")}/entries`;
-  expect((await estate.get(path)).json).toMatchObject({ leaf: "2", items: [{ id: "1" }, { id: "2" }] });
-  expect((await estate.get(`${path}?after=1&size=1`)).json).toMatchObject({ items: [{ id: "2" }] });
+  expect((await estate.get(`${path}?user=ann`)).json).toMatchObject({
+    leaf: "2",
+    items: [{ id: "1" }, { id: "2" }],
+  });
+  expect((await estate.get(path)).status).toBe(404);
+  expect((await estate.get(`${path}?user=bob`)).status).toBe(404);
+  expect((await estate.get(`${path}?user=ann&after=1&size=1`)).json).toMatchObject({ items: [{ id: "2" }] });
 });
 
 test("every run of a tree is shown to who has its id", async () => {

@@ -1,4 +1,12 @@
-import { ChatMessage, Usage, type Model, type ModelCall, ModelError, type ModelRequest } from "#kernel";
+import {
+  ChatMessage,
+  Usage,
+  type Json,
+  type Model,
+  type ModelCall,
+  ModelError,
+  type ModelRequest,
+} from "#kernel";
 import { inputBound } from "#models";
 import { currentScope } from "#runtime";
 import type { Chance } from "./chance.ts";
@@ -38,10 +46,14 @@ type Fault = "refused" | "cut" | "hangs" | "no usage" | "nonsense";
 /** The other side's own books: what the models were asked and the tools were told. They trust nobody. */
 export class Books {
   readonly bill: BillEntry[] = [];
+  /** The sum of the bill of all trees. */
+  billedTokens = 0;
   /** By tree: the sum of its bill. */
   readonly #billed = new Map<string, { readonly tokens: number; readonly cost: number }>();
   /** By key of the effect: every delivery. */
   readonly deliveries = new Map<string, { readonly tool: string; count: number }>();
+  /** By what the agent ordered, which is another thing each time: the keys under which it was delivered. */
+  readonly keys = new Map<string, Set<string>>();
   readonly #flights = new Set<Flight>();
   readonly #stage: Stage;
   readonly #behaviour: Behaviour;
@@ -62,12 +74,14 @@ export class Books {
   };
 
   /** A tool was told to do something. */
-  async deliver(tool: string, key: string, signal: AbortSignal): Promise<void> {
+  async deliver(tool: string, key: string, signal: AbortSignal, order: Json = null): Promise<void> {
     await this.#flying(signal, async () => {
       await this.#stage.happens(`effect ${tool}`, () => {
         const known = this.deliveries.get(key) ?? { tool, count: 0 };
         known.count += 1;
         this.deliveries.set(key, known);
+        const ordered = JSON.stringify(order);
+        this.keys.set(ordered, (this.keys.get(ordered) ?? new Set()).add(key));
       });
     });
   }
@@ -79,6 +93,7 @@ export class Books {
 
   #charge(entry: BillEntry): void {
     this.bill.push(entry);
+    this.billedTokens += entry.tokens;
     const { tokens, cost } = this.billed(entry.tree);
     this.#billed.set(entry.tree, { tokens: tokens + entry.tokens, cost: cost + entry.cost });
   }
@@ -127,7 +142,8 @@ export class Books {
     if (!scope || !attempt) throw new Error("a call from nowhere");
     const flight: Flight = { tree: scope.treeId, run: scope.runId, signal, attempt };
     this.#flights.add(flight);
-    this.onBegin({ ...flight, step: attempt.step });
+    // A stalled execution may still use a grant from before another one took over.
+    if (!attempt.life.isOver) this.onBegin({ ...flight, step: attempt.step });
     try {
       return await fly({ tree: flight.tree, run: flight.run, attempt: attempt.id, step: attempt.step });
     } finally {

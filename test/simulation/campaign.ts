@@ -21,7 +21,7 @@ export interface Campaign {
 
 type Totals = Readonly<Record<(typeof counted)[number], number>>;
 
-const counted = ["happened", "deaths", "runs", "calls"] as const;
+const counted = ["happened", "deaths", "runs", "calls", "waits"] as const;
 /** So many at a time: a process that has the larger trees gets fewer. */
 const handful = 50;
 
@@ -82,7 +82,7 @@ const player = (): ChildProcess =>
 
 /** All of it together. */
 export function totalsOf(reports: readonly Report[]): Totals {
-  const totals = { happened: 0, deaths: 0, runs: 0, calls: 0 };
+  const totals = { happened: 0, deaths: 0, runs: 0, calls: 0, waits: 0 };
   for (const report of reports) for (const name of counted) totals[name] += report[name];
   return totals;
 }

@@ -1,16 +1,16 @@
 import { Json, type AttemptId, type NumberedEvent, RunId } from "#kernel";
 import { Ledger, type Account, type Doubt, type Slot } from "#ledger";
-import type { BeginArgument, ReplyOf } from "../../src/runtime/tree/protocol.ts";
-import type { RunRecord, TreeRecord } from "../../src/runtime/tree/records.ts";
+import type { BeginArgument, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
+import type { RunRecord, TreeRecord } from "../../src/tree/state/records.ts";
 import type { BillEntry, Books } from "./books.ts";
+import { findListProblem } from "./live-list.ts";
+import { findTenantFault } from "./tenant-fault.ts";
 import type { Transition } from "./watched.ts";
-
-type Slots = Readonly<Record<RunId, Slot>>;
 
 /** What the checker knows of one tree. */
 interface TreeView {
   record: TreeRecord;
-  slots: Slots;
+  readonly slots: Record<RunId, Slot>;
   readonly runs: Map<RunId, RunRecord>;
   readonly doubts: Map<string, Doubt>;
   readonly events: NumberedEvent[];
@@ -21,16 +21,21 @@ interface TreeView {
   /** What the books say was settled. */
   settledTokens: number;
   readonly settledAttempts: Set<string>;
+  /** The newest execution of each run that has asked at the gate. */
+  readonly newest: Map<string, number>;
 }
 
 /** Within this a cancelled run has ended, if nothing dies meanwhile. */
 const longestCancelMs = 5_000;
+/** Within this after its deadline a run is cancelled, by itself or by its tree. */
+const longestDelayMs = 2_000;
 
 /** Holds the engine's state, at every transition, against itself and against the books of the other side. */
 export class Checker {
   readonly trees = new Map<string, TreeView>();
   readonly #books: Books;
   readonly #now: () => number;
+  readonly #tenantTokens: number | null;
   readonly #violate: (text: string) => void;
   readonly #onEvent: (event: NumberedEvent) => void;
   readonly #journaled = new Set<string>();
@@ -42,12 +47,15 @@ export class Checker {
     books: Books,
     options: {
       readonly now: () => number;
+      /** The limit of all trees together; null: none. */
+      readonly tenantTokens: number | null;
       readonly violate: (text: string) => void;
       readonly onEvent: (event: NumberedEvent) => void;
     },
   ) {
     this.#books = books;
     this.#now = options.now;
+    this.#tenantTokens = options.tenantTokens;
     this.#violate = options.violate;
     this.#onEvent = options.onEvent;
     books.onBegin = (begun) => this.#begun(begun);
@@ -80,18 +88,21 @@ export class Checker {
   }
 
   transition(transition: Transition): void {
+    if (transition.type === "tenant") return this.#checkTenant(transition);
     if (transition.type !== "tree") return;
     const view = this.#viewOf(transition);
     if (!view) return;
     this.#checkGate(transition, view);
     this.#update(transition, view);
     this.#checkHeadcount(view);
+    const unlisted = findListProblem(transition.state, view);
+    if (unlisted !== null) this.#violate(unlisted);
     this.#checkAccounts(view);
     this.#checkBill(view);
   }
 
   #viewOf({ state }: Transition): TreeView | null {
-    const record = Json.as<TreeRecord | null>(state.get("tree") ?? null);
+    const record = treeIn(state);
     if (!record) return null;
     let view = this.trees.get(record.treeId);
     if (!view) {
@@ -106,6 +117,7 @@ export class Checker {
         cancelledAt: new Map(),
         settledTokens: 0,
         settledAttempts: new Set(),
+        newest: new Map(),
       };
       this.trees.set(record.treeId, view);
     }
@@ -113,9 +125,13 @@ export class Checker {
   }
 
   /** Nothing begins in a run that has ended, is cancelled, held, without a slot or late. */
-  #checkGate({ method, argument, reply }: Transition, { slots, record }: TreeView): void {
-    if (method !== "begin" || Json.as<ReplyOf<"begin">>(reply).gate.kind !== "granted") return;
-    const { run, at } = Json.as<BeginArgument>(argument);
+  #checkGate({ method, argument, reply }: Transition, { slots, record, newest }: TreeView): void {
+    if (method !== "begin") return;
+    const { run, at, epoch } = Json.as<BeginArgument>(argument);
+    const last = newest.get(run) ?? 0;
+    newest.set(run, Math.max(last, epoch.order ?? 0));
+    if (Json.as<RunReply<ReplyOf<"begin">>>(reply).reply.gate.kind !== "granted") return;
+    if ((epoch.order ?? 0) < last) this.#violate(`${run} may begin something although it is superseded`);
     const slot = slots[run];
     const now = Math.max(at, record.clock);
     if (!slot) this.#violate(`${run} may begin something after its end`);
@@ -128,17 +144,20 @@ export class Checker {
 
   #update({ state, written }: Transition, view: TreeView): void {
     const before = view.record;
-    view.record = Json.as<TreeRecord>(state.get("tree") ?? null);
-    view.slots = Json.as<Slots>(state.get("slots") ?? {});
+    const was = { ...view.slots };
+    view.record = treeIn(state) ?? view.record;
     if (view.record.clock < before.clock) this.#violate("the tree's time goes back");
-    for (const [name, { before: was, after }] of written) {
+    for (const [name, { before: known, after }] of written) {
       const [kind = "", id = ""] = splitKey(name);
       if (kind === "run") this.#updateRun(view, RunId.parse(id), after);
+      if (kind === "slot") this.#updateSlot(view, RunId.parse(id), after);
       if (kind === "doubt") this.#updateDoubt(view, id, after);
-      if (kind !== "ended") continue;
-      if (was !== null) this.#violate(`${id} has ended twice`);
+      // An erased tree folds the records of ended runs into pages.
+      if (kind !== "ended" || id.startsWith("page/") || after === null) continue;
+      if (known !== null) this.#violate(`${id} has ended twice`);
       view.ended.add(id);
       this.#checkCancel(view, id);
+      this.#checkDeadline(view, id, was[RunId.parse(id)]);
     }
     this.#noteCancels(view);
     this.#addEvents(state, view);
@@ -147,6 +166,11 @@ export class Checker {
   #updateRun(view: TreeView, id: RunId, after: Json): void {
     if (after === null) view.runs.delete(id);
     else view.runs.set(id, Json.as<RunRecord>(after));
+  }
+
+  #updateSlot({ slots }: TreeView, id: RunId, after: Json): void {
+    if (after === null) delete slots[id];
+    else slots[id] = Json.as<Slot>(after);
   }
 
   #updateDoubt(view: TreeView, id: string, after: Json): void {
@@ -168,15 +192,19 @@ export class Checker {
     if (took > longestCancelMs) this.#violate(`${run} ended ${took} ms after it was cancelled`);
   }
 
+  #checkDeadline({ record }: TreeView, run: string, slot: Slot | undefined): void {
+    // A deadline counts from when the tree gets its turn.
+    if (!slot || slot.deadline === null || slot.cancelled !== null || record.waits) return;
+    const late = record.clock - slot.deadline - this.allowanceMs;
+    if (late > longestDelayMs + longestCancelMs) this.#violate(`${run} ended ${late} ms after its deadline`);
+  }
+
   #addEvents(state: Transition["state"], view: TreeView): void {
-    const { tail, seq } = view.record;
+    const { seq } = view.record;
     const known = view.events.length;
     if (seq < known) this.#violate(`${known} events, now ${seq}`);
     for (let next = known + 1; next <= seq; next++) {
-      const page = Json.as<readonly NumberedEvent[]>(
-        state.get(`events/${Math.floor((next - 1) / 16)}`) ?? [],
-      );
-      const event = [...page, ...tail].find((each) => each.seq === next);
+      const event = Json.as<NumberedEvent | null>(state.get(`event/${next}`) ?? null);
       if (!event) return this.#violate(`event ${next} is missing`);
       if (view.eventIds.has(event.eventId)) this.#violate(`event ${event.eventId} is told twice`);
       view.eventIds.add(event.eventId);
@@ -192,8 +220,8 @@ export class Checker {
     {
       attempt,
       tokens,
-      cost,
-    }: { readonly attempt: AttemptId | null; readonly tokens: number; readonly cost: number },
+      costMicros: cost,
+    }: { readonly attempt: AttemptId | null; readonly tokens: number; readonly costMicros: number },
   ): void {
     if (attempt === null || view.settledAttempts.has(attempt)) this.#violate(`${attempt} is settled twice`);
     view.settledAttempts.add(attempt ?? "");
@@ -212,14 +240,39 @@ export class Checker {
 
   #checkHeadcount({ slots, record, runs }: TreeView): void {
     const { maxAgents } = record.ledger.spawn;
-    const count = Ledger.headcount({ slots });
+    this.#checkAtWork(record.treeId, slots);
+    const count = Object.values(slots).filter(Ledger.holds).length;
+    const { live, holders } = record.ledger.headcount;
+    if (holders !== count) this.#violate(`${count} slots are held, ${holders} are counted`);
+    if (live !== Object.keys(slots).length)
+      this.#violate(`${Object.keys(slots).length} runs live, ${live} are counted`);
     const records: ReadonlyMap<string, RunRecord> = runs;
     if (count > maxAgents) this.#violate(`${count} slots are held, of ${maxAgents}`);
-    for (const [run, { parent }] of Object.entries(slots)) {
+    for (const [run, { parent, cancelled }] of Object.entries(slots)) {
       if (!records.has(run)) this.#violate(`${run} has a slot and no record`);
-      if (parent !== null && !slots[parent]) this.#violate(`${run} has lost its boss`);
+      if (parent === null) continue;
+      const above = slots[parent];
+      if (!above) this.#violate(`${run} has lost its boss`);
+      else if (above.cancelled !== null && cancelled === null)
+        this.#violate(`${run} is not cancelled although its parent is`);
     }
     if (record.status === "closed" && Object.keys(slots).length > 0) this.#violate("closed, with runs left");
+  }
+
+  /** A run that has a call in flight holds a slot until it has yielded. */
+  #checkAtWork(tree: string, slots: TreeView["slots"]): void {
+    const known: Readonly<Record<string, Slot>> = slots;
+    for (const run of this.#books.inFlight(tree)) {
+      const phase = known[run]?.phase;
+      if (phase === "parked" || phase === "pending")
+        this.#violate(`${run} has a call in flight although it is ${phase}`);
+    }
+  }
+
+  /** Checks that loans and spend stay within the tenant's limit, and that every loan is counted. */
+  #checkTenant({ state }: Transition): void {
+    const fault = findTenantFault(state);
+    if (fault !== null) this.#violate(fault);
   }
 
   /** Spend within the limits, and each account the sum of what lies below it. */
@@ -233,7 +286,8 @@ export class Checker {
       if (known.account.attempts.length === 0) continue;
       const open = known.account.attempts.reduce((sum, { ceiling }) => sum + ceiling.tokens, 0);
       reserved += open;
-      for (const id of slots[run] ? Ledger.path(slots, run) : []) below.set(id, (below.get(id) ?? 0) + open);
+      for (const id of Ledger.path({ get: (each) => slots[each] }, run))
+        below.set(id, (below.get(id) ?? 0) + open);
     }
     if (account.reserved.tokens !== reserved)
       this.#violate(`the tree has reserved ${account.reserved.tokens} tokens, its runs ${reserved}`);
@@ -250,8 +304,8 @@ export class Checker {
   }
 
   #checkCap(whose: string, account: Account): void {
-    const { tokens, cost } = Ledger.spend(account);
-    const { maxTokens, maxCost } = account;
+    const { tokens, costMicros: cost } = Ledger.spend(account);
+    const { maxTokens, maxCostMicros: maxCost } = account;
     if (tokens > (maxTokens ?? Infinity))
       this.#violate(`${whose} has spent ${tokens} tokens of ${maxTokens}`);
     if (cost > (maxCost ?? Infinity)) this.#violate(`${whose} has spent ${cost} micro-dollars of ${maxCost}`);
@@ -262,10 +316,13 @@ export class Checker {
     const { account } = record.ledger;
     const spend = Ledger.spend(account);
     const { tokens, cost } = this.#books.billed(record.treeId);
-    if (tokens > spend.tokens || cost > spend.cost)
-      this.#violate(`billed ${tokens} tokens and ${cost}, booked ${spend.tokens} and ${spend.cost}`);
-    if (tokens > (account.maxTokens ?? Infinity) || cost > (account.maxCost ?? Infinity))
-      this.#violate(`billed ${tokens} tokens of ${account.maxTokens}, ${cost} of ${account.maxCost}`);
+    if (tokens > spend.tokens || cost > spend.costMicros)
+      this.#violate(`billed ${tokens} tokens and ${cost}, booked ${spend.tokens} and ${spend.costMicros}`);
+    const { billedTokens } = this.#books;
+    if (billedTokens > (this.#tenantTokens ?? Infinity))
+      this.#violate(`the tenant was billed ${billedTokens} of ${this.#tenantTokens}`);
+    if (tokens > (account.maxTokens ?? Infinity) || cost > (account.maxCostMicros ?? Infinity))
+      this.#violate(`billed ${tokens} tokens of ${account.maxTokens}, ${cost} of ${account.maxCostMicros}`);
   }
 }
 
@@ -273,3 +330,10 @@ const splitKey = (name: string): readonly string[] => {
   const index = name.indexOf("/");
   return index === -1 ? [name] : [name.slice(0, index), name.slice(index + 1)];
 };
+
+/** A tree's record, put together from its two values. */
+function treeIn(state: Transition["state"]): TreeRecord | null {
+  const changing = state.get("tree");
+  const info = state.get("info");
+  return changing && info ? Json.as<TreeRecord>(Object.assign({}, info, changing)) : null;
+}

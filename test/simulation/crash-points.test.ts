@@ -64,7 +64,7 @@ const writes = {
     ...committed("tree", "cancel", "pause", "resume", "reprioritize", "topUp", "crashed", "continue", "end"),
     ...committed("tree", "projected"),
     ...committed("session", "invoke", "release"),
-    ...committed("tenant", "limit", "draw", "giveBack"),
+    ...committed("tenant", "setBudget", "draw", "giveBack"),
     ...around(["keys.of", "store keys.put", "store events.append", "store runs.put", "store.eraseUser"]),
     ...around(["sink projector", "outside open", "outside signal", "outside cancel", "outside invoke"]),
   ],

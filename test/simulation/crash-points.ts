@@ -1,13 +1,15 @@
-import type {
-  EngineProgram,
-  Json,
-  ObjectContext,
-  ObjectDefinition,
-  ObjectMethod,
-  Operation,
-  Primitives,
-  SinkDefinition,
-  StepIo,
+import {
+  delegateObject,
+  delegatePrimitives,
+  type EngineProgram,
+  type Json,
+  type ObjectContext,
+  type ObjectDefinition,
+  type ObjectMethod,
+  type Operation,
+  type ExecutionPrimitives,
+  type SinkDefinition,
+  type StepIo,
 } from "#kernel";
 
 /** Told the name of each place where a process may end. It may not return. */
@@ -70,7 +72,7 @@ function pointedObject(definition: ObjectDefinition, at: At): ObjectDefinition {
   const methods = Object.entries(definition.methods).map(([name, method]): [string, ObjectMethod] => [
     name,
     (object, argument) => {
-      const reply = method(new PointedObject(object, `${type}.${name}`, at), argument);
+      const reply = method(pointedContext(object, `${type}.${name}`, at), argument);
       at(`${type}.${name}: before commit`);
       return reply;
     },
@@ -79,72 +81,44 @@ function pointedObject(definition: ObjectDefinition, at: At): ObjectDefinition {
 }
 
 /** Each write of a method. The place after one is the place before the next, or before the commit. */
-class PointedObject implements ObjectContext {
-  readonly key: string;
-  readonly #object: ObjectContext;
-  readonly #method: string;
-  readonly #at: At;
-
-  constructor(object: ObjectContext, method: string, at: At) {
-    this.key = object.key;
-    this.#object = object;
-    this.#method = method;
-    this.#at = at;
-  }
-
-  get(name: string): Json {
-    return this.#object.get(name);
-  }
-
-  expect(names: readonly string[]): void {
-    this.#object.expect(names);
-  }
-
-  set(name: string, value: Json): void {
-    this.#before(`set ${kindOf(name)}`);
-    this.#object.set(name, value);
-  }
-
-  keep(name: string, value: Json): void {
-    this.#before(`keep ${kindOf(name)}`);
-    this.#object.keep(name, value);
-  }
-
-  clear(name: string): void {
-    this.#before(`clear ${kindOf(name)}`);
-    this.#object.clear(name);
-  }
-
-  send(...given: Parameters<ObjectContext["send"]>): void {
-    this.#before(`send ${given[1]}`);
-    this.#object.send(...given);
-  }
-
-  call(...given: Parameters<ObjectContext["call"]>): Json {
-    this.#before(`call ${given[1]}`);
-    const reply = this.#object.call(...given);
-    this.#at(`${this.#method}: after call ${given[1]}`);
-    return reply;
-  }
-
-  launch(...given: Parameters<ObjectContext["launch"]>): string {
-    this.#before("launch");
-    return this.#object.launch(...given);
-  }
-
-  wake(...given: Parameters<ObjectContext["wake"]>): void {
-    this.#before("wake");
-    this.#object.wake(...given);
-  }
-
-  cancel(...given: Parameters<ObjectContext["cancel"]>): void {
-    this.#before("cancel");
-    this.#object.cancel(...given);
-  }
-
-  #before(what: string): void {
-    this.#at(`${this.#method}: before ${what}`);
-  }
+function pointedContext(object: ObjectContext, method: string, at: At): ObjectContext {
+  const before = (what: string): void => at(`${method}: before ${what}`);
+  return delegateObject(object, {
+    set: (name, value) => {
+      before(`set ${kindOf(name)}`);
+      object.set(name, value);
+    },
+    clear: (name) => {
+      before(`clear ${kindOf(name)}`);
+      object.clear(name);
+    },
+    send: (...given) => {
+      before(`send ${given[1]}`);
+      object.send(...given);
+    },
+    call: (...given) => {
+      before(`call ${given[1]}`);
+      const reply = object.call(...given);
+      at(`${method}: after call ${given[1]}`);
+      return reply;
+    },
+    launch: (run) => {
+      before("launch");
+      return object.launch(run);
+    },
+    wake: (...given) => {
+      before("wake");
+      object.wake(...given);
+    },
+    cancel: (execution) => {
+      before("cancel");
+      object.cancel(execution);
+    },
+    kill: (execution) => {
+      before("kill");
+      object.kill(execution);
+    },
+  });
 }
 
 /** The first part of a key: what is stored there, not whose it is. */
@@ -157,7 +131,7 @@ function upTo(name: string, mark: string): string {
   return index === -1 ? name : name.slice(0, index);
 }
 
-function pointedPrimitives(inner: Primitives, at: At): Primitives {
+function pointedPrimitives(inner: ExecutionPrimitives, at: At): ExecutionPrimitives {
   const names = new Map<Operation, string>();
   const issued = (name: string, issue: () => Operation): Operation => {
     at(`${name}: before`);
@@ -166,17 +140,10 @@ function pointedPrimitives(inner: Primitives, at: At): Primitives {
     at(`${name}: issued`);
     return operation;
   };
-  return {
-    launch: inner.launch,
-    epoch: inner.epoch,
-    canPause: inner.canPause,
-    get isLive() {
-      return inner.isLive;
-    },
-    now: () => inner.now(),
-    direct: async (to, method, argument) => {
+  return delegatePrimitives(inner, {
+    callUnjournaled: async (to, method, argument) => {
       at(`direct ${method}: before`);
-      const reply = await inner.direct(to, method, argument);
+      const reply = await inner.callUnjournaled(to, method, argument);
       at(`direct ${method}: after`);
       return reply;
     },
@@ -186,14 +153,13 @@ function pointedPrimitives(inner: Primitives, at: At): Primitives {
     wake: (name) => issued("wake", () => inner.wake(name)),
     sleepUntil: (moment) => issued("sleep", () => inner.sleepUntil(moment)),
     cancelled: () => issued("cancelled", () => inner.cancelled()),
-    pick: async (open) => {
-      const winner = await inner.pick(open);
+    race: async (open) => {
+      const winner = await inner.race(open);
       // Its result, and that it was first, are journaled by now.
       if (inner.isLive) at(`${names.get(winner) ?? "operation"}: journaled`);
       return winner;
     },
-    drain: () => inner.drain(),
-  };
+  });
 }
 
 async function pointedStep(
@@ -207,6 +173,9 @@ async function pointedStep(
   const result = await run({
     get signal() {
       return io.signal;
+    },
+    get epoch() {
+      return io.epoch;
     },
     attempt: io.attempt,
     call: async (to, method, argument) => {

@@ -5,7 +5,7 @@ export interface Witness {
   /** A model call was made: it is on the bill, whoever hears the answer. */
   asked(text: string): Promise<void>;
   /** A tool was told to act. */
-  told(tool: string, key: string, signal: AbortSignal): Promise<void>;
+  told(tool: string, key: string, signal: AbortSignal, input?: Json): Promise<void>;
 }
 
 /** One micro-dollar for a token in, two for one out. */
@@ -40,7 +40,7 @@ export function effect(
     risk: "safe",
     input: { "~standard": { version: 1, vendor: "reeve", validate: (value) => ({ value: Json.of(value) }) } },
     async execute(input, { idempotencyKey, signal }) {
-      await witness.told(name, idempotencyKey, signal);
+      await witness.told(name, idempotencyKey, signal, Json.of(input));
       return { did: name, input };
     },
     ...rest,

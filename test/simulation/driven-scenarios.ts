@@ -26,7 +26,7 @@ export const preemption: Scenario = {
   },
   async drive(client) {
     const run = await client.start({ spawn: { maxAgents: 2 } });
-    const low = client.runtime.run(`${run.treeId}~1`);
+    const low = client.run(`${run.treeId}~1`);
     await client.until(() => stands(low, "waiting"));
     await client.surely(() => run.signal("hire", null, { id: "hire" }));
     await client.until(() => stands(low, "paused"));
@@ -88,7 +88,7 @@ export const talking: Scenario = {
   async drive(client) {
     const run = await client.start({ session: "talk" });
     await client.surely(() => run.send("a word", { id: "word" }));
-    const listener = client.runtime.run(`${run.treeId}~2`);
+    const listener = client.run(`${run.treeId}~2`);
     await client.until(() => stands(listener, "completed"));
     await client.surely(() => run.signal("all heard", null, { id: "all-heard" }));
     return run;
@@ -146,7 +146,7 @@ export const cancelled: Scenario = {
   },
   async drive(client) {
     const run = await client.start();
-    const runs = [1, 2].map((number) => client.runtime.run(`${run.treeId}~${number}`));
+    const runs = [1, 2].map((number) => client.run(`${run.treeId}~${number}`));
     for (const handle of [...runs, run]) await client.until(() => stands(handle, "waiting"));
     await client.surely(() => run.cancel("changed our minds"));
     return run;

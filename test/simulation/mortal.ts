@@ -1,14 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type {
-  EngineProgram,
-  Json,
-  ObjectContext,
-  ObjectDefinition,
-  ObjectMethod,
-  Operation,
-  Primitives,
-  SinkDefinition,
-  StepIo,
+import {
+  delegatePrimitives,
+  type EngineProgram,
+  type Json,
+  type ObjectContext,
+  type ObjectDefinition,
+  type ObjectMethod,
+  type Operation,
+  type ExecutionPrimitives,
+  type SinkDefinition,
+  type StepIo,
 } from "#kernel";
 import { Try } from "./try.ts";
 
@@ -21,11 +22,28 @@ export class Crash extends Error {
 
 /** Something that a crash ends: an execution of a run, a try of an object's method, a delivery. */
 class Life {
+  /** Whether the engine has given it up. */
   isOver = false;
+  /** Whether its closures go on nevertheless, as those of a worker that stood still for a while do. */
+  #isStalled = false;
   #end: () => void = () => undefined;
+
+  /** Whether nothing of it goes on. */
+  get isDead(): boolean {
+    return this.isOver && !this.#isStalled;
+  }
 
   end(): void {
     this.isOver = true;
+    this.#isStalled = false;
+    this.#end();
+  }
+
+  /** The engine gives it up and begins another one. Its closures do not know. */
+  stall(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#isStalled = true;
     this.#end();
   }
 
@@ -47,8 +65,8 @@ class Life {
   survive<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
-        (value) => this.isOver || resolve(value),
-        (error: unknown) => this.isOver || reject(error),
+        (value) => this.isDead || resolve(value),
+        (error: unknown) => this.isDead || reject(error),
       );
     });
   }
@@ -94,6 +112,12 @@ export class Mortal {
     throw new Crash();
   }
 
+  /** Has the engine give up the execution that this is called in, if it is one. Its closures go on. */
+  stall(): void {
+    const life = this.#lives.getStore();
+    if (life && this.#executions.has(life)) life.stall();
+  }
+
   /** Ends every execution there is, as the end of the whole process would. */
   dieAll(): void {
     for (const life of this.#executions) life.end();
@@ -120,7 +144,7 @@ export class Mortal {
     };
   }
 
-  async #run(program: EngineProgram, primitives: Primitives): Promise<void> {
+  async #run(program: EngineProgram, primitives: ExecutionPrimitives): Promise<void> {
     const life = new Life();
     this.#executions.add(life);
     const work = this.#lives.run(life, () => program.run(this.#primitives(life, primitives)));
@@ -162,7 +186,7 @@ export class Mortal {
     };
   }
 
-  #primitives(life: Life, inner: Primitives): Primitives {
+  #primitives(life: Life, inner: ExecutionPrimitives): ExecutionPrimitives {
     const living = <Argument extends readonly unknown[]>(
       issue: (...argument: Argument) => Operation,
     ): ((...argument: Argument) => Operation) => {
@@ -174,29 +198,23 @@ export class Mortal {
     const { runId, continuation } = inner.launch;
     const key = `${runId}/${continuation}`;
     let place = 0;
-    return {
-      launch: inner.launch,
-      epoch: inner.epoch,
-      canPause: inner.canPause,
-      get isLive() {
-        return inner.isLive;
-      },
-      now: () => inner.now(),
-      direct: (to, method, argument) => life.survive(inner.direct(to, method, argument)),
+    return delegatePrimitives(inner, {
+      callUnjournaled: (to, method, argument) =>
+        life.isOver ? forever() : life.survive(inner.callUnjournaled(to, method, argument)),
       step: living((name, run) => this.#step(life, inner, { key, place: place++, name, run })),
       call: living((to, method, argument) => inner.call(to, method, argument)),
       wake: living((name) => inner.wake(name)),
       sleepUntil: living((at) => inner.sleepUntil(at)),
       cancelled: living(() => inner.cancelled()),
-      pick: (open) => (life.isOver ? forever() : life.survive(inner.pick(open))),
-      drain: () => life.survive(inner.drain()),
-    };
+      race: (open) => (life.isOver ? forever() : life.survive(inner.race(open))),
+      flushMicrotasks: () => (life.isOver ? forever() : life.survive(inner.flushMicrotasks())),
+    });
   }
 
   /** The engine below sees one step that takes long; its closures come and go here. */
   #step(
     life: Life,
-    inner: Primitives,
+    inner: ExecutionPrimitives,
     asked: {
       readonly key: string;
       readonly place: number;
@@ -215,7 +233,10 @@ export class Mortal {
         settle();
       };
       const attempt = { step: `${key}/${name}`, id: this.#uuid(), life };
-      const made = this.#attempts.run(attempt, () => run(this.#io(life, step, io, attempt.id)));
+      const { epoch } = inner;
+      const made = this.#attempts.run(attempt, () =>
+        run(this.#io(life, step, { call: io.call, epoch, id: attempt.id })),
+      );
       made.then(
         (value) =>
           end(() => {
@@ -242,24 +263,30 @@ export class Mortal {
       Object.assign(known, { life, stop: new AbortController() });
       begin(known, ioOf(inner));
     }
-    const abort = (reason: Error): void => steps[place]?.stop.abort(reason);
-    return Object.assign(operation, { abort });
+    const cancel = (reason: Error): void => steps[place]?.stop.abort(reason);
+    return Object.assign(operation, { cancel });
   }
 
-  #io(life: Life, { stop: { signal } }: BegunStep, io: StepIo, attempt: string): StepIo {
+  #io(
+    life: Life,
+    { stop: { signal } }: BegunStep,
+    io: Pick<StepIo, "call" | "epoch"> & { readonly id: string },
+  ): StepIo {
     return {
       signal,
-      attempt,
-      call: (to, method, argument) => (life.isOver ? forever() : life.survive(io.call(to, method, argument))),
+      attempt: io.id,
+      epoch: io.epoch,
+      call: (to, method, argument) => (life.isDead ? forever() : life.survive(io.call(to, method, argument))),
     };
   }
 }
 
 /** An execution that begins a lost step again has no closure of the engine's to get this from. */
-const ioOf = (inner: Primitives): StepIo => ({
+const ioOf = (inner: ExecutionPrimitives): StepIo => ({
   signal: new AbortController().signal,
   attempt: "",
-  call: (to, method, argument) => inner.direct(to, method, argument),
+  epoch: inner.epoch,
+  call: (to, method, argument) => inner.callUnjournaled(to, method, argument),
 });
 
 const forever = (): Promise<never> => new Promise(() => undefined);

@@ -3,17 +3,18 @@ import type { RunHandle, Runtime } from "#runtime";
 import type { Books } from "./books.ts";
 import type { Chance } from "./chance.ts";
 import type { Checker } from "./checker.ts";
-import type { Stage } from "./stage.ts";
+import { keyOfStep, type Stage } from "./stage.ts";
 
 /** What people stand on. */
 export interface PeopleOptions {
   readonly chance: Chance;
   readonly runtime: Runtime;
+  /** The tenant of all trees. */
+  readonly owner: { readonly tenant?: string };
   readonly tell: (line: string) => void;
   readonly violate: (text: string) => void;
 }
 
-const tenant = { tenant: "tenant" };
 const healsEveryMs = 30_000;
 
 /** Everybody outside: they answer late, twice or in another order, change their minds, and in the end let things go on. */
@@ -24,6 +25,7 @@ export class People {
   readonly #options: PeopleOptions;
   readonly #reruns = new Map<string, number>();
   #messages = 0;
+  #operations = 0;
 
   constructor(stage: Stage, checker: Checker, books: Books, options: PeopleOptions) {
     this.#stage = stage;
@@ -41,7 +43,7 @@ export class People {
   async answer(run: RunId, name: string): Promise<void> {
     const { chance, runtime } = this.#options;
     const id = `message-${++this.#messages}`;
-    const handle = runtime.run(run, tenant);
+    const handle = runtime.run(run, this.#options.owner);
     const times = chance.of(1, 1, 2, 3);
     for (let time = 0; time < times; time++) {
       await this.#stage.world.pass(chance.between(0, 8_000));
@@ -49,14 +51,31 @@ export class People {
     }
   }
 
+  /** Gives a run many signals at once, some of them twice. */
+  async flood(run: RunId, name: string, count: number): Promise<void> {
+    const { chance, runtime } = this.#options;
+    await this.#stage.world.pass(chance.between(0, 2_000));
+    const handle = runtime.run(run, this.#options.owner);
+    const numbers = Array.from({ length: count }, (_, number) => number);
+    const twice = numbers.filter(() => chance.is(0.1));
+    const id = (number: number): string => `${name}-${number}`;
+    await Promise.all(
+      [...numbers, ...twice].map((number) =>
+        this.#try(`signal ${name} ${number} to ${run}`, () =>
+          handle.signal(name, number, { id: id(number) }),
+        ),
+      ),
+    );
+  }
+
   async decide(run: RunId, approval: string): Promise<void> {
     const { chance, runtime } = this.#options;
     await this.#stage.world.pass(chance.between(0, 8_000));
     const decision = chance.of("rerun", "no");
     // A call is asked about under its own name first, then under numbered ones.
-    const key = approval.split(".", 1)[0] ?? approval;
+    const key = keyOfStep(approval.split(".", 1)[0] ?? approval);
     if (decision === "rerun") this.#reruns.set(key, this.reruns(key) + 1);
-    const handle = runtime.run(run, tenant);
+    const handle = runtime.run(run, this.#options.owner);
     await this.#try(`decide ${approval}: ${decision}`, () =>
       decision === "rerun" ? handle.approve(approval) : handle.deny(approval),
     );
@@ -65,26 +84,28 @@ export class People {
   /** Does a few things that nobody expects. */
   async interfere(): Promise<void> {
     const { chance } = this.#options;
-    const times = chance.of(0, 0, 2, 5, 10);
+    const times = chance.of(0, 2, 5, 10);
     for (let time = 0; time < times; time++) {
       await this.#stage.world.pass(chance.of(0, chance.between(0, 20), chance.between(0, 5_000)));
       const runs = this.#checker.live();
       const run = runs[chance.below(runs.length)];
-      if (run !== undefined) await this.#meddle(this.#options.runtime.run(run, tenant));
+      if (run !== undefined) await this.#meddle(this.#options.runtime.run(run, this.#options.owner));
     }
   }
 
   async #meddle(run: RunHandle): Promise<void> {
     const { chance } = this.#options;
     const roll = chance.below(100);
-    if (roll < 15) void this.#try(`cancel ${run.runId}`, () => run.cancel("somebody"));
-    else if (roll < 35) await this.#try(`pause ${run.runId}`, () => run.pause());
-    else if (roll < 50) await this.#try(`resume ${run.runId}`, () => run.resume());
+    // A random id would change which keys the tree writes.
+    const once = { id: `operation-${++this.#operations}` };
+    if (roll < 22) void this.#try(`cancel ${run.runId}`, () => run.cancel("somebody"));
+    else if (roll < 35) await this.#try(`pause ${run.runId}`, () => run.pause(once));
+    else if (roll < 50) await this.#try(`resume ${run.runId}`, () => run.resume(once));
     else if (roll < 70) {
       const priority = Priority.all[chance.below(Priority.all.length)] ?? "normal";
-      await this.#try(`reprioritize ${run.runId} to ${priority}`, () => run.reprioritize(priority));
-    } else if (roll < 80) await this.#try(`top up ${run.runId}`, () => run.topUp({ maxTokens: 500 }));
-    else if (roll < 90) await this.#try(`steer ${run.runId}`, () => run.steer("faster"));
+      await this.#try(`reprioritize ${run.runId} to ${priority}`, () => run.reprioritize(priority, once));
+    } else if (roll < 80) await this.#try(`top up ${run.runId}`, () => run.topUp({ maxTokens: 500 }, once));
+    else if (roll < 90) await this.#try(`steer ${run.runId}`, () => run.steer("faster", once));
     else await this.#reconcile();
   }
 
@@ -95,7 +116,7 @@ export class People {
         const entries = this.#books.bill.filter((entry) => entry.attempt === attempt);
         const entry = entries[0];
         if (!entry || entries.length > 1) continue;
-        const handle = this.#options.runtime.run(run, tenant);
+        const handle = this.#options.runtime.run(run, this.#options.owner);
         const id = AttemptId.of(attempt);
         await this.#try(`reconcile ${attempt}`, () => handle.reconcile(id, entry.usage));
         return;
@@ -110,7 +131,9 @@ export class People {
       for (const handle of handles) {
         const slots = Object.values(this.#checker.trees.get(handle.treeId)?.slots ?? {});
         if (slots.some(({ held }) => held))
-          await this.#try(`let ${handle.treeId} go on`, () => handle.resume());
+          await this.#try(`let ${handle.treeId} go on`, () =>
+            handle.resume({ id: `operation-${++this.#operations}` }),
+          );
       }
     }
   }

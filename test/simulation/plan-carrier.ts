@@ -1,11 +1,20 @@
-import { AgentId, ChatMessage, Json, type Agent } from "#kernel";
+import { AgentId, ChatMessage, Json, type Agent, type ChatMiddleware } from "#kernel";
 import type { Books } from "./books.ts";
 import { effect } from "./doubles.ts";
 import type { Stage } from "./stage.ts";
 import { carryOut, type Hands, type Plan, planIn, toolNames } from "./workload.ts";
 
+/** Has a judge asked first, inside the step, where a call says so. */
+const judging: ChatMiddleware = {
+  async process({ messages, scope }, next) {
+    const isJudged = messages.some((message) => ChatMessage.text(message).startsWith("judged"));
+    if (isJudged) await scope.llm([ChatMessage.user("judge")], { maxOutputTokens: 50 });
+    await next();
+  },
+};
+
 /** The one agent of a simulation: it does what the plan says that it was hired with. */
-export function planCarrier(stage: Stage, books: Books): Agent {
+export function planCarrier(stage: Stage, books: Books, received: Hands["received"]): Agent {
   const id = AgentId.of("worker");
   const told = books.deliver.bind(books);
   const tools = toolNames.map((name) =>
@@ -13,13 +22,18 @@ export function planCarrier(stage: Stage, books: Books): Agent {
   );
   const hands: Hands = {
     agent: { id },
-    think: (ctx, most) => ctx.llm([ChatMessage.user(`think ${ctx.steps}`)], { maxOutputTokens: most }),
+    think: (ctx, { most, judged }) => {
+      const text = `${judged ? "judged" : "think"} ${ctx.steps}`;
+      return ctx.llm([ChatMessage.user(text)], { maxOutputTokens: most });
+    },
     step: (key) => stage.happens(`effect ${key}`, () => undefined),
+    received,
   };
   return {
     id,
     model: books.model,
     tools,
+    policy: { chat: [judging] },
     run: async (ctx, inbox) => {
       const isContinued = Array.isArray(ctx.state);
       const plan = isContinued ? Json.as<Plan>(ctx.state) : planIn((await inbox.next())?.text);

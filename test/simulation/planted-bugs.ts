@@ -1,4 +1,5 @@
 import {
+  delegateObject,
   isJsonObject,
   Json,
   type EngineProgram,
@@ -6,19 +7,21 @@ import {
   type ObjectContext,
   type ObjectMethod,
 } from "#kernel";
-import type { Slot } from "#ledger";
-import type { BeginArgument, News, ReplyOf } from "../../src/runtime/tree/protocol.ts";
-import type { Report, TreeRecord } from "../../src/runtime/tree/records.ts";
+import type { BeginArgument, News, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
+import type { TreeRecord } from "../../src/tree/state/records.ts";
+import type { Report } from "../../src/tree/report.ts";
 import type { Chance } from "./chance.ts";
 import type { Mutation } from "./simulate.ts";
+import { mapStored } from "./stored-value.ts";
 
-/** The tree's methods, one of them changed. */
+/** The methods of one type of object, by default the tree's, one of them changed. */
 function change(
   program: EngineProgram,
   wrap: (name: string, method: ObjectMethod) => ObjectMethod,
+  type = "tree",
 ): EngineProgram {
   const objects = program.objects.map((definition) => {
-    if (definition.type !== "tree") return definition;
+    if (definition.type !== type) return definition;
     const methods = Object.entries(definition.methods).map(([name, method]) => [name, wrap(name, method)]);
     return { ...definition, methods: Object.fromEntries(methods) };
   });
@@ -41,24 +44,12 @@ const writing =
   (program) =>
     change(program, (method, run) => (object, argument) => {
       const set: ObjectContext["set"] = (name, value) =>
-        object.set(name, name === key ? Json.of(edit(value, object, method)) : value);
-      return run({ ...delegating(object), set }, argument);
+        object.set(
+          name,
+          name === key ? mapStored(value, (now) => Json.of(edit(now, object, method))) : value,
+        );
+      return run(delegateObject(object, { set }), argument);
     });
-
-/** A context like another. */
-const delegating = (object: ObjectContext): ObjectContext => ({
-  key: object.key,
-  get: (name) => object.get(name),
-  expect: (names) => object.expect(names),
-  set: (name, value) => object.set(name, value),
-  keep: (name, value) => object.keep(name, value),
-  clear: (name) => object.clear(name),
-  send: (...given) => object.send(...given),
-  call: (...given) => object.call(...given),
-  launch: (run) => object.launch(run),
-  wake: (execution, name) => object.wake(execution, name),
-  cancel: (execution) => object.cancel(execution),
-});
 
 /** A journal that forgets: what a step came to is asked for once more. */
 const forgetful: Mutation = (program) => ({
@@ -78,11 +69,11 @@ const granting = (program: EngineProgram, why: string): EngineProgram =>
   change(program, (name, run) => (object, argument) => {
     const reply = run(object, argument);
     if (name !== "begin") return reply;
-    const begun = Json.as<ReplyOf<"begin">>(reply);
+    const { reply: begun, ...rest } = Json.as<RunReply<ReplyOf<"begin">>>(reply);
     if (begun.gate.kind !== "refused" || begun.gate.why !== why) return reply;
-    const none = { tokens: 0, cost: 0 };
+    const none = { tokens: 0, costMicros: 0 };
     const gate = { kind: "granted", outputTokens: 16, ceiling: none, shrunk: null, attempts: 1 };
-    return Json.of({ ...begun, gate });
+    return Json.of({ ...rest, reply: { ...begun, gate } });
   });
 
 const everyNow = (chance: Chance): boolean => chance.is(0.1);
@@ -94,13 +85,17 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
     return { ...argument, ask: ask && { ...ask, inputTokens: 0 } };
   }),
   "a cancelled run passes the gate": (program) => granting(program, "cancelled"),
-  "an ended run keeps its slot": writing("slots", (value, object, method) => {
-    const before = Json.as<Record<string, Slot> | null>(object.get("slots"));
-    return method === "end" ? { ...before, ...Json.as<Record<string, Slot>>(value) } : value;
-  }),
+  "an ended run keeps its slot": (program) =>
+    change(program, (method, run) => (object, argument) => {
+      const set: ObjectContext["set"] = (name, value) => {
+        const isFreed = method === "end" && name.startsWith("slot/") && value === null;
+        if (!isFreed) object.set(name, value);
+      };
+      return run(delegateObject(object, { set }), argument);
+    }),
   "a doubt is forgotten": writing("tree", (value) => {
     const tree = Json.as<TreeRecord>(value);
-    const none = { tokens: 0, cost: 0 };
+    const none = { tokens: 0, costMicros: 0 };
     return { ...tree, ledger: { ...tree.ledger, account: { ...tree.ledger.account, inDoubt: none } } };
   }),
   "a wake-up is lost": (program, chance) =>
@@ -108,7 +103,7 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
       const wake: ObjectContext["wake"] = (...given) => {
         if (!everyNow(chance)) object.wake(...given);
       };
-      return run({ ...delegating(object), wake }, argument);
+      return run(delegateObject(object, { wake }), argument);
     }),
   "a settlement is booked at more than was billed": asking("end", (argument) => {
     const reports = Json.as<readonly Report[]>(argument["reports"] ?? []);
@@ -117,17 +112,34 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
   "a lost tool call is run again unasked": asking("begin", (argument) => ({ ...argument, rerun: true })),
   "a cancel is not heard": (program) =>
     change(program, (_, run) => (object, argument) => {
-      const reply = run({ ...delegating(object), cancel: () => undefined }, argument);
-      if (!isJsonObject(reply) || !Array.isArray(reply["items"])) return reply;
-      const news = Json.as<News>(reply);
-      return Json.of({ ...news, items: news.items.filter(({ kind }) => kind !== "cancel") });
+      const reply = run(delegateObject(object, { cancel: () => undefined }), argument);
+      const answer = isJsonObject(reply) ? reply["reply"] : null;
+      if (!isJsonObject(answer) || !Array.isArray(answer["items"])) return reply;
+      const news = Json.as<News>(answer);
+      return Json.of({ reply: { ...news, items: news.items.filter(({ kind }) => kind !== "cancel") } });
     }),
-  "an event is not told": writing("tree", (value) => {
-    const tree = Json.as<TreeRecord>(value);
-    return { ...tree, tail: tree.tail.filter(({ seq }) => seq % 13 !== 0) };
-  }),
+  "an event is not told": writing("event/13", () => null),
   "a step is made twice": forgetful,
   "a paused run passes the gate": (program) => granting(program, "paused"),
+  "a superseded execution passes the gate": (program) => granting(program, "superseded"),
+  "a run passes the gate after its deadline": (program) => granting(program, "deadline"),
+  "the tenant lends what is asked for, whatever it has": (program) =>
+    change(
+      program,
+      (name, run) => (object, argument) => {
+        const reply = run(object, argument);
+        if (name !== "draw" || !isJsonObject(reply) || !isJsonObject(argument)) return reply;
+        return { ...reply, tokens: argument["tokens"] ?? 0, costMicros: argument["costMicros"] ?? 0 };
+      },
+      "tenant",
+    ),
+  "the second page of an inbox is lost": (program) =>
+    change(program, (_, run) => (object, argument) => {
+      const set: ObjectContext["set"] = (name, value) => {
+        if (!name.startsWith("inbox/")) object.set(name, value);
+      };
+      return run(delegateObject(object, { set }), argument);
+    }),
   "hiring counts one seat too many": (program) =>
     change(program, (method, run) => (object, argument) => {
       if (method !== "hire") return run(object, argument);
@@ -135,7 +147,7 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
         name === "tree" ? seats(object.get(name), 1) : object.get(name);
       const set: ObjectContext["set"] = (name, value) =>
         object.set(name, name === "tree" ? seats(value, -1) : value);
-      return run({ ...delegating(object), get, set }, argument);
+      return run(delegateObject(object, { get, set }), argument);
     }),
 };
 
@@ -146,9 +158,11 @@ function dearer(report: Report): Report {
   return { ...report, settle: { ...settle, usage } };
 }
 
-function seats(value: Json, more: number): Json {
-  const tree = Json.as<TreeRecord>(value);
-  const { spawn } = tree.ledger;
-  const ledger = { ...tree.ledger, spawn: { ...spawn, maxAgents: spawn.maxAgents + more } };
-  return Json.of({ ...tree, ledger });
+function seats(stored: Json, more: number): Json {
+  return mapStored(stored, (value) => {
+    const tree = Json.as<TreeRecord>(value);
+    const { spawn } = tree.ledger;
+    const ledger = { ...tree.ledger, spawn: { ...spawn, maxAgents: spawn.maxAgents + more } };
+    return Json.of({ ...tree, ledger });
+  });
 }

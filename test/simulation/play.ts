@@ -1,11 +1,11 @@
-import { Json, type Keys, type NumberedEvent, type RunResult, type Store } from "#kernel";
+import { Json, TenantId, type Keys, type NumberedEvent, type RunResult, type Store } from "#kernel";
 import type { RunHandle } from "#runtime";
 import { sealedStore, storedKeys } from "#sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { crashPointsOf } from "./crash-points.ts";
 import type { Witness } from "./doubles.ts";
 import type { Client, Scenario } from "./staff.ts";
-import { type Death, Stage } from "./stage.ts";
+import { type Death, Stage, type StageOptions } from "./stage.ts";
 
 /** What can be seen of a tree that is over. */
 export interface Outcome {
@@ -31,24 +31,32 @@ export interface Outcome {
 export type Plan = (index: number, point: string) => Death;
 
 const patience = { age: 24 * 3_600_000 };
-const nobody = { tenantId: null };
+const tenant = "acme";
+const partition = { tenantId: TenantId.of(tenant) };
 
 /** Plays a scenario in a world of its own, in which something dies wherever the plan says so. */
-export async function play(scenario: Scenario, plan: Plan = () => "none"): Promise<Outcome> {
+export async function play(
+  scenario: Scenario,
+  plan: Plan = () => "none",
+  layer: StageOptions["layer"] = (program) => program,
+): Promise<Outcome> {
   const points: string[] = [];
   const bill: string[] = [];
   const effects = new Map<string, number>();
-  await using stage = new Stage({ deathAt: (point) => plan(points.push(point) - 1, point) });
+  await using stage = new Stage({ layer, deathAt: (point) => plan(points.push(point) - 1, point) });
   const agents = scenario.agents({
     asked: (text) => stage.happens("model", () => bill.push(text)),
     told: (tool, key) => stage.happens(`effect ${tool}`, () => effects.set(key, (effects.get(key) ?? 0) + 1)),
   } satisfies Witness);
   const store = sealedStoreOn(stage);
-  const runtime = stage.runtime({ agents, store, tenantBudget: () => ({ maxTokens: 1_000_000 }) });
+  const runtime = stage.runtime({ agents, store });
   const client: Client = {
-    runtime,
+    run: (id) => runtime.run(id, { tenant }),
     surely: (call) => stage.surely(call),
-    start: (options) => stage.surely(() => runtime.start(agents[0], "task", { id: "tree", ...options })),
+    start: async (options) => {
+      await stage.surely(() => runtime.tenants.setBudget({ tenant }, { maxTokens: 1_000_000, per: "ever" }));
+      return stage.surely(() => runtime.start(agents[0], "task", { id: "tree", tenant, ...options }));
+    },
     until: (holds) => stage.world.until(holds),
   };
   const over = scenario.drive(client).then((run) => outcomeOf(stage, store, run));
@@ -62,18 +70,18 @@ async function outcomeOf(
 ): Promise<Omit<Outcome, "bill" | "effects" | "points">> {
   const { status, stopReason, output, usage } = await run.result();
   const events = await stage.surely(() => eventsOf(run));
-  const address = { type: "tree", key: `-/${run.treeId}` };
+  const address = { type: "tree", key: `${tenant}/${run.treeId}` };
   const view = Json.as<LedgerView>(await stage.ask(address, "ledger", { run: run.runId }));
   const { settled, reserved, inDoubt } = view.tree.account;
-  await stage.surely(() => store.eraseUser(nobody, null));
+  await stage.surely(() => store.eraseUser(partition, null));
   return {
     result: { status, stopReason, output, usage },
     settled,
     reserved,
     inDoubt: inDoubt.tokens,
-    slots: Object.keys(view.slots).length,
+    slots: view.live.length,
     events,
-    left: (await store.events.read(nobody, run.treeId, 0, 1)).length,
+    left: (await store.events.read(partition, run.treeId, { after: 0, limit: 1 })).length,
   };
 }
 
@@ -92,7 +100,7 @@ export interface LedgerView {
       readonly inDoubt: { readonly tokens: number };
     };
   };
-  readonly slots: Readonly<Record<string, Json>>;
+  readonly live: readonly string[];
 }
 
 /** Wraps the keys in the store. It lies elsewhere, and is always there. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Agent, type EngineProgram, type NumberedEvent } from "#kernel";
+import { isJsonObject, type Agent, type EngineProgram, type Json, type NumberedEvent } from "#kernel";
 import type { RunHandle, Runtime } from "#runtime";
 import { Books } from "./books.ts";
 import { Chance } from "./chance.ts";
@@ -31,12 +31,18 @@ export interface Report {
   readonly deaths: number;
   readonly runs: number;
   readonly calls: number;
+  /** Calls that have waited for money. */
+  readonly waits: number;
 }
 
 /** Long after everybody has given up. */
 const patience = { age: 48 * 3_600_000 };
 const madeUp = /\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b/g;
 const mostDeaths = 40;
+const tenant = "acme";
+const user = "ann";
+const stalls: readonly Death[] = ["stall", "stall", "stall", "one"];
+const crashes: readonly Death[] = ["stall", "one", "one", "one", "one", "one", "one", "one"];
 
 /** One life of the runtime that depends on the seed alone: its load, its order, its mishaps. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Report> {
@@ -54,12 +60,15 @@ class Simulation {
   readonly #options: SimulationOptions;
   readonly #chance: Chance;
   readonly #workloads: readonly Workload[];
+  /** The limit of all trees together; null: none. */
+  readonly #tenantTokens: number | null;
   readonly #books: Books;
   readonly #checker: Checker;
   readonly #violation = Promise.withResolvers<never>();
   readonly #rates: { readonly death: number; readonly store: number };
   #people: People | null = null;
   #deaths = 0;
+  #waits = 0;
 
   constructor(seed: number, options: SimulationOptions) {
     this.#seed = seed;
@@ -71,7 +80,9 @@ class Simulation {
       death: this.#chance.of(0, 0.005, 0.02, 0.05),
       store: this.#chance.of(0, 0, 0.1, 0.4),
     };
-    this.#workloads = load.list(load.of(1, 1, 2), () => workloadOf(load));
+    this.#tenantTokens = load.is(0.3) ? load.between(100, 3_000) : null;
+    const trees = this.#tenantTokens === null ? load.of(1, 1, 2) : load.of(2, 3, 4);
+    this.#workloads = load.list(trees, () => workloadOf(load));
     this.stage = new Stage({
       choose: (count) => order.below(count),
       deathAt: (point) => this.#deathAt(point),
@@ -83,6 +94,7 @@ class Simulation {
     this.#books = new Books(this.stage, { chance: this.#chance, faults: this.#chance.of(0, 0.1, 0.3) });
     this.#checker = new Checker(this.#books, {
       now: () => this.stage.world.age,
+      tenantTokens: this.#tenantTokens,
       violate: (text) => this.#violate(text),
       onEvent: (event) => this.#heard(event),
     });
@@ -102,12 +114,13 @@ class Simulation {
     }
     const runs = [...this.#checker.trees.values()].reduce((sum, { ended }) => sum + ended.size, 0);
     const calls = this.#books.bill.length;
-    return { seed: this.#seed, violation, happened: world.happened, deaths: this.#deaths, runs, calls };
+    const { happened } = world;
+    return { seed: this.#seed, violation, happened, deaths: this.#deaths, runs, calls, waits: this.#waits };
   }
 
   async #story(): Promise<void> {
-    const agent = planCarrier(this.stage, this.#books);
-    const tenantTokens = this.#workloads[0]?.tenantTokens ?? null;
+    const agent = planCarrier(this.stage, this.#books, (...received) => this.#checkFlood(...received));
+    const tenantTokens = this.#tenantTokens;
     const store = slowStore({
       world: this.stage.world,
       chance: this.#chance,
@@ -117,32 +130,47 @@ class Simulation {
       agents: [agent],
       store,
       yieldTimeoutS: 5,
-      tenantBudget: () => (tenantTokens === null ? null : { maxTokens: tenantTokens }),
     });
     this.#people = new People(this.stage, this.#checker, this.#books, {
       chance: this.#chance,
       runtime,
+      owner: this.#owner,
       tell: (line) => this.#tell(() => line),
       violate: (text) => this.#violate(text),
     });
+    if (tenantTokens !== null) await this.#limit(runtime, tenantTokens);
     const handles = await Promise.all(
-      this.#workloads.map((workload, index) => this.#start(runtime, agent, workload, `tree-${index}`)),
+      this.#workloads.map((workload, index) => this.#start(runtime, agent, workload, index)),
     );
     void this.#people.interfere();
     void this.#people.heal(handles);
     await Promise.all(handles.map((handle) => handle.result()));
-    for (const handle of handles) await this.#conclude(handle, tenantTokens);
+    for (const handle of handles) await this.#conclude(handle);
   }
 
-  #start(runtime: Runtime, agent: Agent, workload: Workload, id: string): Promise<RunHandle> {
+  /** A budget of the tenant, and a smaller one of the user for whom every second tree works. */
+  async #limit(runtime: Runtime, maxTokens: number): Promise<void> {
+    const { tenants } = runtime;
+    await this.stage.surely(() => tenants.setBudget({ tenant }, { maxTokens, per: "ever" }));
+    const least = { maxTokens: Math.ceil(maxTokens / 2), per: "ever" } as const;
+    await this.stage.surely(() => tenants.setBudget({ tenant, user }, least));
+  }
+
+  get #owner(): { readonly tenant?: string } {
+    return this.#tenantTokens === null ? {} : { tenant };
+  }
+
+  #start(runtime: Runtime, agent: Agent, workload: Workload, index: number): Promise<RunHandle> {
+    const id = `tree-${index}`;
     this.#tell(() => `start ${id}: ${JSON.stringify(workload)}`);
+    const whose = { ...this.#owner, ...(index % 2 === 1 && { user }) };
     return this.stage.surely(() =>
-      runtime.start(agent, JSON.stringify(workload.plan), { ...workload.start, id }),
+      runtime.start(agent, JSON.stringify(workload.plan), { ...workload.start, ...whose, id }),
     );
   }
 
   /** What must hold once a tree is over. */
-  async #conclude(handle: RunHandle, tenantTokens: number | null): Promise<void> {
+  async #conclude(handle: RunHandle): Promise<void> {
     const view = this.#checker.trees.get(handle.treeId);
     if (!view) return this.#violate(`${handle.treeId} was never seen`);
     const kept: NumberedEvent[] = [];
@@ -158,14 +186,20 @@ class Simulation {
     for (const run of ends) if (!view.ended.has(run)) this.#violate(`${run} has left nothing`);
     if (Object.keys(view.slots).length > 0)
       this.#violate(`slots left: ${Object.keys(view.slots).join(", ")}`);
-    const billed = this.#books.bill.reduce((sum, { tokens }) => sum + tokens, 0);
-    if (billed > (tenantTokens ?? Infinity))
-      this.#violate(`the tenant was billed ${billed} of ${tenantTokens}`);
     this.#checkDeliveries();
   }
 
-  /** A tool that is not idempotent is never run again without a decision. */
+  /** Every signal comes once, however many come at once. */
+  #checkFlood(name: string, signals: readonly Json[], count: number): void {
+    const sorted = signals.toSorted((a, b) => Number(a) - Number(b));
+    if (sorted.some((signal, index) => signal !== index))
+      this.#violate(`of ${count} signals ${name} came ${JSON.stringify(sorted)}`);
+  }
+
+  /** A tool that is not idempotent is never run again without a decision. One order has one key. */
   #checkDeliveries(): void {
+    for (const [order, keys] of this.#books.keys)
+      if (keys.size > 1) this.#violate(`order ${order} was delivered under ${keys.size} keys`);
     for (const [key, { tool, count }] of this.#books.deliveries) {
       const most = tool === "report" ? 1 : tool === "ask" ? 1 + (this.#people?.reruns(key) ?? 0) : Infinity;
       if (count > most) this.#violate(`${key} was delivered ${count} times to ${tool}`);
@@ -177,7 +211,9 @@ class Simulation {
     this.#deaths += 1;
     // A crashed execution is made again after at most a second.
     this.#checker.allowanceMs += 1_100;
-    const death = this.#chance.is(0.1) ? "all" : "one";
+    // Inside a step a stall is of note: the closure goes on beside the execution that takes over.
+    const isInStep = point.startsWith("step ") || point.startsWith("gate ");
+    const death = this.#chance.of<Death>("all", "stall", ...(isInStep ? stalls : crashes));
     this.#tell(() => `${death} dies at ${point}`);
     return death;
   }
@@ -191,10 +227,13 @@ class Simulation {
   /** Somebody outside hears of it, and answers. */
   #heard(event: NumberedEvent): void {
     this.#tell(() => `event ${event.seq} ${event.type} ${event.runId}`);
+    if (event.type === "budget.waiting") this.#waits += 1;
     if (event.type === "approval.requested") void this.#people?.decide(event.runId, event.approvalId);
     if (event.type !== "progress.emitted" || !isJsonObject(event.data)) return;
-    const { waitsFor } = event.data;
-    if (typeof waitsFor === "string") void this.#people?.answer(event.runId, waitsFor);
+    const { waitsFor, count } = event.data;
+    if (typeof waitsFor !== "string") return;
+    if (typeof count === "number") void this.#people?.flood(event.runId, waitsFor, count);
+    else void this.#people?.answer(event.runId, waitsFor);
   }
 
   /** Ids that the runtime makes up are left out: nothing depends on them, and no two histories have the same. */

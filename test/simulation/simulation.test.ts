@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { campaign, summary, totalsOf } from "./campaign.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { simulate } from "./simulate.ts";
+import { firstSeedThatShows, sourceBugs } from "./source-bugs.ts";
 
 /** A few: `npm run simulate` plays as many as one likes, and CI twenty thousand. */
 const seeds = { from: 1, count: 500 };
@@ -12,7 +13,9 @@ test("nothing that must not be happens, whatever the load, the order and the mis
   const played = await campaign(seeds);
   process.stdout.write(`simulation: ${summary(played, seeds)}\n`);
   expect([...played.violations]).toEqual([]);
-}, 120_000);
+  // Calls have waited for money, some of them inside the step of another call, and every wait has ended.
+  expect(played.totals.waits).toBeGreaterThan(50);
+}, 300_000);
 
 test("a seed is replayed exactly", async () => {
   const histories = await Promise.all(
@@ -39,4 +42,12 @@ test.each(Object.entries(plantedBugs))("planted: %s", async (name, mutation) => 
     return;
   }
   expect.fail(`not caught in ${mostSeedsForABug} seeds`);
+});
+
+test.each(sourceBugs.map(({ what }) => what))("planted into the source: %s", async (what) => {
+  const shown = await firstSeedThatShows(what, mostSeedsForABug);
+  expect(shown, `not caught in ${mostSeedsForABug} seeds`).not.toBeNull();
+  process.stdout.write(
+    `planted: ${what}: caught after ${shown?.seed} seeds (${shown?.violation?.slice(0, 80)})\n`,
+  );
 });

@@ -1,10 +1,11 @@
 import { AgentId, ChatMessage, type Agent, type RunContext, type RunStatus } from "#kernel";
-import type { RunHandle, Runtime, StartOptions } from "#runtime";
+import type { RunHandle, StartOptions } from "#runtime";
 import { effect, parrot, type Witness } from "./doubles.ts";
 
 /** Whoever is outside: starts a tree, and does what people do. */
 export interface Client {
-  readonly runtime: Pick<Runtime, "run">;
+  /** Any run of the scenario. */
+  run(id: string): RunHandle;
   /** Starts the scenario's root, which is the first of its agents. */
   start(options?: StartOptions): Promise<RunHandle>;
   /** Makes a call from outside until it is accepted: whoever dies asks again. */

@@ -1,12 +1,35 @@
-import type { Engine, EngineProgram, Json, ObjectAddress, Store } from "#kernel";
+import {
+  isJsonObject,
+  Json,
+  type Engine,
+  type EngineProgram,
+  type ObjectAddress,
+  type StepId,
+  type Store,
+} from "#kernel";
 import { Runtime, type RuntimeOptions } from "#runtime";
 import { local } from "reeve/engines/local";
+import { TreeSecret } from "../../src/tree/tree-secret.ts";
 import { crashPoints } from "./crash-points.ts";
 import { Crash, Mortal } from "./mortal.ts";
 import { type Choose, World } from "./world.ts";
+import { withProtocol } from "../../src/tree/protocol-number.ts";
 
-/** What dies at a place: nothing, whatever is there, or the whole process. */
-export type Death = "none" | "one" | "all";
+/** Every tree of a stage has this secret, so that a seed is replayed exactly. */
+const secret = "c2VjcmV0LW9mLWEtc3RhZ2";
+
+/** The idempotency key of a step on a stage. */
+export const keyOfStep = (step: string): string => TreeSecret.idempotencyKey(secret, Json.as<StepId>(step));
+
+/** Gives a tree that is being opened the secret of the stage. */
+export function withSecret(argument: Json): Json {
+  if (!isJsonObject(argument)) return argument;
+  if ("secret" in argument) return { ...argument, secret };
+  return "open" in argument ? { ...argument, open: withSecret(argument["open"] ?? null) } : argument;
+}
+
+/** A failure at a place: none, of the work there, of the whole process, or a stall while another execution takes over. */
+export type Death = "none" | "one" | "all" | "stall";
 
 /** What a stage is made of. */
 export interface StageOptions {
@@ -39,6 +62,7 @@ export class Stage implements AsyncDisposable {
   /** A place where something may die. @throws Crash */
   at(point: string): void {
     const death = this.#options.deathAt(point);
+    if (death === "stall") return this.mortal.stall();
     if (death === "all") this.mortal.dieAll();
     if (death !== "none") this.mortal.die();
   }
@@ -66,7 +90,7 @@ export class Stage implements AsyncDisposable {
   async #call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
     if (queries.has(method)) return this.#engine.call(to, method, argument);
     this.at(`outside ${method}: before`);
-    const reply = await this.#engine.call(to, method, argument);
+    const reply = await this.#engine.call(to, method, withSecret(argument));
     this.at(`outside ${method}: after`);
     return reply;
   }
@@ -84,7 +108,7 @@ export class Stage implements AsyncDisposable {
 
   /** Asks an object, past every place where anything could die. */
   ask(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
-    return this.#engine.call(to, method, argument);
+    return this.#engine.call(to, method, withProtocol(argument));
   }
 
   [Symbol.asyncDispose](): PromiseLike<void> {

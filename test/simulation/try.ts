@@ -9,7 +9,7 @@ export class Try implements ObjectContext {
   readonly key: string;
   readonly #object: ObjectContext;
   readonly #asked: { readonly what: readonly unknown[]; readonly reply: unknown }[] = [];
-  readonly #written = new Map<string, { readonly value: Json; readonly isKept: boolean }>();
+  readonly #written = new Map<string, Json>();
   #effects: (() => void)[] = [];
   #position = 0;
 
@@ -26,32 +26,42 @@ export class Try implements ObjectContext {
 
   /** Hands over what the try has done. */
   commit(): void {
-    for (const [name, { value, isKept }] of this.#written) {
-      if (isKept) this.#object.keep(name, value);
-      else this.#object.set(name, value);
-    }
+    for (const [name, value] of this.#written) this.#object.set(name, value);
     for (const effect of this.#effects) effect();
+  }
+
+  now(): number {
+    return this.#object.now();
   }
 
   get(name: string): Json {
     const written = this.#written.get(name);
-    return written === undefined ? this.#object.get(name) : written.value;
+    return written === undefined ? this.#object.get(name) : written;
   }
 
-  expect(names: readonly string[]): void {
-    this.#object.expect(names);
+  get maxValueBytes(): number {
+    return this.#object.maxValueBytes;
+  }
+
+  prefetch(names: readonly string[]): void {
+    this.#object.prefetch(names);
+  }
+
+  list(prefix: string): readonly string[] {
+    const names = new Set(this.#object.list(prefix));
+    for (const [name, value] of this.#written) {
+      if (value === null) names.delete(name);
+      else if (name.startsWith(prefix)) names.add(name);
+    }
+    return [...names].toSorted();
   }
 
   set(name: string, value: Json): void {
-    this.#written.set(name, { value, isKept: false });
-  }
-
-  keep(name: string, value: Json): void {
-    this.#written.set(name, { value, isKept: true });
+    this.#written.set(name, value);
   }
 
   clear(name: string): void {
-    this.#written.set(name, { value: null, isKept: false });
+    this.#written.set(name, null);
   }
 
   send(to: ObjectAddress, method: string, argument: Json, options?: SendOptions): void {
@@ -74,6 +84,10 @@ export class Try implements ObjectContext {
 
   cancel(execution: string): void {
     this.#effects.push(() => this.#object.cancel(execution));
+  }
+
+  kill(execution: string): void {
+    this.#effects.push(() => this.#object.kill(execution));
   }
 
   #once(what: readonly unknown[], ask: () => unknown): unknown {

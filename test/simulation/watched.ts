@@ -1,4 +1,11 @@
-import type { EngineProgram, Json, ObjectContext, ObjectMethod } from "#kernel";
+import {
+  delegateObject,
+  type EngineProgram,
+  type Json,
+  type ObjectContext,
+  type ObjectMethod,
+} from "#kernel";
+import { openStored } from "./stored-value.ts";
 
 /** One call that has changed an object, or could have. */
 export interface Transition {
@@ -24,7 +31,8 @@ export function watched(program: EngineProgram, tell: (transition: Transition) =
       const writes = new Map<string, Json>();
       const reply = method(noting(object, writes), argument);
       const written = new Map<string, { before: Json; after: Json }>();
-      for (const [key, after] of writes) {
+      for (const [key, stored] of writes) {
+        const after = openStored(stored);
         written.set(key, { before: state.get(key) ?? null, after });
         if (after === null) state.delete(key);
         else state.set(key, after);
@@ -44,26 +52,14 @@ export function watched(program: EngineProgram, tell: (transition: Transition) =
 }
 
 function noting(object: ObjectContext, writes: Map<string, Json>): ObjectContext {
-  return {
-    key: object.key,
-    get: (name) => object.get(name),
-    expect: (names) => object.expect(names),
+  return delegateObject(object, {
     set: (name, value) => {
       writes.set(name, value);
       object.set(name, value);
-    },
-    keep: (name, value) => {
-      writes.set(name, value);
-      object.keep(name, value);
     },
     clear: (name) => {
       writes.set(name, null);
       object.clear(name);
     },
-    send: (...given) => object.send(...given),
-    call: (...given) => object.call(...given),
-    launch: (run) => object.launch(run),
-    wake: (execution, name) => object.wake(execution, name),
-    cancel: (execution) => object.cancel(execution),
-  };
+  });
 }

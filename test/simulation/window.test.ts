@@ -3,7 +3,7 @@ import type { TreeState } from "#ledger";
 import { memoryStore } from "reeve/stores/memory";
 import { describe, expect, test } from "vitest";
 import { effect, parrot, perCall, type Witness } from "./doubles.ts";
-import { type Death, Stage } from "./stage.ts";
+import { type Death, keyOfStep, Stage } from "./stage.ts";
 
 /** Between an effect and its record: here nobody knows whether it happened. */
 const insideTool = [
@@ -69,7 +69,7 @@ const mailer =
   });
 
 const sent = { did: "mail", input: "letter" };
-const key = "tree~0:tool:1";
+const key = keyOfStep("tree~0:tool:1");
 const only = (events: readonly NumberedEvent[], type: NumberedEvent["type"]): number =>
   events.filter((event) => event.type === type).length;
 

@@ -4,11 +4,14 @@ import type { Chance } from "./chance.ts";
 
 /** Something that an agent does. */
 type Act =
-  | { readonly do: "think"; readonly most: number; readonly careful: boolean }
-  | { readonly do: "tool"; readonly name: ToolName }
+  /** `judged`: another model call is made inside its step. */
+  | { readonly do: "think"; readonly most: number; readonly careful: boolean; readonly judged: boolean }
+  | { readonly do: "tool"; readonly name: ToolName; readonly order: number }
   | { readonly do: "step" | "emit" | "tell" | "continue" | "fail" }
   | { readonly do: "sleep"; readonly ms: number }
   | { readonly do: "wait"; readonly name: string; readonly timeoutS: number | null }
+  /** Many signals that come at once: more than a page of the inbox holds. */
+  | { readonly do: "flood"; readonly name: string; readonly count: number }
   | {
       readonly do: "hire";
       readonly tasks: readonly Plan[];
@@ -28,7 +31,6 @@ type ToolName = (typeof toolNames)[number];
 export interface Workload {
   readonly plan: Plan;
   readonly start: StartOptions;
-  readonly tenantTokens: number | null;
 }
 
 /** What is left to be written of a tree. */
@@ -37,17 +39,16 @@ interface Draft {
   /** How many acts there may still be; a run has one in any case. */
   room: number;
   signals: number;
+  orders: number;
 }
 
 /** A tree of some shape, under limits that may bind. Most are small: what goes wrong does so between two or three. */
 export function workloadOf(chance: Chance): Workload {
-  const deadlineS = chance.is(0.1) ? chance.between(1, 60) : undefined;
-  const draft = { chance, room: chance.of(3, 5, 6, 8, 9, 12, 16, 40), signals: 0 };
+  const deadlineS = chance.is(0.2) ? deadlineOf(chance) : undefined;
+  const draft = { chance, room: chance.of(3, 5, 6, 8, 9, 12, 16, 40), signals: 0, orders: 0 };
   return {
     plan: planOf(draft, chance.of(0, 1, 2, 3)),
-    tenantTokens: chance.is(0.2) ? chance.between(200, 5_000) : null,
     start: {
-      tenant: "tenant",
       budget: budgetOf(chance, 0.6),
       spawn: { maxAgents: chance.between(1, 6), allowPreempt: chance.is(0.8) },
       priority: priorityOf(chance),
@@ -57,11 +58,19 @@ export function workloadOf(chance: Chance): Workload {
   };
 }
 
+/** Seconds, from less than a call takes to more than a story does. */
+const deadlineOf = (chance: Chance): number =>
+  chance.of(chance.between(1, 3_000) / 1_000, chance.between(3, 60));
+
 function budgetOf(chance: Chance, probability: number): ExecutionBudget {
   return {
-    ...(chance.is(probability) && { maxTokens: chance.between(100, 4_000) }),
+    // Often too little for two calls at a time.
+    ...(chance.is(probability) && {
+      maxTokens: chance.of(chance.between(100, 600), chance.between(600, 4_000)),
+    }),
     ...(chance.is(probability / 2) && { maxCostUsd: chance.between(100, 8_000) / 1_000_000 }),
     ...(chance.is(probability / 4) && { maxTurns: chance.between(1, 6) }),
+    ...(chance.is(probability / 4) && { deadlineS: deadlineOf(chance) }),
   };
 }
 
@@ -81,9 +90,12 @@ function actOf(draft: Draft, depth: number): Act {
   const { chance } = draft;
   draft.room -= 1;
   const roll = chance.below(draft.room <= 0 ? 67 : depth <= 0 ? 75 : 100);
-  if (roll < 25) return { do: "think", most: chance.between(16, 200), careful: chance.is(0.5) };
+  if (roll < 25) return thinkOf(chance);
   // Mostly those that must not be run again by themselves.
-  if (roll < 45) return { do: "tool", name: chance.of(...toolNames, "report", "report", "ask", "ask") };
+  if (roll < 45) {
+    const name = chance.of(...toolNames, "report", "report", "ask", "ask");
+    return { do: "tool", name, order: ++draft.orders };
+  }
   if (roll < 50) return { do: chance.of("step", "emit", "tell") };
   if (roll < 54) return { do: "sleep", ms: chance.between(1, 5_000) };
   if (roll < 61) return waitOf(draft);
@@ -96,8 +108,13 @@ function actOf(draft: Draft, depth: number): Act {
   return hireOf(draft, depth);
 }
 
+function thinkOf(chance: Chance): Act {
+  return { do: "think", most: chance.between(16, 200), careful: chance.is(0.5), judged: chance.is(0.3) };
+}
+
 function waitOf(draft: Draft): Act {
   const name = `signal-${++draft.signals}`;
+  if (draft.chance.is(0.1)) return { do: "flood", name, count: draft.chance.between(40, 100) };
   return { do: "wait", name, timeoutS: draft.chance.is(0.3) ? draft.chance.between(1, 30) : null };
 }
 
@@ -106,7 +123,10 @@ function hireOf(draft: Draft, depth: number): Act {
   draft.room -= 1;
   return {
     do: "hire",
-    tasks: chance.list(chance.between(1, 4), () => planOf(draft, depth - 1)),
+    // Some children do nothing but think, all at once: for money that is not enough for all of them.
+    tasks: chance.is(0.25)
+      ? chance.list(chance.between(2, 5), () => [thinkOf(chance)])
+      : chance.list(chance.between(1, 4), () => planOf(draft, depth - 1)),
     how: chance.of("join", "join", "ask", "leave"),
     options: {
       priority: priorityOf(chance),
@@ -124,8 +144,10 @@ export const planIn = (text: string | undefined): Plan =>
 /** How acts are done that touch the world. */
 export interface Hands {
   readonly agent: Parameters<RunContext["spawn"]>[0];
-  think(ctx: RunContext, most: number): Promise<unknown>;
+  think(ctx: RunContext, act: Extract<Act, { do: "think" }>): Promise<unknown>;
   step(key: string): Promise<void>;
+  /** Takes note of the signals that came, of so many. */
+  received(name: string, signals: readonly Json[], count: number): void;
 }
 
 /** Does what a plan says. A `continue` is left to the caller: what follows it is returned. */
@@ -142,9 +164,9 @@ export async function carryOut(ctx: RunContext, plan: Plan, hands: Hands): Promi
 async function carryOutOne(ctx: RunContext, act: Act, hands: Hands): Promise<unknown> {
   switch (act.do) {
     case "think":
-      return hands.think(ctx, act.most);
+      return hands.think(ctx, act);
     case "tool":
-      return ctx.tool(act.name, null);
+      return ctx.tool(act.name, `${ctx.supervision.runId}/${act.order}`);
     case "step":
       return ctx.step("step", ({ idempotencyKey }) => hands.step(idempotencyKey));
     case "emit":
@@ -161,11 +183,24 @@ async function carryOutOne(ctx: RunContext, act: Act, hands: Hands): Promise<unk
       // Whoever is outside sees it, and answers sooner or later.
       await ctx.emit({ waitsFor: act.name });
       return ctx.waitFor(act.name, act.timeoutS === null ? {} : { timeoutS: act.timeoutS });
+    case "flood":
+      return takeFlood(ctx, act, hands);
     case "together":
       return Promise.all(act.plans.map((plan) => carryOut(ctx, plan, hands)));
     case "hire":
       return Promise.all(act.tasks.map((task) => hireFor(ctx, task, act, hands)));
   }
+}
+
+async function takeFlood(
+  ctx: RunContext,
+  { name, count }: Extract<Act, { do: "flood" }>,
+  hands: Hands,
+): Promise<void> {
+  await ctx.emit({ waitsFor: name, count });
+  const signals: Json[] = [];
+  while (signals.length < count) signals.push(await ctx.waitFor(name));
+  hands.received(name, signals, count);
 }
 
 async function hireFor(

@@ -16,7 +16,7 @@ let postgres: PostgresServer;
 beforeAll(async () => {
   server = await restateServer();
   postgres = await postgresServer();
-}, 60_000);
+}, 300_000);
 
 afterEach(killWorkers);
 
@@ -75,4 +75,4 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
   expect(mailed).toHaveLength(1);
   expect(double.bill.entries.length).toBe(asked + 1);
   office.close();
-}, 120_000);
+}, 300_000);

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { environmentKeys, sealedStore } from "reeve/sealing";
 import { expect } from "vitest";
 import { type AuditHead, type Store, TenantId } from "#kernel";
-import { Audit } from "../../src/runtime/audit/audit.ts";
-import { AuditWriter } from "../../src/runtime/audit/audit-writer.ts";
-import type { AuditFault } from "../../src/runtime/audit/verify.ts";
+import { Audit } from "../../src/audit/audit.ts";
+import { AuditWriter } from "../../src/audit/audit-writer.ts";
+import type { AuditFault } from "../../src/audit/verify.ts";
 
 const keys = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
 const rest = "at, kind, data, source, key_id, previous, hash";

@@ -1,7 +1,9 @@
+import * as fc from "fast-check";
 import { memoryStore } from "reeve/stores/memory";
 import { storeSuite, type StoreHarness } from "reeve/testing";
 import { expect, test } from "vitest";
 import { type RunRecord, type Store, TreeId } from "#kernel";
+import { factProperty } from "./fact-property.ts";
 
 const store = memoryStore();
 const harness: StoreHarness = { open: async () => store };
@@ -30,3 +32,14 @@ const withoutTenant = (other: Store, run: RunRecord): unknown[] => [
 test("a call without a tenant does not compile", () => {
   expect(withoutTenant).toBeTypeOf("function");
 });
+
+test(
+  "a back-dated fact never inverts valid time, in whatever order facts are told",
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      factProperty(async () => store),
+      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 300) },
+    );
+  },
+);

@@ -8,6 +8,8 @@ import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#
 import { sessionProperty } from "../agents/session/session-property.ts";
 import { readable, speak } from "../sealing/canaries.ts";
 import { type PostgresServer, postgresServer } from "./postgres-server.ts";
+import { factProperty } from "./fact-property.ts";
+import { expectKept, oldSessions } from "./old-sessions.ts";
 import { auditTampering } from "./audit-tampering.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
 
@@ -17,7 +19,7 @@ let connectionString: string;
 beforeAll(async () => {
   server = await postgresServer();
   connectionString = await server.database();
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -52,6 +54,18 @@ test("random operations and crashes leave sessions as plain ones", { timeout: 12
     { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
   );
 });
+
+test(
+  "a back-dated fact never inverts valid time, in whatever order facts are told",
+  { timeout: 120_000 },
+  async () => {
+    await using store = await postgresStore({ connectionString });
+    await fc.assert(
+      factProperty(async () => store),
+      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 40) },
+    );
+  },
+);
 
 test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {
   const total = 10_000;
@@ -115,7 +129,17 @@ test("every table is guarded, for its owner too", async () => {
   expect(tables.filter(({ guarded }) => guarded !== true)).toEqual([
     { relname: "reeve_migration", guarded: false },
   ]);
-  expect(tables.length).toBe(14);
+  expect(tables.length).toBe(19);
+});
+
+test("sessions of an older version keep their entries and their user", async () => {
+  const url = await server.database();
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  for (const statement of oldSessions("postgres")) await client.query(statement);
+  await client.end();
+  await using store = await postgresStore({ connectionString: url });
+  await expectKept(store);
 });
 
 test("a role that bypasses row-level security is refused, and told what to do", async () => {
@@ -132,6 +156,11 @@ test("many processes may open an empty database at once", async () => {
     { number: 2 },
     { number: 3 },
     { number: 4 },
+    { number: 5 },
+    { number: 6 },
+    { number: 7 },
+    { number: 8 },
+    { number: 9 },
   ]);
 });
 
@@ -164,12 +193,12 @@ test("a reader is told again after its listening connection was cut, without loo
   const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
   for (const seq of [1, 2, 3]) {
-    const waiting = reader.events.changed(acme, tree, seq - 1, never);
+    const waiting = reader.events.changed(acme, tree, { after: seq - 1, signal: never });
     await harness.cut?.();
     await writer.events.append(acme, tree, [eventOf(seq)]);
     await waiting;
   }
-  expect(await reader.events.read(acme, tree, 0, 9)).toEqual([1, 2, 3].map(eventOf));
+  expect(await reader.events.read(acme, tree, { after: 0, limit: 9 })).toEqual([1, 2, 3].map(eventOf));
   await reader[Symbol.asyncDispose]();
   await writer[Symbol.asyncDispose]();
 });
@@ -178,7 +207,7 @@ test("a writer that closes at once has told of all it wrote", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
-  const waiting = reader.events.changed(acme, tree, 9, never);
+  const waiting = reader.events.changed(acme, tree, { after: 9, signal: never });
   for (let seq = 1; seq <= 10; seq += 1) await writer.events.append(acme, tree, [eventOf(seq)]);
   await writer[Symbol.asyncDispose]();
   await waiting;
@@ -194,17 +223,17 @@ async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
 test("a reader that nobody tells looks by itself", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 50 });
-  const waiting = reader.events.changed(acme, tree, 0, never);
+  const waiting = reader.events.changed(acme, tree, { after: 0, signal: never });
   // Once it listens: connecting is a reason to look, too.
   const listening = `select 1 from pg_stat_activity
     where datname = current_database() and state = 'idle' and query = 'listen reeve_event'`;
   while ((await server.query(listening, url)).length === 0);
   await insertBehind(url, eventOf(1));
   await waiting;
-  const again = reader.events.changed(acme, tree, 1, never);
+  const again = reader.events.changed(acme, tree, { after: 1, signal: never });
   await insertBehind(url, eventOf(2));
   await again;
-  expect(await reader.events.read(acme, tree, 0, 9)).toEqual([eventOf(1), eventOf(2)]);
+  expect(await reader.events.read(acme, tree, { after: 0, limit: 9 })).toEqual([eventOf(1), eventOf(2)]);
   await reader[Symbol.asyncDispose]();
 });
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
   };
   server = await restateServer({ baseDir: restateFolder, env });
   postgres = await postgresServer();
-}, 60_000);
+}, 300_000);
 
 afterEach(killWorkers);
 
@@ -137,6 +137,7 @@ test.each(Object.keys(places))(
     ];
     await expect.poll(search, { timeout: 20_000 }).toEqual(["store", "engine"]);
 
+    await checkSteps(runtime, trees);
     const said = trees.permanent.map(({ told }) => placesOf(told));
     const left = await Promise.all(trees.permanent.map(({ run }) => run.result()));
     expect(left.map(({ erased }) => erased)).toEqual(endings.map(() => undefined));
@@ -145,8 +146,8 @@ test.each(Object.keys(places))(
     for (const [index, { run }] of trees.permanent.entries())
       expect(await tellingsOf(run)).toContain(said[index]?.emitted);
     for (const { run, told } of [...trees.run, ...trees.none]) {
-      const { status, spend } = before[all.findIndex((tree) => tree.run === run)] ?? {};
-      expect(await run.result()).toMatchObject({ status, spend, output: null, erased: true });
+      const { status, costMicros } = before[all.findIndex((tree) => tree.run === run)] ?? {};
+      expect(await run.result()).toMatchObject({ status, costMicros, output: null, erased: true });
       expect(await tellingsOf(run)).not.toContain(told);
     }
     expect(before.map(({ status }) => status)).toEqual(
@@ -155,6 +156,21 @@ test.each(Object.keys(places))(
   },
   120_000,
 );
+
+type Trees = Awaited<ReturnType<typeof gossip>>;
+
+/** The steps of permanent trees can be read, those of others are erased. */
+async function checkSteps(runtime: Runtime, trees: Readonly<Record<HistoryRetention, Trees>>): Promise<void> {
+  for (const { run, told } of trees.permanent) {
+    const step = await runtime.prompt(`${run.runId}:model:2`, { tenant });
+    expect(step).toMatchObject({ content: "recorded", isEqual: true });
+    expect(JSON.stringify([step.prompt, step.answer])).toContain(placesOf(told).answer);
+  }
+  for (const { run } of [...trees.run, ...trees.none]) {
+    const { items } = await runtime.steps(run.runId, { tenant });
+    expect(items.map(({ content, manifest }) => [content, manifest])).toEqual([["erased", null]]);
+  }
+}
 
 /** All that its events tell. */
 async function tellingsOf(run: RunHandle): Promise<string> {

@@ -1,14 +1,28 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
+import { getPromptWindow, Session } from "reeve";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { storeSuite, type StoreHarness } from "reeve/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { EntryId, SessionId } from "#kernel";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import {
+  EntryId,
+  Labels,
+  MemoryItem,
+  MemoryOwner,
+  Partition,
+  RunId,
+  SessionId,
+  TreeId,
+  UserId,
+} from "#kernel";
 import { sessionProperty } from "../agents/session/session-property.ts";
+import { readable } from "../sealing/canaries.ts";
 import { auditTampering } from "./audit-tampering.ts";
+import { factProperty } from "./fact-property.ts";
+import { expectKept, oldSessions } from "./old-sessions.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
 
 let folder: string;
@@ -27,6 +41,15 @@ test.each(storeSuite.map((each) => [each.name, each] as const))("sqlite: %s", as
   await each.run(harness);
 });
 
+test("the files of a store are their owner's alone", async () => {
+  const files = await mkdtemp(join(folder, "files-"));
+  await using store = await sqliteStore({ path: join(files, "store.db") });
+  await store.runs.list(Partition.of("acme"), {}, { size: 1 });
+  const names = await readdir(files);
+  expect(names.length).toBeGreaterThan(1);
+  for (const name of names) expect((await stat(join(files, name))).mode & 0o777).toBe(0o600);
+});
+
 test("random operations and crashes leave sessions as plain ones", { timeout: 120_000 }, async () => {
   const { sessions } = await sqliteStore({ path: join(folder, "sessions.db") });
   await fc.assert(
@@ -34,6 +57,18 @@ test("random operations and crashes leave sessions as plain ones", { timeout: 12
     { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
   );
 });
+
+test(
+  "a back-dated fact never inverts valid time, in whatever order facts are told",
+  { timeout: 120_000 },
+  async () => {
+    await using store = await sqliteStore({ path: join(folder, "facts.db") });
+    await fc.assert(
+      factProperty(async () => store),
+      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
+    );
+  },
+);
 
 test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {
   const total = 10_000;
@@ -66,21 +101,30 @@ test("two processes share a limit: together they get what there is, and no more"
 test("what was kept is there when the file is opened again, and many may open a new one at once", async () => {
   const fresh = join(folder, "fresh.db");
   const stores = await Promise.all([1, 2, 3].map(() => sqliteStore({ path: fresh })));
-  const head = { id: SessionId.of("talk"), userId: null, startedAt: 1 };
+  const key = { id: SessionId.of("talk"), userId: null };
+  const head = {
+    ...key,
+    startedAt: 1,
+    agentId: null,
+    channel: "chat",
+    title: "t",
+    metadata: {},
+    isNamed: true,
+  };
   await stores[0]?.sessions.open({ tenantId: null }, head);
   for (const store of stores) await store[Symbol.asyncDispose]();
   const again = await sqliteStore({ path: fresh });
-  expect(await again.sessions.head({ tenantId: null }, head.id)).toMatchObject(head);
+  expect(await again.sessions.head({ tenantId: null }, key)).toMatchObject(head);
   await again[Symbol.asyncDispose]();
 });
 
 test("a torn entry is shown as it is, and the rest of its session with it", async () => {
   const torn = join(folder, "torn.db");
   const store = await sqliteStore({ path: torn });
-  const talk = SessionId.of("talk");
+  const talk = { id: SessionId.of("talk"), userId: null };
   const [a, b] = [EntryId.of("a"), EntryId.of("b")];
   const entry = { at: 1, branch: null, type: "custom", kind: "note", data: 1 } as const;
-  await store.sessions.open({ tenantId: null }, { id: talk, userId: null, startedAt: 1 });
+  await new Session(store.sessions, { tenantId: null }, talk).open({ startedAt: 1 });
   await store.sessions.append({ tenantId: null }, talk, [
     { ...entry, id: a, parentId: null },
     { ...entry, id: b, parentId: a },
@@ -88,9 +132,100 @@ test("a torn entry is shown as it is, and the rest of its session with it", asyn
   const file = new DatabaseSync(torn);
   file.exec(`update reeve_entry set body = '{"type":"cus' where entry_id = 'a'`);
   file.close();
-  expect(await store.sessions.path({ tenantId: null }, talk, b, 9)).toEqual([
+  expect(await store.sessions.path({ tenantId: null }, talk, { from: b, limit: 9 })).toEqual([
     { ...entry, id: b, parentId: a },
     { id: a, parentId: null, at: 1, branch: null, type: "unknown", raw: '{"type":"cus' },
   ]);
   await store[Symbol.asyncDispose]();
+});
+
+test("a window and a turn are found by their keys, however long the session is", async () => {
+  const plans = join(folder, "plans.db");
+  await using store = await sqliteStore({ path: plans });
+  const key = { id: SessionId.of("talk"), userId: null };
+  const session = new Session(store.sessions, { tenantId: null }, key);
+  await session.open({ startedAt: 1 });
+  const [run, crashed] = ["one", "other"].map((tree) => RunId.root(TreeId.of(tree)));
+  const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+  for (const branch of [crashed, run]) {
+    const id = EntryId.of(`${branch}.0`);
+    const place = { branch: branch ?? null, after: await session.leaf() };
+    await session.append([{ id, at: 1, type: "custom", kind: "note", data: 1 }], place);
+  }
+  await session.adopt(run ?? RunId.parse("none~0"));
+  await getPromptWindow(session);
+  const statements = new Set(prepare.mock.calls.map(([statement]) => statement));
+  prepare.mockRestore();
+  const file = new DatabaseSync(plans);
+  const steps = [...statements]
+    .filter((statement) => statement.includes("reeve_"))
+    .flatMap((statement) => file.prepare(`explain query plan ${statement}`).all())
+    .map(({ detail }) => String(detail));
+  file.close();
+  const ofEntries = steps.filter((step) => /^(SEARCH|SCAN) (reeve_entry|entry)\b/.test(step));
+  expect(ofEntries.length).toBeGreaterThan(3);
+  for (const step of ofEntries) expect(step).toMatch(/session_id=\? AND (entry_id|branch)=\?/);
+  expect(steps.filter((step) => /^SCAN (?!path$)/.test(step))).toEqual([]);
+});
+
+test("a search of memory is found by its keys, however much there is", async () => {
+  const plans = join(folder, "memory-plans.db");
+  await using store = await sqliteStore({ path: plans });
+  const [acme, owner] = [Partition.of("acme"), MemoryOwner.user(null)];
+  const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+  const item = MemoryItem.fact("f");
+  await store.memory.index(acme, owner, [{ item, at: 1, terms: ["a", "b"] }]);
+  await store.memory.search(acme, owner, { terms: ["a", "b"], kinds: ["fact", "episode"], limit: 5, at: 9 });
+  await store.memory.search(acme, owner, { terms: ["a", "b"], limit: 5 });
+  await store.memory.recall(acme, owner, { ids: ["f"] });
+  await store.memory.unindex(acme, owner, [item]);
+  const statements = new Set(prepare.mock.calls.map(([statement]) => statement));
+  prepare.mockRestore();
+  const file = new DatabaseSync(plans);
+  const steps = [...statements]
+    .filter((statement) => statement.includes("reeve_memory"))
+    .flatMap((statement) => file.prepare(`explain query plan ${statement}`).all())
+    .map(({ detail }) => String(detail));
+  file.close();
+  const ofTerms = steps.filter((step) => step.startsWith("SEARCH reeve_memory_term"));
+  expect(ofTerms.length).toBeGreaterThan(4);
+  for (const step of ofTerms) expect(step).toMatch(/tenant_id=\? AND owner=\? AND (term=|item>)\?/);
+  expect(steps.filter((step) => /^SCAN (?!\d+-ROW VALUES)/.test(step))).toEqual([]);
+});
+
+test("sessions of an older version keep their entries and their user", async () => {
+  const old = join(folder, "old.db");
+  const file = new DatabaseSync(old);
+  for (const statement of oldSessions("sqlite")) file.exec(statement);
+  file.close();
+  await using store = await sqliteStore({ path: old });
+  await expectKept(store);
+});
+
+test("a forgotten fact, an edited block and an erased user leave no word in the file", async () => {
+  const erased = await mkdtemp(join(folder, "erased-"));
+  const store = await sqliteStore({ path: join(erased, "store.db") });
+  const acme = Partition.of("acme");
+  const [ann, bob] = [MemoryOwner.user(UserId.of("ann")), MemoryOwner.user(UserId.of("bob"))];
+  const words = {
+    fact: "kept-fact-word",
+    term: "kept-term",
+    block: "kept-block-word",
+    vector: "kept-embedder",
+  };
+  const write = { runId: null, labels: Labels.none };
+  const fact = { id: "f", key: "k", value: words.fact, validFrom: 1, validTo: null, recordedAt: 1, ...write };
+  const edit = { text: words.block, limit: 99, at: 1, version: 0, terms: [words.term], ...write };
+  const vector = { item: MemoryItem.fact("f"), embedder: words.vector, at: 1, vector: [1] };
+  for (const owner of [ann, bob]) {
+    await store.memory.remember(acme, owner, fact, [words.term]);
+    await store.memory.editBlock(acme, owner, "human", { id: "b", ...edit });
+    await store.vectors?.put(acme, owner, [vector]);
+  }
+  expect(await readable(erased, words)).toEqual(["block", "fact", "term", "vector"]);
+  await store.memory.forget(acme, ann, { id: "forget", key: "k" });
+  await store.memory.editBlock(acme, ann, "human", { id: "b2", ...edit, text: "", version: 1, terms: [] });
+  await store.eraseUser(acme, UserId.of("bob"));
+  await store[Symbol.asyncDispose]();
+  expect(await readable(erased, words)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { environmentKeys } from "reeve/sealing";
 import { expect } from "vitest";
 import type { Json, Store } from "#kernel";
-import { Audit } from "../../src/runtime/audit/audit.ts";
+import { Audit } from "../../src/audit/audit.ts";
 
 /** What one of the processes is told. */
 export interface Share {

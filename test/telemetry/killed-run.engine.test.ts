@@ -45,7 +45,7 @@ const times = (name: string): number => asked.filter((other) => other === name).
 beforeAll(async () => {
   server = await restateServer();
   double = await providerDouble({ script });
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   held.resolve();
@@ -116,4 +116,4 @@ test("a run killed in a tool and in a model call is one span for each step, whoe
   const retried = spans.filter(({ attributes }) => attributes["reeve.attempts"] === 2);
   expect(retried).toMatchObject([{ name: "chat helper-model", attributes: { "reeve.in_doubt": true } }]);
   expect(await live.count("reeve.in_doubt", "gen_ai.operation.name")).toEqual({ chat: 1 });
-}, 120_000);
+}, 300_000);

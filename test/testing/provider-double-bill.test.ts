@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { answers, type BillEntry, type FaultKind } from "../../src/testing/provider-double/index.ts";
+import { countTokens } from "../../src/testing/provider-double/tokenizer.ts";
 import { ask, failure, headers, openDouble, realModel, user } from "./real-providers.ts";
 
 test("the bill has one entry for every request, whatever became of it", async () => {
@@ -117,6 +119,71 @@ test("the prompt cache knows the beginning of an earlier prompt, in whole blocks
   const known = Math.floor((first?.inputTokens ?? 0) / 10) * 10;
   expect(double.bill.entries.map(({ cachedTokens }) => cachedTokens)).toEqual([0, known, 0]);
   expect(second.usage?.inputTokens.cacheRead).toBe(known);
+});
+
+test("a prompt cache with a key knows the prompts of that key only", async () => {
+  const double = await openDouble({
+    script: answers(["Yes."]),
+    hiddenTokensPerMessage: 0,
+    promptCache: { minimumTokens: 20, blockTokens: 10 },
+  });
+  const prompt = user("The report has four parts and a summary. ".repeat(4));
+  const model = realModel("chat", double);
+  const call = (promptCacheKey: string) =>
+    ask(model, "generate", { prompt, providerOptions: { openai: { promptCacheKey } } });
+  for (const key of ["one", "two", "one"]) await call(key);
+  expect(double.bill.entries.map(({ cachedTokens }) => cachedTokens > 0)).toEqual([false, false, true]);
+});
+
+test("Anthropic's prompt cache writes and reads at marks, and the bill has both at their prices", async () => {
+  const double = await openDouble({
+    script: answers(["Yes."]),
+    hiddenTokensPerMessage: 0,
+    promptCache: { minimumTokens: 20 },
+  });
+  const model = realModel("anthropic", double);
+  const mark = { providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } };
+  const system = { role: "system" as const, content: "Be careful with every figure. ".repeat(6), ...mark };
+  const [first] = user("Which year was the report written?");
+  const [second] = user("And which month?");
+  if (!first || !second) throw new Error("no messages");
+  const answer = { role: "assistant" as const, content: [{ type: "text" as const, text: "1987." }] };
+  const tokensOf = async (prompt: LanguageModelV4CallOptions["prompt"]): Promise<number> => {
+    const { usage } = await ask(model, "generate", { prompt });
+    return usage?.inputTokens.total ?? 0;
+  };
+  const short = await tokensOf([{ ...system, providerOptions: {} }, ...user("Well?")]);
+  const unmarked = short - countTokens("Well?");
+  const whole = await tokensOf([system, { ...first, ...mark }]);
+  const grown = await tokensOf([system, first, answer, { ...second, ...mark }]);
+  const other = await tokensOf([system, { ...second, ...mark }]);
+  expect(double.bill.entries.map(({ cachedTokens, writtenTokens }) => [cachedTokens, writtenTokens])).toEqual(
+    [
+      [0, 0],
+      [0, whole],
+      [whole, grown - whole],
+      [unmarked, other - unmarked],
+    ],
+  );
+  const price = { input: 1_000_000, output: 0, cachedInput: 100_000, cacheWrite: 2_000_000 };
+  const { cachedTokens, writtenTokens } = double.bill.total();
+  expect([cachedTokens, writtenTokens]).toEqual([whole + unmarked, grown + other - unmarked]);
+  const cost = short + Math.ceil(2 * whole) + Math.ceil(0.1 * whole + 2 * (grown - whole));
+  expect(double.bill.costMicros({ "double-1": price })).toBe(
+    cost + Math.ceil(0.1 * unmarked + 2 * (other - unmarked)),
+  );
+});
+
+test("a request with five marks is refused", async () => {
+  const double = await openDouble({ promptCache: {} });
+  const block = { type: "text", text: "again", cache_control: { type: "ephemeral" } };
+  const body = {
+    model: "double-1",
+    max_tokens: 9,
+    messages: [{ role: "user", content: Array.from({ length: 5 }, () => block) }],
+  };
+  const response = await fetch(`${double.baseURL}/messages`, { method: "POST", body: JSON.stringify(body) });
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("Found 5.")]);
 });
 
 const kinds: readonly FaultKind[] = [

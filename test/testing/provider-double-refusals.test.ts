@@ -115,6 +115,9 @@ test.each(cases)("$name: $said comes as the provider would say it, and costs not
     inputTokens: 0,
     outputTokens: 0,
     cachedTokens: 0,
+    writtenTokens: 0,
+    files: 0,
+    fileBytes: 0,
   });
 });
 

@@ -7,6 +7,7 @@ import {
   echo,
   type ProviderDouble,
 } from "../../src/testing/provider-double/index.ts";
+import { call as callTool, fail, say } from "../../src/testing/scripted-model.ts";
 import {
   ask,
   everyWay,
@@ -66,6 +67,22 @@ test.each(everyWay)(
     const next = [...prompt, ...answerCall(first, "by the river")];
     const second = await ask(model, mode, { prompt: next, tools: [look] });
     expect(second).toMatchObject({ text: "by the river", calls: [], finishReason: "stop" });
+  },
+);
+
+test.each(everyWay)(
+  "$name, $mode: takes the answers of a scripted model, calls and failures too",
+  async ({ name, mode }) => {
+    const script = answers([
+      callTool("look", { question: "Lisbon" }),
+      say("By the river."),
+      fail(new Error("no")),
+    ]);
+    const model = realModel(name, await openDouble({ script }));
+    const first = await ask(model, mode, { tools: [look] });
+    expect(first).toMatchObject({ text: "", finishReason: "tool-calls", calls: [{ name: "look" }] });
+    expect(await ask(model, mode)).toMatchObject({ text: "By the river.", finishReason: "stop", calls: [] });
+    expect(await failure(ask(model, mode))).toMatchObject({ statusCode: 500 });
   },
 );
 

@@ -35,6 +35,7 @@ export function judge({
   };
   return {
     name,
+    models: judging ? [judging] : [],
     ...(on.includes("input") && { onInput: ({ text }, scope) => ask(text, scope) }),
     ...(on.includes("arguments") && { beforeCall: ({ input }, scope) => ask(words(input), scope) }),
     ...(on.includes("results") && { afterCall: ({ result }, scope) => ask(textOf(result.content), scope) }),

@@ -1,5 +1,6 @@
 import type { Json, ToolResult } from "#kernel";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "#base";
+import type { RepetitionLimits } from "./repeated-text.ts";
 
 /** What to do about a call that goes round in circles. */
 export type LoopDecision =
@@ -10,12 +11,14 @@ export type LoopDecision =
 export interface LoopLimits {
   /** The same call failed. */
   readonly sameCall: { readonly warn: number; readonly block: number };
-  /** The same tool failed, whatever it was asked. */
+  /** The same tool failed, or a call of it was blocked, whatever it was asked. */
   readonly sameTool: { readonly warn: number; readonly halt: number };
   /** A read-only call gave the same result. */
   readonly sameResult: { readonly warn: number; readonly block: number };
   /** Two calls took turns. */
   readonly pingPong: { readonly warn: number; readonly halt: number };
+  /** The end of one answer is a block of text, over and over: it is cut off. Absent: never. */
+  readonly sameText?: RepetitionLimits | undefined;
 }
 
 /** Enough for honest retries, too few for a night's bill. */
@@ -24,6 +27,7 @@ export const loopLimits: LoopLimits = {
   sameTool: { warn: 3, halt: 8 },
   sameResult: { warn: 2, block: 5 },
   pingPong: { warn: 3, halt: 6 },
+  sameText: { characters: 8_000, times: 8 },
 };
 
 /** A result that came again, and how often. */
@@ -36,11 +40,12 @@ interface Repeated {
 export interface Noticed {
   readonly failedCalls: readonly (readonly [string, number])[];
   readonly failedTools: readonly (readonly [string, number])[];
+  readonly blockedTools: readonly (readonly [string, number])[];
   readonly results: readonly (readonly [string, Repeated])[];
   readonly recent: readonly string[];
 }
 
-const nothing: Noticed = { failedCalls: [], failedTools: [], results: [], recent: [] };
+const nothing: Noticed = { failedCalls: [], failedTools: [], blockedTools: [], results: [], recent: [] };
 
 /**
  * Notices an agent that repeats itself. State of one run, fed in the order of its journal, so a replay decides alike.
@@ -49,6 +54,7 @@ export class LoopDetection {
   readonly #limits: LoopLimits;
   readonly #failedCalls: Map<string, number>;
   readonly #failedTools: Map<string, number>;
+  readonly #blockedTools: Map<string, number>;
   readonly #results: Map<string, Repeated>;
   /** The newest calls, enough to see the longest ping-pong. */
   #recent: readonly string[];
@@ -58,8 +64,14 @@ export class LoopDetection {
     this.#limits = limits;
     this.#failedCalls = new Map(noticed.failedCalls);
     this.#failedTools = new Map(noticed.failedTools);
+    this.#blockedTools = new Map(noticed.blockedTools);
     this.#results = new Map(noticed.results);
     this.#recent = noticed.recent;
+  }
+
+  /** When an answer is cut off; undefined: never. */
+  get sameText(): RepetitionLimits | undefined {
+    return this.#limits.sameText;
   }
 
   /** All it has noticed. */
@@ -68,6 +80,7 @@ export class LoopDetection {
     return {
       failedCalls: [...this.#failedCalls],
       failedTools: [...this.#failedTools],
+      blockedTools: [...this.#blockedTools],
       results,
       recent: this.#recent,
     };
@@ -79,9 +92,12 @@ export class LoopDetection {
     const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
     const rounds = this.#recent.at(-2) === call ? this.#rounds() : 0;
     const toolFailures = this.#failedTools.get(tool) ?? 0;
+    const toolBlocks = this.#blockedTools.get(tool) ?? 0;
     if (rounds >= pingPong.halt) return { kind: "halt", reason: `two calls took turns ${rounds} times` };
-    if (toolFailures >= sameTool.halt)
-      return { kind: "halt", reason: `${tool} failed ${toolFailures} times` };
+    if (toolFailures + toolBlocks >= sameTool.halt) {
+      const blocked = toolBlocks > 0 ? `, and was blocked ${toolBlocks} times` : "";
+      return { kind: "halt", reason: `${tool} failed ${toolFailures} times${blocked}` };
+    }
     const failures = this.#failedCalls.get(call) ?? 0;
     if (failures >= sameCall.block) return { kind: "block", reason: `this call failed ${failures} times` };
     const repeats = this.#results.get(call)?.times ?? 0;
@@ -90,16 +106,20 @@ export class LoopDetection {
     return { kind: "allow" };
   }
 
+  /** Counts a call that was not made because it was blocked: no failure, but a step towards the halt of its tool. */
+  blocked(tool: string, input: Json): void {
+    this.#remember(tool, input);
+    this.#count(this.#blockedTools, tool, true);
+  }
+
   /** What came of it, and whether the model should be told something. */
   after(
     tool: string,
     input: Json,
-    result: ToolResult,
-    { readOnly }: { readonly readOnly: boolean },
+    { result, readOnly }: { readonly result: ToolResult; readonly readOnly: boolean },
   ): LoopDecision {
-    const call = `${tool} ${JSON.stringify(input)}`;
+    const call = this.#remember(tool, input);
     const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
-    this.#recent = [...this.#recent.slice(-2 * pingPong.halt), call];
     const rounds = this.#rounds();
     const failures = this.#count(this.#failedCalls, call, result.isError);
     const toolFailures = result.isError ? this.#count(this.#failedTools, tool, true) : 0;
@@ -111,6 +131,12 @@ export class LoopDetection {
     if (rounds >= pingPong.warn)
       return { kind: "warn", reason: `these two calls took turns ${rounds} times` };
     return { kind: "allow" };
+  }
+
+  #remember(tool: string, input: Json): string {
+    const call = `${tool} ${JSON.stringify(input)}`;
+    this.#recent = [...this.#recent.slice(-2 * this.#limits.pingPong.halt), call];
+    return call;
   }
 
   /** A success clears the count of that call alone. */

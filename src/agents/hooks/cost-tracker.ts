@@ -1,44 +1,62 @@
-import { Usage, type Micros, type Price } from "#kernel";
+import { LruMap } from "#base";
+import { Money, Usage, type Micros } from "#kernel";
 import type { HookSet } from "./hook-manager.ts";
 
-/** Adds up what the model calls of an agent used. Watches only: the ledger is what counts. */
+/** The usage of model calls, and their cost as the ledger booked it. */
+interface TrackedCost {
+  readonly usage: Usage;
+  readonly costMicros: Micros;
+}
+
+const none: TrackedCost = { usage: Usage.none, costMicros: 0 };
+
+/** The number of runs that are remembered. */
+const maxRuns = 1_000;
+
+/** Adds up the usage and the cost of an agent's model calls as they happen. It only watches: the ledger enforces limits. */
 export class CostTracker implements HookSet {
-  readonly #prices: Readonly<Record<string, Price>>;
-  readonly #byRun = new Map<string, { usage: Usage; cost: Micros }>();
-  #usage: Usage = Usage.none;
-  #cost: Micros = 0;
+  readonly #log: ((line: string) => void) | undefined;
+  readonly #byRun = new LruMap<string, TrackedCost>({ max: maxRuns });
+  #total: TrackedCost = none;
 
   constructor(
-    options: {
-      /** By model id; a call of any other model costs 0 here. */ readonly prices?: Readonly<
-        Record<string, Price>
-      >;
-    } = {},
+    options: { /** Called with a line when a run has ended. */ readonly log?: (line: string) => void } = {},
   ) {
-    this.#prices = options.prices ?? {};
+    this.#log = options.log;
   }
 
   get usage(): Usage {
-    return this.#usage;
+    return this.#total.usage;
   }
 
-  get cost(): Micros {
-    return this.#cost;
+  get costMicros(): Micros {
+    return this.#total.costMicros;
   }
 
-  /** What one run used; null if it called no model. */
-  run(runId: string): { readonly usage: Usage; readonly cost: Micros } | null {
+  /** The usage and cost of one of the newest 1,000 runs; null: it called no model. */
+  run(runId: string): TrackedCost | null {
     return this.#byRun.get(runId) ?? null;
   }
 
   readonly hooks: HookSet["hooks"] = {
-    "model.end": ({ runId, model, usage }) => {
-      const price = this.#prices[model];
-      const cost = price ? Usage.cost(usage, price) : 0;
-      const run = this.#byRun.get(runId) ?? { usage: Usage.none, cost: 0 };
-      this.#byRun.set(runId, { usage: Usage.add(run.usage, usage), cost: run.cost + cost });
-      this.#usage = Usage.add(this.#usage, usage);
-      this.#cost += cost;
+    "model.end": ({ runId, usage }) => this.#add(runId, { usage, costMicros: 0 }),
+    "budget.settled": ({ runId, costMicros }) => this.#add(runId, { usage: Usage.none, costMicros }),
+    "run.end": ({ runId, agent, status }) => {
+      const { usage, costMicros } = this.#byRun.get(runId) ?? none;
+      this.#log?.(
+        `${agent} ${runId} ${status}: ${Usage.tokens(usage)} tokens, $${Money.usd(costMicros)}; ` +
+          `in all $${Money.usd(this.costMicros)}`,
+      );
     },
   };
+
+  #add(runId: string, cost: TrackedCost): void {
+    this.#byRun.set(runId, sum(this.#byRun.get(runId) ?? none, cost));
+    this.#total = sum(this.#total, cost);
+  }
 }
+
+const sum = (one: TrackedCost, other: TrackedCost): TrackedCost => ({
+  usage: Usage.add(one.usage, other.usage),
+  costMicros: one.costMicros + other.costMicros,
+});

@@ -1,4 +1,5 @@
 import {
+  checkDuration,
   encodeError,
   Json,
   type Clock,
@@ -6,9 +7,9 @@ import {
   type EventType,
   type Hook,
   type Hooks,
-  type ReeveEvent,
+  type NumberedEvent,
 } from "#kernel";
-import { systemClock } from "../system-clock.ts";
+import { deepFreeze, systemClock, withTimeout } from "#base";
 
 const keptErrors = 100;
 
@@ -34,7 +35,7 @@ export class HookManager implements Hooks {
   #errors: HookError[] = [];
 
   constructor(options: { /** Default 5,000. */ readonly timeoutMs?: number; readonly clock?: Clock } = {}) {
-    this.#timeoutMs = options.timeoutMs ?? 5_000;
+    this.#timeoutMs = checkDuration("timeoutMs", options.timeoutMs ?? 5_000);
     this.#clock = options.clock ?? systemClock;
   }
 
@@ -46,7 +47,7 @@ export class HookManager implements Hooks {
   on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void {
     const hooks = this.#hooks.get(type) ?? new Set();
     // Kept under its own type and only ever called with events of it.
-    const known: Hook = (event) => hook(Json.as<ReeveEvent<Type>>(Json.of(event)));
+    const known: Hook = (event) => hook(Json.as<NumberedEvent<Type>>(Json.of(event)));
     hooks.add(known);
     this.#hooks.set(type, hooks);
     return () => void hooks.delete(known);
@@ -63,26 +64,24 @@ export class HookManager implements Hooks {
     };
   }
 
-  async dispatch(event: ReeveEvent): Promise<void> {
+  async dispatch(event: NumberedEvent, onError?: (error: unknown) => void): Promise<void> {
     const hooks = this.#hooks.get(event.type);
     if (!hooks || hooks.size === 0) return;
     const frozen = deepFreeze(structuredClone(event));
-    await Promise.all([...hooks].map((hook) => this.#call(hook, frozen)));
+    await Promise.all([...hooks].map((hook) => this.#call(hook, frozen, onError)));
   }
 
-  async #call(hook: Hook, event: ReeveEvent): Promise<void> {
-    const over = new AbortController();
-    const late = this.#clock.waitUntil(this.#clock.now() + this.#timeoutMs, over.signal).then(
-      () => this.#note(event.type, new Error(`a hook took longer than ${this.#timeoutMs} ms`)),
-      () => undefined,
-    );
+  async #call(hook: Hook, event: NumberedEvent, onError?: (error: unknown) => void): Promise<void> {
+    const ms = this.#timeoutMs;
+    const onTimeout = (): never => {
+      throw new Error(`a hook took longer than ${ms} ms`);
+    };
     try {
       const done = hook(event);
-      if (done instanceof Promise) await Promise.race([done, late]);
+      if (done instanceof Promise) await withTimeout({ clock: this.#clock, ms, onTimeout }, () => done);
     } catch (error) {
       this.#note(event.type, error);
-    } finally {
-      over.abort();
+      onError?.(error);
     }
   }
 
@@ -91,8 +90,15 @@ export class HookManager implements Hooks {
   }
 }
 
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const inner of Object.values(value)) deepFreeze(inner);
-  return Object.freeze(value);
+/** Combines hooks: all of them get each event, at the same time. Undefined if there are none. */
+export function combineHooks(list: readonly Hooks[]): Hooks | undefined {
+  if (list.length < 2) return list[0];
+  const added = new HookManager();
+  const all = [...list, added];
+  return {
+    dispatch: async (event, onError) => {
+      await Promise.all(all.map((hooks) => hooks.dispatch(event, onError)));
+    },
+    on: (type, hook) => added.on(type, hook),
+  };
 }

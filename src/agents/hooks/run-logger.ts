@@ -1,26 +1,7 @@
-import type { EventType, Hook, ReeveEvent } from "#kernel";
+import { eventTypes, type Hook, type ReeveEvent } from "#kernel";
 import type { HookSet } from "./hook-manager.ts";
 
-const watched = [
-  "run.start",
-  "run.end",
-  "cycle.start",
-  "cycle.end",
-  "model.start",
-  "model.end",
-  "tool.start",
-  "tool.end",
-  "guardrail.trip",
-  "handoff.made",
-  "flow.start",
-  "flow.end",
-  "turn.start",
-  "turn.end",
-  "retry.start",
-  "retry.end",
-] as const satisfies readonly EventType[];
-
-/** Keeps the latest events of an agent, for whoever wants to know what it did. */
+/** Keeps the latest events of an agent, of every type. */
 export class RunLogger implements HookSet {
   readonly #size: number;
   #events: ReeveEvent[] = [];
@@ -32,7 +13,7 @@ export class RunLogger implements HookSet {
       this.#events.push(event);
       if (this.#events.length > this.#size) this.#events = this.#events.slice(-this.#size);
     };
-    this.hooks = Object.fromEntries(watched.map((type) => [type, keep]));
+    this.hooks = Object.fromEntries(eventTypes.map((type) => [type, keep]));
   }
 
   get events(): readonly ReeveEvent[] {

@@ -1,4 +1,5 @@
 import {
+  checkDuration,
   Json,
   type CacheStore,
   type ChatContext,
@@ -9,25 +10,31 @@ import {
   type Partition,
   type ToolResult,
 } from "#kernel";
-import { LruCache, type LruOptions } from "./lru.ts";
+import { rejectOnAbort } from "#base";
+import { MemoryCache, type MemoryCacheOptions } from "./memory-cache.ts";
 
 /** What is kept, and for how long. */
-export interface CacheOptions extends LruOptions {
+export interface CacheOptions extends MemoryCacheOptions {
   /** Where it is kept. Default: in this process, within `max` and `maxBytes`. */
   readonly store?: CacheStore | undefined;
   /** Default 3,600. */
   readonly ttlS?: number | undefined;
   /** A part of every key: another one finds nothing of before. Default empty. */
   readonly version?: string | undefined;
+  /** Whether an answer serves its user alone, or all users of the tenant. Default user. */
+  readonly share?: "user" | "tenant" | undefined;
 }
 
 /**
- * Answers an equal call of the same tenant, agent and version from what it was answered before: nothing is reserved,
- * nothing is charged. Equal calls at the same time, in one process, are one call. Kept are whole answers and results of
- * safe tools that touch the world; never a failure, a refusal, an answer cut short, or what a riskier tool did.
+ * Answers an equal call of the same user, agent and version with the answer given before: nothing is reserved, nothing
+ * is charged. A tool may depend on the user through `currentScope()`, which is no part of its arguments: only a layer
+ * whose calls do not may share its answers within the tenant. Equal calls at the same time, in one process, are one
+ * call. Whole answers and results of safe tools that touch the world are kept; never a failure, a refusal, an answer cut
+ * short, or the result of a riskier tool or one of memory, which changes.
  */
 export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMiddleware {
-  const { store = new LruCache(options), ttlS = 3_600, version = "" } = options;
+  const { store = new MemoryCache(options), ttlS = 3_600, version = "", share = "user" } = options;
+  checkDuration("ttlS", ttlS);
   /** Resolve, never reject: those who wait look whether something was kept. */
   const inFlight = new Map<string, Promise<void>>();
   return {
@@ -35,12 +42,13 @@ export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMidd
       if (!mayKeep(context)) return next();
       const { scope } = context;
       const partition = { tenantId: scope.tenantId };
-      const key = await digest([version, scope.tenantId, scope.version, context.agentName, subject(context)]);
+      const owner = [scope.tenantId, share === "user" ? scope.userId : null];
+      const key = await digest([version, share, owner, scope.version, context.agentName, subject(context)]);
       for (;;) {
-        if (await answered(context, store, partition, key)) return;
+        if (await answered(context, store, { partition, key })) return;
         const other = inFlight.get(key);
         if (!other) break;
-        await unlessStopped(other, scope.signal);
+        await rejectOnAbort(other, scope.signal);
       }
       const made = Promise.withResolvers<void>();
       inFlight.set(key, made.promise);
@@ -48,7 +56,10 @@ export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMidd
         await next();
         const { result } = context;
         if (result && isWhole(result))
-          await store.put(partition, key, Json.of(result), scope.clock.now() + ttlS * 1000);
+          await store.put(partition, key, {
+            value: Json.of(result),
+            until: scope.clock.now() + ttlS * 1000,
+          });
       } finally {
         inFlight.delete(key);
         made.resolve();
@@ -60,8 +71,7 @@ export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMidd
 async function answered(
   context: ChatContext | FunctionContext,
   store: CacheStore,
-  partition: Partition,
-  key: string,
+  { partition, key }: { readonly partition: Partition; readonly key: string },
 ): Promise<boolean> {
   const found = await store.get(partition, key, context.scope.clock.now());
   if (found === undefined) return false;
@@ -71,7 +81,9 @@ async function answered(
 }
 
 function mayKeep(context: ChatContext | FunctionContext): boolean {
-  return !("tool" in context) || (context.tool.risk === "safe" && "execute" in context.tool);
+  if (!("tool" in context)) return true;
+  const { tool } = context;
+  return tool.risk === "safe" && "execute" in tool && tool.origin !== "memory";
 }
 
 function isWhole(result: ModelResponse | ToolResult): boolean {
@@ -88,17 +100,4 @@ function subject(context: ChatContext | FunctionContext): unknown {
 async function digest(subjects: readonly unknown[]): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(subjects));
   return Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("base64url");
-}
-
-/** Waits for somebody else's call, but not when told to stop. */
-async function unlessStopped(other: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const stopped = Promise.withResolvers<never>();
-  const stop = (): void => stopped.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await Promise.race([other, stopped.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

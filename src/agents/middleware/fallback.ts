@@ -36,6 +36,7 @@ export function fallback(
   return {
     repeats: true,
     attempts: "sees",
+    models: others,
     async process(context, next) {
       const asked = context.model;
       const candidates = [asked, ...others];

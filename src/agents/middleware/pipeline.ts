@@ -11,12 +11,35 @@ export async function throughLayers<Context extends { result: unknown }>(
 ): Promise<void> {
   const enter = async (index: number): Promise<void> => {
     const layer = layers[index];
-    if (!layer) return core();
+    if (!layer) return attribute(core, null);
     const next = once(() => enter(index + 1), layer.repeats ?? false);
-    await layer.process(context, next);
+    await attribute(() => layer.process(context, next), layerName(layer, index));
     if (context.result === undefined) throw new TypeError(`middleware ${index} ended without a result`);
   };
   await enter(0);
+}
+
+/** The layer that threw an error; null: what the layers are around threw it. */
+const thrower = new WeakMap<object, string | null>();
+
+/** Runs a layer, or what the layers are around. An error keeps the name of the first that threw it. */
+async function attribute(run: () => Promise<void>, layer: string | null): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof Error && !thrower.has(error)) thrower.set(error, layer);
+    throw error;
+  }
+}
+
+function layerName(layer: object, index: number): string {
+  const { name } = layer.constructor;
+  return `middleware ${index + 1}${name === "Object" ? "" : ` (${name})`}`;
+}
+
+/** Returns the name of the layer that threw an error; null if none did. */
+export function failedLayer(error: unknown): string | null {
+  return error instanceof Error ? (thrower.get(error) ?? null) : null;
 }
 
 /** Guards `next`: a second call only where the layer says it repeats, and only when the first has settled. */

@@ -21,8 +21,8 @@ export interface RateLimitOptions {
   readonly requestsPerMinute?: number | undefined;
   /** Input and output. Estimated before the call, corrected after it. */
   readonly tokensPerMinute?: number | undefined;
-  /** Does each tenant have its own limit, or do all share one? Default all. */
-  readonly share?: "all" | "tenant" | undefined;
+  /** Whether each tenant, or each user of each tenant, has a limit of its own, or all share one. Default all. */
+  readonly share?: "all" | "tenant" | "user" | undefined;
 }
 
 /** Where a provider that says "too many" does not say how long. */
@@ -35,16 +35,18 @@ const longestSlowMs = 60_000;
  * the whole fleet. The attempt itself is retried as always.
  */
 export function rateLimit(options: RateLimitOptions): ChatMiddleware {
-  const { key, share = "all" } = options;
+  const { share = "all" } = options;
   const limits = options.store?.limits ?? ownLimits;
   return {
     attempts: "sees",
     async process(context, next) {
       const { scope } = context;
-      const partition = { tenantId: share === "tenant" ? scope.tenantId : null };
+      const partition = { tenantId: share === "all" ? null : scope.tenantId };
+      // JSON keeps the parts apart, whatever characters they have.
+      const key = share === "user" ? JSON.stringify([options.key, scope.userId]) : options.key;
       const wish = wishOf(options, context);
       for (;;) {
-        const waitMs = await limits.take(partition, key, wish, scope.clock.now());
+        const waitMs = await limits.take(partition, key, { wish, now: scope.clock.now() });
         if (waitMs === 0) break;
         await scope.wait(waitMs);
       }
@@ -77,7 +79,11 @@ const slowMs = ({ retryAfterMs }: ModelError): number =>
 class OwnLimits implements LimitStore {
   readonly #states = new Map<string, LimitState>();
 
-  async take(partition: Partition, key: string, wish: LimitWish, now: number): Promise<number> {
+  async take(
+    partition: Partition,
+    key: string,
+    { wish, now }: { readonly wish: LimitWish; readonly now: number },
+  ): Promise<number> {
     const { state, waitMs } = LimitState.take(this.#of(partition, key), wish, now);
     this.#states.set(Partition.part(partition, key), state);
     return waitMs;

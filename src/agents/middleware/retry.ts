@@ -1,4 +1,5 @@
 import {
+  checkDuration,
   ReeveError,
   type ChatContext,
   type ChatMiddleware,
@@ -21,6 +22,7 @@ export interface RetryOptions extends ModelRetry {
  */
 export function retry(options: RetryOptions = {}): ChatMiddleware & FunctionMiddleware {
   const { maxRetries = 3, when = mayPass } = options;
+  checkDuration("baseMs", options.baseMs ?? 0);
   return {
     repeats: true,
     attempts: "makes",

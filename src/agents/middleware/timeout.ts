@@ -1,4 +1,10 @@
-import type { ChatContext, ChatMiddleware, FunctionContext, FunctionMiddleware } from "#kernel";
+import {
+  checkDuration,
+  type ChatContext,
+  type ChatMiddleware,
+  type FunctionContext,
+  type FunctionMiddleware,
+} from "#kernel";
 
 /**
  * Gives each attempt at a model at most so long: what takes longer is aborted, is a `timeout` error, and is retried
@@ -6,7 +12,7 @@ import type { ChatContext, ChatMiddleware, FunctionContext, FunctionMiddleware }
  * and is not looked at. Of several limits the shortest holds.
  */
 export function timeout({ seconds }: { readonly seconds: number }): ChatMiddleware & FunctionMiddleware {
-  if (!(seconds > 0)) throw new TypeError(`a timeout of ${seconds} s`);
+  checkDuration("seconds", seconds, { min: 0.001 });
   return {
     async process(context: ChatContext | FunctionContext, next) {
       const before = context.timeoutMs;

@@ -5,8 +5,8 @@ export const defaultPermissions: Permissions = {
   decide: ({ risk }) => (risk === "safe" ? "allow" : "ask"),
 };
 
-/** Lets everything run. Explicit, because it is a decision. */
-export const allowAll: Permissions = { decide: () => "allow" };
+/** Lets everything run. Explicit, because it is a decision, and audited with every run. */
+export const allowAll: Permissions = { decide: () => "allow", allowsAll: true };
 
 const verdicts: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
 

@@ -4,32 +4,51 @@ import {
   isJsonObject,
   Json,
   type JsonObject,
+  Labels,
   RunId,
-  type SessionEntry,
+  SessionEntry,
 } from "#kernel";
 import { decodeMessage, encodeMessage } from "./decode-message.ts";
 
+const fromAFile = Labels.withSource(Labels.of({ untrusted: true }), {
+  kind: "file",
+  name: "import",
+  runId: null,
+  stepId: null,
+});
+
 /**
- * An entry from outside. Every field is checked and copied by name, nothing else is taken over. What has an id, a
+ * An entry from a file. Every field is checked and copied by name, nothing else is taken over. What has an id, a
  * parent, a time and a branch but says something that we do not know, or cannot read, is kept whole as an unknown entry.
- * Null: not even that.
+ * It is untrusted, whatever it says of itself, and has no figures. Null: not even that.
  */
 export function decodeEntry(raw: Json): SessionEntry | null {
   if (!isJsonObject(raw)) return null;
-  const base = decodeBase(raw);
-  return base && (decodeSaid(base, raw) ?? { ...base, type: "unknown", raw });
+  const { told: _told, tokens: _tokens, ...rest } = raw;
+  const base = decodeBase(rest);
+  if (!base) return null;
+  const { labels } = SessionEntry.decodeDetails(rest);
+  return (
+    decodeSaid({ ...base, labels: Labels.join(fromAFile, labels && Labels.of(labels)) }, rest) ?? {
+      ...base,
+      type: "unknown",
+      raw: rest,
+    }
+  );
 }
 
-/** An entry from a store: one that is already known as unknown stays so. */
+/** An entry from a store, which is believed about labels and figures. One that is unknown already stays so. */
 export function readEntry(stored: SessionEntry): SessionEntry | null {
   const raw = Json.of(stored);
-  if (stored.type !== "unknown" || !isJsonObject(raw)) return decodeEntry(raw);
-  const base = decodeBase(raw);
-  return base && { ...base, type: "unknown", raw: stored.raw };
+  const base = isJsonObject(raw) ? decodeBase(raw) : null;
+  if (!isJsonObject(raw) || !base) return null;
+  if (stored.type === "unknown") return { ...base, type: "unknown", raw: stored.raw };
+  const said = decodeSaid({ ...base, ...SessionEntry.decodeDetails(raw) }, raw);
+  return said ?? { ...base, type: "unknown", raw };
 }
 
-/** The form to keep outside: an unknown entry goes back as it came, to where it now hangs. */
-export function encodeEntry(entry: SessionEntry): Json {
+/** The form to keep in a file, without figures: an unknown entry goes back as it came, to where it now hangs. */
+export function encodeEntry({ told: _told, tokens: _tokens, ...entry }: SessionEntry): Json {
   if (entry.type === "message") return Json.of({ ...entry, message: encodeMessage(entry.message) });
   if (entry.type !== "unknown") return Json.of(entry);
   const { raw, type, ...base } = entry;
@@ -58,7 +77,8 @@ function decodeSaid(base: EntryBase, raw: JsonObject): SessionEntry | null {
       const keptFrom = entryId(raw["keptFrom"]);
       const tokensBefore = raw["tokensBefore"];
       if (typeof summary !== "string" || !keptFrom || typeof tokensBefore !== "number") return null;
-      return { ...base, type, summary, keptFrom, tokensBefore };
+      const run = typeof raw["run"] === "string" && RunId.is(raw["run"]) ? { run: raw["run"] } : {};
+      return { ...base, type, summary, keptFrom, tokensBefore, ...run };
     }
     case "branch": {
       const from = entryId(raw["from"]);
@@ -79,7 +99,7 @@ function decodeSaid(base: EntryBase, raw: JsonObject): SessionEntry | null {
 
 /** An id as {@link EntryId.of} allows it. */
 export function entryId(value: unknown): EntryId | undefined {
-  return typeof value === "string" && /^[\x21-\x7e]{1,128}$/.test(value) ? EntryId.of(value) : undefined;
+  return typeof value === "string" && EntryId.is(value) ? value : undefined;
 }
 
 function isTextOrNull(value: unknown): value is string | null {

@@ -75,9 +75,11 @@ function decodeFile({ mediaType, source, name }: JsonObject): FileBlock | null {
   if (typeof mediaType !== "string" || !isJsonObject(source)) return null;
   if (name !== undefined && typeof name !== "string") return null;
   const named = name === undefined ? {} : { name };
-  const { url, base64 } = source;
+  const { url, base64, content, bytes } = source;
   if (typeof url === "string") return { type: "file", mediaType, source: { url }, ...named };
   if (typeof base64 === "string") return { type: "file", mediaType, source: { base64 }, ...named };
+  if (typeof content === "string" && typeof bytes === "number")
+    return { type: "file", mediaType, source: { content, bytes }, ...named };
   return null;
 }
 

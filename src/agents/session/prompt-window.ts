@@ -1,8 +1,9 @@
-import { ChatMessage, type EntryId, type SessionEntry } from "#kernel";
+import { ChatMessage, type EntryId, Labels, type SessionEntry } from "#kernel";
 import { estimateTokens } from "#models";
 import type { Session } from "./session.ts";
 import { type MessageGroup, ToolGroups } from "./tool-groups.ts";
 import { trimResults } from "./trim-results.ts";
+import { describeTurnEnd } from "./turn-end.ts";
 
 /** What of a conversation a model is shown. An absent limit is none. */
 export interface PromptWindowOptions {
@@ -12,6 +13,11 @@ export interface PromptWindowOptions {
   readonly maxMessages?: number;
   /** Tokens at most, as `estimateTokens` counts them. */
   readonly maxTokens?: number;
+  /**
+   * Tokens that are shown at most where `maxTokens` leaves something out. Less than that keeps the beginning of the prompt the
+   * same for some turns. Default: `maxTokens`.
+   */
+  readonly cutTo?: number;
   /** Shortens old tool results. Absent: all stay whole. */
   readonly oldResults?: OldResults;
 }
@@ -34,38 +40,92 @@ export async function getPromptWindow(
   session: Session,
   options: PromptWindowOptions = {},
 ): Promise<readonly ChatMessage[]> {
+  return (await readPromptWindow(session, options)).messages;
+}
+
+/** The messages of a conversation for a model, with what is known of them. */
+export interface PromptWindow {
+  readonly messages: readonly ChatMessage[];
+  /** The oldest entry of the window, or the compaction that it begins with; null: it is empty. */
+  readonly from: EntryId | null;
+  /** The entries of the messages that are shown as they were written. */
+  readonly entries: ReadonlyMap<ChatMessage, EntryId>;
+  /** The labels of everything in it. */
+  readonly labels: Labels;
+  /** The newest size of a prompt that a provider told, since the newest compaction. Absent: none did. */
+  readonly told?: SessionEntry["told"];
+  /** The tokens of the messages, as `estimateTokens` counts them. */
+  readonly tokens: number;
+}
+
+/** As {@link getPromptWindow}, with what is known of the messages. */
+export async function readPromptWindow(
+  session: Session,
+  options: PromptWindowOptions = {},
+): Promise<PromptWindow> {
   const window = new Window(options);
   const groups = new ToolGroups();
+  let labels = Labels.none;
+  let told: SessionEntry["told"];
+  const entries = new Map<ChatMessage, EntryId>();
   for await (const entry of session.path(options.at)) {
     if (entry.type === "compaction") window.summarise(entry);
     const message = messageOf(entry);
+    if (message && entry.type === "message") entries.set(message, entry.id);
+    if (message && entry.tokens !== undefined) window.sizes.set(message, entry.tokens);
     const group = message && groups.add(message);
-    if (group && !window.add(group)) break;
+    if (group && !window.add(group, entry.id)) break;
+    labels = Labels.join(labels, entry.labels);
+    // Figures from before a compaction speak of another prompt.
+    if (window.keptFrom === null) told ??= entry.told;
     if (entry.id === window.keptFrom || window.isFull) break;
   }
-  return window.messages;
+  const { messages, tokens, from } = window;
+  return { messages, entries, from, labels, tokens, ...(told && { told }) };
 }
 
-function messageOf(entry: SessionEntry): ChatMessage | null {
+/** The message that an entry shows to a model; null: none. */
+export function messageOf(entry: SessionEntry): ChatMessage | null {
   if (entry.type === "message") return entry.message;
+  const end = describeTurnEnd(entry);
+  if (end) return ChatMessage.user(end);
   if (entry.type !== "branch" || !entry.summary) return null;
   return ChatMessage.user(`Summary of another branch of this conversation:\n\n${entry.summary}`);
 }
+
+/** The message that stands for a part of a conversation that was summed up. */
+export const summaryMessage = (summary: string): ChatMessage =>
+  ChatMessage.user(`Summary of the conversation so far:\n\n${summary}`);
 
 /** Fills from the newest to the oldest. */
 class Window {
   readonly #oldResults: OldResults | undefined;
   #messagesLeft: number;
   #tokensLeft: number;
+  readonly #cutTo: number;
   #cycles = 0;
   #summary: ChatMessage | null = null;
-  readonly #groups: MessageGroup[] = [];
+  /** The newest compaction met so far. */
+  #compaction: EntryId | null = null;
+  /** Newest first, each with its first entry. */
+  readonly #groups: { readonly group: MessageGroup; readonly from: EntryId; readonly tokens: number }[] = [];
+  /** Tokens of messages as their entries state them. A message that is shown in part is measured. */
+  readonly sizes = new Map<ChatMessage, number>();
   /** Where the newest compaction met so far stops putting away. */
   keptFrom: EntryId | null = null;
+  tokens = 0;
+  /** Whether a message did not fit. */
+  #isCut = false;
 
-  constructor({ maxMessages = Infinity, maxTokens = Infinity, oldResults }: PromptWindowOptions) {
+  constructor({
+    maxMessages = Infinity,
+    maxTokens = Infinity,
+    cutTo = maxTokens,
+    oldResults,
+  }: PromptWindowOptions) {
     this.#messagesLeft = maxMessages;
     this.#tokensLeft = maxTokens;
+    this.#cutTo = cutTo;
     this.#oldResults = oldResults;
   }
 
@@ -74,34 +134,63 @@ class Window {
   }
 
   get messages(): readonly ChatMessage[] {
-    return [...(this.#summary ? [this.#summary] : []), ...this.#groups.toReversed().flat()];
+    return [
+      ...(this.#summary ? [this.#summary] : []),
+      ...this.#groups.toReversed().flatMap(({ group }) => group),
+    ];
   }
 
-  /** Keeps room for the summary of the newest compaction: it is worth more than the oldest messages after it. */
-  summarise({ summary, keptFrom }: { readonly summary: string; readonly keptFrom: EntryId }): void {
+  /** The compaction that the messages begin with, or the first entry of the oldest ones. */
+  get from(): EntryId | null {
+    return (this.#isCut ? undefined : this.#compaction) ?? this.#groups.at(-1)?.from ?? this.#compaction;
+  }
+
+  /**
+   * Keeps room for the summary of the newest compaction: it is worth more than the oldest messages after it. An older one
+   * changes nothing.
+   */
+  summarise({ id, summary, keptFrom }: Extract<SessionEntry, { readonly type: "compaction" }>): void {
     if (this.keptFrom) return;
     this.keptFrom = keptFrom;
-    const message = ChatMessage.user(`Summary of the conversation so far:\n\n${summary}`);
-    if (this.#take([message])) this.#summary = message;
+    this.#compaction = id;
+    const message = summaryMessage(summary);
+    if (this.#take([message]) !== null) this.#summary = message;
   }
 
   /** Whether the group fitted. */
-  add(group: MessageGroup): boolean {
+  add(group: MessageGroup, from: EntryId): boolean {
     const isCycle = group.length > 1;
     const old = this.#oldResults;
     const shown =
       isCycle && old && this.#cycles >= old.wholeCycles ? trimResults(group, old.characters) : group;
-    if (!this.#take(shown)) return false;
+    const tokens = this.#take(shown);
+    if (tokens === null) {
+      this.#cut();
+      return false;
+    }
     if (isCycle) this.#cycles += 1;
-    this.#groups.push(shown);
+    this.#groups.push({ group: shown, from, tokens });
     return true;
   }
 
-  #take(group: MessageGroup): boolean {
-    const tokens = estimateTokens(group);
-    if (group.length > this.#messagesLeft || tokens > this.#tokensLeft) return false;
+  /** Leaves the oldest messages out, as far as is asked where not everything fits. */
+  #cut(): void {
+    this.#isCut = true;
+    while (this.tokens > this.#cutTo) {
+      const oldest = this.#groups.pop();
+      if (!oldest) return;
+      this.tokens -= oldest.tokens;
+    }
+  }
+
+  /** The tokens of a group; null if it does not fit. */
+  #take(group: MessageGroup): number | null {
+    let tokens = 0;
+    for (const message of group) tokens += this.sizes.get(message) ?? estimateTokens([message]);
+    if (group.length > this.#messagesLeft || tokens > this.#tokensLeft) return null;
+    this.tokens += tokens;
     this.#messagesLeft -= group.length;
     this.#tokensLeft -= tokens;
-    return true;
+    return tokens;
   }
 }

@@ -42,7 +42,7 @@ export async function importSession(
   const { header, entries, duplicates, skipped } = await readLines(pieces);
   const { mended, moved } = mendEntries(entries);
   for (let start = 0; start < mended.length; start += batchSize)
-    await session.store.append(session.partition, session.id, mended.slice(start, start + batchSize));
+    await session.store.append(session.partition, session.key, mended.slice(start, start + batchSize));
   const leaf = leafOf(header, entries);
   if (leaf !== undefined) await session.navigate(leaf);
   return { imported: mended.length, duplicates, moved, skipped };

@@ -1,11 +1,14 @@
 import {
   type EntryId,
+  type NewFork,
+  type NewSession,
   NotFoundError,
   type Partition,
   type RunId,
   type SessionEntry,
   type SessionHead,
   type SessionId,
+  type SessionKey,
   type SessionStore,
 } from "#kernel";
 import { readEntry } from "./decode-entry.ts";
@@ -16,14 +19,17 @@ type Written<Entry> = Entry extends SessionEntry ? Omit<Entry, "parentId" | "bra
 
 /** Where entries go. */
 export interface EntryPlace {
-  /** The helper whose branch it is. Default: null, the main one. */
+  /** The run whose branch it is. Default: null, the main one. */
   readonly branch?: RunId | null;
   /** The entry before the first one: of the same branch or of the main one; null: none. Default: the branch's leaf. */
   readonly after?: EntryId | null;
 }
 
-/** How many entries are read at once. */
-const pageSize = 64;
+/** A session to open. */
+export type SessionOptions = Pick<NewSession, "startedAt"> & Partial<Omit<NewSession, keyof SessionKey>>;
+
+/** How many entries are read at once: a short window reads few that it does not need, a long one makes few queries. */
+const pageSizes = { first: 64, growth: 4, max: 1_024 } as const;
 
 /**
  * One conversation in a store: a tree of entries, of which the path from the main leaf to the root is the one that is
@@ -34,29 +40,41 @@ const pageSize = 64;
 export class Session {
   readonly store: SessionStore;
   readonly partition: Partition;
-  readonly id: SessionId;
+  readonly key: SessionKey;
 
-  constructor(store: SessionStore, partition: Partition, id: SessionId) {
+  constructor(store: SessionStore, partition: Partition, { id, userId }: SessionKey) {
     this.store = store;
     this.partition = partition;
-    this.id = id;
+    this.key = { id, userId };
   }
 
-  /** Makes the session, unless it is there. */
-  async open({ userId, startedAt }: Pick<SessionHead, "userId" | "startedAt">): Promise<void> {
-    await this.store.open(this.partition, { id: this.id, userId, startedAt });
+  get id(): SessionId {
+    return this.key.id;
+  }
+
+  /** Makes the session, unless it is there. Default: no agent, channel, title or metadata, and a name that was chosen. */
+  async open({
+    startedAt,
+    agentId = null,
+    channel = null,
+    title = null,
+    metadata = {},
+    isNamed = true,
+  }: SessionOptions): Promise<void> {
+    const session = { ...this.key, startedAt, agentId, channel, title, metadata, isNamed };
+    await this.store.open(this.partition, session);
   }
 
   /** @throws NotFoundError if the session was not opened. */
   async head(): Promise<SessionHead> {
-    const head = await this.store.head(this.partition, this.id);
+    const head = await this.store.head(this.partition, this.key);
     if (!head) throw new NotFoundError({ what: "session", id: this.id });
     return head;
   }
 
   /** The newest entry of a branch. Default: of the main one. */
   leaf(branch: RunId | null = null): Promise<EntryId | null> {
-    return this.store.leaf(this.partition, this.id, branch);
+    return this.store.leaf(this.partition, this.key, branch);
   }
 
   /**
@@ -74,7 +92,7 @@ export class Session {
       parentId = draft.id;
       return entry;
     });
-    await this.store.append(this.partition, this.id, entries);
+    await this.store.append(this.partition, this.key, entries);
   }
 
   /**
@@ -84,7 +102,7 @@ export class Session {
    */
   async navigate(to: EntryId | null): Promise<void> {
     if (to) await this.#expect(to, null);
-    await this.store.moveLeaf(this.partition, this.id, null, to);
+    await this.store.moveLeaf(this.partition, this.key, { branch: null, leaf: to });
   }
 
   /**
@@ -93,22 +111,40 @@ export class Session {
    *
    * @throws NotFoundError if there is no such entry.
    */
-  async fork(entry: EntryId, into: { readonly id: SessionId; readonly startedAt: number }): Promise<Session> {
-    await this.store.fork(this.partition, { session: this.id, entry }, into);
-    return new Session(this.store, this.partition, into.id);
+  async fork(entry: EntryId, into: NewFork): Promise<Session> {
+    await this.store.fork(this.partition, { session: this.key, entry }, into);
+    return new Session(this.store, this.partition, { id: into.id, userId: this.key.userId });
   }
 
-  /** Removes what a helper wrote. The main path never leads through it. */
+  /**
+   * Makes the branch of a run part of the main one, and its end the main leaf. Returns the main leaf. Without such a
+   * branch, or if it ends with another entry than `leaf`, nothing changes. Drops the branches of other root runs.
+   */
+  adopt(branch: RunId, leaf?: EntryId): Promise<EntryId | null> {
+    return this.store.adopt(this.partition, this.key, branch, leaf);
+  }
+
+  /** Gives it another title; null takes it away. @throws NotFoundError if the session was not opened. */
+  async rename(title: string | null): Promise<void> {
+    await this.store.rename(this.partition, this.key, title);
+  }
+
+  /** Removes the whole conversation. */
+  async remove(): Promise<void> {
+    await this.store.remove(this.partition, this.key);
+  }
+
+  /** Removes the entries of a run that were not adopted. The main path never leads through them. */
   async dropBranch(branch: RunId): Promise<void> {
-    await this.store.dropBranch(this.partition, this.id, branch);
+    await this.store.dropBranch(this.partition, this.key, branch);
   }
 
   /** From an entry to the root, newest first; read in pages, as far as the caller goes. Default: from the main leaf. */
   async *path(from?: EntryId | null): AsyncGenerator<SessionEntry, void, undefined> {
     const seen = new Set<EntryId>();
     let next = from === undefined ? await this.leaf() : from;
-    while (next) {
-      const page = await this.store.path(this.partition, this.id, next, pageSize);
+    for (let limit: number = pageSizes.first; next; limit = nextSize(limit)) {
+      const page = await this.store.path(this.partition, this.key, { from: next, limit });
       next = null;
       for (const stored of page) {
         const entry = readEntry(stored);
@@ -124,13 +160,11 @@ export class Session {
   /** Every entry of every branch, in the order they came. */
   async *entries(): AsyncGenerator<SessionEntry, void, undefined> {
     let after: EntryId | null = null;
-    for (;;) {
-      const page: readonly SessionEntry[] = await this.store.entries(
-        this.partition,
-        this.id,
+    for (let limit: number = pageSizes.first; ; limit = nextSize(limit)) {
+      const page: readonly SessionEntry[] = await this.store.entries(this.partition, this.key, {
         after,
-        pageSize,
-      );
+        limit,
+      });
       const last = page.at(-1);
       if (!last) return;
       after = last.id;
@@ -153,8 +187,10 @@ export class Session {
   }
 
   async #expect(id: EntryId, branch: RunId | null): Promise<void> {
-    const [entry] = await this.store.path(this.partition, this.id, id, 1);
+    const [entry] = await this.store.path(this.partition, this.key, { from: id, limit: 1 });
     if (!entry || (entry.branch !== null && entry.branch !== branch))
       throw new NotFoundError({ what: branch ? "entry for this branch" : "entry of the main branch", id });
   }
 }
+
+const nextSize = (size: number): number => Math.min(size * pageSizes.growth, pageSizes.max);

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { Json, type EffectTool, type JsonObject } from "#kernel";
+import { Json, type EffectCall, type EffectTool, type JsonObject, type ToolFlow } from "#kernel";
 
 /** A tool object of the AI SDK, as far as it is taken over. */
 export interface AiSdkTool {
@@ -10,10 +10,13 @@ export interface AiSdkTool {
 
 /**
  * AI SDK tools as they are. They cannot state a risk, so it is `high`: without somebody's word they do not run. They
- * cannot say where their results come from, so those are untrusted; nor that they are idempotent, so a call that may have
- * happened is reported, not repeated.
+ * cannot say where their results come from, so those are untrusted and public unless the options say otherwise; nor that
+ * they are idempotent, so a call that may have happened is reported, not repeated.
  */
-export function aiSdkTools(tools: Readonly<Record<string, AiSdkTool>>): readonly EffectTool[] {
+export function aiSdkTools(
+  tools: Readonly<Record<string, AiSdkTool>>,
+  { origin, trust = "untrusted", sensitivity, outside }: ToolFlow = {},
+): readonly EffectTool[] {
   return Object.entries(tools).map(([name, given]) => {
     const { execute } = given;
     if (!execute)
@@ -24,21 +27,27 @@ export function aiSdkTools(tools: Readonly<Record<string, AiSdkTool>>): readonly
       description: typeof given.description === "string" ? given.description : name,
       input: schemaOf(given.inputSchema),
       risk: "high",
-      trust: "untrusted",
-      execute: async (input, { signal, idempotencyKey }) =>
-        Json.of(
-          (await last(run(input, { abortSignal: signal, toolCallId: idempotencyKey, messages: [] }))) ?? null,
-        ),
+      origin,
+      trust,
+      sensitivity,
+      outside,
+      execute: async (input, { signal, idempotencyKey, update }) => {
+        const made = run(input, { abortSignal: signal, toolCallId: idempotencyKey, messages: [] });
+        return Json.of((await last(made, update)) ?? null);
+      },
     };
   });
 }
 
-/** A tool may stream: its last value is the result. */
-async function last(result: unknown): Promise<unknown> {
+/** A tool may stream: its last value is the result, and every value is told to those who watch. */
+async function last(result: unknown, update: EffectCall["update"]): Promise<unknown> {
   const isStream = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
   if (!isStream) return result;
   let value: unknown = null;
-  for await (const next of result as AsyncIterable<unknown>) value = next;
+  for await (const next of result as AsyncIterable<unknown>) {
+    value = next;
+    update(next);
+  }
   return value;
 }
 

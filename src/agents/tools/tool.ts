@@ -1,23 +1,14 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import {
-  isJsonObject,
-  Json,
-  type EffectTool,
-  type JsonObject,
-  type RunTool,
-  type Tool,
-  type ToolDescription,
-} from "#kernel";
+import { checkDuration, isJsonObject, Json, type JsonObject, type Tool, type ToolDescription } from "#kernel";
+import { isToolName, toolNameRule } from "./tool-name.ts";
 
-const named = /^[a-zA-Z0-9_-]{1,64}$/;
-
-/** A tool that touches the world: one step. */
-export function tool<Input>(definition: EffectTool<Input>): EffectTool<Input>;
-/** A tool that is agent code: it may hire, wait and ask. */
-export function tool<Input>(definition: RunTool<Input>): RunTool<Input>;
+/** Defines a tool: with `execute` it touches the world in one step, with `run` it is agent code that may spawn and ask. */
 export function tool<Input>(definition: Tool<Input>): Tool<Input> {
-  if (!named.test(definition.name))
-    throw new TypeError(`not a tool's name: ${JSON.stringify(definition.name)}`);
+  if (!isToolName(definition.name))
+    throw new TypeError(`not a tool's name: ${JSON.stringify(definition.name)} (${toolNameRule})`);
+  if ("execute" in definition === "run" in definition)
+    throw new TypeError(`tool ${definition.name} must have either execute or run`);
+  if ("timeoutS" in definition) checkDuration("timeoutS", definition.timeoutS ?? 0);
   return Object.freeze({ ...definition });
 }
 

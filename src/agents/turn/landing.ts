@@ -1,46 +1,110 @@
 import {
   BudgetExhaustedError,
   ChatMessage,
-  type Ended,
-  type Json,
+  type DenialReason,
+  Ended,
+  type LlmOptions,
   type Model,
   type RunContext,
 } from "#kernel";
+import { partialAnswer } from "./answer.ts";
+import { say } from "./say.ts";
+import { OutputForm } from "./structured-output.ts";
 
-/** What landing needs to know. */
+/** The options of an agent that go with all its calls. */
+export type CallOptions = Pick<LlmOptions, "settings" | "providerOptions">;
+
+/** The state of a turn that landing needs. */
 export interface LandingState {
   readonly ctx: RunContext;
-  readonly messages: readonly ChatMessage[];
+  /** Grows by the last answer. */
+  readonly messages: ChatMessage[];
   readonly model: Model;
+  /** Undefined: text. */
+  readonly output: OutputForm | undefined;
+  readonly request: CallOptions;
+  /** The summary that stands for the turn's first messages; null: the turn has all of them. */
+  readonly summary: string | null;
 }
 
 /** The last call is never shown more than this many bytes, however large the slice. */
 const longestPrompt = 16_384;
 const shortestPrompt = 256;
+/** The refusals after which a call without tools, from the slice for landing, may have room although none was made yet. */
+const shortages: ReadonlySet<DenialReason> = new Set(["exhausted", "wait-timed-out"]);
 /** What the prompt says besides, and what a provider may add around it. */
 const overhead = 192;
 
 /**
- * A budget is used up. One last call without tools, from the slice kept for it, makes an answer of what there is; if
- * even that does not fit, the last words are the answer. Never one call before the answer, never a call without money.
- * @throws BudgetExhaustedError where a single turn was all there ever was: nothing is kept of it.
+ * Ends a run whose budget is used up. One last call without tools, from the slice kept for it, makes an answer of what
+ * there is; if that does not fit or says nothing, the last text so far is the answer. With a schema only what matches it
+ * is an answer.
+ * @throws BudgetExhaustedError where there is no answer, or where a single turn was all there ever was.
  */
-export async function land(
-  { ctx, messages, model }: LandingState,
-  stop: BudgetExhaustedError,
-): Promise<Ended> {
+export async function land(state: LandingState, stop: BudgetExhaustedError): Promise<Ended> {
+  const { messages } = state;
   if (stop.dimension === "turns" && stop.limit <= 1) throw stop;
+  const hasAnswered = state.summary !== null || messages.some(({ role }) => role === "assistant");
+  const isShort = stop.reason === null || shortages.has(stop.reason);
+  if (!isShort && !hasAnswered) throw stop;
+  const said = textsOf(messages);
+  // Nothing begins on an account that is exceeded.
+  const texts = stop.reason === "exceeded" ? said : [await lastCall(state, stop), ...said];
+  const answer = await partialAnswer(state, texts);
+  if (!answer && (state.output || !hasAnswered)) throw stop;
   const stopReason = `budget.${stop.dimension}` as const;
-  const ended = (output: Json): Ended => ({ kind: "ended", status: "landed", stopReason, output });
+  return Ended.of({ status: "landed", stopReason, output: answer?.value ?? null, error: stop.toJSON() });
+}
+
+/** Ends a run whose last answer was cut, because the budget allowed no longer one. */
+export async function landCut(
+  state: Pick<LandingState, "ctx" | "messages" | "output">,
+  dimension: "tokens" | "cost",
+): Promise<Ended> {
+  const stopReason = `budget.${dimension}` as const;
+  const answer = await partialAnswer(state, textsOf(state.messages));
+  if (answer || !state.output)
+    return Ended.of({ status: "landed", stopReason, output: answer?.value ?? null });
+  const message = `the ${dimension} budget cut the last answer, and no text before it can be the output`;
+  return Ended.of({ status: "failed", stopReason, output: null, error: { code: "output", message } });
+}
+
+/** Returns the last text of the model, unless output guardrails want to see it: after a cancel they cannot. */
+export function unguardedText({
+  ctx,
+  messages,
+}: {
+  readonly ctx: RunContext;
+  readonly messages: readonly ChatMessage[];
+}): string | null {
+  const [text] = textsOf(messages);
   try {
-    const prompt = landingPrompt(messages, roomFor(stop, model));
-    const { message } = await ctx.llm(prompt, { landing: true });
-    return ended(ChatMessage.text(message));
-  } catch (error) {
-    if (!(error instanceof BudgetExhaustedError)) throw error;
-    return ended(lastWords(messages));
+    return text !== undefined && ctx.guard("output", text) === null ? text : null;
+  } catch {
+    return null;
   }
 }
+
+/** Makes the last call. Empty if there is no money for it. */
+async function lastCall(
+  { ctx, messages, model, output, request, summary }: LandingState,
+  stop: BudgetExhaustedError,
+): Promise<string> {
+  const form = output ? OutputForm.instruction(output) : inSentences;
+  try {
+    const told = summary === null ? messages : [ChatMessage.user(summary), ...messages];
+    const prompt = landingPrompt(told, { room: roomFor(stop, model) - bytes(form), form });
+    const { message } = await ctx.llm(prompt, { ...request, landing: true });
+    const text = ChatMessage.text(message);
+    if (text !== "") say({ ctx, messages }, ChatMessage.assistant(text));
+    return text;
+  } catch (error) {
+    if (error instanceof BudgetExhaustedError) return "";
+    throw error;
+  }
+}
+
+const inSentences = "Give the best answer you can now, in a few sentences.";
 
 /** Bytes for the prompt: half the slice, which is a tenth of the limit. A token is never less than a byte. */
 function roomFor({ dimension, limit }: BudgetExhaustedError, { price }: Model): number {
@@ -50,8 +114,11 @@ function roomFor({ dimension, limit }: BudgetExhaustedError, { price }: Model): 
   return Math.max(shortestPrompt, Math.min(longestPrompt, Math.floor(room))) - overhead;
 }
 
-/** Task, last words and newest results, cut to fit. */
-function landingPrompt(messages: readonly ChatMessage[], room: number): readonly ChatMessage[] {
+/** Task, last texts and newest results, cut to fit; then the form of the answer. */
+function landingPrompt(
+  messages: readonly ChatMessage[],
+  { room, form }: { readonly room: number; readonly form: string },
+): readonly ChatMessage[] {
   const task = messages.find(({ role }) => role === "user");
   const asked = cut(task ? ChatMessage.text(task) : "", Math.floor(room / 4));
   const notes: string[] = [];
@@ -65,9 +132,7 @@ function landingPrompt(messages: readonly ChatMessage[], room: number): readonly
     if (left <= 0) break;
   }
   const so = `Task: ${asked}\n\nSo far:\n${notes.join("\n")}\n\n`;
-  return [
-    ChatMessage.user(`${so}The budget is used up. Give the best answer you can now, in a few sentences.`),
-  ];
+  return [ChatMessage.user(`${so}The budget is used up. ${form}`)];
 }
 
 function notesOf(message: ChatMessage): string {
@@ -77,11 +142,17 @@ function notesOf(message: ChatMessage): string {
   return results.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
-function lastWords(messages: readonly ChatMessage[]): string | null {
-  const last = messages.findLast(
-    (message) => message.role === "assistant" && ChatMessage.text(message) !== "",
+/** Texts of the model that may be tried as the output, the newest first. */
+const maxTexts = 3;
+
+function textsOf(messages: readonly ChatMessage[]): readonly string[] {
+  const texts = messages.flatMap((message) =>
+    message.role === "assistant" ? [ChatMessage.text(message)] : [],
   );
-  return last ? ChatMessage.text(last) : null;
+  return texts
+    .filter((text) => text !== "")
+    .toReversed()
+    .slice(0, maxTexts);
 }
 
 const encoder = new TextEncoder();

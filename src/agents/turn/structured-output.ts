@@ -1,33 +1,39 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { ChatMessage, Json, type RunContext } from "#kernel";
+import { isJsonObject, Json, type JsonObject, type Model } from "#kernel";
+import { errorMessage } from "#base";
 import { strictJson } from "#models";
 import { jsonSchemaOf } from "../tools/tool.ts";
 
-const maxRepairs = 2;
-
-/** What the system prompt says about the form of the answer. */
-export function outputInstruction(schema: StandardSchemaV1): string {
-  return `Answer with one JSON value and nothing else. It must match this JSON Schema:\n${JSON.stringify(jsonSchemaOf(schema))}`;
+/** The schema of an agent's answer. */
+export interface OutputForm {
+  readonly schema: StandardSchemaV1;
+  /** The JSON Schema that the model is told. */
+  readonly jsonSchema: JsonObject;
+  /** Whether it goes with the request. If not, the system message states it. */
+  readonly native: boolean;
 }
 
-/** Holds an answer against its schema; a wrong one goes back to the model, at the run's expense. */
-export async function structured(
-  ctx: RunContext,
-  schema: StandardSchemaV1,
-  messages: ChatMessage[],
-  answer: string,
-): Promise<{ readonly value: Json } | { readonly issues: string }> {
-  let text = answer;
-  for (let repair = 0; ; repair++) {
-    const given = text;
-    const checked = await ctx.step("output", () => checkAnswer(schema, given), { input: given });
-    if ("value" in checked || repair === maxRepairs) return checked;
-    messages.push(
-      ChatMessage.user(`That does not match: ${checked.issues}. Answer again with the corrected JSON only.`),
+/** Constructors and readers of {@link OutputForm}. */
+export const OutputForm = {
+  /** Providers take only objects natively. @throws TypeError if the schema cannot be written as JSON Schema. */
+  of: (agent: string, schema: StandardSchemaV1, { structuredOutput }: Model): OutputForm => {
+    const jsonSchema = toJsonSchema(agent, schema);
+    const native = structuredOutput === "native" && isJsonObject(jsonSchema["properties"]);
+    return { schema, jsonSchema, native };
+  },
+  /** Tells a model the form in words. */
+  instruction: ({ jsonSchema }: OutputForm): string =>
+    `Answer with one JSON value and nothing else. It must match this JSON Schema:\n${JSON.stringify(jsonSchema)}`,
+} as const;
+
+function toJsonSchema(agent: string, schema: StandardSchemaV1): JsonObject {
+  try {
+    return jsonSchemaOf(schema);
+  } catch (error) {
+    throw new TypeError(
+      `the output schema of agent ${agent} cannot be written as JSON Schema: ${errorMessage(error)}`,
+      { cause: error },
     );
-    const { message } = await ctx.llm(messages);
-    messages.push(message);
-    text = ChatMessage.text(message);
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Envelope,
   type GuardrailDecision,
   type Inbox,
+  type InstructionsCall,
   type LlmOptions,
   type MalformedReason,
   type Model,
@@ -13,13 +14,20 @@ import {
   type RunContext,
   type Tool,
   type ToolCallBlock,
+  type ToolChoice,
   type ToolDescription,
   type ToolResultBlock,
   ToolResult,
 } from "#kernel";
 import type { LoopDecision, LoopDetection } from "../guardrails/loop-detection.ts";
 import { describe } from "../tools/tool.ts";
-import { land } from "./landing.ts";
+import { repairRepeated, Repairs, settleAnswer, stoppedBy, type Answer } from "./answer.ts";
+import { land, landCut, type CallOptions } from "./landing.ts";
+import { withRoom } from "./make-room.ts";
+import type { ReviewOptions } from "./review.ts";
+import { say } from "./say.ts";
+import type { OutputForm } from "./structured-output.ts";
+import { readableText, userMessage } from "./user-message.ts";
 
 /** Characters of a tool's answer that a model is shown. */
 const longestResult = 50_000;
@@ -30,31 +38,44 @@ export interface TurnState {
   readonly inbox: Inbox;
   readonly model: Model;
   readonly tools: readonly Tool[];
-  /** The conversation so far, system prompt first. Grows. */
+  /** The system message and what was said since: in this turn, or in all turns of a run that keeps no conversation. Grows. */
   readonly messages: ChatMessage[];
+  /** Undefined: text. */
+  readonly output: OutputForm | undefined;
+  /** The options that go with every call. */
+  readonly request: CallOptions;
+  /** For the first call of a turn; `none` for all. */
+  readonly toolChoice: ToolChoice | undefined;
+  /** When a copy of the agent looks back at the conversation; undefined: never. */
+  readonly review: ReviewOptions | undefined;
+  /** Computes the system message in the first call of a turn; undefined: it does not change. */
+  readonly instructions: ((input: string, call: InstructionsCall) => Promise<string>) | undefined;
   readonly loops: LoopDetection;
   readonly maxOutputTokens: number | undefined;
   /** Steps after which the run should go on in a fresh execution. */
   readonly continueAfter: number;
   /** Model calls made so far. */
   cycles: number;
-  /** What the provider told of the last prompt: how many messages, how many tokens. */
-  reported: LlmOptions["reported"];
+  repairs: Repairs;
+  /** The text of the input, until the first call of the turn is made. */
+  begins: string | null;
+  /** The summary that stands for the turn's first messages; null: the turn has all of them. */
+  summary: string | null;
 }
 
-/** How a turn came out: an answer, the way the run must end, or not yet: it goes on in a fresh execution. */
-export type TurnOutcome =
-  | { readonly kind: "answer"; readonly text: string }
-  | { readonly kind: "unfinished" }
-  | Ended;
+/** The outcome of a turn: an answer, the way the run must end, or not yet: it goes on in a fresh execution. */
+export type TurnOutcome = Answer | { readonly kind: "unfinished" } | Ended;
 
 /** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
 export async function turn(state: TurnState, input: readonly Envelope[]): Promise<TurnOutcome> {
-  const started = state.ctx.guard("turn", input.map(({ text }) => text).join("\n\n"));
+  state.repairs = Repairs.none;
+  state.summary = null;
+  state.begins = input.map(readableText).join("\n\n");
+  const started = state.ctx.guard("turn", state.begins);
   const word = started && (await started);
   const refused = refusalOf(word) ?? (await hear(state, input));
   if (refused) return refused;
-  if (word?.kind === "warn") state.messages.push(ChatMessage.user(`Note: ${word.reason}.`));
+  if (word?.kind === "warn") say(state, ChatMessage.user(`Note: ${word.reason}.`));
   return proceed(state);
 }
 
@@ -62,59 +83,84 @@ export async function turn(state: TurnState, input: readonly Envelope[]): Promis
 export async function proceed(state: TurnState): Promise<TurnOutcome> {
   const began = state.cycles;
   for (;;) {
-    if (state.ctx.steps >= state.continueAfter && state.cycles > began) return { kind: "unfinished" };
+    if (state.ctx.journalLength >= state.continueAfter && state.cycles > began) return { kind: "unfinished" };
     const steering = state.inbox.steering();
     const refused = steering.length > 0 ? await hear(state, steering) : null;
     if (refused) return refused;
     const step = ++state.cycles;
-    state.ctx.note("cycle.start", { step });
+    state.ctx.record("cycle.start", { step });
     const outcome = await cycle(state);
-    state.ctx.note("cycle.end", { step });
+    state.ctx.record("cycle.end", { step });
     if (outcome) return outcome;
   }
 }
 
 /** One model call plus its tools. Null: there is more to do. */
 async function cycle(state: TurnState): Promise<TurnOutcome | null> {
-  const { ctx, messages } = state;
   let response: ModelResponse;
   try {
-    response = await ctx.llm(messages, {
-      tools: describeAll(state.tools),
-      reported: state.reported,
-      ...(state.maxOutputTokens !== undefined && { maxOutputTokens: state.maxOutputTokens }),
-    });
+    response = await callModel(state);
   } catch (error) {
     if (error instanceof BudgetExhaustedError) return land(state, error);
     throw error;
   }
-  if (response.shrunk && response.finishReason === "length") {
-    messages.push(withoutCalls(response.message));
-    const output = ChatMessage.text(response.message);
-    return { kind: "ended", status: "landed", stopReason: `budget.${response.shrunk}`, output };
+  if (response.repeated !== undefined) {
+    say(state, withoutCalls(response.message));
+    return repairRepeated(state, response.repeated);
   }
-  if (response.rewritten) state.reported = undefined;
-  else if (response.usage) state.reported = { messages: messages.length, usage: response.usage };
-  messages.push(response.message);
+  if (response.shrunk && response.finishReason === "length") {
+    say(state, withoutCalls(response.message));
+    return landCut(state, response.shrunk);
+  }
+  say(state, response.message);
   const calls = callsOf(response.message);
-  return calls.length === 0 ? answerOf(state, response.message) : callTools(state, calls);
+  return calls.length === 0 ? answerOf(state, ChatMessage.text(response.message)) : callTools(state, calls);
 }
 
-/** No more calls: an answer, unless somebody has said more meanwhile. */
-function answerOf(state: TurnState, message: ChatMessage): TurnOutcome | Promise<Ended | null> {
-  const more = [...state.inbox.steering(), ...state.inbox.followUps()];
-  if (more.length > 0) return hear(state, more);
-  return { kind: "answer", text: ChatMessage.text(message) };
+/** Calls the model. In the first call of a turn the instructions are computed: their text is kept for the turn. */
+async function callModel(state: TurnState): Promise<ModelResponse> {
+  const { ctx, messages, output, toolChoice, maxOutputTokens, begins, instructions } = state;
+  const compute: LlmOptions["instructions"] =
+    begins !== null && instructions ? (call) => instructions(begins, call) : undefined;
+  const isChosen = toolChoice && (begins !== null || toolChoice === "none") && state.tools.length > 0;
+  const options: LlmOptions = {
+    ...state.request,
+    tools: describeAll(state.tools),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(output?.native && { outputSchema: output.jsonSchema }),
+    ...(isChosen && { toolChoice }),
+    ...(compute && { instructions: compute }),
+    history: true,
+    repetition: state.loops.sameText,
+  };
+  const response = await withRoom(state, () =>
+    ctx.llm(compute ? withoutSystem(messages) : messages, options),
+  );
+  state.begins = null;
+  if (response.instructions !== undefined) {
+    const told = response.instructions === "" ? [] : [ChatMessage.system(response.instructions)];
+    messages.splice(0, messages.length - withoutSystem(messages).length, ...told);
+  }
+  return response;
+}
+
+const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
+  messages[0]?.role === "system" ? messages.slice(1) : messages;
+
+/** No more calls: an answer, unless steering has come in the meantime. Follow-ups are turns of their own. */
+function answerOf(state: TurnState, text: string): Promise<TurnOutcome | null> {
+  const steering = state.inbox.steering();
+  return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
 }
 
 /** Takes words in, as far as the guardrails let them pass. */
-async function hear({ ctx, messages }: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
-  for (const { text } of said) {
-    const guarded = ctx.guard("input", text);
+async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
+  for (const message of said) {
+    const guarded = state.ctx.guard("input", readableText(message));
     const word = guarded && (await guarded);
     const refused = refusalOf(word);
     if (refused) return refused;
-    messages.push(ChatMessage.user(word?.kind === "warn" ? `${text}\n\nNote: ${word.reason}.` : text));
+    say(state, userMessage(message, word?.kind === "warn" ? word.reason : null));
   }
   return null;
 }
@@ -124,28 +170,32 @@ function refusalOf(word: GuardrailDecision | null): Ended | null {
   return word?.kind === "block" ? stoppedBy("input", word.reason) : null;
 }
 
-/** The end of a run that a guardrail has stopped. */
-export function stoppedBy(what: string, reason: string): Ended {
-  const error = { code: "guardrail", guardrail: what, reason, message: `${what}: ${reason}` };
-  return { kind: "ended", status: "failed", stopReason: "guardrail", output: null, error };
-}
-
 /** All calls of a batch at once; their results go back in the order of the calls. */
 async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Promise<TurnOutcome | null> {
-  const { ctx, loops, messages } = state;
+  const { ctx, loops } = state;
   const decisions = calls.map(({ name, input }) => loops.before(name, input));
   const halt = decisions.find(({ kind }) => kind === "halt");
   if (halt && halt.kind === "halt") return halted(state, calls, halt.reason);
+  for (const decision of decisions) if (decision.kind === "block") ctx.reportLoop("block", decision.reason);
   const results = await Promise.all(calls.map((call, index) => callOne(ctx, call, decisions[index])));
   const content = calls.map((call, index): ToolResultBlock => {
     const result = results[index] ?? ToolResult.failure("no result");
+    if (decisions[index]?.kind === "block") {
+      loops.blocked(call.name, call.input);
+      return resultBlock(call, result);
+    }
     const readOnly = state.tools.find(({ name }) => name === call.name)?.risk === "safe";
-    const after = loops.after(call.name, call.input, result, { readOnly });
+    const after = loops.after(call.name, call.input, { result, readOnly });
+    if (after.kind === "warn") ctx.reportLoop("warn", after.reason);
     return resultBlock(call, result, after);
   });
-  messages.push({ role: "tool", content });
-  return null;
+  say(state, { role: "tool", content });
+  const isLast = results.every(({ terminate }) => terminate);
+  return isLast ? answerOf(state, results.map(textOf).join("\n\n")) : null;
 }
+
+const textOf = ({ content }: ToolResult): string =>
+  content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 
 function callOne(
   ctx: RunContext,
@@ -171,10 +221,9 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
   "broken-text": "hold half a character",
 };
 
-function halted({ ctx, messages }: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
-  ctx.note("guardrail.trip", { guardrail: "loop-detection", reason, decision: "halt" });
+function halted(state: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
   // The transcript never ends on a call without its result.
-  messages.push({
+  say(state, {
     role: "tool",
     content: calls.map((call) => resultBlock(call, ToolResult.failure(`not called: ${reason}`))),
   });

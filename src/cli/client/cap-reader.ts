@@ -35,8 +35,8 @@ export class CapReader implements CapSource {
   /** Of one run, now. */
   async ask(run: RunId): Promise<void> {
     const { tree, run: own } = await this.#client.ledger(run);
-    this.#tree = tree.maxCost;
-    if (own?.maxCost != null) this.#runs.set(run, own.maxCost);
+    this.#tree = tree.maxCostMicros;
+    if (own?.maxCostMicros != null) this.#runs.set(run, own.maxCostMicros);
   }
 
   async #read(): Promise<void> {

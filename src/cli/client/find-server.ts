@@ -19,18 +19,29 @@ export function findServer(
   folder: string,
 ): Server {
   const named = told ?? environment["REEVE_URL"];
-  const found = named === undefined ? devUrl(folder) : null;
+  const found = named === undefined ? readDev(folder, "url") : null;
   const url = (named ?? found ?? defaultUrl).replace(/\/+$/, "");
   // A file that lies in some folder above does not get the key: `reeve dev` asks for none.
   return { url, key: found === null ? (environment["REEVE_API_KEY"] ?? null) : null };
 }
 
-function devUrl(folder: string): string | null {
+/** Returns the address of Restate's admin: as told, else `RESTATE_ADMIN`, else that of the `reeve dev` of this folder. */
+export function findAdmin(
+  told: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): string | null {
+  return told ?? environment["RESTATE_ADMIN"] ?? readDev(folder, "admin");
+}
+
+/** Reads what the `reeve dev` of a folder, or of one above it, has left there. */
+function readDev(folder: string, field: "url" | "admin"): string | null {
   try {
     const found: unknown = JSON.parse(readFileSync(join(folder, ".reeve", devFile), "utf8"));
-    if (typeof found === "object" && found !== null && "url" in found) return String(found.url);
+    const value: unknown = Reflect.get(Object(found), field);
+    if (typeof value === "string") return value;
   } catch {
     // None here: perhaps above.
   }
-  return dirname(folder) === folder ? null : devUrl(dirname(folder));
+  return dirname(folder) === folder ? null : readDev(dirname(folder), field);
 }

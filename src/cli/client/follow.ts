@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Json, type NumberedEvent } from "#kernel";
 import type { RunDelta } from "#runtime";
+import { backoffMs, errorMessage } from "#base";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { ReeveClient } from "./reeve-client.ts";
@@ -23,8 +24,7 @@ export interface FollowOptions {
   readonly patienceMs?: number;
 }
 
-const firstPauseMs = 100;
-const lastPauseMs = 2_000;
+const reconnect = { firstMs: 100, maxMs: 2_000 };
 
 /**
  * Every event of a tree, once, in order, until the tree is over, through as many connections as it takes. An event
@@ -38,7 +38,8 @@ export async function* follow(
   let seq = after;
   let lostAt: number | null = null;
   let gaps = 0;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, lastPauseMs)) {
+  let failures = 0;
+  for (;;) {
     try {
       for await (const { event, data } of client.stream(run, { after: seq, deltas, signal })) {
         if (event === "end") return;
@@ -51,7 +52,7 @@ export async function* follow(
         if (next.seq !== seq + 1) throw missing(seq + 1, (gaps += 1));
         seq = next.seq;
         gaps = 0;
-        pauseMs = firstPauseMs;
+        failures = 0;
         yield { kind: "event", event: next };
       }
       throw new Error("the stream was cut");
@@ -60,9 +61,9 @@ export async function* follow(
       const isNew = lostAt === null;
       lostAt ??= Date.now();
       if (Date.now() - lostAt > patienceMs) throw givenUp(client.url, error);
-      if (isNew) yield { kind: "lost", why: error instanceof Error ? error.message : String(error) };
+      if (isNew) yield { kind: "lost", why: errorMessage(error) };
     }
-    await wait(pauseMs, undefined, { signal });
+    await wait(backoffMs(failures++, reconnect), undefined, { signal });
   }
 }
 

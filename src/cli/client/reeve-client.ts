@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import {
   type ApprovalDecision,
   type ApprovalRecord,
   type AuditHead,
   type CancelReceipt,
+  isJsonObject,
   Json,
   type Obstacle,
   type Page,
@@ -11,13 +13,30 @@ import {
   type RunRecord,
   type RunResult,
   type RunStatus,
+  type SessionHead,
   type TreeId,
+  type Usage,
 } from "#kernel";
-import type { AuditVerdict, RunLedger, StartOptions, TopUpAmounts } from "#runtime";
+import type {
+  AuditVerdict,
+  ConversationMessage,
+  RunLedger,
+  StartOptions,
+  TenantBudget,
+  TenantBudgetView,
+  TopUpAmounts,
+} from "#runtime";
+import { type ClientError, ClientMemory, Http, SentInput, type SentEvent, type StreamOptions } from "#client";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Server } from "./find-server.ts";
-import { type SentEvent, sentEvents } from "./server-sent-events.ts";
+
+/** An agent that can be started. */
+export interface AgentEntry {
+  readonly name: string;
+  readonly description: string | null;
+  readonly version: string;
+}
 
 /** Where a run stands. */
 export interface Standing {
@@ -29,172 +48,174 @@ export interface Standing {
 /** How a tree is started over HTTP. */
 export type StartBody = Pick<
   StartOptions,
-  "id" | "user" | "session" | "budget" | "spawn" | "priority" | "deadlineS"
-> & { readonly agent: string; readonly input: string };
-
-interface StreamOptions {
-  readonly after: number;
-  readonly deltas: boolean;
-  readonly signal: AbortSignal;
-}
-
-interface Question extends Omit<RequestInit, "headers"> {
-  readonly headers?: Readonly<Record<string, string>>;
-}
+  "id" | "user" | "session" | "onBusy" | "after" | "budget" | "spawn" | "priority" | "deadlineS"
+> & { readonly agent: string; readonly input: SentInput };
 
 /** Asks a Reeve server. Every method throws a {@link CliError}. */
 export class ReeveClient {
-  readonly #server: Server;
+  readonly #http: Http;
+  /** What agents remember. */
+  readonly memory: ClientMemory;
 
-  constructor(server: Server) {
-    this.#server = server;
+  constructor({ url, key }: Server) {
+    this.#http = new Http({ url, key, toError: toCliError });
+    this.memory = new ClientMemory(this.#http);
   }
 
   get url(): string {
-    return this.#server.url;
+    return this.#http.url;
   }
 
-  async agents(): Promise<readonly { readonly name: string; readonly description: string | null }[]> {
-    const { items } = Json.as<{ items: { name: string; description: string | null }[] }>(
-      await this.#get("/agents"),
-    );
-    return items;
+  async agents(): Promise<readonly AgentEntry[]> {
+    return (await this.#http.list<AgentEntry>("/agents")).items;
   }
 
   async start(body: StartBody): Promise<Pick<Standing, "treeId" | "runId">> {
-    return Json.as(await this.#post("/runs", body));
+    return Json.as(await this.#http.post("/runs", body));
   }
 
   async runs(query: Readonly<Record<string, string>>): Promise<Page<RunRecord>> {
-    return Json.as(await this.#get(`/runs?${new URLSearchParams(query).toString()}`));
+    return this.#http.list(`/runs?${new URLSearchParams(query).toString()}`);
   }
 
   /** A worker answers: the signal says how long that may take. */
   async standing(run: string, signal: AbortSignal | null = null): Promise<Standing> {
-    const response = await this.#ask(`/runs/${encodeURIComponent(run)}`, { signal });
-    return Json.as(Json.of(await response.json()));
+    return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}`, { signal }));
   }
 
   /** What keeps it from going on; null: nothing. */
   async obstacle(run: string): Promise<Obstacle | null> {
-    return Json.as(await this.#get(`/runs/${encodeURIComponent(run)}/obstacle`));
+    return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/obstacle`));
   }
 
   /** Null while it lives. */
   async result(run: string): Promise<RunResult | null> {
-    return Json.as(await this.#get(`/runs/${encodeURIComponent(run)}/result`));
+    return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/result`));
   }
 
   /** Every run of its tree, as the store has them. */
   async tree(run: string): Promise<readonly RunRecord[]> {
-    const { items } = Json.as<{ items: readonly RunRecord[] }>(
-      await this.#get(`/runs/${encodeURIComponent(run)}/tree`),
-    );
-    return items;
+    return (await this.#http.list<RunRecord>(`/runs/${encodeURIComponent(run)}/tree`)).items;
   }
 
   async ledger(run: string): Promise<RunLedger> {
-    return Json.as(await this.#get(`/runs/${encodeURIComponent(run)}/ledger`));
+    return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/ledger`));
   }
 
   async approvals(query: Readonly<Record<string, string>>): Promise<Page<ApprovalRecord>> {
-    return Json.as(await this.#get(`/approvals?${new URLSearchParams(query).toString()}`));
+    return this.#http.list(`/approvals?${new URLSearchParams(query).toString()}`);
   }
 
-  async decide(approval: string, verb: "approve" | "deny", body: object): Promise<ApprovalDecision> {
-    return Json.as(await this.#post(`/approvals/${encodeURIComponent(approval)}/${verb}`, body));
+  async sessions(query: Readonly<Record<string, string>>): Promise<Page<SessionHead>> {
+    return this.#http.list(`/sessions?${new URLSearchParams(query).toString()}`);
+  }
+
+  /** The messages of a conversation, newest first. */
+  async messages(
+    session: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<Page<ConversationMessage>> {
+    const search = new URLSearchParams(query).toString();
+    return this.#http.list(`/sessions/${encodeURIComponent(session)}/messages?${search}`);
+  }
+
+  /** Has the oldest part of a conversation summed up. The output of the run is the entry with the summary, or null. */
+  async compact(session: string, body: Pick<StartBody, "user">): Promise<Pick<Standing, "treeId" | "runId">> {
+    return Json.as(await this.#http.post(`/sessions/${encodeURIComponent(session)}/compaction`, body));
+  }
+
+  async decide(approval: string, verb: "approve" | "deny" | "edit", body: object): Promise<ApprovalDecision> {
+    return Json.as(await this.#http.post(`/approvals/${encodeURIComponent(approval)}/${verb}`, body));
   }
 
   async pause(run: string): Promise<void> {
-    await this.#act(run, "pause", {});
+    await this.#http.act(run, "pause", { id: randomUUID() });
   }
 
   async resume(run: string): Promise<void> {
-    await this.#act(run, "resume", {});
+    await this.#http.act(run, "resume", { id: randomUUID() });
   }
 
   async cancel(run: string, reason: string): Promise<CancelReceipt> {
-    return Json.as(await this.#act(run, "cancel", { reason }));
+    return Json.as(await this.#http.act(run, "cancel", { reason }));
   }
 
   async signal(run: string, name: string, data: Json): Promise<void> {
-    await this.#act(run, "signal", { name, data });
+    await this.#http.act(run, "signal", { name, data, id: randomUUID() });
+  }
+
+  async steer(run: string, input: SentInput): Promise<void> {
+    await this.#http.act(run, "steer", { ...SentInput.fields(input), id: randomUUID() });
+  }
+
+  async followUp(run: string, input: SentInput): Promise<void> {
+    await this.#http.act(run, "follow-up", { ...SentInput.fields(input), id: randomUUID() });
+  }
+
+  /** Returns false if the call was not in doubt. */
+  async reconcile(run: string, attempt: string, usage: Usage): Promise<boolean> {
+    const answer = await this.#http.act(run, "reconcile", { attempt, usage });
+    return isJsonObject(answer) && answer["reconciled"] === true;
   }
 
   async topUp(run: string, amounts: TopUpAmounts): Promise<void> {
-    await this.#act(run, "top-up", amounts);
+    await this.#http.act(run, "top-up", { ...amounts, id: randomUUID() });
   }
 
   async reprioritize(run: string, priority: Priority): Promise<void> {
-    await this.#act(run, "reprioritize", { priority });
+    await this.#http.act(run, "reprioritize", { priority, id: randomUUID() });
+  }
+
+  /** The budget of the key's tenant, or of one of its users; null: none is set. */
+  async budget(user?: string): Promise<TenantBudgetView | null> {
+    const query = user === undefined ? "" : `?${new URLSearchParams({ user }).toString()}`;
+    return Json.as(await this.#http.get(`/budget${query}`));
+  }
+
+  async setBudget(budget: TenantBudget & { readonly user?: string }): Promise<TenantBudgetView> {
+    return Json.as(await this.#http.post("/budget", budget));
+  }
+
+  async removeBudget(user?: string): Promise<void> {
+    await this.#http.post("/budget/remove", user === undefined ? {} : { user });
   }
 
   /** `head`: one that the chain once had. */
   async verifyAudit(head?: AuditHead): Promise<AuditVerdict> {
-    return Json.as(await this.#post("/audit/verify", head ? { head } : {}));
+    return Json.as(await this.#http.post("/audit/verify", head ? { head } : {}));
   }
 
-  /** What the tree's stream says above number `after`, over one connection: first of all that it is `open`. */
-  async *stream(run: string, { after, deltas, signal }: StreamOptions): AsyncGenerator<SentEvent, void> {
-    const path = `/runs/${encodeURIComponent(run)}/events?deltas=${deltas}`;
-    const headers = { accept: "text/event-stream", "last-event-id": String(after) };
-    const { body } = await this.#ask(path, { headers, signal });
-    yield { event: "open", data: "" };
-    if (body) yield* sentEvents(body);
-  }
-
-  #act(run: string, verb: string, body: object): Promise<Json> {
-    return this.#post(`/runs/${encodeURIComponent(run)}/${verb}`, body);
-  }
-
-  async #get(path: string): Promise<Json> {
-    return Json.of(await (await this.#ask(path, {})).json());
-  }
-
-  async #post(path: string, body: object): Promise<Json> {
-    const headers = { "content-type": "application/json" };
-    const response = await this.#ask(path, { method: "POST", headers, body: JSON.stringify(body) });
-    return Json.of(await response.json());
-  }
-
-  async #ask(path: string, init: Question): Promise<Response> {
-    const { url, key } = this.#server;
-    const headers = { ...init.headers, ...(key !== null && { authorization: `Bearer ${key}` }) };
-    const response = await fetch(`${url}${path}`, { ...init, headers }).catch((cause: unknown) => {
-      if (init.signal?.aborted) throw cause;
-      throw unreachable(url);
-    });
-    if (!response.ok) throw await refusal(response);
-    return response;
+  /** The messages of a tree's stream above number `after`, over one connection: the first is `open`. */
+  stream(run: string, options: StreamOptions): AsyncGenerator<SentEvent, void> {
+    return this.#http.stream(run, options);
   }
 }
 
-function unreachable(url: string): CliError {
-  return new CliError(`no server answers at ${url}`, {
-    code: "unreachable",
-    exitCode: ExitCode.unreachable,
-    hint: "start one with `reeve dev agents.ts`, or say where it is with --url or REEVE_URL",
-  });
+/** Adds the exit code and the remedy to a request that failed. */
+function toCliError(error: ClientError): CliError {
+  const { code, message, status } = error;
+  return new CliError(message, { code, exitCode: exitCodeOf(code, status), hint: hintOf(error) });
 }
 
-async function refusal(response: Response): Promise<CliError> {
-  const body = Json.of(await response.json().catch(() => ({})));
-  const { error } = Json.as<{ error?: { code?: string; message?: string; session?: string } }>(body);
-  const code = error?.code ?? `http-${response.status}`;
-  return new CliError(error?.message ?? `the server said ${response.status}`, {
-    code,
-    exitCode: exitCodeOf(response.status),
-    hint: hintOf(code, error?.session ?? "<session>"),
-  });
+function hintOf({ code, session }: ClientError): string | null {
+  switch (code) {
+    case "unreachable":
+      return "start one with `reeve dev agents.ts`, or say where it is with --url or REEVE_URL";
+    case "not-reeve":
+      return "say where Reeve is with --url or REEVE_URL, or serve it on another port: `reeve dev --port 7434`";
+    case "unauthorized":
+      return "give a key with REEVE_API_KEY";
+    case "session-busy":
+      return `another tree has its turn: reeve runs --session ${session ?? "<session>"}`;
+    case "no-answer":
+      return "no worker is there: start one, such as `reeve dev agents.ts`";
+    default:
+      return null;
+  }
 }
 
-function hintOf(code: string, session: string): string | null {
-  if (code === "unauthorized") return "give a key with REEVE_API_KEY";
-  if (code === "session-busy") return `another tree has its turn: reeve runs --session ${session}`;
-  return code === "no-answer" ? "no worker is there: start one, such as `reeve dev agents.ts`" : null;
-}
-
-function exitCodeOf(status: number): number {
+function exitCodeOf(code: string, status: number | null): number {
+  if (status === null || code === "not-reeve") return ExitCode.unreachable;
   if (status === 404) return ExitCode.notFound;
   if (status === 400) return ExitCode.usage;
   if (status === 502 || status === 503) return ExitCode.unreachable;

@@ -1,26 +1,34 @@
-import type { AuditHead, Json, Priority } from "#kernel";
+import type { AuditHead, Json, Priority, Usage } from "#kernel";
 import type { TopUpAmounts } from "#runtime";
+import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
+import { screenOf } from "../terminal.ts";
+import { approvalText } from "../views/approval-lines.ts";
 import { counted, exactUsd } from "../text/amounts.ts";
 import { type Context, say, sayJson } from "./command.ts";
-import { approvalOf } from "./look.ts";
+import { pendingApproval } from "./look.ts";
+import type { SentInput } from "#client";
 
 /** What goes with a decision. */
 export interface DecideOptions {
   readonly reason?: string;
+  /** The arguments to call with instead. */
+  readonly arguments?: Json;
   readonly remember?: boolean;
 }
 
 /** Settles a question to people. */
 export async function decide(
   context: Context,
-  verb: "approve" | "deny",
-  id: string,
+  { verb, id }: { readonly verb: "approve" | "deny" | "edit"; readonly id: string },
   options: DecideOptions,
 ): Promise<number> {
-  const approval = await approvalOf(context, id);
-  const { decision } = await context.client.decide(approval, verb, options);
-  return done(context, { approval, decision }, `${decision} ${approval}`);
+  const record = await pendingApproval(context, id);
+  // The hash of the call that is shown goes with the decision: another call under this id is refused.
+  const { hash, id: approval } = record;
+  if (!context.json) say(context, approvalText(record, screenOf(context.terminal)));
+  const { decision } = await context.client.decide(approval, verb, { ...options, hash });
+  return done(context, { approval, decision, hash }, `${decision} ${approval}`);
 }
 
 export async function pause(context: Context, id: string): Promise<number> {
@@ -40,6 +48,31 @@ export async function signal(
 ): Promise<number> {
   await context.client.signal(id, name, data);
   return done(context, { run: id, signal: name }, `${id} has ${name}`);
+}
+
+export async function steer(context: Context, id: string, input: SentInput): Promise<number> {
+  await context.client.steer(id, input);
+  return done(context, { run: id, steered: true }, `${id} reads it before its next model call`);
+}
+
+export async function followUp(context: Context, id: string, input: SentInput): Promise<number> {
+  await context.client.followUp(id, input);
+  return done(context, { run: id, followedUp: true }, `${id} reads it when it would stop`);
+}
+
+/** Tells what a call in doubt really used. */
+export async function reconcile(
+  context: Context,
+  id: string,
+  { attempt, usage }: { readonly attempt: string; readonly usage: Usage },
+): Promise<number> {
+  const reconciled = await context.client.reconcile(id, attempt, usage);
+  if (!reconciled)
+    throw new CliError(`${attempt} is not in doubt in ${id}`, {
+      code: "not-in-doubt",
+      exitCode: ExitCode.refused,
+    });
+  return done(context, { run: id, attempt, reconciled }, `${attempt} is settled`);
 }
 
 /** Stops a run and everything below it, and says what that came to. */

@@ -1,5 +1,6 @@
 import type { ReeveClient } from "../client/reeve-client.ts";
 import type { Terminal } from "../terminal.ts";
+import { asTyped } from "../text/as-typed.ts";
 
 /** What every command works with. */
 export interface Context {
@@ -8,6 +9,12 @@ export interface Context {
   /** One JSON object, or one on each line, instead of words. */
   readonly json: boolean;
 }
+
+/** Returns what puts the commands of an advice as the user types them. */
+export const asTypedIn =
+  ({ terminal }: Context) =>
+  (advice: string): string =>
+    asTyped(advice, terminal.command);
 
 /** Writes lines for people. */
 export function say({ terminal }: Context, lines: readonly string[]): void {

@@ -8,7 +8,7 @@ import { everybody } from "../tree/tree-model.ts";
 import { type Facts, fromEvents, type Known, type Why } from "../views/known.ts";
 import { why, whyLines } from "../views/why.ts";
 import { whyNotBegun, whyUnanswered } from "../views/why-stuck.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, say, sayJson } from "./command.ts";
 
 /** So many runs are asked how they stand. */
 const mostAsked = 20;
@@ -42,8 +42,9 @@ function unknown(run: RunId): CliError {
   return new CliError(`nothing is known of ${run} yet`, { code: "not-begun", exitCode: ExitCode.notFound });
 }
 
-function tell(context: Context, standing: Standing, reason: Why): number {
+function tell(context: Context, standing: Standing, { hints, ...rest }: Why): number {
   const { runId } = standing;
+  const reason = { ...rest, hints: hints.map(asTypedIn(context)) };
   if (context.json) sayJson(context, { treeId: RunId.tree(runId), ...standing, ...reason });
   else say(context, whyLines(reason, screenOf(context.terminal)));
   return ExitCode.ok;

@@ -1,4 +1,5 @@
-import { ApprovalId } from "#kernel";
+import { errorMessage } from "#base";
+import { ApprovalId, type ApprovalRecord } from "#kernel";
 import { CapReader } from "../client/cap-reader.ts";
 import { snapshot } from "../client/snapshot.ts";
 import { CliError } from "../cli-error.ts";
@@ -6,16 +7,33 @@ import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import type { RunView } from "../tree/run-view.ts";
 import { everybody, type TreeModel } from "../tree/tree-model.ts";
-import { approvalLines, runLines } from "../views/lists.ts";
+import { approvalLines } from "../views/approval-lines.ts";
+import { agentLines, runLines, sessionLines } from "../views/lists.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { treeHeadline, treeLines } from "../views/tree-lines.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, say, sayJson } from "./command.ts";
 
 /** Lists runs, newest first. */
 export async function runs(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
   const page = await context.client.runs(query);
   if (context.json) for (const run of page.items) sayJson(context, run);
   else say(context, runLines(page.items, screenOf(context.terminal)));
+  return ExitCode.ok;
+}
+
+/** Lists the agents that can be started. */
+export async function agents(context: Context): Promise<number> {
+  const items = await context.client.agents();
+  if (context.json) for (const item of items) sayJson(context, item);
+  else say(context, agentLines(items, screenOf(context.terminal)));
+  return ExitCode.ok;
+}
+
+/** Lists sessions, newest first. */
+export async function sessions(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
+  const page = await context.client.sessions(query);
+  if (context.json) for (const session of page.items) sayJson(context, session);
+  else say(context, sessionLines(page.items, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
@@ -41,28 +59,48 @@ export async function tree(context: Context, id: string): Promise<number> {
   for (const { runId } of everybody(root)) await reader.ask(runId);
   const screen = screenOf(context.terminal);
   const lines = [treeHeadline(root, reader.caps, screen), ...treeLines(root, reader.caps, screen)];
-  say(context, result ? [...lines, "", ...receiptLines(root, result, screen)] : lines);
+  say(
+    context,
+    result ? [...lines, "", ...receiptLines(root, result, screen).map(asTypedIn(context))] : lines,
+  );
   return ExitCode.ok;
 }
 
-/** An approval as it was named: by its own id, or by a run or tree in which it is the only one. */
-export async function approvalOf({ client }: Context, id: string): Promise<ApprovalId> {
-  if (id.includes(":")) return ApprovalId.parse(id);
-  const { treeId, runId } = await client.standing(id);
-  const { items } = await client.approvals({ tree: treeId, state: "pending" });
-  const asked = id.includes("~") ? items.filter((item) => item.runId === runId) : items;
-  const [only, ...more] = asked;
-  if (only && more.length === 0) return only.id;
+/** The call that waits for approval, as it was named: by its own id, or by a run or tree in which it is the only one. */
+export async function pendingApproval(context: Context, id: string): Promise<ApprovalRecord> {
+  const { client } = context;
+  const isApproval = id.includes(":");
+  const { treeId, runId } = await client.standing(isApproval ? ApprovalId.tree(toApprovalId(id)) : id);
+  const { items } = await client.approvals({
+    tree: treeId,
+    size: "1000",
+    ...(!isApproval && { state: "pending" }),
+  });
+  const named = items.filter((item) =>
+    isApproval ? item.id === id : !id.includes("~") || item.runId === runId,
+  );
+  const [only, ...more] = named;
+  if (only && more.length === 0) return only;
   if (!only)
-    throw new CliError(`nothing waits for approval in ${id}`, {
+    throw new CliError(isApproval ? `no approval ${id}` : `nothing waits for approval in ${id}`, {
       code: "not-found",
       exitCode: ExitCode.notFound,
     });
-  throw new CliError(`${asked.length} calls wait for approval in ${id}: name one`, {
+  if (!context.json) say(context, [...approvalLines(named, screenOf(context.terminal)), ""]);
+  throw new CliError(`${named.length} calls wait for approval in ${id}, and none was decided: name one`, {
     code: "ambiguous",
     exitCode: ExitCode.usage,
-    hint: `reeve approvals --tree ${treeId}`,
+    hint: `reeve approve ${only.id}`,
   });
+}
+
+/** @throws CliError */
+function toApprovalId(text: string): ApprovalId {
+  try {
+    return ApprovalId.parse(text);
+  } catch (error) {
+    throw new CliError(errorMessage(error), { code: "usage", exitCode: ExitCode.usage });
+  }
 }
 
 function rootOf({ root, treeId }: TreeModel): RunView {

@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { TreeId } from "#kernel";
 import { follow } from "../client/follow.ts";
 import type { StartBody } from "../client/reeve-client.ts";
+import { CliError } from "../cli-error.ts";
 import { ExitCode, exitCodeOf } from "../exit-code.ts";
 import { JsonShow, LogShow, type Show } from "../live/show.ts";
 import { TreeShow } from "../live/tree-show.ts";
@@ -21,13 +22,27 @@ const secondThoughtMs = 2_000;
 
 /** Starts a tree and shows it until it is over. */
 export async function run(context: Context, body: StartBody, options: RunOptions): Promise<number> {
-  const { treeId } = await context.client.start(body);
+  const { treeId } = await start(context, body);
   if (options.detach) {
     if (context.json) sayJson(context, { treeId });
     else say(context, [treeId]);
     return ExitCode.ok;
   }
   return attend(context, treeId, options);
+}
+
+/** Starts a tree. @throws CliError that names the agents there are, if it is none of them */
+async function start({ client }: Context, body: StartBody): Promise<{ readonly treeId: TreeId }> {
+  try {
+    return await client.start(body);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.code !== "not-found") throw error;
+    // A key may start a tree and not list agents.
+    const agents = await client.agents().catch(() => []);
+    const names = agents.map(({ name }) => name).join(", ");
+    const hint = names === "" ? error.hint : `there is ${names}`;
+    throw new CliError(error.message, { code: error.code, exitCode: error.exitCode, hint });
+  }
 }
 
 /** Shows a tree until it is over, or until Ctrl-C. */
@@ -59,8 +74,8 @@ export async function attend(context: Context, treeId: TreeId, options: RunOptio
 
 /** Says where to find it; whoever presses Ctrl-C again within two seconds means to cancel. */
 async function detach(context: Context, treeId: TreeId): Promise<number> {
-  const { errors } = context.terminal;
-  errors.write(`\ndetached; ${treeId} goes on. Ctrl-C again cancels it.\n  → reeve watch ${treeId}\n`);
+  const { errors, command } = context.terminal;
+  errors.write(`\ndetached; ${treeId} goes on. Ctrl-C again cancels it.\n  → ${command} watch ${treeId}\n`);
   const again = new AbortController();
   const release = context.terminal.onInterrupt(() => again.abort());
   await wait(secondThoughtMs, undefined, { signal: again.signal }).catch(() => undefined);

@@ -1,5 +1,5 @@
 import type { TreeId } from "#kernel";
-import { systemClock } from "#runtime";
+import { systemClock } from "#base";
 import { follow } from "../client/follow.ts";
 import { ExitCode } from "../exit-code.ts";
 import { closing } from "../live/show.ts";
@@ -28,8 +28,14 @@ export async function watch(context: Context, id: string): Promise<number> {
   }
   const result = await client.result(treeId);
   if (result) say(context, closing(context, watcher.model, result));
-  else terminal.errors.write(`${treeId} goes on\n`);
+  else terminal.errors.write(`${treeId} ${await leftAs(context, treeId)}\n`);
   return ExitCode.ok;
+}
+
+/** Says how a tree is left. */
+async function leftAs({ client, terminal }: Context, treeId: TreeId): Promise<string> {
+  const { status } = await client.standing(treeId);
+  return status === "paused" ? `is paused\n  → ${terminal.command} resume ${treeId}` : "goes on";
 }
 
 async function feed(

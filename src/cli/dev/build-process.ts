@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { devEnvironment } from "./dev-environment.ts";
 import {
+  type ReadyBuild,
   settingsVariable,
   type WorkerNews,
   type WorkerOrder,
@@ -14,22 +16,20 @@ const script = fileURLToPath(
 );
 
 /** How a build came up. */
-export type Loaded =
-  | { readonly ok: true; readonly url: string; readonly agents: readonly string[] }
-  | { readonly ok: false; readonly words: string };
+export type Loaded = ({ readonly ok: true } & ReadyBuild) | { readonly ok: false; readonly words: string };
 
 /** One build of the agents, in a process of its own. */
 export class BuildProcess {
   readonly settings: WorkerSettings;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
-  /** Where its server listens; null until it is ready. */
-  url: string | null = null;
+  /** Null until it serves. */
+  ready: ReadyBuild | null = null;
 
   constructor(settings: WorkerSettings, onLog: (words: string) => void) {
     this.settings = settings;
     this.#child = spawn(process.execPath, [...process.execArgv, script], {
-      env: { ...process.env, [settingsVariable]: JSON.stringify(settings) },
+      env: { ...devEnvironment(settings.folder, process.env), [settingsVariable]: JSON.stringify(settings) },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       // Ctrl-C is for us: we ask it to drain.
       detached: true,
@@ -55,17 +55,27 @@ export class BuildProcess {
   async loaded(): Promise<Loaded> {
     const news = await Promise.race([this.#news(), this.#exited.then(() => null)]);
     if (news?.type === "ready") {
-      this.url = news.url;
-      return { ok: true, url: news.url, agents: news.agents };
+      this.ready = news;
+      return { ...news, ok: true };
     }
     await this.#exited;
     return { ok: false, words: news?.words ?? "its process ended before it served" };
   }
 
-  /** Has it take over the runs of builds that are gone. */
-  adopt(builds: readonly string[]): void {
-    const order: WorkerOrder = { type: "adopt", builds };
-    if (builds.length > 0 && this.#child.connected) this.#child.send(order);
+  /** Has it take over runs of other builds. */
+  adopt(builds: readonly string[], only?: "refused"): void {
+    if (builds.length > 0) this.#order({ type: "adopt", builds, ...(only && { only }) });
+  }
+
+  /** Has it count the runs of a build; null if it ends before it has. */
+  async count(build: string): Promise<number | null> {
+    const counted = new Promise<number>((resolve) => {
+      this.#child.on("message", (news: WorkerNews) => {
+        if (news.type === "counted" && news.build === build) resolve(news.runs);
+      });
+    });
+    this.#order({ type: "count", build });
+    return Promise.race([counted, this.#exited.then(() => null)]);
   }
 
   /** Lets it finish its steps, and end. */
@@ -78,10 +88,14 @@ export class BuildProcess {
     this.#child.kill("SIGKILL");
   }
 
-  #news(): Promise<Exclude<WorkerNews, { readonly type: "log" }>> {
+  #order(order: WorkerOrder): void {
+    if (this.#child.connected) this.#child.send(order);
+  }
+
+  #news(): Promise<Extract<WorkerNews, { readonly type: "ready" | "failed" }>> {
     return new Promise((resolve) => {
       this.#child.on("message", (news: WorkerNews) => {
-        if (news.type !== "log") resolve(news);
+        if (news.type === "ready" || news.type === "failed") resolve(news);
       });
     });
   }

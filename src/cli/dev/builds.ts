@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { backoffMs } from "#base";
 import { BuildProcess } from "./build-process.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
@@ -29,9 +30,10 @@ export interface BuildsState {
   readonly failure: string | null;
 }
 
+/** So many builds are alive at most, unless more of them have runs that no other build can go on with. */
 const keptAlive = 3;
-const restartPauseMs = 200;
-const longestPauseMs = 5_000;
+const mostAlive = 10;
+const restart = { firstMs: 200, maxMs: 5_000 };
 
 /** The builds that are alive: the newest one serves, older ones finish what they began. */
 export class Builds {
@@ -58,7 +60,7 @@ export class Builds {
 
   /** Where the newest build's server listens; null while there is none. */
   get url(): string | null {
-    return this.#alive.at(-1)?.url ?? null;
+    return this.#alive.at(-1)?.ready?.url ?? null;
   }
 
   /** Loads the agents as they are now. A failure leaves everything as it was. */
@@ -103,31 +105,57 @@ export class Builds {
     if (this.#isClosing) return build.drain();
     if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
     if (this.#alive.length === 0) build.adopt(this.#host.earlier);
+    // Runs whose code had changed when they came to another build may fit this one.
+    build.adopt(
+      this.#alive.map(({ settings: { build: older } }) => older),
+      "refused",
+    );
     this.#alive = [...this.#alive, build];
     void this.#restartWhenGone(build);
     this.#change({ number, phase: "ready", since: Date.now(), agents: loaded.agents, failure: null });
     await this.#retire();
   }
 
-  /** What the oldest build still runs goes on with the newest. */
+  /** Ends builds from the oldest on, until few are alive. Their runs go on with a build of the same program. */
   async #retire(): Promise<void> {
-    const [oldest] = this.#alive;
-    if (!oldest || this.#alive.length <= keptAlive) return;
-    this.#alive = this.#alive.slice(1);
-    await oldest.drain();
-    this.#alive.at(-1)?.adopt([oldest.settings.build]);
-    this.#change({});
+    for (const build of this.#alive.slice(0, -1)) {
+      if (this.#isClosing || this.#alive.length <= keptAlive) return;
+      if (await this.#isNeeded(build)) continue;
+      this.#alive = this.#alive.filter((each) => each !== build);
+      await build.drain();
+      this.#heirOf(build)?.adopt([build.settings.build]);
+      this.#change({});
+    }
+  }
+
+  /** Whether a build has runs that no other build can go on with. */
+  async #isNeeded(build: BuildProcess): Promise<boolean> {
+    if (this.#alive.length > mostAlive || this.#sameProgram(build)) return false;
+    const runs = await this.#alive.at(-1)?.count(build.settings.build);
+    return runs !== 0;
+  }
+
+  /** The build that goes on with the runs of one that ends. A build of another program refuses them, and they wait. */
+  #heirOf(build: BuildProcess): BuildProcess | undefined {
+    return this.#sameProgram(build) ?? this.#alive.at(-1);
+  }
+
+  /** The newest other build that is alive and has the same program. */
+  #sameProgram(build: BuildProcess): BuildProcess | undefined {
+    return this.#alive.findLast(
+      (each) => each !== build && each.ready !== null && each.ready.program === build.ready?.program,
+    );
   }
 
   /** The newest build ended although nobody wanted it to: started again at its place, it takes up its runs. */
   async #restartWhenGone(build: BuildProcess): Promise<void> {
     let gone = build;
-    for (let pauseMs = restartPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let failures = 0; ; failures++) {
       await gone.exited;
       if (this.#isClosing || !this.#alive.includes(gone)) return;
       if (gone !== this.#alive.at(-1)) return this.#replace(gone);
       this.#change({ phase: "restarting" });
-      await wait(pauseMs);
+      await wait(backoffMs(failures, restart));
       if (this.#isClosing) return;
       const next = new BuildProcess(gone.settings, this.#host.onLog);
       const before = gone;
@@ -135,15 +163,15 @@ export class Builds {
       gone = next;
       const loaded = await next.loaded();
       if (!loaded.ok) continue;
-      pauseMs = restartPauseMs;
+      failures = 0;
       this.#change({ phase: "ready", since: Date.now() });
     }
   }
 
-  /** The code of an older build is no longer there to be loaded: the newest takes over its runs. */
+  /** The code of an older build is no longer there to be loaded: another build takes over its runs. */
   #replace(gone: BuildProcess): void {
     this.#alive = this.#alive.filter((each) => each !== gone);
-    this.#alive.at(-1)?.adopt([gone.settings.build]);
+    this.#heirOf(gone)?.adopt([gone.settings.build]);
     this.#change({});
   }
 

@@ -10,6 +10,8 @@ interface Running {
   readonly pid: number;
   readonly restatePid: number;
   readonly url: string;
+  /** Restate's admin. */
+  readonly admin: string;
 }
 
 /** The folder `.reeve` of a project: what `reeve dev` keeps between two starts. */

@@ -144,7 +144,10 @@ export function devLines(
     "",
     paint(
       "faint",
-      cut(`  try: reeve run ${first} "..." · Ctrl-C stops everything, and nothing is lost`, width),
+      cut(
+        `  try: ${terminal.command} run ${first} "..." · Ctrl-C stops everything, and nothing is lost`,
+        width,
+      ),
     ),
   ];
 }

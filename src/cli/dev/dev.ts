@@ -40,8 +40,8 @@ export async function dev(terminal: Terminal, given: string, options: DevOptions
     screen.progress("starting Restate …");
     const restate = await restateServer({ baseDir: folder.restate, apart: true });
     try {
-      folder.announce({ pid: process.pid, restatePid: restate.pid, url: proxy.url });
-      builds = buildsOn({ file, folder, restate, screen, url: proxy.url });
+      folder.announce({ pid: process.pid, restatePid: restate.pid, url: proxy.url, admin: restate.admin });
+      builds = buildsOn({ file, project: terminal.folder, folder, restate, screen, url: proxy.url });
       await serve(builds, file, stopped);
       screen.close();
       terminal.out.write(options.json ? "" : "draining …\n");
@@ -71,19 +71,20 @@ async function serve(builds: Builds, file: string, { once: stopped }: Interrupts
 
 interface Parts {
   readonly file: string;
+  readonly project: string;
   readonly folder: DevFolder;
   readonly restate: RestateServer;
   readonly screen: DevScreen;
   readonly url: string;
 }
 
-function buildsOn({ file, folder, restate, screen, url }: Parts): Builds {
+function buildsOn({ file, project, folder, restate, screen, url }: Parts): Builds {
   const { ingress, admin } = restate;
   const earlier = folder.builds.slice(-mostEarlier);
   folder.forgetBuilds();
   for (const name of earlier) folder.rememberBuild(name);
   return new Builds({
-    settings: { file, ingress, admin, store: folder.store },
+    settings: { file, folder: project, ingress, admin, store: folder.store },
     freePort,
     earlier,
     remember: (name) => folder.rememberBuild(name),

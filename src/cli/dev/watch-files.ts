@@ -1,7 +1,7 @@
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 
-const source = /\.(?:[cm]?[jt]s|json)$/;
+const source = /\.(?:[cm]?[jt]s|json)$|^\.env$/;
 const quietMs = 150;
 
 /** Calls when sources of a project have changed, once they have been quiet for a moment. Returns what ends that. */

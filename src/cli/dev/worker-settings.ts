@@ -1,6 +1,8 @@
 /** What a worker of `reeve dev` is told when it starts, in {@link settingsVariable}. */
 export interface WorkerSettings {
   readonly file: string;
+  /** The folder of the project, in which `.env` is looked for. */
+  readonly folder: string;
   readonly build: string;
   readonly port: number;
   readonly ingress: string;
@@ -13,12 +15,25 @@ export const settingsVariable = "REEVE_DEV_WORKER";
 
 /** What a worker says to `reeve dev`. */
 export type WorkerNews =
-  | { readonly type: "ready"; readonly url: string; readonly agents: readonly string[] }
+  | ({ readonly type: "ready" } & ReadyBuild)
+  | { readonly type: "counted"; readonly build: string; readonly runs: number }
   | { readonly type: "failed"; readonly words: string }
   | { readonly type: "log"; readonly words: string };
 
-/** What `reeve dev` says to a worker: take over what another build began. */
-export interface WorkerOrder {
-  readonly type: "adopt";
-  readonly builds: readonly string[];
+/** A build that serves. */
+export interface ReadyBuild {
+  readonly url: string;
+  readonly agents: readonly string[];
+  /** The same in builds whose agents have the same versions: each goes on with runs of the other. */
+  readonly program: string;
 }
+
+/** A message of `reeve dev` to a worker: take over runs of other builds, or count those of one. */
+export type WorkerOrder =
+  | {
+      readonly type: "adopt";
+      readonly builds: readonly string[];
+      /** Only runs that their build refuses. Default: all. */
+      readonly only?: "refused";
+    }
+  | { readonly type: "count"; readonly build: string };

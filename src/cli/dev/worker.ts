@@ -1,10 +1,12 @@
 import { pathToFileURL } from "node:url";
-import { restate, type RestateEngine, StartupError } from "#engines/restate";
-import { AgentId } from "#kernel";
-import { Runtime } from "#runtime";
+import { type LogRecord, restate, type RestateEngine, StartupError } from "#engines/restate";
+import { type Agent, AgentId, ProgramError, type FailureLog } from "#kernel";
+import { diagnosticText } from "#base";
+import { agentVersion, Runtime } from "#runtime";
 import { listen } from "#server";
 import { sqliteStore } from "#stores/sqlite";
 import { agentsIn, optionsIn } from "./agents-in.ts";
+import { missingImportsText } from "./missing-imports.ts";
 import {
   settingsVariable,
   type WorkerNews,
@@ -21,28 +23,50 @@ function tell(news: WorkerNews): void {
 async function serve(settings: WorkerSettings): Promise<void> {
   const module: object = await import(pathToFileURL(settings.file).href);
   const { ingress, admin, build, port } = settings;
-  const agents = agentsIn(module, settings.file);
-  const log = ({ level, message }: { readonly level: string; readonly message: string }): void => {
-    if (level === "error" || level === "warn") tell({ type: "log", words: message });
+  const log = ({ level, message, run, error }: LogRecord): void => {
+    if (level === "info") return;
+    const thrown = error && `${error.name}${error.message === undefined ? "" : `: ${error.message}`}`;
+    tell({ type: "log", words: [run, message, thrown].filter((part) => part !== undefined).join(" ") });
   };
   const engine = restate({ ingress, admin, build, drainOnSigtermMs: drainMs, log });
   const store = await sqliteStore({ path: settings.store });
-  const runtime = new Runtime({ approver: "people", ...optionsIn(module), agents, engine, store });
+  const agents = agentsIn(module, settings.file);
+  const logFailure: FailureLog = ({ diagnostic }) => tell({ type: "log", words: diagnosticText(diagnostic) });
+  // The content of every step can be looked at later.
+  const defaults = { approver: "people", log: logFailure, retention: "permanent" } as const;
+  const options = { ...defaults, ...optionsIn(module) };
+  const runtime = new Runtime({ ...options, agents, engine, store });
   await runtime.serve({ port });
   const onError = (error: unknown): void => tell({ type: "log", words: wordsOf(error) });
   const { url } = await listen({ runtime, port: 0, onError });
-  process.on("message", (order: WorkerOrder) => void adopt(engine, order));
-  tell({ type: "ready", url, agents: agents.map(({ id }) => AgentId.type(id)) });
+  process.on("message", (order: WorkerOrder) => void obey(engine, build, order));
+  const names = runtime.agents.map(({ id }) => AgentId.type(id));
+  tell({ type: "ready", url, agents: names, program: programOf(runtime.agents) });
 }
 
-/** Runs of builds that are gone go on here. */
-async function adopt(engine: RestateEngine, { builds }: WorkerOrder): Promise<void> {
-  for (const from of builds)
-    await engine.moveRuns({ from }).catch((error: unknown) => tell({ type: "log", words: wordsOf(error) }));
+/** Names a program by the versions of its agents. */
+function programOf(agents: readonly Agent[]): string {
+  return JSON.stringify(agents.map((each) => JSON.stringify([each.id, agentVersion(each)])).toSorted());
+}
+
+/** Takes over runs of other builds, or counts those of one. */
+async function obey(engine: RestateEngine, build: string, order: WorkerOrder): Promise<void> {
+  try {
+    if (order.type === "count") {
+      const { build: counted } = order;
+      return tell({ type: "counted", build: counted, runs: await engine.countRuns(counted) });
+    }
+    const { builds, only } = order;
+    const moves = builds.map((from) => engine.moveRuns({ from, to: build, ...(only && { only }) }));
+    await Promise.all(moves);
+  } catch (error) {
+    tell({ type: "log", words: wordsOf(error) });
+  }
 }
 
 /** The first lines of what was thrown: where, and why. */
 function wordsOf(error: unknown): string {
+  if (error instanceof ProgramError) return error.message;
   if (error instanceof StartupError || !(error instanceof Error)) return String(error);
   const ours = /node_modules|node:internal|dev\/worker/;
   const lines = (error.stack ?? error.message).split("\n").filter((line) => !ours.test(line));
@@ -56,10 +80,11 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
+const settings: WorkerSettings = JSON.parse(process.env[settingsVariable] ?? "{}");
 try {
-  await serve(JSON.parse(process.env[settingsVariable] ?? "{}"));
+  await serve(settings);
 } catch (error) {
-  tell({ type: "failed", words: wordsOf(error) });
+  tell({ type: "failed", words: missingImportsText(error, settings.file) ?? wordsOf(error) });
   process.disconnect();
   process.exit(1);
 }

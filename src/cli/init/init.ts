@@ -1,14 +1,15 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
+import { readPackage } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
 import { projectFiles, type Versions } from "./project-files.ts";
 
 /** How `reeve init` behaves. */
 export interface InitOptions {
   readonly json?: boolean;
-  /** What the project depends on, as npm would have it. Default: this version. */
+  /** The `reeve` that the project depends on: a version, or the path of a tarball. Default: this version. */
   readonly reeve?: string;
 }
 
@@ -26,7 +27,7 @@ export async function init(
       exitCode: ExitCode.refused,
       hint: "reeve init <new folder>",
     });
-  const files = projectFiles(nameFor(folder), versions(reeve));
+  const files = projectFiles(nameFor(folder), versions(reeve && toSpec(reeve, terminal.folder)));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   if (json) terminal.out.write(`${JSON.stringify({ folder, files: Object.keys(files) })}\n`);
   else terminal.out.write(nextSteps(relative(terminal.folder, folder)));
@@ -35,7 +36,13 @@ export async function init(
 
 function nextSteps(folder: string): string {
   const enter = folder === "" ? "" : `  cd ${folder}\n`;
-  return `made ${folder === "" ? "a project here" : folder}. Next:\n\n${enter}  npm install\n  npx reeve dev\n\nand in another terminal:\n\n${enter}  npx reeve run boss "Who built the mill?"\n`;
+  return `made ${folder === "" ? "a project here" : folder}. Next:\n\n${enter}  npm install\n  npx reeve dev\n\nand in another terminal:\n\n${enter}  npx reeve run lead "heat pumps in Europe" --max-cost 0.50\n`;
+}
+
+/** Makes the path of a file absolute: npm would resolve it from the new project, not from where it was typed. */
+function toSpec(reeve: string, folder: string): string {
+  const path = resolve(folder, reeve);
+  return existsSync(path) ? `file:${path}` : reeve;
 }
 
 /** A name that npm takes. */
@@ -47,14 +54,8 @@ function nameFor(folder: string): string {
   return name === "" || name === "reeve" ? "agents" : name;
 }
 
-interface Package {
-  readonly version: string;
-  readonly devDependencies: Readonly<Record<string, string>>;
-}
-
 /** Those that this package was built and tested with. */
 function versions(reeve: string | undefined): Versions {
-  const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
-  const { version, devDependencies }: Package = JSON.parse(text);
+  const { version, devDependencies } = readPackage();
   return { reeve: reeve ?? `^${version}`, of: (name) => devDependencies[name] ?? "latest" };
 }

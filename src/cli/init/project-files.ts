@@ -40,9 +40,12 @@ function packageJson(name: string, versions: Versions): string {
     name,
     private: true,
     type: "module",
+    engines: { node: ">=24" },
     scripts: { dev: "reeve dev agents.ts", typecheck: "tsc" },
     dependencies: { ...of(dependencies), reeve: versions.reeve },
     devDependencies: of(developmentDependencies),
+    // The npm package of the Restate server reports each installation, unless a project says no.
+    scarfSettings: { enabled: false },
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

@@ -1,29 +1,32 @@
 import { AgentId, type NumberedEvent } from "#kernel";
 import { usd } from "../text/amounts.ts";
 import { clean } from "../text/width.ts";
+import { denialText } from "../views/limit-text.ts";
 import { reasonText } from "../views/status-text.ts";
 
-/** What a log of a run says about an event; null where it says nothing. */
-export function eventLine(event: NumberedEvent): string | null {
-  const words = wordsFor(event);
+/** The line of a run's log about an event; null where it says nothing. `command`: the words that start this program. */
+export function eventLine(event: NumberedEvent, command = "reeve"): string | null {
+  const words = wordsFor(event, command);
   return words === null ? null : `${AgentId.type(event.agent)} ${words}`;
 }
 
-function wordsFor(event: NumberedEvent): string | null {
+function wordsFor(event: NumberedEvent, command: string): string | null {
   // A log tells what a reader would act on; the rest is in `--json`.
   if (event.type === "run.start") return "starts";
   if (event.type === "run.end")
-    return `${event.status}: ${reasonText(event.stopReason)}, ${usd(event.spend)}`;
+    return `${event.status}: ${reasonText(event.stopReason)}, ${usd(event.costMicros)}`;
   if (event.type === "tool.start") return `calls ${clean(event.tool)}`;
+  if (event.type === "tool.end" && event.status === "error")
+    return `gets an error from ${clean(event.tool)}: ${command} why ${event.treeId}`;
   if (event.type === "spawn.queued") return `queues ${event.childAgent} for a slot`;
   if (event.type === "spawn.denied") return `may not hire ${event.childAgent}: ${event.reason}`;
   if (event.type === "approval.requested")
-    return `needs approval for ${clean(event.tool)}: reeve approve ${event.approvalId}`;
+    return `needs approval for ${clean(event.tool)}: ${command} approve ${event.approvalId}`;
   if (event.type === "approval.decided") return `is told: ${event.decision} by ${clean(event.by)}`;
   if (event.type === "run.paused") return `pauses: ${event.cause}`;
   if (event.type === "run.resumed") return "goes on";
   if (event.type === "run.cancelling") return `is to stop: ${clean(event.reason)}`;
-  if (event.type === "budget.denied") return `meets its ${event.dimension} limit`;
+  if (event.type === "budget.denied") return `is refused a call: ${denialText(event, null)}`;
   if (event.type === "retry.start") return `tries again: ${clean(event.error.message ?? event.error.code)}`;
   if (event.type === "guardrail.trip") return `trips ${clean(event.guardrail)}: ${clean(event.reason)}`;
   return null;

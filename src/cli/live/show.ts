@@ -1,6 +1,6 @@
-import type { NumberedEvent, RunResult, TreeId } from "#kernel";
+import type { NumberedEvent, RunId, RunResult, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
-import { type Context, say, sayJson } from "../commands/command.ts";
+import { asTypedIn, type Context, say, sayJson } from "../commands/command.ts";
 import { screenOf } from "../terminal.ts";
 import { cleanLines } from "../text/width.ts";
 import { TreeModel } from "../tree/tree-model.ts";
@@ -52,6 +52,8 @@ export class JsonShow implements Show {
 export class LogShow implements Show {
   readonly #context: Context;
   readonly #model: TreeModel;
+  /** The last line of each run. */
+  readonly #last = new Map<RunId, string>();
 
   constructor(context: Context, treeId: TreeId) {
     this.#context = context;
@@ -64,8 +66,11 @@ export class LogShow implements Show {
 
   event(event: NumberedEvent): void {
     this.#model.apply(event);
-    const line = eventLine(event);
-    if (line !== null) say(this.#context, [line]);
+    const line = eventLine(event, this.#context.terminal.command);
+    // A landing call is often refused like the call before it: that is said once.
+    if (line === null || line === this.#last.get(event.runId)) return;
+    this.#last.set(event.runId, line);
+    say(this.#context, [line]);
   }
 
   delta(): void {}
@@ -84,7 +89,7 @@ export class LogShow implements Show {
 /** What was said, whole, and the receipt. */
 export function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
   const { root } = model;
-  const receipt = root ? receiptLines(root, result, screenOf(context.terminal)) : [];
+  const receipt = root ? receiptLines(root, result, screenOf(context.terminal)).map(asTypedIn(context)) : [];
   const { output } = result;
   if (output === null) return receipt;
   const words = typeof output === "string" ? output : JSON.stringify(output, null, 2);

@@ -41,6 +41,7 @@ export class TreeShow implements Show {
   }
 
   delta(delta: RunDelta): void {
+    this.#model.hear(delta);
     this.#speech.hear(delta);
   }
 

@@ -25,6 +25,9 @@ export function json(text: string): Json {
   }
 }
 
+/** One more of an option that may be given several times. */
+export const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
 /** `<index>:<hash>`. @throws InvalidArgumentError */
 export function auditHead(text: string): AuditHead {
   const [, index, hash] = /^(\d{1,15}):([\w-]+)$/.exec(text) ?? [];

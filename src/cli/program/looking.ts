@@ -1,10 +1,9 @@
 import { Option } from "commander";
+import { RunStatus } from "#kernel";
 import { explain } from "../commands/explain.ts";
 import * as look from "../commands/look.ts";
 import type { Commands } from "./commands.ts";
 import { whole } from "./arguments.ts";
-
-const statuses = ["pending", "running", "waiting", "paused", "completed", "landed", "failed", "cancelled"];
 
 interface ListFlags {
   readonly url?: string;
@@ -22,7 +21,7 @@ interface ListFlags {
 export function addLooking({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("runs"))
     .description("list trees, newest first")
-    .addOption(new Option("--status <status>", "only these").choices(statuses))
+    .addOption(new Option("--status <status>", "only these").choices(RunStatus.all))
     .option("--agent <agent>", "only those of this agent")
     .option("--user <user>", "only those that work for this user")
     .option("--session <session>", "only turns of this conversation")
@@ -36,6 +35,9 @@ export function addLooking({ program, asking, contextOf, exit }: Commands): void
       };
       exit(await look.runs(contextOf(flags), query));
     });
+  asking(program.command("agents"))
+    .description("list the agents that can be started")
+    .action(async (flags: ListFlags) => exit(await look.agents(contextOf(flags))));
   asking(program.command("tree <id>"))
     .description("show a tree as it is now; one that is over with its receipt")
     .action(async (id: string, flags: ListFlags) => exit(await look.tree(contextOf(flags), id)));
@@ -43,6 +45,13 @@ export function addLooking({ program, asking, contextOf, exit }: Commands): void
     .description("why a run stopped or waits, in words")
     .addHelpText("after", "\n<id> is a tree, or a run of it such as books-2026~3 (see `reeve runs --all`)")
     .action(async (id: string, flags: ListFlags) => exit(await explain(contextOf(flags), id)));
+  asking(program.command("sessions"))
+    .description("list conversations, newest first")
+    .option("--user <user>", "only those of this user")
+    .option("--limit <number>", "how many", whole, 20)
+    .action(async ({ user, limit, ...flags }: ListFlags) =>
+      exit(await look.sessions(contextOf(flags), { size: String(limit), ...texts({ user }) })),
+    );
   asking(program.command("approvals"))
     .description("list calls that wait for somebody's word")
     .option("--tree <tree>", "only those of this tree")

@@ -2,9 +2,11 @@ import { Option } from "commander";
 import { Priority } from "#kernel";
 import type { StartBody } from "../client/reeve-client.ts";
 import type { Commands } from "./commands.ts";
-import { amount, given, whole } from "./arguments.ts";
+import type { SentInput } from "#client";
+import { type InputFlags, readSentInput } from "../client/sent-input.ts";
+import { amount, given, json, several, whole } from "./arguments.ts";
 
-interface RunFlags {
+interface RunFlags extends InputFlags {
   readonly url?: string;
   readonly json?: boolean;
   readonly maxCost?: number;
@@ -21,10 +23,12 @@ interface RunFlags {
   readonly cancelOnInterrupt?: boolean;
 }
 
-/** `reeve run` and `reeve watch`. */
+/** `reeve run`, `reeve chat` and `reeve watch`. */
 export function addRunning({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("run <agent> <input>"))
     .description("start a tree and show it until it is over (Ctrl-C detaches)")
+    .option("--file <path>", "an image, a PDF or another file that goes with it; again for more", several)
+    .option("--data <json>", "data that goes with it, as JSON", json)
     .option("--max-cost <dollars>", "what the whole tree may spend", amount)
     .option("--max-tokens <number>", "tokens of the whole tree", whole)
     .option("--max-turns <number>", "model calls of the root", whole)
@@ -33,19 +37,35 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
     .addOption(new Option("--priority <priority>", "how important it is").choices(Priority.all))
     .option("--id <id>", "names the tree: the same id again is the same tree")
     .option("--user <user>", "for whom it works")
-    .option("--session <session>", "the conversation it is a turn of")
+    .option("--session <session>", "the conversation that it is a turn of")
     .option("--detach", "print the id and leave")
     .option("--deltas", "with --json: pieces of answers, too, as they are given")
     .option("--cancel-on-interrupt", "Ctrl-C cancels the run instead of detaching")
     .addHelpText(
       "after",
-      '\nExample:\n  reeve run boss "Who built the mill?" --max-cost 0.50 --json | jq .type',
+      '\nExample:\n  reeve run lead "heat pumps in Europe" --max-cost 0.50 --json | jq .type\n  reeve run lead "describe" --file photo.png --file report.pdf',
     )
     .action(async (agent: string, input: string, flags: RunFlags) => {
       const { run } = await import("../commands/run.ts");
       const { detach = false, cancelOnInterrupt = false, deltas = false } = flags;
       const options = { detach, cancelOnInterrupt, deltas };
-      exit(await run(contextOf(flags), bodyOf(agent, input, flags), options));
+      const context = contextOf(flags);
+      const content = await readSentInput(input, flags, context.terminal.folder);
+      exit(await run(context, bodyOf(agent, content, flags), options));
+    });
+  asking(program.command("chat <agent>"))
+    .description("talk with an agent, line by line (Ctrl-C cancels an answer, and at the prompt leaves)")
+    .option("--session <session>", "the conversation to go on with (default: a new one)")
+    .option("--user <user>", "whose conversation it is")
+    .option("--max-cost <dollars>", "what each answer may cost", amount)
+    .addHelpText(
+      "after",
+      '\nCommands in it: /history, /retry, /compact, /new, /exit\nExample:\n  echo "and in Spain?" | reeve chat lead --session report',
+    )
+    .action(async (agent: string, { session, user, maxCost, ...flags }: RunFlags) => {
+      const { chat } = await import("../commands/chat.ts");
+      const budget = maxCost === undefined ? undefined : { maxCostUsd: maxCost };
+      exit(await chat(contextOf(flags), { agent, ...given({ session, user, budget }) }));
     });
   asking(program.command("watch <id>"))
     .description("a live tree: watch it, pause, resume, top up, approve, deny, cancel")
@@ -55,7 +75,7 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
     });
 }
 
-function bodyOf(agent: string, input: string, flags: RunFlags): StartBody {
+function bodyOf(agent: string, input: SentInput, flags: RunFlags): StartBody {
   const {
     maxCost: maxCostUsd,
     maxTokens,

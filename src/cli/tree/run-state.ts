@@ -1,9 +1,11 @@
 import {
+  type Diagnostic,
   type AgentId,
   type ApprovalId,
   type AttemptId,
   type ErrorData,
   type Json,
+  type LimitMet,
   type Micros,
   type NumberedEvent,
   type Priority,
@@ -12,8 +14,9 @@ import {
   type RunStatus,
   Usage,
 } from "#kernel";
+import type { ToolUpdate } from "#runtime";
 import { dispatch, type OnEvent } from "./on-event.ts";
-import type { Activity, DeadLetter, Denial, RefusedHire, RunEnd, RunView } from "./run-view.ts";
+import type { Activity, DeadLetter, Denial, RefusedHire, RunEnd, RunView, Warned } from "./run-view.ts";
 
 interface OpenTool {
   readonly tool: string;
@@ -59,10 +62,13 @@ export class RunState {
   #takenBy: RunId | null = null;
   #cancelling: { readonly since: number; readonly reason: string } | null = null;
   #denial: Denial | null = null;
-  readonly #warnings: Denial[] = [];
+  /** By step: the calls that wait for money. */
+  readonly #waiting = new Map<string, Activity & { readonly kind: "budget" }>();
+  readonly #warnings: Warned[] = [];
   #guardrail: RunView["guardrail"] = null;
   readonly #refusedHires: RefusedHire[] = [];
   readonly #deadLetters: DeadLetter[] = [];
+  readonly #brokenTools: Diagnostic[] = [];
   #lostCalls = 0;
   #lastAt: number;
 
@@ -131,12 +137,11 @@ export class RunState {
     "budget.warning": ({ dimension, limit, used }) => {
       this.#warnings.push({ dimension, limit, used });
     },
-    "budget.reserved": ({ attempt, cost }) => {
+    "budget.reserved": ({ attempt, costMicros: cost }) => {
       this.#reservations.set(attempt, cost);
-      this.#denial = null;
     },
     "cycle.end": () => this.#giveUpOpenCalls(),
-    "budget.settled": ({ attempt, cost, inDoubt }) => {
+    "budget.settled": ({ attempt, costMicros: cost, inDoubt }) => {
       this.#reservations.delete(attempt);
       this.#lost.delete(attempt);
       this.#settled += cost;
@@ -144,10 +149,18 @@ export class RunState {
       this.#inDoubt += cost;
       this.#lostCalls += 1;
     },
-    "budget.denied": ({ dimension, limit, used }) => {
-      this.#denial = { dimension, limit, used };
+    "budget.denied": (event) => {
+      this.#denial = { ...limitOf(event), reason: event.reason };
+      this.#waiting.clear();
     },
-    "model.start": ({ attempt, model, at: since }) => {
+    "budget.waiting": ({ at: since, inFlight, step, ...met }) => {
+      this.#waiting.set(step, { kind: "budget", since, inFlight, ...limitOf(met) });
+    },
+    "budget.topped-up": () => {
+      this.#denial = null;
+    },
+    "model.start": ({ attempt, model, step, at: since }) => {
+      this.#waiting.delete(step);
       this.#models.set(attempt, { model, since });
       this.#retry = null;
     },
@@ -165,14 +178,17 @@ export class RunState {
     "tool.start": ({ callId, tool, at: since, attempt }) => {
       this.#tools.set(callId, { tool, since, runs: attempt === null, progress: null });
     },
-    "tool.update": ({ callId, progress }) => {
-      const open = this.#tools.get(callId);
-      if (open) open.progress = progressText(progress);
-    },
-    "tool.end": ({ callId }) => {
+    "tool.end": ({ callId, diagnostic }) => {
       this.#tools.delete(callId);
+      if (diagnostic) this.#brokenTools.push(diagnostic);
     },
   };
+
+  /** A tool tells how far its call has come. */
+  hear({ callId, progress }: ToolUpdate): void {
+    const open = this.#tools.get(callId);
+    if (open) open.progress = progressText(progress);
+  }
 
   /** Whatever has not come back by now was lost with its worker. It may still be heard of. */
   #giveUpOpenCalls(): void {
@@ -182,8 +198,16 @@ export class RunState {
   }
 
   #finish(event: ReeveEvent<"run.end">): void {
-    const { status, stopReason, durationMs, usage, spend, error = null } = event;
-    this.#end = { status, stopReason, durationMs, usage, spend, error };
+    const {
+      status,
+      stopReason,
+      durationMs,
+      usage,
+      costMicros: cost,
+      error = null,
+      diagnostic = null,
+    } = event;
+    this.#end = { status, stopReason, durationMs, usage, cost, error, diagnostic };
     this.#endedAt = event.at;
     this.#giveUpOpenCalls();
     for (const open of [this.#tools, this.#approvals]) open.clear();
@@ -196,7 +220,10 @@ export class RunState {
     const feared = total(this.#lost);
     const activity = this.#activity(helpers);
     const booked = this.#settled + feared;
-    const own = this.#end ? Math.max(booked, this.#end.spend - sum(({ spent }) => spent)) : booked;
+    const below = sum(({ cost }) => cost);
+    // Its end may tell of calls that the stream does not; those below may book more after it.
+    const own = Math.max(booked, (this.#end?.cost ?? 0) - below);
+    const inDoubt = this.#inDoubt + feared;
     return {
       runId: this.hired.runId,
       parentRunId: this.hired.parentRunId,
@@ -209,10 +236,11 @@ export class RunState {
       own: {
         calls: this.#calls,
         usage: this.#usage,
-        spend: own,
-        inDoubt: this.#inDoubt + feared,
+        cost: own,
+        inDoubt,
       },
-      spent: this.#end?.spend ?? booked + sum(({ spent }) => spent),
+      cost: own + below,
+      inDoubt: inDoubt + sum((view) => view.inDoubt),
       reserved: reserved + sum((view) => view.reserved),
       tokens: this.#end
         ? Usage.tokens(this.#end.usage)
@@ -223,6 +251,7 @@ export class RunState {
       guardrail: this.#guardrail,
       refusedHires: this.#refusedHires,
       deadLetters: this.#deadLetters,
+      brokenTools: this.#brokenTools,
       lostCalls: this.#lostCalls + this.#lost.size,
       helpers,
     };
@@ -241,6 +270,8 @@ export class RunState {
     // The latest: an earlier one may have been lost with its worker.
     const model = [...this.#models.values()].at(-1);
     if (model) return { kind: "model", ...model };
+    const [waiting] = this.#waiting.values();
+    if (waiting) return waiting;
     return this.#atTools(helpers) ?? { kind: "between", since: this.#lastAt };
   }
 
@@ -257,10 +288,15 @@ export class RunState {
   }
 }
 
+function limitOf({ dimension, account, owner, limit, used, reserved, inDoubt }: LimitMet): LimitMet {
+  return { dimension, account, owner, limit, used, reserved, inDoubt };
+}
+
 function statusOf({ kind }: Activity): RunStatus {
   if (kind === "queued" || kind === "starting") return "pending";
   if (kind === "paused") return "paused";
-  return kind === "approval" || kind === "helpers" || kind === "retry" ? "waiting" : "running";
+  const isWaiting = kind === "approval" || kind === "helpers" || kind === "retry" || kind === "budget";
+  return isWaiting ? "waiting" : "running";
 }
 
 function total(amounts: ReadonlyMap<AttemptId | null, Micros>): Micros {

@@ -1,10 +1,13 @@
 import type {
+  Diagnostic,
   AgentId,
   ApprovalId,
   BudgetDimension,
+  CallDenialReason,
   DenialReason,
   EndStatus,
   ErrorData,
+  LimitMet,
   Micros,
   Priority,
   RunId,
@@ -32,6 +35,8 @@ export type Activity =
       readonly id: ApprovalId;
       readonly why: string;
     }
+  /** A model call waits for money. Amounts as they were when it began to wait. */
+  | ({ readonly kind: "budget"; readonly since: number; readonly inFlight: number } & LimitMet)
   | { readonly kind: "retry"; readonly since: number; readonly delayMs: number; readonly error: ErrorData }
   | {
       readonly kind: "paused";
@@ -45,8 +50,13 @@ export type Activity =
   | { readonly kind: "between"; readonly since: number }
   | { readonly kind: "ended"; readonly since: number };
 
-/** A limit that was met. */
-export interface Denial {
+/** A call that was refused, and the limit that refused it. */
+export interface Denial extends LimitMet {
+  readonly reason: CallDenialReason;
+}
+
+/** A limit of which 80 % are used. */
+export interface Warned {
   readonly dimension: BudgetDimension;
   readonly limit: number;
   readonly used: number;
@@ -70,8 +80,10 @@ export interface RunEnd {
   readonly stopReason: StopReason;
   readonly durationMs: number;
   readonly usage: Usage;
-  readonly spend: Micros;
+  readonly cost: Micros;
   readonly error: ErrorData | null;
+  /** The error of its code; null where there is none, or it may not be read. */
+  readonly diagnostic: Diagnostic | null;
 }
 
 /** One run, as screens show it. */
@@ -88,20 +100,25 @@ export interface RunView {
   readonly own: {
     readonly calls: number;
     readonly usage: Usage;
-    readonly spend: Micros;
+    readonly cost: Micros;
     readonly inDoubt: Micros;
   };
-  /** Of the run and everything it hired. */
-  readonly spent: Micros;
+  /** Money of the run and everything it hired: settled and in doubt. */
+  readonly cost: Micros;
+  /** The part of `cost` for calls whose outcome is not known. */
+  readonly inDoubt: Micros;
   readonly reserved: Micros;
   readonly tokens: number;
   readonly cancelReason: string | null;
+  /** The last call that was refused. */
   readonly denial: Denial | null;
-  readonly warnings: readonly Denial[];
+  readonly warnings: readonly Warned[];
   readonly guardrail: { readonly guardrail: string; readonly reason: string } | null;
   readonly refusedHires: readonly RefusedHire[];
   /** Messages to it that were given up. */
   readonly deadLetters: readonly DeadLetter[];
+  /** The errors of its tools' code, as far as they may be read. */
+  readonly brokenTools: readonly Diagnostic[];
   /** Calls that were begun and of whose end nobody knows. */
   readonly lostCalls: number;
   readonly helpers: readonly RunView[];

@@ -1,4 +1,5 @@
 import { type NumberedEvent, RunId, type TreeId } from "#kernel";
+import type { RunDelta } from "#runtime";
 import { dispatch, type OnEvent } from "./on-event.ts";
 import { type Hired, RunState } from "./run-state.ts";
 import type { RunView } from "./run-view.ts";
@@ -8,6 +9,7 @@ export class TreeModel {
   readonly treeId: TreeId;
   readonly #runs = new Map<RunId, RunState>();
   #seq = 0;
+  #updates = 0;
   #at = 0;
 
   constructor(treeId: TreeId) {
@@ -28,6 +30,11 @@ export class TreeModel {
     return this.#seq;
   }
 
+  /** Another number whenever the view has changed. */
+  get version(): number {
+    return this.#seq + this.#updates;
+  }
+
   /** When the last event happened. */
   get at(): number {
     return this.#at;
@@ -45,6 +52,13 @@ export class TreeModel {
     this.#at = event.at;
     dispatch(this.#on, event);
     this.#runs.get(event.runId)?.apply(event);
+  }
+
+  /** The progress of tool calls. Pieces of answers change nothing here. */
+  hear({ runId, update }: RunDelta): void {
+    if (!update) return;
+    this.#updates += 1;
+    this.#runs.get(runId)?.hear(update);
   }
 
   readonly #on: OnEvent = {

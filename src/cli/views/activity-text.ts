@@ -26,6 +26,8 @@ export function activityText(run: RunView, now: number): string {
       const left = activity.delayMs - (now - activity.since);
       return `tries again in ${duration(left)}: ${clean(errorName(activity.error))}`;
     }
+    case "budget":
+      return `waits for budget, ${since}`;
     case "paused":
       return activity.cause === "held" ? `held, ${since}` : `gave its slot away, ${since}`;
     case "cancelling":

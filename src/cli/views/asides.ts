@@ -1,13 +1,16 @@
 import type { DenialReason } from "#kernel";
 import { counted } from "../text/amounts.ts";
 import { clean } from "../text/width.ts";
+import { thrownText } from "./thrown-text.ts";
 import type { DeadLetter, RunView } from "../tree/run-view.ts";
 
 /** What went wrong on the way and did not stop it. */
-export function asides({ refusedHires, deadLetters }: RunView): readonly string[] {
+export function asides({ refusedHires, deadLetters, brokenTools }: RunView): readonly string[] {
+  const broken = brokenTools.at(-1);
   const hire = refusedHires.at(-1);
   const letter = deadLetters.at(-1);
   return [
+    ...(broken ? [`${thrownText(broken)}${more(brokenTools)}.`] : []),
     ...(hire ? [`It could not hire ${hire.agent}: ${denials[hire.reason]}${more(refusedHires)}.`] : []),
     ...(letter ? [`A message to it was given up: ${letterText(letter)}${more(deadLetters)}.`] : []),
   ];
@@ -32,6 +35,10 @@ const letters: Readonly<Record<string, string>> = {
 
 /** Why nobody could be hired, or a call not be made. */
 export const denials: Readonly<Record<DenialReason, string>> = {
+  exhausted: "the limit leaves no room for it",
+  exceeded: "a provider reported more than was reserved, and the limit is exceeded",
+  "wait-timed-out": "the money for it was held by others, and the time for waiting is over",
+  spawned: "the tree has spawned as many as it may in all",
   full: "every slot is taken, and it did not want to wait",
   "nobody-below": "nobody alive is less important",
   "preemption-off": "this tree allows no preemption",

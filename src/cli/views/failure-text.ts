@@ -1,7 +1,8 @@
-import type { ErrorData } from "#kernel";
+import type { Diagnostic, ErrorData } from "#kernel";
 import { counted } from "../text/amounts.ts";
 import { clean } from "../text/width.ts";
 import { denials } from "./asides.ts";
+import { thrownText } from "./thrown-text.ts";
 
 const modelErrors: Readonly<Record<string, string>> = {
   "rate-limit": "the provider's rate limit was met, again and again",
@@ -19,10 +20,11 @@ const modelErrors: Readonly<Record<string, string>> = {
 };
 
 /** What an error means, in words. */
-export function failureText(error: ErrorData | null): string {
+export function failureText(error: ErrorData | null, diagnostic: Diagnostic | null = null): string {
   if (!error) return "an error that says nothing";
   switch (error.code) {
     case "model":
+      if (isMissingKey(error)) return "there is no key for the provider";
       return modelErrors[String(error["kind"])] ?? "its model call failed";
     case "key-destroyed":
       return "its key was destroyed, so nothing of it can be read";
@@ -34,6 +36,8 @@ export function failureText(error: ErrorData | null): string {
       return "its code awaits something outside ctx: wrap it in ctx.step()";
     case "too-large":
       return clean(error.message ?? "something was too large");
+    case "unencodable":
+      return clean(error.message ?? "a value of its code cannot be encoded as JSON");
     case "too-many-steps":
       return "its code made too many steps in one execution: return ctx.continueAs(state) now and then";
     case "nested-step":
@@ -42,12 +46,21 @@ export function failureText(error: ErrorData | null): string {
       return `a helper that it asked gave no reply (${clean(String(error["outcome"]))})`;
     case "wait-cycle":
       return "it asked somebody who waits for it";
+    case "invalid-program":
+      return clean(error.message ?? "its program has a mistake");
     case "not-found":
       return `there is no ${clean(String(error["what"]))} ${clean(String(error["id"]))}`;
     default:
-      return `an error in its code (${clean(error.code)})`;
+      return diagnostic ? thrownText(diagnostic) : `an error in its code (${clean(error.code)})`;
   }
 }
+
+/** Whether the call never left, because the provider's library found no key. */
+const isMissingKey = ({ message = "" }: ErrorData): boolean => /API key is missing/i.test(message);
+
+/** Whether the provider refused the key, or there was none. */
+export const isAboutKey = (error: ErrorData | null): boolean =>
+  error?.code === "model" && ["auth", "auth-permanent"].includes(String(error["kind"]));
 
 /** Why there was no slot. */
 export function noSlotText(error: ErrorData | null): string {

@@ -1,15 +1,11 @@
-import type { ApprovalRecord, Micros, Obstacle, RunId, RunResult, RunStatus } from "#kernel";
+import type { ApprovalRecord, Obstacle, RunId, RunResult, RunStatus } from "#kernel";
 import type { RunView } from "../tree/run-view.ts";
 
 /** What the ledger says of a tree, as far as it explains anything. */
 interface LedgerFacts {
   readonly tree: {
-    readonly maxTokens: number | null;
-    readonly maxCost: Micros | null;
     readonly maxAgents: number;
     readonly liveAgents: number;
-    /** What its tenant has lent it, where the tenant has a limit. */
-    readonly lent: { readonly tokens: number | null; readonly cost: Micros | null } | null;
   };
 }
 

@@ -1,65 +1,100 @@
-import type { BudgetDimension } from "#kernel";
-import { count, counted, usd } from "../text/amounts.ts";
-import type { Denial } from "../tree/run-view.ts";
-import { denials } from "./asides.ts";
-import type { Known } from "./known.ts";
+import type { BudgetDimension, LimitMet, StopReason } from "#kernel";
+import { counted, usd } from "../text/amounts.ts";
+import type { Denial, RunView } from "../tree/run-view.ts";
 
-/** Which limit was met, whose it is, and how far. */
-export function limitText(known: Known, dimension: BudgetDimension): string {
-  const { run } = known;
-  const error = run.end?.error ?? null;
-  if (error?.["reason"] === "unpriced" || error?.["reason"] === "unbounded") return denials[error["reason"]];
-  const denial =
-    run.denial?.dimension === dimension
-      ? run.denial
-      : run.warnings.findLast((w) => w.dimension === dimension);
-  if (!denial) return `its ${dimension} budget does not allow another call`;
-  const used = `${amount(denial, denial.used)} ${dimension === "cost" ? "was" : "were"} used or reserved`;
-  const owner = ownerOf(known, denial);
-  if (owner === "tenant") return `its tenant's limit is reached: ${used} here, and nothing more is lent`;
-  const whose = owner === "tree" ? "the tree's" : run.parentRunId === null ? "its" : "its or its boss's";
-  return `${whose} limit is ${amount(denial, denial.limit)}, ${used}, and the next call does not fit`;
+/** A run and its parent. */
+export interface Stopped {
+  readonly run: RunView;
+  readonly boss: RunView | null;
 }
 
-/** Whose limit it was, as far as the amounts tell. */
-function ownerOf({ ledger }: Known, { dimension, limit }: Denial): "tree" | "tenant" | "run" {
-  if (!ledger || (dimension !== "cost" && dimension !== "tokens")) return "run";
-  const { maxCost, maxTokens, lent } = ledger.tree;
-  if (limit === (dimension === "cost" ? maxCost : maxTokens)) return "tree";
-  return limit === lent?.[dimension] ? "tenant" : "run";
+const dimensions = { "budget.tokens": "tokens", "budget.cost": "cost", "budget.turns": "turns" } as const;
+
+/** The dimension whose limit ended a run; null: none did. */
+export function refusedDimension({ end, denial }: RunView): BudgetDimension | null {
+  if (!end) return null;
+  const { stopReason } = end;
+  if (stopReason === "deadline") return denial?.reason === "wait-timed-out" ? denial.dimension : null;
+  return isRefusal(stopReason) ? dimensions[stopReason] : null;
 }
 
-function amount({ dimension }: Denial, value: number): string {
+const isRefusal = (reason: StopReason): reason is keyof typeof dimensions => reason in dimensions;
+
+/** Says which limit stopped a run, whose it is, and how much of it is used. */
+export function limitText({ run, boss }: Stopped, dimension: BudgetDimension): string {
+  const denial = run.denial?.dimension === dimension ? run.denial : null;
+  if (denial) return denialText(denial, boss);
+  const warned = run.warnings.findLast((each) => each.dimension === dimension);
+  if (!warned) return `its ${dimension} budget does not allow another call`;
+  const { limit, used } = warned;
+  return `its limit is ${amountOf(dimension, limit)}, ${usedText(dimension, used)}, and the next call does not fit`;
+}
+
+/** Says why a call was refused. */
+export function denialText(denial: Denial, boss: RunView | null): string {
+  const { reason, dimension, limit, used } = denial;
+  const whose = ownerText(denial, boss);
+  const most = amountOf(dimension, limit);
+  switch (reason) {
+    case "exhausted":
+      return `${whose} limit is ${most}, ${usedText(dimension, used)}${partsText(denial)}, and the next call does not fit`;
+    case "exceeded":
+      return `a provider reported more than was reserved, so ${usedText(dimension, used)} of ${whose} limit of ${most}, and nothing more begins`;
+    case "wait-timed-out":
+      return waitText(denial, `${whose} limit of ${most}`);
+    case "unpriced":
+      return `its model has no price, and ${whose} limit is ${most}`;
+    case "unbounded":
+      return `the size of its call is not known, and ${whose} limit is ${most}`;
+  }
+}
+
+function waitText({ account, dimension, reserved }: Denial, limit: string): string {
+  const held = amountOf(dimension, reserved);
+  if (account === "tenant" || account === "user")
+    return `other trees hold ${held} of ${limit}, and did not return enough in time`;
+  return reserved === 0
+    ? `no top-up came in time, and ${limit} leaves no room`
+    : `calls in flight held ${held} of ${limit} until the end`;
+}
+
+function ownerText({ account, owner }: LimitMet, boss: RunView | null): string {
+  switch (account) {
+    case "run":
+      return "its own";
+    case "subtree":
+      return boss && boss.runId === owner ? `${boss.agent}'s` : `${owner ?? "a parent"}'s`;
+    case "tree":
+      return "the tree's";
+    case "tenant":
+      return "its tenant's";
+    case "user":
+      return "its user's";
+  }
+}
+
+const usedText = (dimension: BudgetDimension, used: number): string =>
+  `${amountOf(dimension, used)} ${dimension === "cost" || used === 1 ? "is" : "are"} used`;
+
+/** The parts of the amount used that are not settled. */
+function partsText({ dimension, reserved, inDoubt }: LimitMet): string {
+  const parts = [
+    ...(reserved > 0 ? [`${amountOf(dimension, reserved)} reserved`] : []),
+    ...(inDoubt > 0 ? [`${amountOf(dimension, inDoubt)} in doubt`] : []),
+  ];
+  return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
+}
+
+/** An amount of a dimension, with its unit. */
+export function amountOf(dimension: BudgetDimension, value: number): string {
   switch (dimension) {
     case "cost":
       return usd(value);
     case "tokens":
-      return `${count(value)} tokens`;
+      return counted(value, "token");
     case "turns":
       return counted(value, "call");
     case "agents":
       return counted(value, "agent");
   }
-}
-
-const flags = {
-  "budget.cost": ["cost", "--max-cost <more dollars>", "maxCostUsd"],
-  "budget.tokens": ["tokens", "--max-tokens <more>", "maxTokens"],
-  "budget.turns": ["turns", "--max-turns <more>", "maxTurns"],
-} as const;
-
-/** Where more comes from: that depends on whose limit it was. */
-export function moreFor(known: Known, stopReason: keyof typeof flags, again: string): string {
-  const [dimension, flag, field] = flags[stopReason];
-  const { run } = known;
-  const reason = run.end?.error?.["reason"];
-  if (reason === "unbounded") return `${again} # without limits, if that may be`;
-  if (reason === "unpriced")
-    return "languageModel(model, { price: { input: <micro-dollars per million>, output: <...> } })";
-  const denial = run.denial?.dimension === dimension ? run.denial : null;
-  const owner = denial && known.ledger ? ownerOf(known, denial) : "tree";
-  if (owner === "tenant") return `createRuntime({ tenantBudget: () => ({ ${field}: <more> }) })`;
-  return owner === "run" && dimension !== "turns"
-    ? `agent({ budget: { ${field}: <more> } })`
-    : `${again} ${flag}`;
 }

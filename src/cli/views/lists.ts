@@ -1,11 +1,24 @@
-import { AgentId, type ApprovalRecord, type RunRecord } from "#kernel";
+import { AgentId, type ApiKeyRecord, type Micros, type RunRecord, type SessionHead } from "#kernel";
+import type { AgentEntry } from "../client/reeve-client.ts";
 import { duration, moment, usd } from "../text/amounts.ts";
 import { type Column, table } from "../text/table.ts";
 import { clean } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 import { reasonText, statusText } from "./status-text.ts";
 
-/** Runs, one line each. */
+/** Money that most runs have none of: shown where there is some. */
+const moneyColumns: readonly { readonly title: string; readonly amount: (run: RunRecord) => Micros }[] = [
+  { title: "in doubt", amount: ({ inDoubtMicros }) => inDoubtMicros },
+  { title: "reserved", amount: ({ reservedMicros }) => reservedMicros },
+];
+
+const moneyColumn = ({ title, amount }: (typeof moneyColumns)[number]): Column<RunRecord> => ({
+  title,
+  text: (run) => (amount(run) > 0 ? usd(amount(run)) : ""),
+  align: "right",
+});
+
+/** Runs, one line each. The part of the cost that is in doubt, and what is reserved on top of it, are apart. */
 export function runLines(runs: readonly RunRecord[], screen: Screen): readonly string[] {
   if (runs.length === 0) return ["no runs"];
   const columns: readonly Column<RunRecord>[] = [
@@ -20,7 +33,8 @@ export function runLines(runs: readonly RunRecord[], screen: Screen): readonly s
       text: ({ status }) => statusText(status).text,
       tone: ({ status }) => statusText(status).tone,
     },
-    { title: "cost", text: ({ spend }) => usd(spend), align: "right" },
+    { title: "cost", text: ({ costMicros }) => usd(costMicros), align: "right" },
+    ...moneyColumns.filter(({ amount }) => runs.some((run) => amount(run) > 0)).map(moneyColumn),
     { title: "started", text: ({ startedAt }) => moment(startedAt) },
     {
       title: "took",
@@ -36,26 +50,33 @@ export function runLines(runs: readonly RunRecord[], screen: Screen): readonly s
   return table(columns, runs, screen);
 }
 
-/** Questions to people: who asks, for what, with which arguments. */
-export function approvalLines(approvals: readonly ApprovalRecord[], screen: Screen): readonly string[] {
-  if (approvals.length === 0) return ["nothing waits for approval"];
-  const columns: readonly Column<ApprovalRecord>[] = [
-    { title: "id", text: ({ id }) => id },
-    { title: "agent", text: ({ agentId }) => AgentId.type(agentId), shrinkTo: 8 },
-    { title: "tool", text: ({ tool }) => clean(tool), shrinkTo: 8 },
-    {
-      title: "risk",
-      text: ({ risk }) => risk,
-      tone: ({ risk }) => (risk === "critical" ? "bad" : "waiting"),
-    },
-    {
-      title: "state",
-      text: ({ decision, requestedAt }) =>
-        decision
-          ? `${decision.decision} by ${clean(decision.by ?? "")}`
-          : `${duration(screen.now - requestedAt)} pending`,
-    },
-    { title: "arguments", text: (record) => clean(JSON.stringify(record.arguments)), shrinkTo: 4 },
+/** Agents, one line each. */
+export function agentLines(agents: readonly AgentEntry[], screen: Screen): readonly string[] {
+  const columns: readonly Column<AgentEntry>[] = [
+    { title: "agent", text: ({ name }) => name },
+    { title: "version", text: ({ version }) => clean(version) },
+    { title: "description", text: ({ description }) => clean(description ?? ""), shrinkTo: 12 },
   ];
-  return table(columns, approvals, screen);
+  return agents.length === 0 ? ["no agents"] : table(columns, agents, screen);
+}
+
+/** API keys, one line each. */
+export function keyLines(keys: readonly ApiKeyRecord[], screen: Screen): readonly string[] {
+  const columns: readonly Column<ApiKeyRecord>[] = [
+    { title: "key", text: ({ id }) => id },
+    { title: "user", text: ({ user }) => user ?? "", shrinkTo: 8 },
+    { title: "scopes", text: ({ scopes }) => scopes.join(",") },
+    { title: "expires", text: ({ expiresAt }) => moment(expiresAt) },
+  ];
+  return keys.length === 0 ? ["no keys"] : table(columns, keys, screen);
+}
+
+/** Sessions, one line each. */
+export function sessionLines(sessions: readonly SessionHead[], screen: Screen): readonly string[] {
+  const columns: readonly Column<SessionHead>[] = [
+    { title: "session", text: ({ id }) => id, shrinkTo: 12 },
+    { title: "user", text: ({ userId }) => userId ?? "", shrinkTo: 8 },
+    { title: "started", text: ({ startedAt }) => moment(startedAt) },
+  ];
+  return sessions.length === 0 ? ["no sessions"] : table(columns, sessions, screen);
 }

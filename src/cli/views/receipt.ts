@@ -3,6 +3,8 @@ import { count, counted, duration, exactUsd } from "../text/amounts.ts";
 import { type Column, table } from "../text/table.ts";
 import { clean, wrap } from "../text/width.ts";
 import type { RunView } from "../tree/run-view.ts";
+import { limitText, refusedDimension } from "./limit-text.ts";
+import { remedies } from "./remedies.ts";
 import type { Screen } from "./screen.ts";
 import { reasonText, statusText } from "./status-text.ts";
 import { treeRows, type TreeRow } from "./tree-lines.ts";
@@ -10,7 +12,7 @@ import { treeRows, type TreeRow } from "./tree-lines.ts";
 /** What it came to: who spent what, how long it took, why each stopped. */
 export function receiptLines(
   root: RunView,
-  result: Pick<RunResult, "status" | "stopReason" | "usage" | "spend" | "inDoubt" | "error">,
+  result: Pick<RunResult, "status" | "stopReason" | "usage" | "costMicros" | "inDoubtMicros" | "error">,
   screen: Screen,
 ): readonly string[] {
   const { paint, width } = screen;
@@ -21,13 +23,39 @@ export function receiptLines(
     "",
     ...table(columns, rows, screen),
     "",
-    `${paint("strong", "total")} ${exactUsd(result.spend)} · ${tokensText(result.usage)} · ` +
+    `${paint("strong", "total")} ${exactUsd(result.costMicros)} · ${tokensText(result.usage)} · ` +
       `${counted(rows.length, "agent")} · ${duration(root.end?.durationMs ?? screen.now - root.startedAt)}`,
   ];
-  if (result.inDoubt > 0)
-    lines.push(...wrap(doubt(result.inDoubt), width).map((line) => paint("waiting", line)));
-  if (result.error?.message) lines.push(paint("bad", clean(result.error.message)));
+  if (result.inDoubtMicros > 0)
+    lines.push(...wrap(doubt(result.inDoubtMicros), width).map((line) => paint("waiting", line)));
+  // Children of one agent are often refused by the same limit.
+  const refusals = [...new Set(rows.flatMap(({ run }) => refusalText(run, rows, screen) ?? []))];
+  lines.push(...refusals.slice(0, maxRefusals).flatMap((refusal) => refusal.split("\n")));
+  if (refusals.length > maxRefusals) lines.push(`and ${refusals.length - maxRefusals} more: reeve why <run>`);
+  const { code, message = "" } = result.error ?? {};
+  if (message !== "" && code !== "budget-exhausted") lines.push(paint("bad", clean(message)));
   return lines;
+}
+
+/** The refusals that a receipt explains. */
+const maxRefusals = 3;
+
+/** Which limit stopped a run, and what to do about it; null if none did. */
+function refusalText(
+  run: RunView,
+  rows: readonly TreeRow[],
+  { paint, width }: Pick<Screen, "paint" | "width">,
+): string | null {
+  const dimension = refusedDimension(run);
+  if (dimension === null) return null;
+  const boss = rows.find((row) => row.run.runId === run.parentRunId)?.run ?? null;
+  const text = `${AgentId.type(run.agent)}: ${limitText({ run, boss }, dimension)}`;
+  const [remedy] = remedies({ run, boss }, dimension);
+  const hint = remedy === undefined ? [] : wrap(remedy, width - 4);
+  return [
+    ...wrap(text, width).map((line) => paint("bad", line)),
+    ...hint.map((line, index) => paint("faint", `${index === 0 ? "  → " : "    "}${line}`)),
+  ].join("\n");
 }
 
 const columns: readonly Column<TreeRow>[] = [
@@ -40,7 +68,7 @@ const columns: readonly Column<TreeRow>[] = [
   { title: "calls", text: ({ run }) => count(run.own.calls), align: "right" },
   { title: "in", text: ({ run }) => count(run.own.usage.input), align: "right" },
   { title: "out", text: ({ run }) => count(run.own.usage.output), align: "right" },
-  { title: "own cost", text: ({ run }) => exactUsd(run.own.spend), align: "right" },
+  { title: "own cost", text: ({ run }) => exactUsd(run.own.cost), align: "right" },
   {
     title: "took",
     text: ({ run }) => (run.end ? duration(run.end.durationMs) : ""),

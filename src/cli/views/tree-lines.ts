@@ -83,7 +83,7 @@ export function treeLine(
     fit(moneyText(run, caps), layout.money, "right"),
   ];
   if (layout.bar > 0) {
-    const amounts = cap === null ? null : { spent: run.spent, reserved: run.reserved, cap };
+    const amounts = cap === null ? null : { spent: run.cost, reserved: run.reserved, cap };
     cells.push(amounts ? bar(amounts, layout.bar, paint) : " ".repeat(layout.bar));
   }
   const toneOfRest = run.activity.kind === "approval" ? "waiting" : run.end ? "faint" : "plain";
@@ -98,11 +98,12 @@ export function treeHeadline(root: RunView, caps: Caps, { width, paint, now }: S
   const { text, tone } = statusText(root.status);
   const took = root.end?.durationMs ?? now - root.startedAt;
   const cap = capOf(root, caps);
-  const money = `${usd(root.spent)}${cap === null ? "" : ` of ${usd(cap)}`}`;
+  const money = `${usd(root.cost)}${cap === null ? "" : ` of ${usd(cap)}`}`;
+  const inDoubt = root.inDoubt > 0 ? `, ${usd(root.inDoubt)} in doubt` : "";
   const reserved = root.reserved > 0 ? `, ${usd(root.reserved)} reserved` : "";
   const people =
     alive === 0 ? counted(all.length, "agent") : `${counted(all.length, "agent")}, ${alive} alive`;
-  const rest = [`${money}${reserved}`, people, duration(took)].join(" · ");
+  const rest = [`${money}${inDoubt}${reserved}`, people, duration(took)].join(" · ");
   return `${paint(tone, text)} · ${cut(rest, width - widthOf(text) - 3)}`;
 }
 
@@ -115,7 +116,7 @@ function capOf({ runId, parentRunId }: RunView, caps: Caps): Micros | null {
 
 function moneyText(run: RunView, caps: Caps): string {
   const cap = capOf(run, caps);
-  return `${usd(run.spent)}${cap === null ? "" : `/${usd(cap)}`}`;
+  return `${usd(run.cost)}${cap === null ? "" : `/${usd(cap)}`}`;
 }
 
 const unimportant = new Set(["normal"]);

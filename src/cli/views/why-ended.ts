@@ -1,19 +1,21 @@
-import { AgentId, type ErrorData, RunId } from "#kernel";
+import { type ErrorData, RunId } from "#kernel";
 import { counted, duration, exactUsd } from "../text/amounts.ts";
 import { clean } from "../text/width.ts";
 import type { RunEnd, RunView } from "../tree/run-view.ts";
 import { asides } from "./asides.ts";
-import { failureText, noSlotText } from "./failure-text.ts";
+import { failureText, isAboutKey, noSlotText } from "./failure-text.ts";
 import { type Known, lostText, type Why } from "./known.ts";
-import { limitText, moreFor } from "./limit-text.ts";
+import { denialText, limitText, refusedDimension } from "./limit-text.ts";
+import { remedies, startAgain } from "./remedies.ts";
 import { reasonText } from "./status-text.ts";
 
 /** Why a run stopped. */
 export function whyEnded(known: Known, end: RunEnd): Why {
   const { run, result } = known;
   const answer = `${run.agent} ${statusWord(end)}: ${reason(known, end)}.`;
-  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(end.spend)} with all it hired.`;
-  const details = [bill, ...landing(end), ...words(end.error, answer), ...asides(run)];
+  const inDoubt = run.inDoubt > 0 ? `, ${exactUsd(run.inDoubt)} of it in doubt` : "";
+  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(run.cost)} with all it hired${inDoubt}.`;
+  const details = [bill, ...landing(run, end), ...words(end.error, answer), ...asides(run)];
   if (run.lostCalls > 0) details.push(lostText(run.lostCalls));
   if (result?.erased)
     details.push("Its words are gone: its retention is over, and the key of its tree was destroyed.");
@@ -36,7 +38,7 @@ function reason(known: Known, end: RunEnd): string {
     case "budget.agents":
       return noSlotText(end.error);
     case "deadline":
-      return `its deadline passed after ${duration(end.durationMs)}`;
+      return `its deadline passed after ${duration(end.durationMs)}${waited(known)}`;
     case "cancelled":
       return `somebody cancelled it (${clean(run.cancelReason ?? "no reason was given")})`;
     case "parent-ended":
@@ -48,7 +50,7 @@ function reason(known: Known, end: RunEnd): string {
     case "terminated":
       return "a middleware stopped it";
     case "error":
-      return failureText(end.error);
+      return failureText(end.error, end.diagnostic);
     case "dead-letter":
       return "a message to it could not be delivered, and it was given up";
     case "exhausted":
@@ -56,15 +58,25 @@ function reason(known: Known, end: RunEnd): string {
   }
 }
 
+/** The money that a call waited for when the deadline passed. */
+function waited({ run: { denial }, boss }: Known): string {
+  return denial?.reason === "wait-timed-out" ? ` while a call waited: ${denialText(denial, boss)}` : "";
+}
+
 function bossEnd(boss: RunView | null): string {
   return boss?.end ? ` (${boss.end.status}: ${reasonText(boss.end.stopReason)})` : "";
 }
 
-function landing({ status }: RunEnd): readonly string[] {
-  return status === "landed" ? ["It landed: a last call without tools handed back what it had."] : [];
+function landing({ own, denial }: RunView, { status }: RunEnd): readonly string[] {
+  if (status !== "landed") return [];
+  if (denial?.reason === "exceeded") return ["It landed with its last text, without another call."];
+  if (own.calls === 0) return ["It landed before its first call: it has nothing to hand back."];
+  return ["It landed: a last call without tools handed back what it had."];
 }
 
+/** The message of an error that the answer has not told already. */
 function words(error: ErrorData | null, said: string): readonly string[] {
+  if (error?.code === "budget-exhausted") return [];
   const message = error?.message === undefined ? "" : clean(error.message);
   return message === "" || said.includes(message) ? [] : [message];
 }
@@ -72,9 +84,11 @@ function words(error: ErrorData | null, said: string): readonly string[] {
 function hintsOf(known: Known, { stopReason, error }: RunEnd): readonly string[] {
   const { run, boss } = known;
   const tree = RunId.tree(run.runId);
+  const refused = refusedDimension(run);
+  const remedy = refused ? remedies(known, refused) : [];
   // What becomes of a helper's end is its boss's to say.
-  if (boss) return [`reeve why ${boss.runId}`];
-  const again = `reeve run ${AgentId.type(run.agent)} "..."`;
+  if (boss) return [...remedy, `reeve why ${boss.runId}`];
+  const again = startAgain(run);
   switch (stopReason) {
     case "answer":
     case "exhausted":
@@ -83,16 +97,17 @@ function hintsOf(known: Known, { stopReason, error }: RunEnd): readonly string[]
     case "budget.cost":
     case "budget.tokens":
     case "budget.turns":
-      return [moreFor(known, stopReason, again)];
+      return remedy;
     case "budget.agents":
       return [`${again} --max-agents <more>`];
     case "deadline":
-      return [`${again} --deadline <more seconds>`];
+      return refused ? remedy : [`${again} --deadline <more seconds>`];
     case "guardrail":
     case "terminated":
     case "dead-letter":
       return [`reeve tree ${tree}`, again];
     case "error":
+      if (isAboutKey(error)) return ["set the key where the worker runs; `reeve dev` reads .env", again];
       return error?.code === "key-destroyed" ? [`reeve tree ${tree}`] : [again];
     case "cancelled":
       return [again];

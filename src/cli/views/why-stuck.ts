@@ -14,23 +14,21 @@ export function whyStuck({ agent, runId }: RunView, obstacle: Obstacle, now: num
       : `It is tried again in ${duration(retryAt - now)}.`;
   const said = words === "" ? [] : [`The last try came to: ${clean(words)}.`];
   const cancel = `reeve cancel ${RunId.tree(runId)}`;
-  const from = JSON.stringify(build ?? "<its build>");
+  const from = clean(build ?? "<its build>");
   switch (obstacle.kind) {
     case "version":
       return {
         answer: `${agent} waits for a build that has its version: ${its} has another one.`,
         details: [...said, again, "Serve the old build again and move the run there, or give it up."],
-        hints: [`engine.moveRuns({ from: ${from}, to: "<the old build>", only: "refused" })`, cancel],
+        hints: [`reeve move ${from} --to <the old build> --refused`, cancel],
       };
+    case "release":
+      return ofOtherRelease(agent, its, { said, build: from });
     case "unserved":
       return {
         answer: `${agent} waits for a worker: nobody serves ${its} now.`,
-        details: [
-          ...said,
-          again,
-          "Serve that build again, or move its runs to the one that new runs start with.",
-        ],
-        hints: [`engine.moveRuns({ from: ${from} })`, cancel],
+        details: [...said, again, "Serve that build again, or move its runs to the one for new runs."],
+        hints: [`reeve move ${from}`, cancel],
       };
     case "diverged":
       return {
@@ -39,13 +37,13 @@ export function whyStuck({ agent, runId }: RunView, obstacle: Obstacle, now: num
           ...said,
           "The code changed and the agent's version did not. Serve the old code, and move the run.",
         ],
-        hints: [`engine.moveRuns({ from: ${from}, to: "<a build with the old code>" })`, cancel],
+        hints: [`reeve move ${from} --to <a build with the old code>`, cancel],
       };
     case "too-large":
       return {
         answer: `${agent} was stopped: something it made is too large to be kept.`,
         details: [...said, "Have its code make less, and move the run to that build."],
-        hints: [`engine.moveRuns({ from: ${from} })`, cancel],
+        hints: [`reeve move ${from}`, cancel],
       };
     case "failing":
       return {
@@ -57,6 +55,12 @@ export function whyStuck({ agent, runId }: RunView, obstacle: Obstacle, now: num
       return {
         answer: `${agent} was stopped at the engine: somebody paused its execution there.`,
         details: ["Resume it where it was paused, or give it up."],
+        hints: [cancel],
+      };
+    case "killed":
+      return {
+        answer: `${agent} cannot go on: an operator killed its execution at the engine.`,
+        details: [...said, "Its journal is over. Cancel the run and start it again."],
         hints: [cancel],
       };
   }
@@ -79,3 +83,13 @@ export function whyNotBegun(id: string): Why {
     hints: ["reeve runs --status running", "reeve runs --status waiting"],
   };
 }
+
+const ofOtherRelease = (
+  agent: string,
+  its: string,
+  { said, build }: { readonly said: readonly string[]; readonly build: string },
+): Why => ({
+  answer: `${agent} waits for another release of reeve: ${its} is of the one that wrote its tree.`,
+  details: [...said, "Serve that build until its runs have ended, and let it have the calls."],
+  hints: [`engine.promote(${JSON.stringify(build)})`],
+});

@@ -1,10 +1,13 @@
 import { RunId, type RunStatus } from "#kernel";
 import type { Activity, RunView } from "../tree/run-view.ts";
-import { duration, moment } from "../text/amounts.ts";
+import { counted, duration, moment } from "../text/amounts.ts";
 import { clean, wrap } from "../text/width.ts";
 import { errorName, named } from "./activity-text.ts";
+import { argumentTexts } from "./approval-lines.ts";
 import { asides } from "./asides.ts";
 import { type Known, lostText, type Why } from "./known.ts";
+import { amountOf } from "./limit-text.ts";
+import { topUpCommand } from "./remedies.ts";
 import type { Screen } from "./screen.ts";
 import { whyEnded } from "./why-ended.ts";
 import { whyStuck } from "./why-stuck.ts";
@@ -80,6 +83,12 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
         details: activity.error.message ? [clean(activity.error.message)] : [],
         hints,
       };
+    case "budget":
+      return {
+        answer: `${name} has waited ${since} for budget: ${budgetText(activity)}.`,
+        details: [],
+        hints: activity.inFlight === 0 ? [topUpCommand(run, activity)] : hints,
+      };
     case "model":
       return {
         answer: `${name} does not wait for anybody: it has been asking ${clean(activity.model)} for ${since}.`,
@@ -107,11 +116,19 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
   }
 }
 
+/** The reason why a call waits that does not fit beside others. */
+function budgetText({ inFlight, reserved, limit, dimension }: Activity & { kind: "budget" }): string {
+  const most = amountOf(dimension, limit);
+  if (inFlight === 0) return `the limit of ${most} leaves no room, so it needs a top-up`;
+  const verb = inFlight === 1 ? "holds" : "hold";
+  return `${counted(inFlight, "call")} in flight ${verb} ${amountOf(dimension, reserved)} of ${most}`;
+}
+
 /** Its code rests in something that nobody in the tree will bring. */
 function waitsForWorld({ agent, runId, activity }: RunView, now: number): Why {
   return {
     answer: `${agent} has waited ${duration(now - activity.since)} for something from outside: a signal, a message, or a time.`,
-    details: ["What exactly, its code knows: ctx.waitFor(name), ctx.sleep() or its inbox."],
+    details: ["What exactly, its code knows: ctx.waitFor(name), ctx.sleepUntil(time) or its inbox."],
     hints: [`reeve signal ${runId} <name> '<json>'`],
   };
 }
@@ -170,7 +187,7 @@ function waitsForPerson(
   const asked = `${run.agent} has waited ${duration(now - activity.since)} for somebody's word on ${clean(activity.tool)}.`;
   const details = [`${clean(activity.why)}.`];
   if (record) {
-    details.push(`With ${clean(JSON.stringify(record.arguments))}.`);
+    details.push(...argumentTexts(record.arguments));
     details.push(`Unless somebody decides, it is refused on ${moment(record.expiresAt)}.`);
   }
   const hints = [`reeve approve ${activity.id}`, `reeve deny ${activity.id}`];

@@ -1,3 +1,4 @@
+import type { ApprovalId, ApprovalRecord } from "#kernel";
 import type { RunView } from "../tree/run-view.ts";
 import { everybody } from "../tree/tree-model.ts";
 import { treeRows } from "../views/tree-lines.ts";
@@ -43,7 +44,8 @@ export type WatchOrder =
   | { readonly kind: "leave" }
   | { readonly kind: "pause" | "resume" | "cancel"; readonly run: RunView["runId"] }
   | { readonly kind: "top-up"; readonly run: RunView["runId"]; readonly dollars: number }
-  | { readonly kind: "approve" | "deny"; readonly approval: string };
+  | { readonly kind: "review" | "deny"; readonly approval: ApprovalId }
+  | { readonly kind: "approve"; readonly record: ApprovalRecord };
 
 /** What comes of a key. */
 export interface Pressed {
@@ -51,8 +53,18 @@ export interface Pressed {
   readonly order: WatchOrder | null;
 }
 
+/** The selected run among all runs. */
+interface Choice {
+  readonly run: RunView;
+  readonly all: readonly RunView[];
+}
+
 /** What a key does to the screen, and beyond. */
-export function press(state: WatchState, key: WatchKey, root: RunView | null, pageRows: number): Pressed {
+export function press(
+  state: WatchState,
+  key: WatchKey,
+  { root, pageRows }: { readonly root: RunView | null; readonly pageRows: number },
+): Pressed {
   const quiet = { ...state, note: null };
   if (key.name === "interrupt") return { state: quiet, order: { kind: "leave" } };
   if (state.prompt) return answer(quiet, state.prompt, key);
@@ -63,7 +75,7 @@ export function press(state: WatchState, key: WatchKey, root: RunView | null, pa
   if (step !== 0) return { state: moved(quiet, root, step), order: null };
   const all = [...everybody(root)];
   const run = all.find(({ runId }) => runId === state.selected) ?? root;
-  return act(quiet, key.input, run, all);
+  return act(quiet, key.input, { run, all });
 }
 
 function stepOf({ input, name }: WatchKey, pageRows: number): number {
@@ -83,8 +95,8 @@ function moved(state: WatchState, root: RunView, step: number): WatchState {
   return { ...state, selected: rows[next]?.run.runId ?? null, top: Math.max(0, state.top) };
 }
 
-function act(state: WatchState, input: string, run: RunView, all: readonly RunView[]): Pressed {
-  const { runId } = run;
+function act(state: WatchState, input: string, choice: Choice): Pressed {
+  const { runId } = choice.run;
   switch (input) {
     case "p":
       return { state, order: { kind: "pause", run: runId } };
@@ -95,16 +107,16 @@ function act(state: WatchState, input: string, run: RunView, all: readonly RunVi
     case "t":
       return { state: { ...state, prompt: { kind: "top-up", run: runId, text: "" } }, order: null };
     case "a":
-      return decide(state, "approve", run, all);
+      return decide(state, "review", choice);
     case "d":
-      return decide(state, "deny", run, all);
+      return decide(state, "deny", choice);
     default:
       return { state, order: null };
   }
 }
 
 /** The question of the selected run; where it has none, the only one there is. */
-function decide(state: WatchState, kind: "approve" | "deny", run: RunView, all: readonly RunView[]): Pressed {
+function decide(state: WatchState, kind: "review" | "deny", { run, all }: Choice): Pressed {
   const asking = all.flatMap(({ activity }) => (activity.kind === "approval" ? [activity.id] : []));
   const own = run.activity.kind === "approval" ? run.activity.id : null;
   const approval = own ?? (asking.length === 1 ? asking[0] : undefined);
@@ -119,6 +131,8 @@ function answer(state: WatchState, prompt: Prompt, { input, name }: WatchKey): P
   if (name === "escape") return { state: closed, order: null };
   if (prompt.kind === "cancel")
     return { state: closed, order: input === "y" ? { kind: "cancel", run: prompt.run } : null };
+  if (prompt.kind === "approve")
+    return { state: closed, order: input === "y" ? { kind: "approve", record: prompt.record } : null };
   if (name === "return") {
     const dollars = Number(prompt.text);
     return { state: closed, order: dollars > 0 ? { kind: "top-up", run: prompt.run, dollars } : null };

@@ -1,7 +1,9 @@
+import type { ApprovalRecord } from "#kernel";
 import { cut } from "../text/width.ts";
 import type { RunView } from "../tree/run-view.ts";
 import type { Speech } from "../tree/speech.ts";
 import type { Screen } from "../views/screen.ts";
+import { approvalText } from "../views/approval-lines.ts";
 import { fromEvents } from "../views/known.ts";
 import { spoken } from "../views/spoken.ts";
 import { type Caps, layOut, treeHeadline, treeLine, type TreeRow, treeRows } from "../views/tree-lines.ts";
@@ -37,6 +39,7 @@ export function watchLines(
   screen: WatchScreen,
 ): readonly string[] {
   const { paint, width } = screen;
+  if (state.prompt?.kind === "approve") return reviewLines(state.prompt.record, screen);
   if (!root) return [paint("faint", "waiting for a worker …"), "", paint("faint", cut(keys, width))];
   const rows = treeRows(root);
   const selected = Math.max(
@@ -62,6 +65,20 @@ export function watchLines(
   ];
 }
 
+/** Whether the screen shows a call with all of its arguments. */
+export function fitsReview(record: ApprovalRecord, screen: WatchScreen): boolean {
+  return approvalText(record, screen).length < screen.height;
+}
+
+/** A call before it is approved: all of it, or the command that shows all of it. */
+function reviewLines(record: ApprovalRecord, screen: WatchScreen): readonly string[] {
+  const { paint, width, height } = screen;
+  const lines = approvalText(record, screen).map((line) => cut(line, width));
+  if (fitsReview(record, screen)) return [...lines, paint("waiting", `approve ${record.id}? y / n`)];
+  const advice = `too long for this screen: leave it, and approve ${record.id} on the command line`;
+  return [...lines.slice(0, height - 1), paint("bad", cut(advice, width))];
+}
+
 function rule(hidden: number, where: "above" | "below", { paint, width }: Screen): string {
   const words = hidden > 0 ? ` ${hidden} more ${where} ` : "";
   return paint("faint", `──${words}${"─".repeat(Math.max(0, width - words.length - 2))}`);
@@ -79,7 +96,7 @@ function detail(row: TreeRow | undefined, speech: Speech, screen: Screen): reado
 function footer({ prompt, note, isLost }: WatchState, { paint, width }: Screen): string {
   if (prompt?.kind === "cancel")
     return paint("bad", cut(`cancel ${prompt.run} and everything below it? y / n`, width));
-  if (prompt)
+  if (prompt?.kind === "top-up")
     return paint(
       "waiting",
       cut(`how many dollars more for ${prompt.run}? $${prompt.text}▏ (Enter, Esc)`, width),

@@ -1,8 +1,9 @@
-import type { RunId } from "#kernel";
+import type { ApprovalRecord, RunId } from "#kernel";
 
 /** What somebody is asked before something is done. */
 export type Prompt =
   | { readonly kind: "cancel"; readonly run: RunId }
+  | { readonly kind: "approve"; readonly record: ApprovalRecord }
   | { readonly kind: "top-up"; readonly run: RunId; readonly text: string };
 
 /** What a watcher has done to the screen; the tree itself is elsewhere. */

@@ -1,12 +1,13 @@
-import type { NumberedEvent, TreeId } from "#kernel";
+import type { ApprovalId, ApprovalRecord, NumberedEvent, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
+import { errorMessage } from "#base";
 import { CapReader, type CapSource } from "../client/cap-reader.ts";
 import type { ReeveClient } from "../client/reeve-client.ts";
 import { Speech } from "../tree/speech.ts";
 import { TreeModel } from "../tree/tree-model.ts";
 import type { RunView } from "../tree/run-view.ts";
 import { press, type WatchKey, type WatchOrder } from "./watch-keys.ts";
-import { type WatchScreen, rowsShown, watchLines } from "./watch-lines.ts";
+import { fitsReview, type WatchScreen, rowsShown, watchLines } from "./watch-lines.ts";
 import { atFirst, scrolled, type WatchState } from "./watch-state.ts";
 import { treeRows } from "../views/tree-lines.ts";
 
@@ -19,7 +20,9 @@ export class Watcher {
   readonly #leave = Promise.withResolvers<void>();
   #state: WatchState = atFirst;
   #root: RunView | null = null;
-  #rootSeq = -1;
+  #rootVersion = -1;
+  /** The screen that was drawn last. */
+  #screen: WatchScreen | null = null;
 
   constructor(client: ReeveClient, treeId: TreeId, caps: CapSource = new CapReader(client)) {
     this.#client = client;
@@ -39,6 +42,7 @@ export class Watcher {
   }
 
   hear(delta: RunDelta): void {
+    this.model.hear(delta);
     this.#speech.hear(delta);
   }
 
@@ -56,6 +60,7 @@ export class Watcher {
   }
 
   lines(screen: WatchScreen): readonly string[] {
+    this.#screen = screen;
     const watched = { root: this.#view(), caps: this.#caps.caps, speech: this.#speech };
     return watchLines(watched, this.#state, screen);
   }
@@ -63,25 +68,30 @@ export class Watcher {
   press(key: WatchKey, height: number): void {
     const root = this.#view();
     const shown = rowsShown(height);
-    const { state, order } = press(this.#state, key, root, shown);
+    const { prompt } = this.#state;
+    // A call that does not fit the screen is not approved.
+    if (prompt?.kind === "approve" && !(this.#screen && fitsReview(prompt.record, this.#screen)))
+      return this.#set({ ...this.#state, prompt: null });
+    const { state, order } = press(this.#state, key, { root, pageRows: shown });
     this.#set({ ...state, top: root ? topOf(state, root, shown) : 0 });
     if (order) void this.#obey(order);
   }
 
   /** Built once for each change, however often it is drawn. */
   #view(): RunView | null {
-    if (this.#rootSeq !== this.model.seq) {
+    if (this.#rootVersion !== this.model.version) {
       this.#root = this.model.root;
-      this.#rootSeq = this.model.seq;
+      this.#rootVersion = this.model.version;
     }
     return this.#root;
   }
 
   async #obey(order: WatchOrder): Promise<void> {
     try {
-      this.#set({ ...this.#state, note: await this.#do(order) });
+      const note = await this.#do(order);
+      this.#set({ ...this.#state, note });
     } catch (error) {
-      this.#set({ ...this.#state, note: error instanceof Error ? error.message : String(error) });
+      this.#set({ ...this.#state, note: errorMessage(error) });
     }
   }
 
@@ -103,12 +113,24 @@ export class Watcher {
       case "top-up":
         await this.#client.topUp(order.run, { maxCostUsd: order.dollars });
         return `${order.run} may spend $${order.dollars} more`;
-      case "approve":
-      case "deny": {
-        const { decision } = await this.#client.decide(order.approval, order.kind, {});
-        return `${decision} ${order.approval}`;
+      case "review":
+        this.#set({ ...this.#state, prompt: { kind: "approve", record: await this.#read(order.approval) } });
+        return null;
+      case "approve": {
+        const { id, hash } = order.record;
+        return `${(await this.#client.decide(id, "approve", { hash })).decision} ${id}`;
       }
+      case "deny":
+        return `${(await this.#client.decide(order.approval, "deny", {})).decision} ${order.approval}`;
     }
+  }
+
+  /** Reads a call that waits for approval. @throws Error if none does any more */
+  async #read(id: ApprovalId): Promise<ApprovalRecord> {
+    const { items } = await this.#client.approvals({ tree: this.model.treeId, state: "pending" });
+    const record = items.find((item) => item.id === id);
+    if (!record) throw new Error(`${id} no longer waits for approval`);
+    return record;
   }
 
   #set(state: WatchState): void {

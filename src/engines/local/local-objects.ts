@@ -1,14 +1,18 @@
 import {
+  type ChangeOptions,
+  encodeError,
   type Json,
   NotFoundError,
-  type ObjectAsk,
+  type CallObject,
   type ObjectAddress,
   type ObjectContext,
   type ObjectDefinition,
   type RunLaunch,
   type SendOptions,
+  TooLargeError,
 } from "#kernel";
-import { copy } from "./copy.ts";
+import { copyJson, LruMap } from "#base";
+import { sizeOf } from "./size-of.ts";
 import type { Hop } from "./hop.ts";
 import type { LocalSinks } from "./local-sinks.ts";
 
@@ -18,8 +22,10 @@ export interface ObjectWorld {
   launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void };
   wake(execution: string, name: string): void;
   cancel(execution: string): void;
+  kill(execution: string): void;
   /** Calls back after so many milliseconds. */
-  later(delayMs: number, callback: () => void, mayLapse: boolean): void;
+  later(delayMs: number, callback: () => void, bestEffort: boolean): void;
+  now(): number;
   /** Lets others go first, as the way over a wire would. */
   readonly hop: Hop;
 }
@@ -47,6 +53,14 @@ interface StoredObject {
 export class LocalObjects {
   readonly #definitions = new Map<string, ObjectDefinition>();
   readonly #objects = new Map<string, Map<string, StoredObject>>();
+  /** Objects that are finished. */
+  readonly #finished = new LruMap<StoredObject, true>({
+    max: maxFinished,
+    onEvict: (oldest) => {
+      oldest.state.clear();
+      this.free(oldest);
+    },
+  });
   readonly #world: ObjectWorld;
   readonly #sinks: LocalSinks;
 
@@ -61,16 +75,25 @@ export class LocalObjects {
 
   /** Nothing is answered at once, as over a wire: code that relies on it shows here. */
   call(
-    { to, method, argument }: ObjectCall,
+    call: ObjectCall,
     answer: (reply: Json) => void,
     fail: (error: unknown) => void,
     hop = this.#world.hop,
   ): void {
-    const given = copy(argument);
+    this.callCopied({ ...call, argument: copyJson(call.argument) }, answer, fail, hop);
+  }
+
+  /** The same, with an argument that is out of its sender's reach already. */
+  callCopied(
+    { to, method, argument }: ObjectCall,
+    answer: (reply: Json) => void,
+    fail: (error: unknown) => void,
+    hop: Hop,
+  ): void {
     hop(() => {
       let reply: Json;
       try {
-        reply = this.#execute(to, method, given);
+        reply = this.#execute(to, method, argument);
       } catch (error) {
         return fail(error);
       }
@@ -78,19 +101,19 @@ export class LocalObjects {
     });
   }
 
-  readonly ask: ObjectAsk = (to, method, argument) =>
+  readonly ask: CallObject = (to, method, argument) =>
     new Promise((resolve, reject) => this.call({ to, method, argument }, resolve, reject));
 
   /** Brings what one object has sent to another, or to a sink. */
   deliver(call: ObjectCall): void {
     const { to, argument } = call;
-    if (this.#sinks.has(to.type)) this.#sinks.take(to.type, to.key, copy(argument), this.ask);
-    else this.call(call, ignore, ignore);
+    if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument: copyJson(argument) }, this.ask);
+    else this.call(call, ignore, (error) => warn(call, error));
   }
 
   /** One object calls another: inside its own call, so nothing comes between. */
   callFromObject(to: ObjectAddress, method: string, argument: Json): Json {
-    return this.#execute(to, method, copy(argument));
+    return this.#execute(to, method, copyJson(argument));
   }
 
   #execute(to: ObjectAddress, method: string, argument: Json): Json {
@@ -100,30 +123,55 @@ export class LocalObjects {
     if (!run) throw new NotFoundError({ what: "method", id: `${to.type}.${method}` });
     const stored = this.#of(to);
     const work = new LocalWork(stored, this, this.#world);
-    const reply = run(work, argument);
-    if (!query) work.commit();
-    return copy(reply);
+    try {
+      const reply = run(work, argument);
+      if (!query) {
+        work.commit();
+        this.#limitFinished(stored, definition?.finishedMark);
+      }
+      return copyJson(reply);
+    } finally {
+      this.free(stored);
+    }
   }
 
   /** Resolves at the next change, of that name where one is given. */
-  changed(to: ObjectAddress, signal: AbortSignal, name?: string): Promise<void> {
-    const { watchers } = this.#of(to);
+  waitForChange(to: ObjectAddress, { signal, name }: ChangeOptions): Promise<void> {
+    const stored = this.#of(to);
+    const { watchers } = stored;
     return new Promise((resolve, reject) => {
-      const watcher = { name, resolve };
-      watchers.add(watcher);
       const stop = (): void => {
         watchers.delete(watcher);
+        this.free(stored);
         reject(signal.reason as Error);
       };
+      const watcher: Watcher = {
+        name,
+        resolve: () => {
+          signal.removeEventListener("abort", stop);
+          resolve();
+        },
+      };
+      watchers.add(watcher);
       signal.addEventListener("abort", stop, { once: true });
     });
   }
 
-  /** Resolves when there is something under that name. */
-  written(to: ObjectAddress, name: string): Promise<void> {
-    const { state, watchers } = this.#of(to);
-    if (state.has(name)) return Promise.resolve();
-    return new Promise((resolve) => watchers.add({ name, resolve }));
+  /** Forgets an object that has no state and that no caller waits for. */
+  free({ address, state, watchers }: StoredObject): void {
+    if (state.size === 0 && watchers.size === 0) this.#objects.get(address.type)?.delete(address.key);
+  }
+
+  /** Keeps a bounded number of objects that are finished. */
+  #limitFinished(stored: StoredObject, mark: string | undefined): void {
+    if (mark === undefined || !stored.state.has(mark)) return;
+    // A call to an object that is finished is no reason to keep it longer.
+    if (!this.#finished.has(stored)) this.#finished.set(stored, true);
+  }
+
+  /** How many objects are kept. */
+  get size(): number {
+    return this.#objects.values().reduce((sum, { size }) => sum + size, 0);
   }
 
   #of(address: ObjectAddress): StoredObject {
@@ -138,9 +186,11 @@ export class LocalObjects {
 /** One call: its writes and its messages count when it has returned. */
 class LocalWork implements ObjectContext {
   readonly key: string;
+  readonly maxValueBytes = maxValueBytes;
   readonly #stored: StoredObject;
   readonly #objects: LocalObjects;
   readonly #world: ObjectWorld;
+  #now: number | null = null;
   /** Made when there is something to write. */
   #written: Map<string, Json> | null = null;
   readonly #afterwards: (() => void)[] = [];
@@ -152,22 +202,28 @@ class LocalWork implements ObjectContext {
     this.#world = world;
   }
 
+  now(): number {
+    return (this.#now ??= this.#world.now());
+  }
+
   get(name: string): Json {
     const written = this.#written?.get(name);
     return written === undefined ? (this.#stored.state.get(name) ?? null) : written;
   }
 
-  expect(): void {
+  prefetch(): void {
     // Everything is at hand.
+  }
+
+  list(prefix: string): readonly string[] {
+    const names = new Set(this.#stored.state.keys());
+    this.#written?.forEach((value, name) => (value === null ? names.delete(name) : names.add(name)));
+    return [...names].filter((name) => name.startsWith(prefix)).toSorted();
   }
 
   set(name: string, value: Json): void {
     this.#written ??= new Map();
     this.#written.set(name, value);
-  }
-
-  keep(name: string, value: Json): void {
-    this.set(name, value);
   }
 
   clear(name: string): void {
@@ -178,10 +234,10 @@ class LocalWork implements ObjectContext {
     to: ObjectAddress,
     method: string,
     argument: Json,
-    { delayMs = 0, mayLapse = false }: SendOptions = {},
+    { delayMs = 0, bestEffort = false }: SendOptions = {},
   ): void {
     const call = (): void => this.#objects.deliver({ to, method, argument });
-    this.#afterwards.push(delayMs > 0 ? () => this.#world.later(delayMs, call, mayLapse) : call);
+    this.#afterwards.push(delayMs > 0 ? () => this.#world.later(delayMs, call, bestEffort) : call);
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Json {
@@ -202,9 +258,15 @@ class LocalWork implements ObjectContext {
     this.#afterwards.push(() => this.#world.cancel(execution));
   }
 
+  kill(execution: string): void {
+    this.#afterwards.push(() => this.#world.kill(execution));
+  }
+
+  /** @throws TooLargeError: then nothing has changed. */
   commit(): void {
     const { state, watchers } = this.#stored;
     const written = this.#written;
+    written?.forEach(checkValue);
     written?.forEach((value, name) => {
       if (value === null) state.delete(name);
       else state.set(name, value);
@@ -216,6 +278,24 @@ class LocalWork implements ObjectContext {
       watcher.resolve();
     }
   }
+}
+
+/** Finished objects that are kept. */
+const maxFinished = 1_000;
+
+/** As on an engine that stores values: what is too large there is refused here. */
+const maxValueBytes = 16_000_000;
+
+function checkValue(value: Json, name: string): void {
+  const bytes = sizeOf(value);
+  if (bytes <= maxValueBytes) return;
+  throw new TooLargeError({ what: `the value ${name.split("/")[0]}`, bytes, limit: maxValueBytes });
+}
+
+/** A message has no caller who could hear of its error. */
+function warn({ to, method }: ObjectCall, error: unknown): void {
+  const { code, message = "" } = encodeError(error);
+  process.emitWarning(`the message ${to.type}.${method} failed: ${message}`, { code, type: "ReeveMessage" });
 }
 
 const ignore = (): void => undefined;

@@ -3,14 +3,16 @@ import {
   encodeError,
   Json,
   ReplayDivergenceError,
+  SupersededError,
   type Clock,
+  type Epoch,
   type Operation,
   type Outcome,
-  type Primitives,
+  type ExecutionPrimitives,
   type RunLaunch,
   type StepIo,
 } from "#kernel";
-import { copy } from "./copy.ts";
+import { backoffMs, copyJson } from "#base";
 import type { Hop } from "./hop.ts";
 import type { LocalObjects, ObjectCall } from "./local-objects.ts";
 
@@ -21,7 +23,7 @@ export interface RunHost {
   /** Names an execution of a closure. */
   attempt(): string;
   /** Higher each time: also a continuation comes after what it continues. */
-  epoch(): string;
+  epoch(): Epoch;
   /** Lets others go first. */
   readonly hop: Hop;
   /** The same, before a call of the run itself. */
@@ -34,12 +36,17 @@ type Begin = (entry: Entry, finish: (outcome: Outcome) => void) => void;
 /** One operation in the journal. It outlives the executions that ask for it. */
 class Entry {
   readonly label: string;
+  /** The argument of a call; null where arguments are not compared. */
+  readonly argument: string | null;
   outcome: Outcome | null = null;
+  /** An execution has been given the outcome. */
+  isGiven = false;
   #controller: AbortController | null = null;
   #stopped: Error | null = null;
 
-  constructor(label: string) {
+  constructor(label: string, argument: string | null = null) {
     this.label = label;
+    this.argument = argument;
   }
 
   /** Made when somebody wants it: most operations are never stopped, and few look whether they are. */
@@ -58,12 +65,13 @@ class Entry {
 class LocalOperation implements Operation {
   readonly entry: Entry;
   outcome: Outcome | null = null;
+  isFirst = false;
 
   constructor(entry: Entry) {
     this.entry = entry;
   }
 
-  abort(reason: Error): void {
+  cancel(reason: Error): void {
     this.entry.abort(reason);
   }
 }
@@ -86,7 +94,7 @@ export class LocalRun {
   readonly #launch: RunLaunch;
   readonly #host: RunHost;
   readonly #fuzz: boolean;
-  readonly #program: (primitives: Primitives) => Promise<void>;
+  readonly #program: (primitives: ExecutionPrimitives) => Promise<void>;
   readonly #journal: Entry[] = [];
   /** Places in the journal, in the order in which they were picked. */
   readonly #picks: number[] = [];
@@ -101,6 +109,8 @@ export class LocalRun {
   #pause: AbortController | null = null;
   #executions = 0;
   #failures = 0;
+  /** The newest execution's: closures outlive the executions that began them. */
+  #epoch: Epoch;
 
   constructor(
     launch: RunLaunch,
@@ -111,6 +121,7 @@ export class LocalRun {
     this.#host = host;
     this.#fuzz = options.fuzz;
     this.#program = options.program;
+    this.#epoch = host.epoch();
   }
 
   wake(name: string): void {
@@ -133,11 +144,12 @@ export class LocalRun {
   /** Starts an execution over the journal as it is. */
   start(): void {
     this.#executions += 1;
+    this.#epoch = this.#host.epoch();
     const execution = this.#executions;
     void this.execute(this.#primitives(execution)).catch((error: unknown) => this.#failed(execution, error));
   }
 
-  execute(primitives: Primitives): Promise<void> {
+  execute(primitives: ExecutionPrimitives): Promise<void> {
     return this.#program(primitives);
   }
 
@@ -145,7 +157,7 @@ export class LocalRun {
   #failed(execution: number, error: unknown): void {
     if (execution !== this.#executions || this.#isClosed || error instanceof ReplayDivergenceError) return;
     this.#failures += 1;
-    const delayMs = Math.min(10 * 2 ** this.#failures, 1_000);
+    const delayMs = backoffMs(this.#failures, restart);
     const { clock } = this.#host;
     this.#pause = new AbortController();
     clock.waitUntil(clock.now() + delayMs, this.#pause.signal).then(
@@ -162,40 +174,54 @@ export class LocalRun {
     };
   }
 
-  #primitives(execution: number): Primitives {
+  #primitives(execution: number): ExecutionPrimitives {
     const { clock, objects, hop, callHop } = this.#host;
     const progress: Progress = { execution, operations: [], picked: 0, diverged: null };
-    const ask = (label: string, begin: Begin): Operation => this.#ask(progress, label, begin);
+    const ask = (label: string, begin: Begin, argument: string | null = null): Operation =>
+      this.#ask(progress, { label, argument }, begin);
     const isLive = (): boolean => progress.picked >= this.#picks.length;
     return {
       // Each execution has its own: what one does to it, the next must not see.
-      launch: { ...this.#launch, entrance: copy(this.#launch.entrance) },
-      epoch: this.#host.epoch(),
+      launch: { ...this.#launch, entrance: copyJson(this.#launch.entrance) },
+      epoch: this.#epoch,
       canPause: false,
       get isLive() {
         return isLive();
       },
       now: () => clock.now(),
-      direct: (to, method, argument) => this.#call({ to, method, argument }),
+      callUnjournaled: (to, method, argument) => this.#call({ to, method, argument }),
       // What a closure returns is its own; what a call returns has been copied on its way.
       step: (name, run) =>
         ask(`step ${name}`, (entry, finish) => {
           // A run that was cancelled before it came this far does nothing more.
           if (this.#wakes.get(cancellation) === "come") return finish(failure(stopped));
-          run(this.#io(entry)).then(
-            (value) => finish({ ok: true, value: copy(value) }),
-            (error: unknown) => finish(failure(error)),
-          );
+          const attempt = (): Promise<void> =>
+            run(this.#io(entry)).then(
+              (value) => finish(success(value)),
+              (error: unknown) => {
+                if (!(error instanceof SupersededError)) return finish(failure(error));
+                this.#epoch = this.#host.epoch();
+                return attempt();
+              },
+            );
+          void attempt();
         }),
-      call: (to, method, argument) =>
-        ask(`call ${method}`, (_, finish) =>
-          objects.call(
-            { to, method, argument },
-            (value) => finish({ ok: true, value }),
-            (error) => finish(failure(error)),
-            callHop,
-          ),
-        ),
+      call: (to, method, argument) => {
+        // Copied before it is asked for: what cannot be copied is not in the journal.
+        const call = { to, method, argument: copyJson(argument) };
+        return ask(
+          `call ${method}`,
+          (_, finish) =>
+            objects.callCopied(
+              call,
+              (value) => finish({ ok: true, value }),
+              (error) => finish(failure(error)),
+              callHop,
+            ),
+          // A durable engine compares them, too.
+          this.#fuzz ? JSON.stringify(argument) : null,
+        );
+      },
       wake: (name) => ask(`wake ${name}`, this.#awaitWake(name)),
       sleepUntil: (at) =>
         ask("sleep", ({ signal }, finish) => {
@@ -205,27 +231,33 @@ export class LocalRun {
           );
         }),
       cancelled: () => ask("cancelled", this.#awaitWake(cancellation)),
-      pick: (open) => this.#pick(open, progress),
-      drain: () => new Promise(hop),
+      race: (open) => this.#race(open, progress),
+      flushMicrotasks: () => new Promise(hop),
     };
   }
 
-  #ask(progress: Progress, label: string, begin: Begin): Operation {
+  #ask(progress: Progress, { label, argument }: Pick<Entry, "label" | "argument">, begin: Begin): Operation {
     // Code of an execution that was thrown away may still be woken by a promise of its own: nothing comes of it.
     if (progress.execution !== this.#executions) return new LocalOperation(new Entry(label));
     const place = progress.operations.length;
     const known = this.#journal[place];
     if (known && known.label !== label)
       progress.diverged ??= new ReplayDivergenceError({ step: `${known.label}, now ${label}` });
-    const operation = new LocalOperation(known ?? this.#begin(place, label, begin));
+    else if (known && known.argument !== argument)
+      progress.diverged ??= new ReplayDivergenceError({ step: `${label} with another argument` });
+    const operation = new LocalOperation(known ?? this.#begin(place, new Entry(label, argument), begin));
     progress.operations.push(operation);
     return operation;
   }
 
   #io(entry: Entry): StepIo {
+    const epochNow = (): Epoch => this.#epoch;
     return {
       get signal() {
         return entry.signal;
+      },
+      get epoch() {
+        return epochNow();
       },
       attempt: this.#host.attempt(),
       call: (to, method, argument) => this.#call({ to, method, argument }),
@@ -238,8 +270,7 @@ export class LocalRun {
   }
 
   /** Begins something new. */
-  #begin(place: number, label: string, begin: Begin): Entry {
-    const entry = new Entry(label);
+  #begin(place: number, entry: Entry, begin: Begin): Entry {
     this.#journal[place] = entry;
     begin(entry, (outcome) => {
       entry.outcome = outcome;
@@ -249,7 +280,7 @@ export class LocalRun {
     return entry;
   }
 
-  async #pick(open: readonly Operation[], progress: Progress): Promise<Operation> {
+  async #race(open: readonly Operation[], progress: Progress): Promise<Operation> {
     if (progress.diverged) throw progress.diverged;
     const position = progress.picked++;
     const isNew = position >= this.#picks.length;
@@ -268,6 +299,8 @@ export class LocalRun {
       return abandoned();
     }
     winner.outcome = winner.entry.outcome;
+    winner.isFirst = !winner.entry.isGiven;
+    winner.entry.isGiven = true;
     return winner;
   }
 
@@ -286,6 +319,9 @@ export class LocalRun {
   }
 }
 
+/** Pauses before an execution that failed is made again. */
+const restart = { firstMs: 10, maxMs: 1_000 };
+
 /** No place in a journal. */
 const none = -1;
 const closed = new Error("the engine was closed");
@@ -294,7 +330,16 @@ const nothing: Outcome = { ok: true, value: null };
 /** No wake-up of a run is called this: theirs name a place in the inbox. */
 const cancellation = "cancel";
 
-const failure = (error: unknown): Outcome => ({ ok: false, error: Json.as(copy(encodeError(error))) });
+/** Returns the outcome of a closure that returned: its value, or the error why the value cannot be kept. */
+function success(value: Json): Outcome {
+  try {
+    return { ok: true, value: copyJson(value) };
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+const failure = (error: unknown): Outcome => ({ ok: false, error: Json.as(copyJson(encodeError(error))) });
 
 /** What an execution that was thrown away waits for. */
 const abandoned = (): Promise<never> => new Promise(() => undefined);

@@ -1,7 +1,12 @@
-import type { Clock, Json, ObjectAsk, SinkDefinition } from "#kernel";
+import type { Clock, Json, CallObject, ObjectAddress, SinkDefinition } from "#kernel";
+import { backoffMs } from "#base";
 
-const firstPauseMs = 10;
-const longestPauseMs = 1_000;
+const backoff = { firstMs: 10, maxMs: 1_000 };
+
+/** A message to a sink. */
+interface SinkMessage extends ObjectAddress {
+  readonly argument: Json;
+}
 
 /** Sinks in one process: for each key one call after the other, each tried until it succeeds. */
 export class LocalSinks {
@@ -24,26 +29,28 @@ export class LocalSinks {
     return this.#definitions.has(type);
   }
 
-  take(type: string, key: string, argument: Json, ask: ObjectAsk): void {
+  take(message: SinkMessage, ask: CallObject): void {
+    const { type, key } = message;
     const name = `${type}/${key}`;
     const before = this.#tails.get(name) ?? Promise.resolve();
-    const tail = before.then(() => this.#untilDone(type, key, argument, ask));
+    const tail = before.then(() => this.#untilDone(message, ask));
     this.#tails.set(name, tail);
     void tail.then(() => {
       if (this.#tails.get(name) === tail) this.#tails.delete(name);
     });
   }
 
-  async #untilDone(type: string, key: string, argument: Json, ask: ObjectAsk): Promise<void> {
+  async #untilDone({ type, key, argument }: SinkMessage, ask: CallObject): Promise<void> {
     const answers: Promise<Json>[] = [];
-    for (let pauseMs = firstPauseMs; !this.#closed.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let failures = 0; !this.#closed.aborted; failures++) {
       try {
         let asked = 0;
-        const askOnce: ObjectAsk = (...call) => (answers[asked++] ??= ask(...call));
+        const askOnce: CallObject = (...call) => (answers[asked++] ??= ask(...call));
         return await this.#definitions.get(type)?.take(key, argument, askOnce);
       } catch {
         // Tried again, as any engine does.
-        await this.#clock.waitUntil(this.#clock.now() + pauseMs, this.#closed).catch(() => undefined);
+        const at = this.#clock.now() + backoffMs(failures, backoff);
+        await this.#clock.waitUntil(at, this.#closed).catch(() => undefined);
       }
     }
   }

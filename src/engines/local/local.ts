@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Engine, EngineProgram, RunLaunch } from "#kernel";
-import { systemClock } from "#runtime";
+import type { Clock, Engine, Epoch, EngineProgram, RunLaunch } from "#kernel";
+import { systemClock } from "#base";
 import { macrotask, microtask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { LocalSinks } from "./local-sinks.ts";
@@ -20,11 +20,14 @@ export interface LocalOptions {
   readonly hop?: (then: () => void) => void;
 }
 
-/** Runs in this process. Nothing survives it: for tests, scripts and the first five minutes. */
+/**
+ * Runs in this process. Nothing survives it: for tests, scripts and the first five minutes. Of trees
+ * that are finished it keeps the last 1,000.
+ */
 export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOptions = {}): Engine {
   const hop = given ?? (fuzz ? macrotask : tick());
   // Where nobody decides about the order, a call of a run takes no longer than any other promise.
-  const callHop = given ?? (fuzz ? macrotask : microtask);
+  const callHop = given ?? (fuzz ? macrotask : microtask());
   const runs = new Map<string, LocalRun>();
   const closed = new AbortController();
   const timers = new Timers(clock);
@@ -41,21 +44,21 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
       launch: (run) => launch(run),
       wake: (execution, name) => runs.get(execution)?.wake(name),
       cancel: (execution) => runs.get(execution)?.cancel(),
-      later: (delayMs, act, mayLapse) => timers.after(delayMs, act, mayLapse),
+      kill: (execution) => drop(runs, execution),
+      later: (delayMs, act, bestEffort) => timers.after(delayMs, act, bestEffort),
+      now: () => clock.now(),
       hop,
     },
     sinks,
   );
-  const epoch = (): string => String(++epochs).padStart(15, "0");
+  const epoch = (): Epoch => ({ id: `${engine}/${++epochs}`, order: epochs });
   const host: RunHost = { clock, objects, attempt: () => `${engine}-${++attempts}`, epoch, hop, callHop };
 
   function launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void } {
     const execution = `${run.runId}/${++executions}`;
     const execute = async (primitives: Parameters<EngineProgram["run"]>[0]): Promise<void> => {
       await program?.run(primitives);
-      // Its timers, and effects it left behind, must not outlive it.
-      runs.get(execution)?.close();
-      runs.delete(execution);
+      drop(runs, execution);
     };
     const begin = (): void => {
       const started = new LocalRun(run, host, { fuzz, program: execute });
@@ -68,7 +71,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
 
   return {
     name: "local",
-    keysIn: () => null,
+    durable: false,
     define: (defined) => {
       program = defined;
       objects.define(defined.objects);
@@ -77,8 +80,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
     serve: async () => undefined,
     drain: async () => undefined,
     call: objects.ask,
-    changed: (object, signal, name) => objects.changed(object, signal, name),
-    written: (object, name) => objects.written(object, name),
+    waitForChange: (object, options) => objects.waitForChange(object, options),
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));
       timers.close();
@@ -86,4 +88,10 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
       runs.clear();
     },
   };
+}
+
+/** Ends an execution. Its timers, and effects it left behind, must not outlive it. */
+function drop(runs: Map<string, LocalRun>, execution: string): void {
+  runs.get(execution)?.close();
+  runs.delete(execution);
 }

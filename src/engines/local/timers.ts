@@ -9,12 +9,12 @@ export class Timers {
     this.#clock = clock;
   }
 
-  after(delayMs: number, act: () => void, mayLapse: boolean): void {
+  after(delayMs: number, act: () => void, bestEffort: boolean): void {
     const due = (): void => {
       this.#armed.delete(disarm);
       act();
     };
-    const disarm = this.#clock.callAt(this.#clock.now() + delayMs, due, { mayLapse });
+    const disarm = this.#clock.callAt(this.#clock.now() + delayMs, due, { bestEffort });
     this.#armed.add(disarm);
   }
 

@@ -1,8 +1,8 @@
-export type { GateLatency, Gauges } from "./gauges.ts";
-export type { Log, LogRecord, LoggedError } from "./log-record.ts";
-export type { MoveOptions, Moved } from "./move-runs.ts";
+export type { GateLatency, Gauges } from "./operations/gauges.ts";
+export type { Log, LogRecord, LoggedError } from "./operations/log-record.ts";
+export type { MoveOptions, Moved } from "./operations/move-runs.ts";
 export type { RestateEngine } from "./restate-engine.ts";
 export type { RestateOptions } from "./restate-options.ts";
 export { restate } from "./restate.ts";
-export { type RestateServer, type RestateServerOptions, restateServer } from "./restate-server.ts";
-export { StartupError, type StartupProblem } from "./startup-error.ts";
+export { type RestateServer, type RestateServerOptions, restateServer } from "./operations/restate-server.ts";
+export { StartupError, type StartupProblem } from "./operations/startup-error.ts";

@@ -1,5 +1,5 @@
-import type { Keys } from "#kernel";
-import type { Log } from "./log-record.ts";
+import type { Log } from "./operations/log-record.ts";
+import { checkDuration } from "#kernel";
 
 /** Which Restate, and how to behave there. */
 export interface RestateOptions {
@@ -10,12 +10,6 @@ export interface RestateOptions {
   readonly ingress: string | readonly string[];
   /** Where workers register: `http://127.0.0.1:9070`. It has no authentication: never expose it. */
   readonly admin: string;
-  /**
-   * Who gives the keys that seal everything Restate gets. Workers and clients of one program need the same, and the same
-   * store: where it lasts, and these keys cannot be destroyed one by one, they only wrap those that are kept there.
-   * Default: `REEVE_KEY`, 32 bytes in base64; where it is not set the file `.reeve/key`, but not in production.
-   */
-  readonly keys?: Keys;
   /** Keeps programs apart that share a server; those of one name are one program. Default `reeve`. */
   readonly namespace?: string;
   /** A run that waits this long leaves the worker's memory. 0 makes every wait a replay. Default 1 minute. */
@@ -24,6 +18,11 @@ export interface RestateOptions {
   readonly abortTimeoutMs?: number;
   /** How long a call waits for a server that does not answer. Default 30 seconds. */
   readonly patienceMs?: number;
+  /**
+   * How long a call from outside waits for a worker once the server has accepted it. Then it throws a NoAnswerError, and
+   * the call is kept for the next worker. Default 40 seconds.
+   */
+  readonly requestTimeoutMs?: number;
   /** How long the closures of a lost execution go on, for it to come back to them. Default 1 minute. */
   readonly keptMs?: number;
   /** Lets several workers of one program share one port of this machine (not on macOS). Default false. */
@@ -56,4 +55,19 @@ export interface RestateOptions {
   readonly drainOnSigtermMs?: number;
   /** Takes what operators should know. Default: one JSON line each on standard error. */
   readonly log?: Log;
+}
+
+/** @throws RangeError on a duration that is none. */
+export function checkDurations(options: RestateOptions): void {
+  const { inactivityTimeoutMs, abortTimeoutMs, patienceMs, requestTimeoutMs, keptMs, drainOnSigtermMs } =
+    options;
+  const durations = {
+    inactivityTimeoutMs,
+    abortTimeoutMs,
+    patienceMs,
+    requestTimeoutMs,
+    keptMs,
+    drainOnSigtermMs,
+  };
+  for (const [name, duration = 0] of Object.entries(durations)) checkDuration(name, duration);
 }

@@ -1,30 +1,39 @@
-import type { EngineProgram, Json, Keys, KeyStore, ObjectAddress, Obstacle } from "#kernel";
-import { Seals, defaultKeys, storedKeys } from "#sealing";
-import { Admin } from "./admin.ts";
-import { blobHost } from "./blob-host.ts";
-import { type Build, buildOf, pathOf } from "./build.ts";
-import { ChangePoll } from "./change-poll.ts";
-import { checkServer } from "./check-server.ts";
-import { type Gauges, Latency } from "./gauges.ts";
-import { type HandlerSettings, retryPolicy } from "./handler-settings.ts";
-import { Ingress } from "./ingress.ts";
-import { KeptSteps } from "./kept-steps.ts";
-import { type Log, logToStderr, sdkLog } from "./log-record.ts";
-import { type MoveOptions, type Moved, moveRuns } from "./move-runs.ts";
-import { objectHost } from "./object-host.ts";
-import { obstacleOf } from "./obstacle.ts";
-import { OpenExecutions } from "./open-executions.ts";
-import { Probes } from "./probes.ts";
-import { Readiness } from "./readiness.ts";
-import { promote, register } from "./registration.ts";
-import { ReplayFuzz } from "./replay-fuzz.ts";
-import { runHost } from "./run-host.ts";
+import {
+  NoAnswerError,
+  type BlockedExecution,
+  type ChangeOptions,
+  type EngineProgram,
+  type Json,
+  type ObjectAddress,
+  type ObjectDefinition,
+  type Obstacle,
+  type Sealing,
+} from "#kernel";
+import { contentObject, systemClock, withTimeout } from "#base";
+import { Admin } from "./client/admin.ts";
+import { type Build, buildOf, pathOf } from "./operations/build.ts";
+import { ChangePoll } from "./client/change-poll.ts";
+import { checkServer } from "./operations/check-server.ts";
+import { type Gauges, Latency } from "./operations/gauges.ts";
+import { type HandlerSettings, retryPolicy } from "./hosting/handler-settings.ts";
+import { Ingress } from "./client/ingress.ts";
+import { KeptSteps } from "./hosting/kept-steps.ts";
+import { type Log, logToStderr, sdkLog } from "./operations/log-record.ts";
+import { type MoveOptions, type Moved, countRuns, moveRuns } from "./operations/move-runs.ts";
+import { objectHost } from "./hosting/object-host.ts";
+import { findBlocked, objectObstacleOf, obstacleOf } from "./operations/obstacle.ts";
+import { OpenExecutions } from "./hosting/open-executions.ts";
+import { Probes } from "./operations/probes.ts";
+import { Readiness } from "./operations/readiness.ts";
+import { promote, register } from "./operations/registration.ts";
+import { ReplayFuzz } from "./hosting/replay-fuzz.ts";
+import { runHost } from "./hosting/run-host.ts";
 import type { RestateEngine } from "./restate-engine.ts";
-import type { RestateOptions } from "./restate-options.ts";
-import type { Gate } from "./run-primitives.ts";
+import { type RestateOptions, checkDurations } from "./restate-options.ts";
+import type { Gate } from "./hosting/run-primitives.ts";
 import { ServiceNames } from "./service-names.ts";
-import { sinkHost } from "./sink-host.ts";
-import { Worker } from "./worker.ts";
+import { sinkHost } from "./hosting/sink-host.ts";
+import { Worker } from "./hosting/worker.ts";
 
 /** Executes runs on a Restate server: they survive every process involved. */
 export function restate(options: RestateOptions): RestateEngine {
@@ -36,10 +45,13 @@ const defaultGraceMs = 25_000;
 
 class RestateWorker implements RestateEngine {
   readonly name = "restate";
+  readonly durable = true;
   readonly #options: RestateOptions;
   readonly #names: ServiceNames;
-  #keys: Keys;
-  readonly #seals: Seals;
+  readonly #seals: Sealing = {
+    of: async (partition) => this.#sealing().of(partition),
+    forget: (partition) => this.#sealing().forget(partition),
+  };
   readonly #ingress: Ingress;
   readonly #kept: KeptSteps;
   readonly #executions = new OpenExecutions();
@@ -60,11 +72,10 @@ class RestateWorker implements RestateEngine {
       throw new TypeError(
         `host ${host}: whoever reaches a worker can run its tools, so \`identityKeys\` must say who may`,
       );
+    checkDurations(options);
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
     const nodes = [ingress].flat();
-    this.#keys = options.keys ?? defaultKeys();
-    this.#seals = new Seals({ of: (partition) => this.#keys.of(partition) });
     this.#ingress = new Ingress({ urls: nodes, names: this.#names, seals: this.#seals, patienceMs });
     this.#admin = new Admin(admin);
     this.#readiness = new Readiness(nodes);
@@ -76,19 +87,11 @@ class RestateWorker implements RestateEngine {
     return this.#probes?.url ?? null;
   }
 
-  keysIn(store: KeyStore | null): Keys {
-    if (store && !this.#keys.destroy) this.#keys = storedKeys(store, this.#keys);
-    const keys = this.#keys;
-    const destroy = async (partition: string): Promise<void> => {
-      await keys.destroy?.(partition);
-      this.#seals.forget(partition);
-    };
-    return { of: (partition) => keys.of(partition), ...(keys.destroy && { destroy }) };
-  }
-
   define(program: EngineProgram): void {
     const taken = program.objects.find(({ type }) => this.#names.isTaken(type));
     if (taken) throw new TypeError(`${taken.type} is not a name for objects here`);
+    if (program.sealing === null)
+      throw new TypeError("a program on Restate needs sealing: state leaves the process");
     this.#program = program;
     this.#methods = new Set(
       program.objects.flatMap(({ type, methods }) =>
@@ -151,25 +154,41 @@ class RestateWorker implements RestateEngine {
     return moveRuns(this.#admin, this.#names, options);
   }
 
+  countRuns(build: string): Promise<number> {
+    return countRuns(this.#admin, this.#names, build);
+  }
+
   promote(build: string): Promise<void> {
     return promote(this.#admin, this.#names.run, build);
   }
 
   async call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
     if (this.#methods.has(`${to.type}/${method}`)) this.#poll.reset(to);
-    return this.#ingress.call(to, method, argument);
+    const { requestTimeoutMs = 40_000 } = this.#options;
+    const onTimeout = (): never => {
+      throw new NoAnswerError({ call: `${to.type}.${method}`, waitedMs: requestTimeoutMs });
+    };
+    return withTimeout(
+      { clock: systemClock, ms: requestTimeoutMs, onTimeout, bestEffort: true },
+      ({ signal }) => this.#ingress.call({ to, method, argument }, signal),
+    );
   }
 
-  changed(object: ObjectAddress, signal: AbortSignal, name?: string): Promise<void> {
-    return this.#poll.changed(object, signal, name);
+  waitForChange(object: ObjectAddress, options: ChangeOptions): Promise<void> {
+    return this.#poll.waitForChange(object, options);
   }
 
   obstacle(execution: string): Promise<Obstacle | null> {
     return obstacleOf(this.#admin, execution);
   }
 
-  /** Restate tells nobody. */
-  async written(): Promise<void> {}
+  objectObstacle(object: ObjectAddress): Promise<Obstacle | null> {
+    return objectObstacleOf(this.#admin, this.#names, object);
+  }
+
+  findBlocked(): Promise<readonly BlockedExecution[]> {
+    return findBlocked(this.#admin, this.#names);
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     process.off("SIGTERM", this.#onSigterm);
@@ -206,6 +225,12 @@ class RestateWorker implements RestateEngine {
     this.#servingSince = null;
   }
 
+  #sealing(): Sealing {
+    const sealing = this.#program?.sealing;
+    if (!sealing) throw new TypeError("define the program before calling its objects");
+    return sealing;
+  }
+
   #subject() {
     return { gauges: () => this.gauges(), obstacle: () => this.#readiness.obstacle() };
   }
@@ -216,6 +241,7 @@ class RestateWorker implements RestateEngine {
     const executions = this.#executions;
     const ingress: Gate = { call: (...call) => this.#gate.of(() => this.#ingress.call(...call)) };
     const fuzz = this.#options.fuzz ? new ReplayFuzz() : null;
+    const kill = (execution: string): void => void this.#admin.kill(execution).catch(() => undefined);
     const written: ChangePoll["written"] = (object, parts) => this.#poll.written(object, parts);
     return new Worker({
       services: [
@@ -225,16 +251,16 @@ class RestateWorker implements RestateEngine {
           seals,
           admin: this.#admin,
           ingress,
-          blobs: this.#ingress,
           kept: this.#kept,
           executions,
           fuzz,
         }),
-        blobHost(settings, names),
         ...program.sinks.map((definition) =>
           sinkHost(definition, { settings, names, seals, admin: this.#admin }),
         ),
-        ...program.objects.map((definition) => objectHost(definition, { settings, names, seals, written })),
+        ...withContent(program.objects).map((definition) =>
+          objectHost(definition, { settings, names, seals, kill, written }),
+        ),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),
       log: this.#log,
@@ -242,6 +268,11 @@ class RestateWorker implements RestateEngine {
       path: pathOf(build.name),
     });
   }
+}
+
+/** Large results of steps need the content object, also where the program has no other use for it. */
+function withContent(objects: readonly ObjectDefinition[]): readonly ObjectDefinition[] {
+  return objects.some(({ type }) => type === contentObject.type) ? objects : [...objects, contentObject];
 }
 
 function settingsOf({ inactivityTimeoutMs, abortTimeoutMs }: RestateOptions): HandlerSettings {

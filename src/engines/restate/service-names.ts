@@ -22,14 +22,9 @@ export class ServiceNames {
     return `${this.#namespace}.run`;
   }
 
-  /** Where parts of large results lie. */
-  get blob(): string {
-    return `${this.#namespace}.blob`;
-  }
-
   /** Whether an object of that type would be called like a service of ours. */
   isTaken(type: string): boolean {
-    return [this.run, this.blob].includes(this.object(type));
+    return this.run === this.object(type);
   }
 
   /** The virtual object that hosts one kind of object. */

@@ -1,5 +1,15 @@
-import { ApprovalId, isJsonObject, type Json, type JsonObject, SessionId, type TreeId } from "#kernel";
+import {
+  ApprovalId,
+  isJsonObject,
+  SessionId,
+  type Input,
+  type Json,
+  type JsonObject,
+  type TreeId,
+} from "#kernel";
+import { labels } from "../content-shapes.ts";
 import { refuse, shape } from "../shape.ts";
+import { readInput } from "./chat-input.ts";
 
 /** What `useChat` sends. */
 export const chatBody = shape.object({
@@ -7,6 +17,7 @@ export const chatBody = shape.object({
   messages: shape.list(shape.record()),
   trigger: shape.optional(shape.oneOf(["submit-message", "regenerate-message"])),
   messageId: shape.optional(shape.text()),
+  labels: shape.optional(labels),
 });
 
 /** Somebody's word on a call that waits for it. */
@@ -18,7 +29,7 @@ interface ChatAnswer {
 
 /** What the newest message of a chat wants: something new, or to answer what the agent has asked. */
 export type ChatTurn =
-  | { readonly kind: "say"; readonly message: string; readonly text: string }
+  | { readonly kind: "say"; readonly message: string; readonly input: Input }
   | {
       readonly kind: "answer";
       readonly tree: TreeId;
@@ -36,7 +47,7 @@ export function readTurn(messages: readonly JsonObject[]): ChatTurn {
   const found = parts.map((part: Json) => (isJsonObject(part) ? part : refuse(at, "each is an object")));
   if (last["role"] === "user") {
     const message = shape.text().decode(last["id"], "messages.id");
-    return { kind: "say", message, text: textOf(found) };
+    return { kind: "say", message, input: readInput(found) };
   }
   if (last["role"] !== "assistant") return refuse("messages", "the last one is a user's or an assistant's");
   const approvals = found.flatMap(({ approval, state }) =>
@@ -50,16 +61,6 @@ export function readTurn(messages: readonly JsonObject[]): ChatTurn {
   if (answers.length === 0 || tree === undefined || others.length > 0)
     return refuse("messages", "the last one answers nothing");
   return { kind: "answer", tree, answers, shown };
-}
-
-function textOf(parts: readonly JsonObject[]): string {
-  const texts = parts.map((part) =>
-    part["type"] === "text" && typeof part["text"] === "string"
-      ? part["text"]
-      : refuse("messages.parts", "only texts can be sent"),
-  );
-  const text = texts.join("\n");
-  return text === "" ? refuse("messages.parts", "there is no text") : text;
 }
 
 function answerOf(approval: JsonObject): ChatAnswer {

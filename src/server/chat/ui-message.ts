@@ -6,8 +6,9 @@ import {
   type ReeveEvent,
   type RunId,
   type RunResult,
+  StepId,
 } from "#kernel";
-import type { RunDelta } from "#runtime";
+import type { RunDelta, ToolUpdate } from "#runtime";
 import { type UiChunk, UiSteps } from "./ui-steps.ts";
 
 /** Pieces that wait to hear of their model call. More of them are left out: the answer comes whole at the end. */
@@ -38,7 +39,7 @@ export class UiMessage {
 
   take(event: ReeveEvent): readonly UiChunk[] {
     const isRoot = event.runId === this.#root;
-    if (event.type === "model.start" && isRoot && event.attempt !== null) return this.#begin(event.attempt);
+    if (event.type === "model.start" && isRoot) return this.#start(event);
     if (event.type === "model.end" && event.attempt === this.#attempt && !event.error) this.#steps.answered();
     if (event.type === "tool.start" && isRoot) return this.#announce(partOf(event), event.tool, {});
     if (event.type === "tool.end") return this.#calls.delete(partOf(event)) ? [resultOf(event)] : [];
@@ -55,7 +56,8 @@ export class UiMessage {
   }
 
   hear(delta: RunDelta): readonly UiChunk[] {
-    const { runId, attempt, kind, text } = delta;
+    const { runId, attempt, kind, text, update } = delta;
+    if (update && runId === this.#root) return [updateOf(runId, update)];
     if (runId !== this.#root || (kind !== "text" && kind !== "reasoning")) return [];
     if (attempt === this.#attempt) return this.#steps.say(kind, text);
     if (this.#held.length < mostHeld) this.#held.push(delta);
@@ -68,7 +70,7 @@ export class UiMessage {
   }
 
   /** The tree is over. */
-  end({ output, status, stopReason, spend, error }: RunResult): readonly UiChunk[] {
+  end({ output, status, stopReason, costMicros, error }: RunResult): readonly UiChunk[] {
     const said = typeof output === "string" ? this.#steps.conclude(output) : this.#steps.close();
     const isData = typeof output !== "string" && output !== null;
     const errorText = error?.message ?? error?.code ?? stopReason;
@@ -81,9 +83,14 @@ export class UiMessage {
       {
         type: "finish",
         finishReason: finishReasons[status],
-        messageMetadata: { status, stopReason, spendUsd: Money.usd(spend) },
+        messageMetadata: { status, stopReason, costUsd: Money.usd(costMicros) },
       },
     ];
+  }
+
+  /** Calls of judges and summaries say nothing to the user. */
+  #start({ attempt, step }: ReeveEvent<"model.start">): readonly UiChunk[] {
+    return attempt !== null && StepId.kind(step) === "model" ? this.#begin(attempt) : [];
   }
 
   #begin(attempt: AttemptId): readonly UiChunk[] {
@@ -116,6 +123,12 @@ export class UiMessage {
 /** Unique in a step of a message, which is all that is asked for. */
 const partOf = ({ runId, callId }: { readonly runId: RunId; readonly callId: string }): string =>
   `${runId}:${callId}`;
+
+/** The progress of a call, as a part of its own: the same id takes the place of the part before. */
+function updateOf(runId: RunId, { tool, callId, progress }: ToolUpdate): UiChunk {
+  const toolCallId = partOf({ runId, callId });
+  return { type: "data-tool-update", id: toolCallId, data: { tool, toolCallId, progress } };
+}
 
 /** What a tool was given and what it answered is not in events: that it was called is. */
 function resultOf(event: ReeveEvent<"tool.end">): UiChunk {

@@ -8,6 +8,8 @@ import type { UiChunk } from "./ui-steps.ts";
 export interface UiStreamOptions {
   /** Questions that the reader has been shown: everything up to the last of them is known there. Default: none. */
   readonly shown?: readonly ApprovalId[];
+  /** Resolves when the chat can go on after the tree: its turn is part of the history then. */
+  readonly settled: () => Promise<void>;
   readonly events: AsyncGenerator<NumberedEvent, void>;
   readonly deltas: AsyncGenerator<RunDelta, void>;
 }
@@ -18,7 +20,7 @@ export interface UiStreamOptions {
  */
 export async function* uiStream(
   run: RunHandle,
-  { shown = [], events, deltas }: UiStreamOptions,
+  { shown = [], settled, events, deltas }: UiStreamOptions,
 ): AsyncGenerator<UiChunk, void> {
   const message = new UiMessage(RunId.root(run.treeId));
   const unseen = new Set(shown);
@@ -42,17 +44,7 @@ export async function* uiStream(
     if (!isKnown) yield* chunks;
     if (isStuck) return yield* message.pause();
   }
-  yield* message.end(await run.result());
-}
-
-/** Begins to listen at once: a model is asked to speak as it thinks only while somebody listens. */
-export function listening<T>(stream: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  const first = stream.next();
-  first.catch(() => undefined);
-  return (async function* (): AsyncGenerator<T, void> {
-    const { done, value } = await first;
-    if (done) return;
-    yield value;
-    yield* stream;
-  })();
+  const result = await run.result();
+  await settled();
+  yield* message.end(result);
 }

@@ -1,6 +1,7 @@
 import { AttemptId, MessageId } from "#kernel";
 import type { RunHandle } from "#runtime";
 import type { Scope } from "../auth.ts";
+import { contentFields, labels } from "../content-shapes.ts";
 import { answer, type Route, route } from "../route.ts";
 import { type ObjectShape, priority, shape } from "../shape.ts";
 import { runOf } from "./run-of.ts";
@@ -9,6 +10,7 @@ interface Action<Body> {
   readonly name: string;
   readonly scope: Scope;
   readonly summary: string;
+  readonly takesFiles?: boolean;
   readonly body?: ObjectShape<Body>;
   readonly act: (run: RunHandle, body: Body) => Promise<unknown>;
 }
@@ -18,17 +20,18 @@ function action<Body = unknown>({ name, act, ...rest }: Action<Body>): Route {
   return route<unknown, Body>({
     ...rest,
     method: "post",
+    forUsers: true,
     path: `/runs/:run/${name}`,
     handle: async (call) => answer((await act(await runOf(call), call.body)) ?? {}),
   });
 }
 
-/** What is said again under the same id counts once: for whoever has not heard the answer. */
-const id = shape.optional(shape.id(MessageId.of, "a message"));
-const once = (given: string | undefined): { readonly id?: string } =>
-  given === undefined ? {} : { id: given };
+/** Required: a caller that has not heard the answer sends the same id again, and the operation counts once. */
+const id = shape.id(MessageId.of, "an operation");
 
-const words = shape.object({ text: shape.text({ max: 100_000 }), id });
+const operation = shape.object({ id });
+
+const content = shape.object({ ...contentFields, labels: shape.optional(labels), id });
 
 const usage = shape.object({
   input: shape.whole(),
@@ -40,16 +43,20 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "steer",
     scope: "run",
-    summary: "Words for the work in hand: before the next model call; the same id counts once",
-    body: words,
-    act: (run, body) => run.steer(body.text, once(body.id)),
+    summary: "Content for the work in hand: before the next model call; the same id counts once",
+    takesFiles: true,
+    body: content,
+    act: (run, { id: messageId, labels: added = {}, ...input }) =>
+      run.steer(input, { id: messageId, labels: added }),
   }),
   action({
     name: "follow-up",
     scope: "run",
-    summary: "Words for after it: when the agent would stop; the same id counts once",
-    body: words,
-    act: (run, body) => run.followUp(body.text, once(body.id)),
+    summary: "Content for after it: when the agent would stop; the same id counts once",
+    takesFiles: true,
+    body: content,
+    act: (run, { id: messageId, labels: added = {}, ...input }) =>
+      run.followUp(input, { id: messageId, labels: added }),
   }),
   action({
     name: "signal",
@@ -58,17 +65,25 @@ export const actionRoutes: readonly Route[] = [
     body: shape.object({
       name: shape.text(),
       data: shape.optional(shape.json()),
+      labels: shape.optional(labels),
       id,
     }),
-    act: (run, body) => run.signal(body.name, body.data ?? null, once(body.id)),
+    act: (run, body) => run.signal(body.name, body.data ?? null, { id: body.id, labels: body.labels ?? {} }),
   }),
   action({
     name: "pause",
     scope: "run",
-    summary: "Hold the run and everything below it",
-    act: (run) => run.pause(),
+    summary: "Hold the run and everything below it; the same id counts once",
+    body: operation,
+    act: (run, body) => run.pause(body),
   }),
-  action({ name: "resume", scope: "run", summary: "Lift a hold", act: (run) => run.resume() }),
+  action({
+    name: "resume",
+    scope: "run",
+    summary: "Lift a hold; the same id counts once",
+    body: operation,
+    act: (run, body) => run.resume(body),
+  }),
   action({
     name: "cancel",
     scope: "run",
@@ -79,9 +94,9 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "reprioritize",
     scope: "admin",
-    summary: "Give the run another priority",
-    body: shape.object({ priority }),
-    act: (run, body) => run.reprioritize(body.priority),
+    summary: "Give the run another priority; the same id counts once",
+    body: shape.object({ priority, id }),
+    act: (run, body) => run.reprioritize(body.priority, { id: body.id }),
   }),
   action({
     name: "top-up",
@@ -93,7 +108,14 @@ export const actionRoutes: readonly Route[] = [
       maxTurns: shape.optional(shape.whole()),
       id,
     }),
-    act: (run, { id: given, ...amounts }) => run.topUp(amounts, once(given)),
+    act: (run, { id: operationId, ...amounts }) => run.topUp(amounts, { id: operationId }),
+  }),
+  action({
+    name: "keep",
+    scope: "admin",
+    summary: "Keep the recorded content of the steps of its tree for good",
+    body: shape.object({}),
+    act: async (run) => ({ kept: await run.keep() }),
   }),
   action({
     name: "reconcile",

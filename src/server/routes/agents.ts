@@ -1,4 +1,5 @@
 import { type Agent, AgentId, NotFoundError } from "#kernel";
+import { agentVersion } from "#runtime";
 import { answer, type Route, route, type ServerHost } from "../route.ts";
 
 export const agentRoutes: readonly Route[] = [
@@ -6,9 +7,12 @@ export const agentRoutes: readonly Route[] = [
     method: "get",
     path: "/agents",
     scope: "read",
+    forUsers: true,
     summary: "Everybody who can be hired",
     handle: async ({ host }) => {
-      const items = host.runtime.agents.map(({ id, description = null, version = "1" }) => {
+      const items = host.runtime.agents.map((agent) => {
+        const { id, description = null } = agent;
+        const version = agentVersion(agent);
         return { name: AgentId.type(id), description, version };
       });
       return answer({ items });

@@ -1,7 +1,9 @@
 import { type ApprovalAnswer, ApprovalId, TreeId } from "#kernel";
 import { whose } from "../auth.ts";
 import { answer, type Call, type Route, route } from "../route.ts";
+import { deciderOf } from "../users.ts";
 import { shape } from "../shape.ts";
+import { treeOf } from "./run-of.ts";
 import { page } from "./runs.ts";
 
 const approvalId = shape.id(ApprovalId.parse, "an approval");
@@ -13,13 +15,11 @@ const said = {
 } as const;
 
 /** Decides as whoever holds the key. @throws NotFoundError, ApprovalRefusedError */
-async function decide(
-  { host, principal, params }: Call,
-  word: Omit<ApprovalAnswer, "by">,
-): Promise<Response> {
+async function decide(call: Call, word: Omit<ApprovalAnswer, "by">): Promise<Response> {
+  const { host, principal, params } = call;
   const approval = approvalId.decode(params["approval"], "approval");
-  await host.runtime.run(ApprovalId.tree(approval), whose(principal)).status();
-  const decided = { ...word, by: principal.id };
+  await (await treeOf(call, ApprovalId.tree(approval))).status();
+  const decided = { ...word, by: deciderOf(principal) };
   return answer(await host.runtime.approvals.decide(approval, decided, whose(principal)));
 }
 
@@ -28,6 +28,7 @@ export const approvalRoutes: readonly Route[] = [
     method: "get",
     path: "/approvals",
     scope: "read",
+    forUsers: true,
     summary: "Questions to people, newest first",
     query: shape.object({
       ...page,
@@ -36,7 +37,7 @@ export const approvalRoutes: readonly Route[] = [
     }),
     handle: async ({ host, principal, query }) => {
       const { size = 50, after, ...filter } = query;
-      const wanted = { ...filter, ...whose(principal) };
+      const wanted = { ...filter, ...whose(principal), user: principal.user };
       return answer(
         await host.runtime.approvals.list(wanted, { size, ...(after !== undefined && { after }) }),
       );
@@ -46,6 +47,7 @@ export const approvalRoutes: readonly Route[] = [
     method: "post",
     path: "/approvals/:approval/approve",
     scope: "approve",
+    forUsers: true,
     summary: "Let the call be made",
     body: shape.object({ ...said, remember: shape.optional(shape.flag()) }),
     handle: (call) => decide(call, { decision: "approved", ...call.body }),
@@ -54,6 +56,7 @@ export const approvalRoutes: readonly Route[] = [
     method: "post",
     path: "/approvals/:approval/deny",
     scope: "approve",
+    forUsers: true,
     summary: "Refuse it; the model is told so",
     body: shape.object(said),
     handle: (call) => decide(call, { decision: "denied", ...call.body }),
@@ -62,6 +65,7 @@ export const approvalRoutes: readonly Route[] = [
     method: "post",
     path: "/approvals/:approval/edit",
     scope: "approve",
+    forUsers: true,
     summary: "Have it made with other arguments",
     body: shape.object({ ...said, arguments: shape.json() }),
     handle: (call) => decide(call, { decision: "edited", ...call.body }),

@@ -1,15 +1,21 @@
-import { hash, randomUUID } from "node:crypto";
-import { ApprovalRefusedError, SessionId } from "#kernel";
-import type { RunHandle } from "#runtime";
+import { ApprovalRefusedError, EntryId, SessionId, type TreeId } from "#kernel";
+import type { RunHandle, Session } from "#runtime";
+import { firstOf, placeOf, sessionOf } from "../chat/chat-place.ts";
 import { type ChatTurn, chatBody, readTurn } from "../chat/chat-request.ts";
-import { listening, uiStream, type UiStreamOptions } from "../chat/ui-stream.ts";
+import { uiHistory } from "../chat/ui-history.ts";
+import { uiStream, type UiStreamOptions } from "../chat/ui-stream.ts";
 import { frame } from "../event-stream.ts";
 import { checkScope } from "../gate.ts";
-import { whose } from "../auth.ts";
-import { type Call, type Route, route, subscribe } from "../route.ts";
+import { listening } from "../merge.ts";
+import { ownerOf, whose } from "../auth.ts";
+import { deciderOf, userOf } from "../users.ts";
+import { answer, type Call, type Route, route, subscribe } from "../route.ts";
 import { type Decoded, shape } from "../shape.ts";
+import { limitStart } from "../start-limits.ts";
 import { heardOf } from "./heard-of.ts";
 import { agentOf } from "./agents.ts";
+import { treeOf } from "./run-of.ts";
+import { page } from "./runs.ts";
 
 type ChatCall = Call<unknown, Decoded<typeof chatBody>>;
 
@@ -20,7 +26,9 @@ export const chatRoutes: readonly Route[] = [
     method: "post",
     path: "/chat/:agent",
     scope: "run",
+    forUsers: true,
     room: "starts",
+    takesFiles: true,
     summary:
       "The newest message of an AI SDK chat: a tree in the session of that name, as a UI message stream",
     answers: "text/event-stream",
@@ -34,47 +42,96 @@ export const chatRoutes: readonly Route[] = [
     method: "get",
     path: "/chat/:agent/:chat/stream",
     scope: "read",
+    forUsers: true,
     room: "calls",
     summary: "The newest answer of a chat, given or being given, from its beginning; 204 if there is none",
     answers: "text/event-stream",
     handle: async (call) => {
       const { host, params } = call;
       agentOf(host, params["agent"] ?? "");
-      const run = await newestIn(call, chatId.decode(params["chat"], "chat"));
-      return run ? stream(call, run) : new Response(null, { status: 204 });
+      const chat = chatId.decode(params["chat"], "chat");
+      const run = await newestIn(call, chat);
+      return run ? stream(call, run, { chat }) : new Response(null, { status: 204 });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/chat/:agent/:chat/messages",
+    scope: "read",
+    forUsers: true,
+    room: "calls",
+    summary:
+      "The messages of a chat as UI messages, in the order they were said; `next` names the page before",
+    query: shape.object({ size: page.size, after: shape.optional(shape.id(EntryId.of, "an entry")) }),
+    handle: async (call) => {
+      const { host, principal, params, query } = call;
+      agentOf(host, params["agent"] ?? "");
+      const chat = chatId.decode(params["chat"], "chat");
+      const owner = ownerOf(principal);
+      const session = sessionOf(host.runtime.store, chat, owner);
+      const from = query.after ?? (await newestEntry(session, await host.runtime.turn(chat, owner)));
+      return answer(await uiHistory(session, { from, size: query.size ?? 50 }));
     },
   }),
 ];
+
+/** The newest entry of a chat: the message that is being answered, or the end of the newest turn. */
+async function newestEntry(session: Session, answering: TreeId | null): Promise<EntryId | null> {
+  if (answering !== null) {
+    const from = firstOf(answering);
+    const [entry] = await session.store.path(session.partition, session.key, { from, limit: 1 });
+    if (entry) return from;
+  }
+  return session.leaf();
+}
 
 /**
  * The tree that answers in a chat or, where none does, the last that did: whoever was cut off may not have seen its end.
  * Null also if its words are gone: they would be taken from those who have them.
  */
 async function newestIn({ host, principal }: Call, chat: SessionId): Promise<RunHandle | null> {
+  const userId = userOf(principal);
   const owner = whose(principal);
   const { runtime } = host;
-  const answering = await runtime.turn(chat, owner);
+  const answering = await runtime.turn(chat, ownerOf(principal));
   if (answering !== null) return runtime.run(answering, owner);
-  const { items } = await runtime.runs.list({ ...owner, sessionId: chat, rootsOnly: true }, { size: 1 });
+  // Another user's chat of that name is another chat.
+  const filter = { ...owner, userId, sessionId: chat, rootsOnly: true };
+  const { items } = await runtime.runs.list(filter, { size: 1 });
   const last = items[0] && runtime.run(items[0].treeId, owner);
   return last && !(await last.outcome())?.erased ? last : null;
 }
 
-/** One message is one tree: sent again because its answer was lost, it is not a second one. */
+/** One message is one tree. Answered otherwise, or asked otherwise, it begins where it began before. */
 async function say(
   call: ChatCall,
-  { message, text }: Extract<ChatTurn, { readonly kind: "say" }>,
+  { message, input }: Extract<ChatTurn, { readonly kind: "say" }>,
 ): Promise<Response> {
   const { host, principal, params, body } = call;
+  const { runtime } = host;
   const agent = agentOf(host, params["agent"] ?? "");
-  const name = body.trigger === "regenerate-message" ? randomUUID() : message;
-  const id = `chat-${hash("sha256", JSON.stringify([agent.id, body.id, name])).slice(0, 40)}`;
-  const options = { id, session: body.id, channel: "chat", ...whose(principal) };
+  const owner = ownerOf(principal);
+  const isAgain = body.messageId !== undefined;
+  const kind = body.trigger === "regenerate-message" ? "regenerate" : isAgain ? "again" : "new";
+  const answering = kind === "new" ? null : await runtime.turn(body.id, owner);
+  const place = await placeOf(sessionOf(runtime.store, body.id, owner), answering, {
+    agent: agent.id,
+    chat: body.id,
+    message,
+    input,
+    kind,
+  });
+  const run = runtime.run(place.id, whose(principal));
+  if (place.kind === "started") return stream(call, run, { chat: body.id });
+  const { id, after } = place;
+  const limited = limitStart(call, agent, {});
+  const { labels = {} } = body;
+  const options = { id, session: body.id, channel: "chat", labels, ...limited, ...owner };
   const begin = async (): Promise<void> => {
-    const { treeId } = await host.runtime.start(agent, text, options);
-    call.hold(heardOf(call, treeId));
+    await runtime.start(agent, input, { ...options, ...(after !== undefined && { after }) });
+    call.hold(heardOf(call, id));
   };
-  return stream(call, host.runtime.run(id, whose(principal)), { begin });
+  return stream(call, run, { chat: body.id, begin });
 }
 
 /** Whoever answers must be somebody who may. What was answered before stays as it is. */
@@ -82,38 +139,51 @@ async function answerTo(
   call: ChatCall,
   { tree, answers, shown }: Extract<ChatTurn, { readonly kind: "answer" }>,
 ): Promise<Response> {
-  const { host, principal } = call;
+  const { principal, body } = call;
   checkScope(principal, "approve");
-  const run = host.runtime.run(tree, whose(principal));
+  const run = await treeOf(call, tree);
   await run.status();
   const begin = async (): Promise<void> => {
     for (const { approval, isApproved, reason } of answers) {
-      const said = { by: principal.id, ...(reason !== undefined && { reason }) };
+      const said = { by: deciderOf(principal), ...(reason !== undefined && { reason }) };
       const decided = isApproved ? run.approve(approval, said) : run.deny(approval, said);
       await decided.catch((error: unknown) => {
         if (!(error instanceof ApprovalRefusedError && error.reason === "decided")) throw error;
       });
     }
   };
-  return stream(call, run, { begin, shown });
+  return stream(call, run, { chat: body.id, begin, shown });
 }
 
 interface StreamOptions extends Pick<UiStreamOptions, "shown"> {
+  readonly chat: SessionId;
   /** What is to be done once somebody listens. */
   readonly begin?: () => Promise<void>;
 }
 
-function stream(call: Call, run: RunHandle, { begin, ...options }: StreamOptions = {}): Promise<Response> {
+function stream(call: Call, run: RunHandle, { chat, begin, ...options }: StreamOptions): Promise<Response> {
   const opened = async (signal: AbortSignal): Promise<AsyncGenerator<string, void>> => {
     const deltas = listening(run.deltas({ signal }));
     await begin?.();
     const events = call.host.feeds.events({ run, principal: call.principal, after: 0, signal });
-    return frames(run, { ...options, events, deltas });
+    const settled = (): Promise<void> => untilFree(call, { chat, tree: run.treeId, signal });
+    return frames(run, { ...options, settled, events, deltas });
   };
-  return subscribe(call, opened, { "x-vercel-ai-ui-message-stream": "v1" });
+  return subscribe(call, opened, { headers: { "x-vercel-ai-ui-message-stream": "v1" } });
 }
 
 async function* frames(run: RunHandle, options: UiStreamOptions): AsyncGenerator<string, void> {
   for await (const chunk of uiStream(run, options)) yield frame(JSON.stringify(chunk));
   yield frame("[DONE]");
+}
+
+/** Asks again and again, ever more seldom, until a tree that has ended has given its turn back. */
+async function untilFree(
+  { host, principal }: Call,
+  { chat, tree, signal }: { readonly chat: SessionId; readonly tree: TreeId; readonly signal: AbortSignal },
+): Promise<void> {
+  const { clock, runtime } = host;
+  const isHeld = async (): Promise<boolean> => (await runtime.turn(chat, ownerOf(principal))) === tree;
+  for (let waitMs = 2; !signal.aborted && (await isHeld()); waitMs = Math.min(2 * waitMs, 1_000))
+    await clock.waitUntil(clock.now() + waitMs);
 }

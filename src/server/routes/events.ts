@@ -1,7 +1,8 @@
-import type { NumberedEvent } from "#kernel";
-import type { RunDelta } from "#runtime";
+import { hideDiagnostic, type NumberedEvent } from "#kernel";
+import type { RunDelta, RunHandle } from "#runtime";
+import { mayReadContent, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
-import { merge } from "../merge.ts";
+import { listening, merge } from "../merge.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
 import { refuse, shape } from "../shape.ts";
 import { runOf } from "./run-of.ts";
@@ -11,6 +12,7 @@ export const eventRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/events",
     scope: "read",
+    forUsers: true,
     summary: "The events of its tree as they come; `Last-Event-ID`, else `after`, says where to resume",
     answers: "text/event-stream",
     query: shape.object({
@@ -24,11 +26,21 @@ export const eventRoutes: readonly Route[] = [
       const { feeds } = call.host;
       return subscribe(call, async (signal) => {
         const events = feeds.events({ run, principal: call.principal, after, signal });
-        return frames(events, watch ? run.deltas({ signal }) : nobody());
+        return frames(shownTo(call.principal, events), watch ? run.deltas({ signal }) : nobody());
       });
     },
   }),
 ];
+
+/** Begins a tree once it is watched: no piece of its answers is missed. */
+export function watchStart(call: Call, run: RunHandle, begin: () => Promise<unknown>): Promise<Response> {
+  const { host, principal } = call;
+  return subscribe(call, async (signal) => {
+    const deltas = listening(run.deltas({ signal }));
+    await begin();
+    return frames(shownTo(principal, host.feeds.events({ run, principal, after: 0, signal })), deltas);
+  });
+}
 
 function lastSeen({ header }: Call): number | null {
   const given = header("last-event-id");
@@ -49,6 +61,14 @@ async function* frames(
     else yield frame(JSON.stringify(either.second), { event: "delta" });
   }
   yield frame("{}", { event: "end" });
+}
+
+/** Leaves the errors of the program's code out, unless the caller may read content. */
+async function* shownTo(
+  principal: Principal,
+  events: AsyncGenerator<NumberedEvent, void>,
+): AsyncGenerator<NumberedEvent, void> {
+  for await (const event of events) yield mayReadContent(principal) ? event : hideDiagnostic(event);
 }
 
 async function* nobody(): AsyncGenerator<never, void> {}

@@ -1,4 +1,5 @@
 import type { TreeId } from "#kernel";
+import { withTimeout } from "#base";
 import { partitionOf } from "../auth.ts";
 import type { Call } from "../route.ts";
 
@@ -8,11 +9,8 @@ import type { Call } from "../route.ts";
  */
 export async function heardOf({ host, principal }: Call, tree: TreeId): Promise<void> {
   const { clock, limits, runtime } = host;
-  const late = new AbortController();
-  const disarm = clock.callAt(clock.now() + limits.answerS * 1000, () => late.abort(), { mayLapse: true });
-  try {
-    await runtime.store.events.changed(partitionOf(principal), tree, 0, late.signal);
-  } finally {
-    disarm();
-  }
+  const ms = limits.answerS * 1000;
+  await withTimeout({ clock, ms, onTimeout: () => undefined, bestEffort: true }, ({ signal }) =>
+    runtime.store.events.changed(partitionOf(principal), tree, { after: 0, signal }),
+  );
 }

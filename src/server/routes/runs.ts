@@ -1,10 +1,11 @@
-import { Page, SessionId, TreeId, UserId } from "#kernel";
+import { Page, RunStatus, SessionId, UserId } from "#kernel";
 import { whose } from "../auth.ts";
 import { answer, type Route, route } from "../route.ts";
-import { priority, shape } from "../shape.ts";
+import { actingUser, listedUser } from "../users.ts";
+import { refuse, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
-import { heardOf } from "./heard-of.ts";
 import { runOf } from "./run-of.ts";
+import { type Begin, startTree, turnFields } from "./start-tree.ts";
 
 function cursor(after: string): string {
   Page.request({ size: 1, after });
@@ -17,48 +18,17 @@ export const page = {
   after: shape.optional(shape.id(cursor, "a page")),
 } as const;
 
-const statuses = [
-  "pending",
-  "running",
-  "waiting",
-  "paused",
-  "completed",
-  "landed",
-  "failed",
-  "cancelled",
-] as const;
-
 const start = shape.object({
+  ...turnFields,
   agent: shape.text(),
-  input: shape.text({ max: 1_000_000 }),
-  id: shape.optional(shape.id(TreeId.of, "a tree")),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
-  onBusy: shape.optional(shape.oneOf(["refuse", "queue"])),
   channel: shape.optional(shape.text()),
-  metadata: shape.optional(shape.record()),
-  retention: shape.optional(shape.oneOf(["none", "run", "permanent"])),
-  priority: shape.optional(priority),
-  deadlineS: shape.optional(shape.amount()),
-  budget: shape.optional(
-    shape.object({
-      maxTokens: shape.optional(shape.whole()),
-      maxCostUsd: shape.optional(shape.amount()),
-      maxTurns: shape.optional(shape.whole()),
-      deadlineS: shape.optional(shape.amount()),
-    }),
-  ),
-  spawn: shape.optional(
-    shape.object({
-      maxAgents: shape.optional(shape.whole({ min: 1 })),
-      allowPreempt: shape.optional(shape.flag()),
-    }),
-  ),
 });
 
 const filter = shape.object({
   ...page,
-  status: shape.optional(shape.oneOf(statuses)),
+  status: shape.optional(shape.oneOf(RunStatus.all)),
   agent: shape.optional(shape.text()),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
@@ -70,27 +40,38 @@ export const runRoutes: readonly Route[] = [
     method: "post",
     path: "/runs",
     scope: "run",
+    forUsers: true,
     room: "starts",
+    takesFiles: true,
     summary: "Start a tree; the same id again is the same tree",
     body: start,
     handle: async (call) => {
       const { host, principal } = call;
-      const { agent, input, ...options } = call.body;
-      const run = await host.runtime.start(agentOf(host, agent), input, { ...options, ...whose(principal) });
-      host.recent.add(principal, run.treeId);
-      // What waits for its turn tells nothing before.
-      if (options.onBusy !== "queue") call.hold(heardOf(call, run.treeId));
-      return answer({ treeId: run.treeId, runId: run.runId }, 202);
+      const { agent: name, user: named, session, channel, ...turn } = call.body;
+      if (turn.after !== undefined && session === undefined)
+        refuse("body.after", "it names an entry of a session, which is missing");
+      const user = actingUser(principal, named, "body.user");
+      const agent = agentOf(host, name);
+      const owner = { ...whose(principal), ...(user !== null && { user }) };
+      const place = {
+        ...owner,
+        ...(session !== undefined && { session }),
+        ...(channel !== undefined && { channel }),
+      };
+      const begin: Begin = (input, options) => host.runtime.start(agent, input, { ...options, ...place });
+      return startTree(call, { agent, user, turn, begin });
     },
   }),
   route({
     method: "get",
     path: "/runs",
     scope: "read",
+    forUsers: true,
     summary: "Runs, newest first",
     query: filter,
     handle: async ({ host, principal, query }) => {
-      const { size = 50, after, status, agent, user, session, roots } = query;
+      const { size = 50, after, status, agent, session, roots } = query;
+      const user = listedUser(principal, query.user);
       const wanted = {
         ...whose(principal),
         ...(status !== undefined && { status }),
@@ -106,6 +87,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run",
     scope: "read",
+    forUsers: true,
     room: "calls",
     summary: "Where a run stands",
     handle: async (call) => {
@@ -117,6 +99,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/result",
     scope: "read",
+    forUsers: true,
     room: "calls",
     summary: "What a run left behind; null while it lives",
     handle: async (call) => answer(await (await runOf(call)).outcome()),
@@ -125,6 +108,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/tree",
     scope: "read",
+    forUsers: true,
     summary: "Every run of its tree, in the order they were hired",
     handle: async (call) => {
       const { treeId } = await runOf(call);
@@ -135,6 +119,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/obstacle",
     scope: "read",
+    forUsers: true,
     summary: "What keeps a run from going on, such as a build that is gone; null: nothing",
     handle: async (call) => answer(await (await runOf(call)).obstacle()),
   }),
@@ -142,6 +127,7 @@ export const runRoutes: readonly Route[] = [
     method: "get",
     path: "/runs/:run/ledger",
     scope: "read",
+    forUsers: true,
     room: "calls",
     summary: "What the tree and the run may spend, have spent, hold reserved and have in doubt",
     handle: async (call) => answer(await (await runOf(call)).ledger()),

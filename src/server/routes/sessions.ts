@@ -1,43 +1,236 @@
-import { EntryId, NotFoundError, SessionId, UserId } from "#kernel";
-import { partitionOf } from "../auth.ts";
-import { answer, type Route, route } from "../route.ts";
+import { AgentId, EntryId, NotFoundError, SessionId, UserId } from "#kernel";
+import type { Conversation, ConversationOwner } from "#runtime";
+import { ownerOf, partitionOf, whose } from "../auth.ts";
+import { answer, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
+import { actingUser, listedUser, userOf } from "../users.ts";
+import { agentOf } from "./agents.ts";
 import { page } from "./runs.ts";
+import { entryOrNone, startTree, turnBody, turnFields } from "./start-tree.ts";
 
 const sessionId = shape.id(SessionId.of, "a session");
+const entry = shape.id(EntryId.of, "an entry");
+const title = shape.text({ max: 1_000 });
+const instructions = shape.text({ max: 10_000 });
 
-export const sessionRoutes: readonly Route[] = [
+/** The user of the session, where the caller may read those of all users. Absent: the anonymous user. */
+const user = { user: shape.optional(shape.id(UserId.of, "a user")) } as const;
+
+const idOf = ({ params }: Call): SessionId => sessionId.decode(params["session"], "session");
+
+/** The conversation that an address names. @throws NotFoundError also if it is another tenant's or another user's. */
+const conversationOf = (call: Call): Promise<Conversation> =>
+  call.host.runtime.sessions.get(idOf(call), ownerOf(call.principal));
+
+type ReadCall = Call<{ readonly user?: UserId }>;
+
+/** Returns the user whose conversations a caller reads: a caller without a user may name one. @throws RefusalError */
+function readOwner({ principal, query }: ReadCall): ConversationOwner {
+  const named = listedUser(principal, query.user);
+  return { ...whose(principal), ...(named !== undefined && { user: named }) };
+}
+
+/** The conversation that an address names, for callers that read. @throws NotFoundError */
+const readConversation = (call: ReadCall): Promise<Conversation> =>
+  call.host.runtime.sessions.get(idOf(call), readOwner(call));
+
+const listRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/sessions",
     scope: "read",
+    forUsers: true,
     summary: "Conversations, newest first",
-    query: shape.object({ ...page, user: shape.optional(shape.id(UserId.of, "a user")) }),
-    handle: async ({ host, principal, query }) => {
-      const { size = 50, after, user } = query;
-      const { sessions } = host.runtime.store;
-      const filter = user === undefined ? {} : { userId: user };
+    query: shape.object({
+      ...page,
+      ...user,
+      agent: shape.optional(shape.id(AgentId.of, "an agent")),
+      unnamed: shape.optional(shape.flag()),
+    }),
+    handle: async (call) => {
+      const { size = 50, after, user: _, ...filter } = call.query;
       const wanted = { size, ...(after !== undefined && { after }) };
-      return answer(await sessions.list(partitionOf(principal), filter, wanted));
+      return answer(await call.host.runtime.sessions.list({ ...filter, ...readOwner(call) }, wanted));
+    },
+  }),
+  route({
+    method: "post",
+    path: "/sessions",
+    scope: "run",
+    forUsers: true,
+    summary: "Begin a conversation with an agent; the same id again is the same conversation",
+    body: shape.object({
+      agent: shape.text(),
+      id: shape.optional(sessionId),
+      channel: shape.optional(shape.text()),
+      title: shape.optional(title),
+      metadata: shape.optional(shape.record()),
+    }),
+    handle: async ({ host, principal, body }) => {
+      const { agent, ...given } = body;
+      const options = { ...given, ...ownerOf(principal) };
+      const { id } = await host.runtime.sessions.create(agentOf(host, agent), options);
+      return answer({ id });
+    },
+  }),
+];
+
+const readRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/sessions/:session",
+    scope: "read",
+    forUsers: true,
+    room: "calls",
+    summary: "A conversation: its head, the tree that has the turn, and how full the model's context is",
+    query: shape.object(user),
+    handle: async (call) => {
+      const talk = await readConversation(call);
+      const holder = call.host.runtime.turn(talk.id, readOwner(call));
+      const read = [talk.head(), holder, talk.phase(), talk.contextUsage()] as const;
+      const [head, turn, phase, contextUsage] = await Promise.all(read);
+      return answer({ ...head, phase, turn, contextUsage });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/sessions/:session/messages",
+    scope: "read",
+    forUsers: true,
+    summary: "The messages of the conversation as it stands, newest first",
+    query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
+    handle: async (call) => {
+      const { user: _, ...wanted } = call.query;
+      return answer(await (await readConversation(call)).messages(wanted));
+    },
+  }),
+  route({
+    method: "get",
+    path: "/sessions/:session/export",
+    scope: "read",
+    forUsers: true,
+    summary: "The whole conversation as JSON lines: a header, then every entry",
+    answers: "application/x-ndjson",
+    query: shape.object(user),
+    handle: async (call) => {
+      const talk = await readConversation(call);
+      return subscribe(call, async () => lines(talk), { type: "application/x-ndjson" });
     },
   }),
   route({
     method: "get",
     path: "/sessions/:session/entries",
     scope: "read",
+    forUsers: true,
     summary: "Every entry of every branch, in the order they came",
-    query: shape.object({
-      size: page.size,
-      after: shape.optional(shape.id(EntryId.of, "an entry")),
-    }),
-    handle: async ({ host, principal, params, query }) => {
-      const id = sessionId.decode(params["session"], "session");
+    query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
+    handle: async (call) => {
+      const { host, principal, query } = call;
+      const id = idOf(call);
       const { sessions } = host.runtime.store;
       const partition = partitionOf(principal);
-      const head = await sessions.head(partition, id);
-      if (!head) throw new NotFoundError({ what: "session", id });
       const { size = 50, after = null } = query;
-      return answer({ ...head, items: await sessions.entries(partition, id, after, size) });
+      // The user is part of the key: another user's session is not found.
+      const key = { id, userId: listedUser(principal, query.user) ?? null };
+      const head = await sessions.head(partition, key);
+      if (!head) throw new NotFoundError({ what: "session", id });
+      return answer({ ...head, items: await sessions.entries(partition, key, { after, limit: size }) });
     },
   }),
 ];
+
+const writeRoutes: readonly Route[] = [
+  route({
+    method: "post",
+    path: "/sessions/:session/turns",
+    scope: "run",
+    forUsers: true,
+    room: "starts",
+    takesFiles: true,
+    summary: "Start a turn of a conversation; the same id again is the same turn",
+    body: turnBody,
+    handle: async (call) => {
+      const talk = await conversationOf(call);
+      const begin = talk.start.bind(talk);
+      return startTree(call, { agent: talk.agent, user: userOf(call.principal), turn: call.body, begin });
+    },
+  }),
+  route({
+    method: "post",
+    path: "/sessions/:session/compaction",
+    scope: "run",
+    forUsers: true,
+    room: "starts",
+    summary: "Have the oldest part of a conversation summed up; the output of the run is the entry, or null",
+    body: shape.object({
+      ...user,
+      id: turnFields.id,
+      budget: turnFields.budget,
+      instructions: shape.optional(instructions),
+    }),
+    handle: async (call) => {
+      const { user: named, instructions: told, ...turn } = call.body;
+      const { host, principal } = call;
+      const acting = actingUser(principal, named, "body.user");
+      const owner = { ...whose(principal), ...(acting !== null && { user: acting }) };
+      const talk = await host.runtime.sessions.get(idOf(call), owner);
+      const more = told === undefined ? {} : { instructions: told };
+      return startTree(call, {
+        agent: talk.agent,
+        user: acting,
+        turn: { ...turn, input: "" },
+        begin: (_input, options) => talk.startCompaction({ ...options, ...more }),
+      });
+    },
+  }),
+  route({
+    method: "post",
+    path: "/sessions/:session/navigate",
+    scope: "run",
+    forUsers: true,
+    summary: "Let the next turn follow an earlier entry; null: none",
+    body: shape.object({ entry: entryOrNone }),
+    handle: async (call) => {
+      await (await conversationOf(call)).navigate(call.body.entry);
+      return answer({});
+    },
+  }),
+  route({
+    method: "post",
+    path: "/sessions/:session/fork",
+    scope: "run",
+    forUsers: true,
+    summary: "A new conversation with everything up to an entry, by default all of it",
+    body: shape.object({ entry: shape.optional(entry) }),
+    handle: async (call) => answer({ id: (await (await conversationOf(call)).fork(call.body.entry)).id }),
+  }),
+  route({
+    method: "patch",
+    path: "/sessions/:session",
+    scope: "run",
+    forUsers: true,
+    summary: "Give a conversation another title; null takes it away",
+    body: shape.object({ title: shape.nullable(title) }),
+    handle: async (call) => {
+      await (await conversationOf(call)).rename(call.body.title);
+      return answer({});
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/sessions/:session",
+    scope: "run",
+    forUsers: true,
+    summary: "Remove a conversation with everything that was said in it",
+    handle: async (call) => {
+      await (await conversationOf(call)).delete();
+      return answer({});
+    },
+  }),
+];
+
+export const sessionRoutes: readonly Route[] = [...listRoutes, ...readRoutes, ...writeRoutes];
+
+async function* lines(talk: Conversation): AsyncGenerator<string, void> {
+  yield* talk.export();
+}

@@ -1,4 +1,4 @@
-import type { ApiKeyRecord, ApiKeyStore } from "#kernel";
+import type { ApiKeyRecord, ApiKeyStore, UserId } from "#kernel";
 import { copy } from "./shelf.ts";
 
 export class MemoryApiKeys implements ApiKeyStore {
@@ -20,5 +20,10 @@ export class MemoryApiKeys implements ApiKeyStore {
 
   async revoke(tenant: string | null, id: string): Promise<void> {
     if (this.#keys.get(id)?.tenant === tenant) this.#keys.delete(id);
+  }
+
+  /** Revokes the keys that are bound to a user. */
+  revokeUser(tenant: string | null, user: UserId): void {
+    for (const [id, key] of this.#keys) if (key.tenant === tenant && key.user === user) this.#keys.delete(id);
   }
 }

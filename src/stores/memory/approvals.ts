@@ -1,17 +1,28 @@
-import { eraseApproval, NotFoundError, type Page, type PageRequest, type Partition } from "#kernel";
-import type {
-  ApprovalDecision,
-  ApprovalFilter,
-  ApprovalId,
-  ApprovalRecord,
-  ApprovalRequest,
-  ApprovalStore,
-  TreeId,
+import {
+  eraseApproval,
+  NotFoundError,
+  type Page,
+  type PageRequest,
+  type Partition,
+  type ApprovalDecision,
+  type ApprovalFilter,
+  type ApprovalId,
+  type ApprovalRecord,
+  type ApprovalRequest,
+  type ApprovalStore,
+  type TreeId,
+  type UserId,
 } from "#kernel";
 import { copy, pageOf, Shelf } from "./shelf.ts";
 
 export class MemoryApprovals implements ApprovalStore {
   readonly shelf = new Shelf<ApprovalRecord>();
+  readonly #userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined;
+
+  /** `userOf` returns the user that a tree works for; undefined: no run of it is known. */
+  constructor(userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined) {
+    this.#userOf = userOf;
+  }
 
   async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
     const approvals = this.shelf.of(partition);
@@ -34,14 +45,15 @@ export class MemoryApprovals implements ApprovalStore {
 
   async list(
     partition: Partition,
-    { state, treeId }: ApprovalFilter,
+    { state, treeId, userId }: ApprovalFilter,
     page: PageRequest,
   ): Promise<Page<ApprovalRecord>> {
     const found = this.shelf
       .of(partition)
       .values()
       .filter((approval) => state === undefined || (approval.decision === null) === (state === "pending"))
-      .filter((approval) => treeId === undefined || approval.treeId === treeId);
+      .filter((approval) => treeId === undefined || approval.treeId === treeId)
+      .filter((approval) => userId === undefined || this.#userOf(partition, approval.treeId) === userId);
     return pageOf(found, page, (approval) => [approval.requestedAt, approval.id]);
   }
 }

@@ -49,3 +49,13 @@ export class MemoryAudit implements AuditStore {
     return chain;
   }
 }
+
+/** The audit of a store that keeps none. Reading it is an error, so that an empty chain is not taken for a whole one. */
+export const noAudit: AuditStore = {
+  append: async () => undefined,
+  known: async () => [],
+  head: async () => null,
+  read: async () => {
+    throw new TypeError("the audit needs a store that keeps it: createRuntime({ store })");
+  },
+};

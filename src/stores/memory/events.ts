@@ -8,7 +8,9 @@ export class MemoryEvents implements EventStore {
   readonly #waiting = new Set<() => void>();
 
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
-    const kept = this.#of(partition, tree);
+    const trees = this.shelf.of(partition);
+    const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
+    trees.set(tree, kept);
     for (const event of events) if (!kept.has(event.seq)) kept.set(event.seq, copy(event));
     for (const look of this.#waiting) look();
   }
@@ -21,8 +23,7 @@ export class MemoryEvents implements EventStore {
   async read(
     partition: Partition,
     tree: TreeId,
-    after: number,
-    limit: number,
+    { after, limit }: { readonly after: number; readonly limit: number },
   ): Promise<readonly NumberedEvent[]> {
     const kept = this.#of(partition, tree);
     const found: NumberedEvent[] = [];
@@ -37,8 +38,7 @@ export class MemoryEvents implements EventStore {
   async changed(
     partition: Partition,
     tree: TreeId,
-    after: number,
-    signal: AbortSignal,
+    { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]> {
     await new Promise<void>((resolve, reject) => {
       const look = (): void => {
@@ -52,13 +52,11 @@ export class MemoryEvents implements EventStore {
       signal.addEventListener("abort", look);
       look();
     });
-    return this.read(partition, tree, after, eventsPerLook);
+    return this.read(partition, tree, { after, limit: eventsPerLook });
   }
 
+  /** Creates nothing: a tree that is gone stays gone. */
   #of(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {
-    const trees = this.shelf.of(partition);
-    const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
-    trees.set(tree, kept);
-    return kept;
+    return this.shelf.of(partition).get(tree) ?? new Map<number, NumberedEvent>();
   }
 }

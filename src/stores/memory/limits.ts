@@ -4,7 +4,11 @@ import { Shelf } from "./shelf.ts";
 export class MemoryLimits implements LimitStore {
   readonly shelf = new Shelf<LimitState>();
 
-  async take(partition: Partition, key: string, wish: LimitWish, now: number): Promise<number> {
+  async take(
+    partition: Partition,
+    key: string,
+    { wish, now }: { readonly wish: LimitWish; readonly now: number },
+  ): Promise<number> {
     const { state, waitMs } = LimitState.take(this.#kept(partition, key), wish, now);
     this.shelf.of(partition).set(key, state);
     return waitMs;

@@ -1,20 +1,102 @@
-import type { ManifestStore, Partition, PromptManifest, RunId, StepId } from "#kernel";
-import { copy, Shelf } from "./shelf.ts";
+import {
+  RunId,
+  StepId,
+  type ManifestRecord,
+  type ManifestStore,
+  type ManifestText,
+  type Page,
+  type PageRequest,
+  type Partition,
+  type Place,
+  type TreeId,
+} from "#kernel";
+import { copy, pageFrom, Shelf } from "./shelf.ts";
+
+interface MemoryText extends ManifestText {
+  readonly lasts: boolean;
+}
 
 export class MemoryManifests implements ManifestStore {
-  readonly shelf = new Shelf<PromptManifest>();
+  readonly #manifests = new Shelf<Map<string, ManifestRecord>>();
+  readonly #texts = new Shelf<Map<string, MemoryText>>();
 
-  async put(partition: Partition, manifest: PromptManifest): Promise<void> {
-    const manifests = this.shelf.of(partition);
-    if (!manifests.has(manifest.stepId)) manifests.set(manifest.stepId, copy(manifest));
+  async put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void> {
+    const { runId, lasts } = manifest;
+    const tree = RunId.tree(runId);
+    await this.putTexts(partition, tree, { texts, lasts });
+    const manifests = ofTree(this.#manifests, partition, tree);
+    const known = manifests.get(idOf(manifest));
+    if (!known || (lasts && !known.lasts)) manifests.set(idOf(manifest), copy(manifest));
   }
 
-  async get(partition: Partition, step: StepId): Promise<PromptManifest | null> {
-    return this.shelf.of(partition).get(step) ?? null;
+  async putTexts(
+    partition: Partition,
+    tree: TreeId,
+    { texts, lasts }: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
+  ): Promise<void> {
+    const kept = ofTree(this.#texts, partition, tree);
+    for (const text of texts) {
+      const key = `${text.hash} ${lasts}`;
+      if (!kept.has(key)) kept.set(key, { ...text, lasts });
+    }
   }
 
-  async list(partition: Partition, run: RunId): Promise<readonly PromptManifest[]> {
-    const found = [...this.shelf.of(partition).values()].filter(({ runId }) => runId === run);
-    return found.toSorted((a, b) => a.at - b.at || (a.stepId < b.stepId ? -1 : 1));
+  async get(partition: Partition, step: StepId): Promise<readonly ManifestRecord[]> {
+    const tree = RunId.tree(StepId.run(step));
+    const found = [...ofTree(this.#manifests, partition, tree).values()];
+    return found
+      .filter(({ stepId }) => stepId === step)
+      .toSorted((a, b) => a.at - b.at || (a.attempt < b.attempt ? -1 : 1));
   }
+
+  async list(partition: Partition, run: RunId, request: PageRequest): Promise<Page<ManifestRecord>> {
+    const manifests = ofTree(this.#manifests, partition, RunId.tree(run)).values();
+    return pageFrom(
+      [...manifests].filter(({ runId }) => runId === run),
+      request,
+      placeOf,
+    );
+  }
+
+  async texts(
+    partition: Partition,
+    tree: TreeId,
+    { hashes, lasts }: { readonly hashes: readonly string[]; readonly lasts: boolean },
+  ): Promise<readonly ManifestText[]> {
+    const kept = ofTree(this.#texts, partition, tree);
+    return [...new Set(hashes)].flatMap((hash) => {
+      const found = kept.get(`${hash} ${lasts}`);
+      return found ? [{ hash, text: found.text }] : [];
+    });
+  }
+
+  async erase(partition: Partition, tree: TreeId): Promise<void> {
+    const manifests = ofTree(this.#manifests, partition, tree);
+    for (const [key, manifest] of manifests)
+      if (!manifest.lasts) manifests.set(key, { ...manifest, body: null });
+    const texts = ofTree(this.#texts, partition, tree);
+    for (const [key, { lasts }] of texts) if (!lasts) texts.delete(key);
+  }
+
+  /** Removes everything of a tree. */
+  forget(partition: Partition, tree: TreeId): void {
+    this.#manifests.of(partition).delete(tree);
+    this.#texts.of(partition).delete(tree);
+  }
+}
+
+const idOf = ({ stepId, attempt }: ManifestRecord): string => `${stepId} ${attempt}`;
+const placeOf = (manifest: ManifestRecord): Place => [manifest.at, idOf(manifest)];
+
+function ofTree<Item>(
+  shelf: Shelf<Map<string, Item>>,
+  partition: Partition,
+  tree: TreeId,
+): Map<string, Item> {
+  const trees = shelf.of(partition);
+  const known = trees.get(tree);
+  if (known) return known;
+  const items = new Map<string, Item>();
+  trees.set(tree, items);
+  return items;
 }

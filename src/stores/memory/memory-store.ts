@@ -1,34 +1,67 @@
-import type { Partition, Store, UserId } from "#kernel";
+import { type AuditStore, Partition, RunId, type Store, type TreeId, type UserId } from "#kernel";
+import { LruMap } from "#base";
 import { MemoryApiKeys } from "./api-keys.ts";
 import { MemoryApprovals } from "./approvals.ts";
-import { MemoryAudit } from "./audit.ts";
+import { MemoryAudit, noAudit } from "./audit.ts";
 import { MemoryEvents } from "./events.ts";
-import { MemoryFacts } from "./facts.ts";
 import { MemoryKeys } from "./keys.ts";
 import { MemoryLimits } from "./limits.ts";
 import { MemoryManifests } from "./manifests.ts";
+import { MemoryMemories } from "./memories.ts";
 import { MemoryRuns } from "./runs.ts";
 import { MemorySessions } from "./sessions.ts";
+import { MemoryVectors } from "./vectors.ts";
 import { MemoryWorkers } from "./workers.ts";
 
-/** A store in this process, gone with it: for tests and the first five minutes. */
-export function memoryStore(): Store {
-  return new Memory();
+/** The limits of a memory store. */
+interface MemoryStoreOptions {
+  /**
+   * The number of finished trees to keep; older ones are forgotten. Such a store keeps no audit: one that forgets proves
+   * nothing. Default: all of them.
+   */
+  readonly maxFinishedTrees?: number;
+}
+
+/** Creates a store in this process, gone with it: for tests and the first five minutes. */
+export function memoryStore({ maxFinishedTrees = Infinity }: MemoryStoreOptions = {}): Store {
+  return new Memory(maxFinishedTrees);
 }
 
 class Memory implements Store {
   readonly lasts = false;
-  readonly runs = new MemoryRuns();
+  readonly #finished: LruMap<string, () => void>;
+  readonly runs = new MemoryRuns((partition, tree) =>
+    this.#finished.set(Partition.key(partition, tree), () => this.#forget(partition, tree)),
+  );
   readonly events = new MemoryEvents();
-  readonly sessions = new MemorySessions();
-  readonly memory = new MemoryFacts();
-  readonly approvals = new MemoryApprovals();
-  readonly audit = new MemoryAudit();
+  readonly vectors = new MemoryVectors();
+  readonly memory = new MemoryMemories(this.vectors);
+  readonly sessions = new MemorySessions((partition, session) => {
+    this.memory.eraseSession(partition, session);
+    void this.vectors.eraseSession(partition, session);
+  });
+  readonly approvals = new MemoryApprovals(
+    (partition, tree) => this.runs.shelf.of(partition).get(RunId.root(tree))?.userId,
+  );
+  readonly audit: AuditStore;
   readonly manifests = new MemoryManifests();
   readonly keys = new MemoryKeys();
   readonly workers = new MemoryWorkers();
   readonly apiKeys = new MemoryApiKeys();
   readonly limits = new MemoryLimits();
+
+  constructor(maxFinishedTrees: number) {
+    this.#finished = new LruMap({ max: maxFinishedTrees, onEvict: (_, forget) => forget() });
+    this.audit = maxFinishedTrees === Infinity ? new MemoryAudit() : noAudit;
+  }
+
+  #forget(partition: Partition, tree: TreeId): void {
+    const runs = this.runs.shelf.of(partition);
+    for (let number = 0; runs.delete(RunId.of(tree, number)); number += 1);
+    this.events.shelf.of(partition).delete(tree);
+    remove(this.approvals.shelf.of(partition), ({ treeId }) => treeId === tree);
+    this.manifests.forget(partition, tree);
+  }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
     const theirs = [...this.runs.shelf.of(partition).values()].filter(({ userId }) => userId === user);
@@ -37,12 +70,14 @@ class Memory implements Store {
     for (const tree of trees) {
       await this.keys.destroy(partition, tree);
       this.events.shelf.of(partition).delete(tree);
+      this.manifests.forget(partition, tree);
     }
     remove(this.approvals.shelf.of(partition), ({ treeId }) => trees.has(treeId));
-    remove(this.manifests.shelf.of(partition), ({ runId }) => runs.has(runId));
     remove(this.sessions.shelf.of(partition), ({ head }) => head.userId === user);
     remove(this.runs.shelf.of(partition), ({ runId }) => runs.has(runId));
-    this.memory.shelf.of(partition).delete(user ?? "");
+    this.memory.eraseUser(partition, user);
+    await this.vectors.eraseUser(partition, user);
+    if (user !== null) this.apiKeys.revokeUser(partition.tenantId, user);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -1,13 +1,28 @@
-import { AgentId, type Page, type PageRequest, type Partition } from "#kernel";
-import type { RunFilter, RunRecord, RunStore, TreeId } from "#kernel";
+import {
+  AgentId,
+  type Page,
+  type PageRequest,
+  type Partition,
+  type RunFilter,
+  type RunRecord,
+  type RunStore,
+  type TreeId,
+} from "#kernel";
 import { copy, pageOf, Shelf } from "./shelf.ts";
 
 export class MemoryRuns implements RunStore {
   readonly shelf = new Shelf<RunRecord>();
+  readonly #onEnd: (partition: Partition, tree: TreeId) => void;
+
+  /** `onEnd` is called for each record of a root that has ended. */
+  constructor(onEnd: (partition: Partition, tree: TreeId) => void = () => undefined) {
+    this.#onEnd = onEnd;
+  }
 
   async put(partition: Partition, run: RunRecord): Promise<void> {
     const runs = this.shelf.of(partition);
     if ((runs.get(run.runId)?.seq ?? -1) < run.seq) runs.set(run.runId, copy(run));
+    if (run.parentRunId === null && run.endedAt !== null) this.#onEnd(partition, run.treeId);
   }
 
   async list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>> {

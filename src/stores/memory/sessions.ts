@@ -1,71 +1,136 @@
-import { NotFoundError, type Page, type PageRequest, type Partition } from "#kernel";
-import type { EntryId, RunId, SessionEntry, SessionHead, SessionId, SessionStore, UserId } from "#kernel";
+import {
+  type EntryId,
+  type NewFork,
+  type NewSession,
+  NotFoundError,
+  type Page,
+  type PageRequest,
+  type Partition,
+  RunId,
+  type SessionEntry,
+  type SessionFilter,
+  type SessionHead,
+  type SessionKey,
+  type SessionStore,
+} from "#kernel";
 import { copy, pageOf, Shelf } from "./shelf.ts";
 
 interface Conversation {
-  readonly head: Omit<SessionHead, "leaf">;
+  head: Omit<SessionHead, "leaf">;
   /** In the order they came. */
   readonly entries: Map<EntryId, SessionEntry>;
   readonly leaves: Map<RunId | null, EntryId>;
 }
 
+/** Also the order of sessions that started at the same time: no id has a space. */
+const keyOf = ({ id, userId }: SessionKey): string => `${id} ${userId ?? ""}`;
+
 export class MemorySessions implements SessionStore {
   readonly shelf = new Shelf<Conversation>();
+  readonly #onRemove: (partition: Partition, session: SessionKey) => void;
 
-  async open(partition: Partition, session: Omit<SessionHead, "leaf" | "forkedFrom">): Promise<void> {
-    const { id, userId, startedAt } = session;
-    this.#create(partition, { id, userId, startedAt, forkedFrom: null });
+  /** `onRemove` is called for each session that is removed. */
+  constructor(onRemove: (partition: Partition, session: SessionKey) => void = () => undefined) {
+    this.#onRemove = onRemove;
+  }
+
+  async open(partition: Partition, session: NewSession): Promise<void> {
+    this.#create(partition, { ...copy(session), updatedAt: session.startedAt, forkedFrom: null });
   }
 
   async fork(
     partition: Partition,
-    from: { readonly session: SessionId; readonly entry: EntryId },
-    into: { readonly id: SessionId; readonly startedAt: number },
+    from: { readonly session: SessionKey; readonly entry: EntryId },
+    { id, startedAt, title = null, metadata = {} }: NewFork,
   ): Promise<void> {
     const source = this.#of(partition, from.session);
-    const path = await this.path(partition, from.session, from.entry, source.entries.size);
+    const path = await this.path(partition, from.session, { from: from.entry, limit: source.entries.size });
     if (path.length === 0) throw new NotFoundError({ what: "entry", id: from.entry });
-    if (this.shelf.of(partition).has(into.id)) return;
+    const { userId, agentId, channel } = source.head;
+    if (this.#find(partition, { id, userId })) return;
     const { entries, leaves } = this.#create(partition, {
-      ...into,
-      userId: source.head.userId,
-      forkedFrom: from,
+      id,
+      userId,
+      agentId,
+      channel,
+      title,
+      startedAt,
+      updatedAt: startedAt,
+      isNamed: true,
+      metadata: copy(metadata),
+      forkedFrom: { session: from.session.id, entry: from.entry },
     });
     for (const entry of path.toReversed()) entries.set(entry.id, { ...entry, branch: null });
     leaves.set(null, from.entry);
   }
 
-  async head(partition: Partition, session: SessionId): Promise<SessionHead | null> {
-    const found = this.shelf.of(partition).get(session);
+  async head(partition: Partition, session: SessionKey): Promise<SessionHead | null> {
+    const found = this.#find(partition, session);
     return found ? headOf(found) : null;
   }
 
   async list(
     partition: Partition,
-    { userId }: { readonly userId?: UserId | null },
+    { userId, agentId, unnamed = false }: SessionFilter,
     page: PageRequest,
   ): Promise<Page<SessionHead>> {
-    const found = this.shelf.of(partition).values().map(headOf);
-    const fitting = found.filter((head) => userId === undefined || head.userId === userId);
-    return pageOf(fitting, page, (head) => [head.startedAt, head.id]);
+    const fitting = this.shelf
+      .of(partition)
+      .values()
+      .map(headOf)
+      .filter((head) => userId === undefined || head.userId === userId)
+      .filter((head) => agentId === undefined || head.agentId === agentId)
+      .filter((head) => unnamed || head.isNamed);
+    return pageOf(fitting, page, (head) => [head.startedAt, keyOf(head)]);
   }
 
-  async append(partition: Partition, session: SessionId, added: readonly SessionEntry[]): Promise<void> {
-    const { entries, leaves } = this.#of(partition, session);
+  async rename(partition: Partition, session: SessionKey, title: string | null): Promise<void> {
+    const found = this.#of(partition, session);
+    found.head = { ...found.head, title };
+  }
+
+  async remove(partition: Partition, session: SessionKey): Promise<void> {
+    this.shelf.of(partition).delete(keyOf(session));
+    this.#onRemove(partition, session);
+  }
+
+  async append(partition: Partition, session: SessionKey, added: readonly SessionEntry[]): Promise<void> {
+    const found = this.#of(partition, session);
     for (const entry of added) {
-      if (entries.has(entry.id)) continue;
-      entries.set(entry.id, copy(entry));
-      leaves.set(entry.branch, entry.id);
+      if (found.entries.has(entry.id)) continue;
+      found.entries.set(entry.id, copy(entry));
+      found.leaves.set(entry.branch, entry.id);
+      if (entry.branch === null) touch(found, entry.at);
     }
+  }
+
+  async adopt(
+    partition: Partition,
+    session: SessionKey,
+    branch: RunId,
+    expected?: EntryId,
+  ): Promise<EntryId | null> {
+    const found = this.#find(partition, session);
+    const leaf = found?.leaves.get(branch);
+    const isWanted = leaf !== undefined && (expected === undefined || leaf === expected);
+    if (!found || !isWanted) return found?.leaves.get(null) ?? null;
+    for (const entry of found.entries.values()) {
+      if (entry.branch !== branch) continue;
+      found.entries.set(entry.id, { ...entry, branch: null });
+      touch(found, entry.at);
+    }
+    found.leaves.delete(branch);
+    found.leaves.set(null, leaf);
+    for (const other of found.leaves.keys()) if (other && RunId.isRoot(other)) drop(found, other);
+    return leaf;
   }
 
   async path(
     partition: Partition,
-    session: SessionId,
-    from: EntryId,
-    limit: number,
+    session: SessionKey,
+    { from, limit }: { readonly from: EntryId; readonly limit: number },
   ): Promise<readonly SessionEntry[]> {
-    const entries = this.shelf.of(partition).get(session)?.entries;
+    const entries = this.#find(partition, session)?.entries;
     const path: SessionEntry[] = [];
     for (let next = entries?.get(from); next && path.length < limit;) {
       path.push(next);
@@ -76,24 +141,22 @@ export class MemorySessions implements SessionStore {
 
   async entries(
     partition: Partition,
-    session: SessionId,
-    after: EntryId | null,
-    limit: number,
+    session: SessionKey,
+    { after, limit }: { readonly after: EntryId | null; readonly limit: number },
   ): Promise<readonly SessionEntry[]> {
-    const entries = [...(this.shelf.of(partition).get(session)?.entries.values() ?? [])];
+    const entries = [...(this.#find(partition, session)?.entries.values() ?? [])];
     const start = after === null ? 0 : entries.findIndex(({ id }) => id === after) + 1;
     return entries.slice(start, start + limit);
   }
 
-  async leaf(partition: Partition, session: SessionId, branch: RunId | null): Promise<EntryId | null> {
-    return this.shelf.of(partition).get(session)?.leaves.get(branch) ?? null;
+  async leaf(partition: Partition, session: SessionKey, branch: RunId | null): Promise<EntryId | null> {
+    return this.#find(partition, session)?.leaves.get(branch) ?? null;
   }
 
   async moveLeaf(
     partition: Partition,
-    session: SessionId,
-    branch: RunId | null,
-    leaf: EntryId | null,
+    session: SessionKey,
+    { branch, leaf }: { readonly branch: RunId | null; readonly leaf: EntryId | null },
   ): Promise<void> {
     const { entries, leaves } = this.#of(partition, session);
     if (leaf === null) leaves.delete(branch);
@@ -101,25 +164,38 @@ export class MemorySessions implements SessionStore {
     else throw new NotFoundError({ what: "entry", id: leaf });
   }
 
-  async dropBranch(partition: Partition, session: SessionId, branch: RunId): Promise<void> {
-    const found = this.shelf.of(partition).get(session);
-    for (const entry of found?.entries.values() ?? [])
-      if (entry.branch === branch) found?.entries.delete(entry.id);
-    found?.leaves.delete(branch);
+  async dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void> {
+    const found = this.#find(partition, session);
+    if (found) drop(found, branch);
   }
 
-  #of(partition: Partition, session: SessionId): Conversation {
-    const found = this.shelf.of(partition).get(session);
-    if (!found) throw new NotFoundError({ what: "session", id: session });
+  #find(partition: Partition, session: SessionKey): Conversation | undefined {
+    return this.shelf.of(partition).get(keyOf(session));
+  }
+
+  #of(partition: Partition, session: SessionKey): Conversation {
+    const found = this.#find(partition, session);
+    if (!found) throw new NotFoundError({ what: "session", id: session.id });
     return found;
   }
 
   #create(partition: Partition, head: Conversation["head"]): Conversation {
     const sessions = this.shelf.of(partition);
-    const conversation = sessions.get(head.id) ?? { head, entries: new Map(), leaves: new Map() };
-    sessions.set(head.id, conversation);
+    const key = keyOf(head);
+    const conversation = sessions.get(key) ?? { head, entries: new Map(), leaves: new Map() };
+    sessions.set(key, conversation);
     return conversation;
   }
+}
+
+function drop({ entries, leaves }: Conversation, branch: RunId): void {
+  for (const entry of entries.values()) if (entry.branch === branch) entries.delete(entry.id);
+  leaves.delete(branch);
+}
+
+function touch(conversation: Conversation, at: number): void {
+  const { head } = conversation;
+  if (at > head.updatedAt) conversation.head = { ...head, updatedAt: at };
 }
 
 const headOf = ({ head, leaves }: Conversation): SessionHead => ({ ...head, leaf: leaves.get(null) ?? null });

@@ -1,4 +1,5 @@
 import { Json, Page, type PageRequest, Partition, type Place } from "#kernel";
+import { copyJson } from "#base";
 
 /** Items by key, apart for each tenant. */
 export class Shelf<Item> {
@@ -16,7 +17,7 @@ export class Shelf<Item> {
 
 /** A value as a database would give it back: what its owner does to it later changes nothing here. */
 export function copy<T>(value: T): T {
-  return Json.as(JSON.parse(JSON.stringify(value)));
+  return Json.as(copyJson(value));
 }
 
 /** A page of what is there, newest first. */
@@ -28,6 +29,18 @@ export function pageOf<Item>(
   const { size, after } = Page.request(request);
   const newestFirst = [...found].toSorted((a, b) => -compare(place(a), place(b)));
   const rest = newestFirst.filter((item) => after === null || compare(place(item), after) < 0);
+  return Page.of(rest.slice(0, size + 1), size, place);
+}
+
+/** A page of what is there, oldest first. */
+export function pageFrom<Item>(
+  found: readonly Item[],
+  request: PageRequest,
+  place: (item: Item) => Place,
+): Page<Item> {
+  const { size, after } = Page.request(request);
+  const oldestFirst = found.toSorted((a, b) => compare(place(a), place(b)));
+  const rest = oldestFirst.filter((item) => after === null || compare(place(item), after) > 0);
   return Page.of(rest.slice(0, size + 1), size, place);
 }
 

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool, types } from "pg";
-import type { Store } from "#kernel";
+import { checkDuration, type Store } from "#kernel";
 import { Bell, migrate, SqlStore, type Tables } from "#stores/sql";
 import { Listener, Teller } from "./notifications.ts";
 import { tenantAccess } from "./tenant-access.ts";
@@ -18,9 +18,10 @@ export interface PostgresStoreOptions {
 /** Any number: only migrations of this package take this lock. */
 const migrationLock = 7_233_383;
 
-/** A store in PostgreSQL 15 or newer, for any number of processes. Creates and updates its tables. */
-export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
+/** Opens a store in PostgreSQL, and creates or updates its tables. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connectionString, maxConnections = 10, lookMs = 2_000 } = options;
+  checkDuration("lookMs", lookMs, { min: 1 });
   const pool = new Pool({
     connectionString,
     max: maxConnections,

@@ -1,5 +1,7 @@
-import { type ApiKeyRecord, type ApiKeyStore, Json, type Partition } from "#kernel";
+import { ApiKeyRecord, type ApiKeyStore, isJsonObject, type Partition, type UserId } from "#kernel";
+import type { Selectable } from "kysely";
 import type { Access } from "./access.ts";
+import type { Tables } from "./tables.ts";
 
 /** Whose a key is, is what it is asked for: all of them lie in the partition of those without a tenant. */
 const nobody: Partition = { tenantId: null };
@@ -11,12 +13,12 @@ export class SqlApiKeys implements ApiKeyStore {
     this.#access = access;
   }
 
-  async put({ id, tenant: owner, ...rest }: ApiKeyRecord): Promise<void> {
+  async put({ id, tenant: owner, user, ...rest }: ApiKeyRecord): Promise<void> {
     const body = JSON.stringify(rest);
     await this.#access.write(nobody, (db, tenant) =>
       db
         .insertInto("reeve_api_key")
-        .values({ tenant_id: tenant, api_key_id: id, owner: owner ?? "", body })
+        .values({ tenant_id: tenant, api_key_id: id, owner: owner ?? "", user_id: user ?? "", body })
         .onConflict((conflict) => conflict.columns(["tenant_id", "api_key_id"]).doNothing())
         .execute(),
     );
@@ -26,7 +28,7 @@ export class SqlApiKeys implements ApiKeyStore {
     const row = await this.#access.read(nobody, (db, tenant) =>
       db
         .selectFrom("reeve_api_key")
-        .select(["api_key_id", "owner", "body"])
+        .select(["api_key_id", "owner", "user_id", "body"])
         .where((eb) => eb.and({ tenant_id: tenant, api_key_id: id }))
         .executeTakeFirst(),
     );
@@ -37,7 +39,7 @@ export class SqlApiKeys implements ApiKeyStore {
     const rows = await this.#access.read(nobody, (db, tenant) =>
       db
         .selectFrom("reeve_api_key")
-        .select(["api_key_id", "owner", "body"])
+        .select(["api_key_id", "owner", "user_id", "body"])
         .where((eb) => eb.and({ tenant_id: tenant, owner: owner ?? "" }))
         .orderBy("api_key_id")
         .execute(),
@@ -53,13 +55,28 @@ export class SqlApiKeys implements ApiKeyStore {
         .execute(),
     );
   }
+
+  /** Revokes the keys that are bound to a user. */
+  async revokeUser(owner: string | null, user: UserId): Promise<void> {
+    await this.#access.write(nobody, (db, tenant) =>
+      db
+        .deleteFrom("reeve_api_key")
+        .where((eb) => eb.and({ tenant_id: tenant, owner: owner ?? "", user_id: user }))
+        .execute(),
+    );
+  }
 }
 
-function recordOf(row: {
-  readonly api_key_id: string;
-  readonly owner: string;
-  readonly body: string;
-}): ApiKeyRecord {
-  const said = Json.as<Omit<ApiKeyRecord, "id" | "tenant">>(JSON.parse(row.body));
-  return { ...said, id: row.api_key_id, tenant: row.owner === "" ? null : row.owner };
+type Row = Pick<Selectable<Tables["reeve_api_key"]>, "api_key_id" | "owner" | "user_id" | "body">;
+
+/** @throws TypeError if it is not the record of a key. */
+function recordOf({ api_key_id: id, owner, user_id: user, body }: Row): ApiKeyRecord {
+  const kept: unknown = JSON.parse(body);
+  const rest = isJsonObject(kept) ? kept : {};
+  return ApiKeyRecord.decode({
+    ...rest,
+    id,
+    tenant: owner === "" ? null : owner,
+    user: user === "" ? null : user,
+  });
 }

@@ -1,12 +1,17 @@
-import { eraseApproval, Json, NotFoundError, Page, type PageRequest, type Partition } from "#kernel";
-import type {
-  ApprovalDecision,
-  ApprovalFilter,
-  ApprovalId,
-  ApprovalRecord,
-  ApprovalRequest,
-  ApprovalStore,
-  TreeId,
+import {
+  eraseApproval,
+  Json,
+  NotFoundError,
+  Page,
+  type PageRequest,
+  type Partition,
+  type ApprovalDecision,
+  type ApprovalFilter,
+  type ApprovalId,
+  type ApprovalRecord,
+  type ApprovalRequest,
+  type ApprovalStore,
+  type TreeId,
 } from "#kernel";
 import type { Access } from "./access.ts";
 import { behind } from "./newest-first.ts";
@@ -72,7 +77,7 @@ export class SqlApprovals implements ApprovalStore {
 
   async list(
     partition: Partition,
-    { state, treeId }: ApprovalFilter,
+    { state, treeId, userId }: ApprovalFilter,
     request: PageRequest,
   ): Promise<Page<ApprovalRecord>> {
     const { size, after } = Page.request(request);
@@ -86,6 +91,14 @@ export class SqlApprovals implements ApprovalStore {
           query.where("decision", state === "pending" ? "is" : "is not", null),
         )
         .$if(treeId !== undefined, (query) => query.where("tree_id", "=", treeId ?? ""))
+        .$if(userId !== undefined, (query) =>
+          query.where("tree_id", "in", (eb) =>
+            eb
+              .selectFrom("reeve_run")
+              .select("reeve_run.tree_id")
+              .where((run) => run.and({ "reeve_run.tenant_id": tenant, "reeve_run.user_id": userId ?? "" })),
+          ),
+        )
         .orderBy("requested_at", "desc")
         .orderBy("approval_id", "desc")
         .limit(size + 1)

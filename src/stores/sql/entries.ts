@@ -1,4 +1,4 @@
-import { type EntryId, Json, NotFoundError, type RunId, SessionEntry, type SessionId } from "#kernel";
+import { type EntryId, Json, NotFoundError, type RunId, SessionEntry, type SessionKey } from "#kernel";
 import { type Kysely, sql } from "kysely";
 import { batches } from "./access.ts";
 import type { Tables } from "./tables.ts";
@@ -11,28 +11,39 @@ interface Row {
   readonly body: string;
 }
 
+/** A session in the database: the columns that name it in every table. */
+export interface OwnRows {
+  readonly tenant_id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+}
+
+export const ownRows = (tenant: string, { id, userId }: SessionKey): OwnRows => ({
+  tenant_id: tenant,
+  user_id: userId ?? "",
+  session_id: id,
+});
+
+export const missingSession = (id: string): NotFoundError => new NotFoundError({ what: "session", id });
 export const missingEntry = (id: EntryId): NotFoundError => new NotFoundError({ what: "entry", id });
 
 /** Ids of those that were not there before. @throws NotFoundError */
 export async function insertEntries(
   db: Kysely<Tables>,
-  tenant: string,
-  session: SessionId,
+  own: OwnRows,
   entries: readonly SessionEntry[],
 ): Promise<readonly string[]> {
   // Also locks the session, so that places follow the order in which writers come.
   const taken = await db
     .updateTable("reeve_session")
     .set(({ eb }) => ({ places: eb("places", "+", entries.length) }))
-    .where("tenant_id", "=", tenant)
-    .where("session_id", "=", session)
+    .where((eb) => eb.and(own))
     .returning("places")
     .executeTakeFirst();
-  if (!taken) throw new NotFoundError({ what: "session", id: session });
+  if (!taken) throw missingSession(own.session_id);
   const first = taken.places - entries.length;
   const rows = entries.map((entry, index) => ({
-    tenant_id: tenant,
-    session_id: session,
+    ...own,
     entry_id: entry.id,
     place: first + index,
     parent_id: entry.parentId,
@@ -52,22 +63,22 @@ export async function insertEntries(
   return added;
 }
 
+/** A cross join keeps SQLite from reading the whole session for each entry of the path. */
 export async function pathOf(
   db: Kysely<Tables>,
-  tenant: string,
-  session: SessionId,
-  from: EntryId,
-  limit: number,
+  own: OwnRows,
+  { from, limit }: { readonly from: EntryId; readonly limit: number },
 ): Promise<readonly SessionEntry[]> {
   const { rows } = await sql<Row>`
     with recursive path as (
       select entry_id, parent_id, branch, at, body, 1 as depth from reeve_entry
-      where tenant_id = ${tenant} and session_id = ${session} and entry_id = ${from}
+      where tenant_id = ${own.tenant_id} and user_id = ${own.user_id} and session_id = ${own.session_id}
+        and entry_id = ${from}
       union all
       select entry.entry_id, entry.parent_id, entry.branch, entry.at, entry.body, path.depth + 1
-      from path join reeve_entry as entry
-        on entry.tenant_id = ${tenant} and entry.session_id = ${session} and entry.entry_id = path.parent_id
-      where path.depth < ${limit}
+      from path cross join reeve_entry as entry
+      where entry.tenant_id = ${own.tenant_id} and entry.user_id = ${own.user_id}
+        and entry.session_id = ${own.session_id} and entry.entry_id = path.parent_id and path.depth < ${limit}
     )
     select entry_id, parent_id, branch, at, body from path order by depth`.execute(db);
   return rows.map(entryOf);
@@ -75,16 +86,14 @@ export async function pathOf(
 
 export async function entriesOf(
   db: Kysely<Tables>,
-  tenant: string,
-  session: SessionId,
-  after: EntryId | null,
-  limit: number,
+  own: OwnRows,
+  { after, limit }: { readonly after: EntryId | null; readonly limit: number },
 ): Promise<readonly SessionEntry[]> {
-  const own = db.selectFrom("reeve_entry").where("tenant_id", "=", tenant).where("session_id", "=", session);
-  const rows = await own
+  const all = db.selectFrom("reeve_entry").where((eb) => eb.and(own));
+  const rows = await all
     .select(["entry_id", "parent_id", "branch", "at", "body"])
     .$if(after !== null, (query) =>
-      query.where("place", ">", own.select("place").where("entry_id", "=", after ?? "")),
+      query.where("place", ">", all.select("place").where("entry_id", "=", after ?? "")),
     )
     .orderBy("place")
     .limit(limit)
@@ -95,10 +104,10 @@ export async function entriesOf(
 /** @throws NotFoundError if the session has no such entry. */
 export async function setLeaf(
   db: Kysely<Tables>,
-  branch: { readonly tenant: string; readonly session: SessionId; readonly branch: RunId | null },
-  leaf: EntryId | null,
+  own: OwnRows,
+  { branch, leaf }: { readonly branch: RunId | null; readonly leaf: EntryId | null },
 ): Promise<void> {
-  const row = { tenant_id: branch.tenant, session_id: branch.session, branch: branch.branch ?? "" };
+  const row = { ...own, branch: branch ?? "" };
   if (leaf === null) {
     await db
       .deleteFrom("reeve_leaf")
@@ -109,16 +118,44 @@ export async function setLeaf(
   const entry = await db
     .selectFrom("reeve_entry")
     .select("entry_id")
-    .where((eb) => eb.and({ tenant_id: branch.tenant, session_id: branch.session, entry_id: leaf }))
+    .where((eb) => eb.and({ ...own, entry_id: leaf }))
     .executeTakeFirst();
   if (!entry) throw missingEntry(leaf);
   await db
     .insertInto("reeve_leaf")
     .values({ ...row, entry_id: leaf })
     .onConflict((conflict) =>
-      conflict.columns(["tenant_id", "session_id", "branch"]).doUpdateSet({ entry_id: leaf }),
+      conflict.columns(["tenant_id", "user_id", "session_id", "branch"]).doUpdateSet({ entry_id: leaf }),
     )
     .execute();
+}
+
+/** Null: the branch has none, or there is no such branch. */
+export async function leafOf(
+  db: Kysely<Tables>,
+  own: OwnRows,
+  branch: RunId | null,
+): Promise<EntryId | null> {
+  const row = await db
+    .selectFrom("reeve_leaf")
+    .select("entry_id")
+    .where((eb) => eb.and({ ...own, branch: branch ?? "" }))
+    .executeTakeFirst();
+  return Json.as(row?.entry_id ?? null);
+}
+
+export async function dropBranches(
+  db: Kysely<Tables>,
+  own: OwnRows,
+  branches: readonly string[],
+): Promise<void> {
+  if (branches.length === 0) return;
+  for (const table of ["reeve_entry", "reeve_leaf"] as const)
+    await db
+      .deleteFrom(table)
+      .where((eb) => eb.and(own))
+      .where("branch", "in", branches)
+      .execute();
 }
 
 function entryOf({ entry_id, parent_id, branch, at, body }: Row): SessionEntry {

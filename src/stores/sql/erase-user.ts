@@ -1,5 +1,6 @@
 import type { UserId } from "#kernel";
 import type { Kysely } from "kysely";
+import { eraseUserMemory } from "./memory-owner-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** Children before what they are found by. Entries and leaves go with their session. */
@@ -23,15 +24,16 @@ export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId
       conflict.columns(["tenant_id", "tree_id"]).doUpdateSet({ key_id: "", wrapped: null }),
     )
     .execute();
-  for (const table of ["reeve_event", "reeve_approval", "reeve_manifest"] as const)
+  for (const table of ["reeve_event", "reeve_approval", "reeve_manifest", "reeve_text"] as const)
     await db
       .deleteFrom(table)
       .where("tenant_id", "=", tenant)
       .where("tree_id", "in", runs.select("tree_id"))
       .execute();
-  for (const table of ["reeve_session", "reeve_fact", "reeve_run"] as const)
+  for (const table of ["reeve_session", "reeve_run"] as const)
     await db
       .deleteFrom(table)
       .where((eb) => eb.and(own))
       .execute();
+  await eraseUserMemory(db, tenant, user);
 }

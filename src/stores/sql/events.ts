@@ -51,8 +51,7 @@ export class SqlEvents implements EventStore {
   async read(
     partition: Partition,
     tree: TreeId,
-    after: number,
-    limit: number,
+    { after, limit }: { readonly after: number; readonly limit: number },
   ): Promise<readonly NumberedEvent[]> {
     const rows = await this.#access.read(partition, (db, tenant) =>
       db
@@ -73,8 +72,7 @@ export class SqlEvents implements EventStore {
   async changed(
     partition: Partition,
     tree: TreeId,
-    after: number,
-    signal: AbortSignal,
+    { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]> {
     signal.throwIfAborted();
     const ear = this.#bell.listen(tree);
@@ -82,7 +80,7 @@ export class SqlEvents implements EventStore {
     try {
       for (;;) {
         const sign = ear.next();
-        const found = await this.read(partition, tree, after, eventsPerLook);
+        const found = await this.read(partition, tree, { after, limit: eventsPerLook });
         signal.throwIfAborted();
         if (found.length > 0) return found;
         await sign;

@@ -9,7 +9,11 @@ export class SqlLimits implements LimitStore {
     this.#access = access;
   }
 
-  async take(partition: Partition, key: string, wish: LimitWish, now: number): Promise<number> {
+  async take(
+    partition: Partition,
+    key: string,
+    { wish, now }: { readonly wish: LimitWish; readonly now: number },
+  ): Promise<number> {
     return this.#change(partition, key, (state) => LimitState.take(state, wish, now));
   }
 

@@ -1,6 +1,19 @@
-import { Json, type ManifestStore, type Partition, type PromptManifest, RunId, type StepId } from "#kernel";
-import type { Selectable } from "kysely";
-import type { Access } from "./access.ts";
+import {
+  AttemptId,
+  Json,
+  Page,
+  RunId,
+  StepId,
+  type ManifestRecord,
+  type ManifestStore,
+  type ManifestText,
+  type PageRequest,
+  type Partition,
+  type Place,
+  type TreeId,
+} from "#kernel";
+import type { Kysely, Selectable } from "kysely";
+import { type Access, batches } from "./access.ts";
 import type { Tables } from "./tables.ts";
 
 export class SqlManifests implements ManifestStore {
@@ -10,48 +23,137 @@ export class SqlManifests implements ManifestStore {
     this.#access = access;
   }
 
-  async put(partition: Partition, { runId, stepId, at, parts }: PromptManifest): Promise<void> {
-    await this.#access.write(partition, (db, tenant) =>
-      db
+  async put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void> {
+    const { runId, stepId, attempt, at, body } = manifest;
+    const tree = RunId.tree(runId);
+    const lasts = Number(manifest.lasts);
+    await this.#access.write(partition, async (db, tenant) => {
+      const own = { tenant_id: tenant, tree_id: tree, lasts };
+      await insertTexts(db, own, texts);
+      await db
         .insertInto("reeve_manifest")
-        .values({
-          tenant_id: tenant,
-          step_id: stepId,
-          run_id: runId,
-          tree_id: RunId.tree(runId),
-          at,
-          parts: JSON.stringify(parts),
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
+        .values({ ...own, step_id: stepId, attempt, run_id: runId, at, body: JSON.stringify(body) })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["tenant_id", "step_id", "attempt"])
+            .doUpdateSet((eb) => ({ lasts: eb.ref("excluded.lasts"), body: eb.ref("excluded.body") }))
+            .whereRef("reeve_manifest.lasts", "<", "excluded.lasts"),
+        )
+        .execute();
+    });
+  }
+
+  async putTexts(
+    partition: Partition,
+    tree: TreeId,
+    { texts, lasts }: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
+  ): Promise<void> {
+    await this.#access.write(partition, (db, tenant) =>
+      insertTexts(db, { tenant_id: tenant, tree_id: tree, lasts: Number(lasts) }, texts),
     );
   }
 
-  async get(partition: Partition, step: StepId): Promise<PromptManifest | null> {
-    const row = await this.#access.read(partition, (db, tenant) =>
-      db
-        .selectFrom("reeve_manifest")
-        .selectAll()
-        .where((eb) => eb.and({ tenant_id: tenant, step_id: step }))
-        .executeTakeFirst(),
-    );
-    return row ? manifestOf(row) : null;
-  }
-
-  async list(partition: Partition, run: RunId): Promise<readonly PromptManifest[]> {
+  async get(partition: Partition, step: StepId): Promise<readonly ManifestRecord[]> {
     const rows = await this.#access.read(partition, (db, tenant) =>
       db
         .selectFrom("reeve_manifest")
         .selectAll()
-        .where((eb) => eb.and({ tenant_id: tenant, run_id: run }))
+        .where((eb) => eb.and({ tenant_id: tenant, step_id: step }))
         .orderBy("at")
-        .orderBy("step_id")
+        .orderBy("attempt")
         .execute(),
     );
     return rows.map(manifestOf);
   }
+
+  async list(partition: Partition, run: RunId, request: PageRequest): Promise<Page<ManifestRecord>> {
+    const { size, after } = Page.request(request);
+    const rows = await this.#access.read(partition, (db, tenant) => {
+      const own = db
+        .selectFrom("reeve_manifest")
+        .selectAll()
+        .where((eb) => eb.and({ tenant_id: tenant, run_id: run }));
+      const [at, id] = after ?? [0, ""];
+      const [step = "", attempt = ""] = id.split(" ");
+      const rest = own.where((eb) =>
+        eb(eb.refTuple("at", "step_id", "attempt"), ">", eb.tuple(at, step, attempt)),
+      );
+      return (after === null ? own : rest)
+        .orderBy("at")
+        .orderBy("step_id")
+        .orderBy("attempt")
+        .limit(size + 1)
+        .execute();
+    });
+    return Page.of(rows.map(manifestOf), size, placeOf);
+  }
+
+  async texts(
+    partition: Partition,
+    tree: TreeId,
+    { hashes, lasts }: { readonly hashes: readonly string[]; readonly lasts: boolean },
+  ): Promise<readonly ManifestText[]> {
+    const found = await this.#access.read(partition, async (db, tenant) => {
+      const rows: { readonly hash: string; readonly body: string }[] = [];
+      for (const batch of batches(hashes))
+        rows.push(
+          ...(await db
+            .selectFrom("reeve_text")
+            .select(["hash", "body"])
+            .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, lasts: Number(lasts) }))
+            .where("hash", "in", batch)
+            .execute()),
+        );
+      return rows;
+    });
+    return found.map(({ hash, body }) => ({ hash, text: body }));
+  }
+
+  async erase(partition: Partition, tree: TreeId): Promise<void> {
+    await this.#access.write(partition, async (db, tenant) => {
+      const own = { tenant_id: tenant, tree_id: tree, lasts: 0 };
+      await db
+        .deleteFrom("reeve_text")
+        .where((eb) => eb.and(own))
+        .execute();
+      await db
+        .updateTable("reeve_manifest")
+        .set({ body: "null" })
+        .where((eb) => eb.and(own))
+        .execute();
+    });
+  }
 }
 
-function manifestOf({ run_id, step_id, at, parts }: Selectable<Tables["reeve_manifest"]>): PromptManifest {
-  return Json.as({ runId: run_id, stepId: step_id, at, parts: Json.of(JSON.parse(parts)) });
+async function insertTexts(
+  db: Kysely<Tables>,
+  own: Pick<Selectable<Tables["reeve_text"]>, "tenant_id" | "tree_id" | "lasts">,
+  texts: readonly ManifestText[],
+): Promise<void> {
+  for (const batch of batches(texts))
+    await db
+      .insertInto("reeve_text")
+      .values(batch.map(({ hash, text }) => Object.assign({ hash, body: text }, own)))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+}
+
+const placeOf = ({ at, stepId, attempt }: ManifestRecord): Place => [at, `${stepId} ${attempt}`];
+
+function manifestOf({
+  run_id,
+  step_id,
+  attempt,
+  at,
+  lasts,
+  body,
+}: Selectable<Tables["reeve_manifest"]>): ManifestRecord {
+  return {
+    runId: RunId.parse(run_id),
+    stepId: StepId.parse(step_id),
+    attempt: AttemptId.of(attempt),
+    at,
+    lasts: lasts === 1,
+    body: Json.of(JSON.parse(body)),
+  };
 }

@@ -1,4 +1,6 @@
 import { type Kysely, sql } from "kysely";
+import { memoryMigration } from "./memory-migration.ts";
+import { memoryTables } from "./memory-owner-rows.ts";
 import type { Tables } from "./tables.ts";
 
 type Dialect = "sqlite" | "postgres";
@@ -67,7 +69,75 @@ const indexesOfTheFirst = [
   "reeve_manifest_tree on reeve_manifest (tenant_id, tree_id)",
 ];
 
-/** Number 1 first. Only ever added to, and each only adds: older workers go on beside newer ones. */
+const sessionTables = ["reeve_session", "reeve_leaf", "reeve_entry"] as const;
+
+/**
+ * Makes the user part of the key of sessions, entries and leaves. A key cannot be changed in place everywhere, so new
+ * tables take over the rows and the names of the old ones. Workers of before this number cannot use them.
+ */
+function userInSessionKey(dialect: Dialect): readonly string[] {
+  const id = idType[dialect];
+  const key = `tenant_id ${id} not null, user_id ${id} not null, session_id ${id} not null`;
+  const ofSession = `foreign key (tenant_id, user_id, session_id) references next_session on delete cascade`;
+  const owner = `join reeve_session as own on own.tenant_id = old.tenant_id and own.session_id = old.session_id`;
+  return [
+    // The owner of a table sees all tenants while row-level security is not forced, in this transaction only.
+    ...(dialect === "postgres"
+      ? sessionTables.map((table) => `alter table ${table} no force row level security`)
+      : []),
+    `create table next_session (${key}, started_at bigint not null, updated_at bigint not null, agent_id ${id},
+      channel text, title text, metadata text not null, is_named integer not null, forked_session ${id},
+      forked_entry ${id}, places bigint not null, primary key (tenant_id, user_id, session_id))`,
+    `create table next_leaf (${key}, branch ${id} not null, entry_id ${id} not null,
+      primary key (tenant_id, user_id, session_id, branch), ${ofSession})`,
+    `create table next_entry (${key}, entry_id ${id} not null, place bigint not null, parent_id ${id},
+      branch ${id} not null, at bigint not null, body text not null,
+      primary key (tenant_id, user_id, session_id, entry_id), ${ofSession})`,
+    `insert into next_session select tenant_id, user_id, session_id, started_at, coalesce((select max(at)
+      from reeve_entry as entry where entry.tenant_id = old.tenant_id and entry.session_id = old.session_id
+      and branch = ''), started_at), null, null, null, '{}', 1, forked_session, forked_entry, places
+      from reeve_session as old`,
+    `insert into next_leaf select old.tenant_id, user_id, old.session_id, branch, entry_id
+      from reeve_leaf as old ${owner}`,
+    `insert into next_entry select old.tenant_id, user_id, old.session_id, entry_id, place, parent_id, branch, at,
+      body from reeve_entry as old ${owner}`,
+    ...sessionTables.toReversed().map((table) => `drop table ${table}`),
+    ...sessionTables.map((table) => `alter table ${table.replace("reeve", "next")} rename to ${table}`),
+    ...indexesOfSessions.map((index) => `create index ${index}`),
+    ...(dialect === "postgres" ? sessionTables.flatMap(guarded) : []),
+  ];
+}
+
+const indexesOfSessions = [
+  "reeve_session_newest on reeve_session (tenant_id, started_at, session_id, user_id)",
+  "reeve_session_named on reeve_session (tenant_id, started_at, session_id, user_id) where is_named = 1",
+  "reeve_session_user on reeve_session (tenant_id, user_id, started_at, session_id)",
+  "reeve_session_user_named on reeve_session (tenant_id, user_id, started_at, session_id) where is_named = 1",
+  "reeve_session_agent on reeve_session (tenant_id, agent_id, started_at, session_id, user_id)",
+  "reeve_entry_place on reeve_entry (tenant_id, user_id, session_id, place)",
+  "reeve_entry_branch on reeve_entry (tenant_id, user_id, session_id, branch)",
+];
+
+/** Manifests by attempt, and their texts. Nothing was written into the table of manifests before this number. */
+function stepContent(dialect: Dialect): readonly string[] {
+  const id = idType[dialect];
+  return [
+    "drop table if exists reeve_manifest",
+    `create table reeve_manifest (tenant_id ${id} not null, step_id ${id} not null, attempt ${id} not null,
+      run_id ${id} not null, tree_id ${id} not null, at bigint not null, lasts integer not null, body text not null,
+      primary key (tenant_id, step_id, attempt))`,
+    `create table reeve_text (tenant_id ${id} not null, tree_id ${id} not null, hash ${id} not null,
+      lasts integer not null, body text not null, primary key (tenant_id, tree_id, hash, lasts))`,
+    "create index reeve_manifest_run on reeve_manifest (tenant_id, run_id, at, step_id, attempt)",
+    "create index reeve_manifest_tree on reeve_manifest (tenant_id, tree_id)",
+    ...(dialect === "postgres" ? ["reeve_manifest", "reeve_text"].flatMap(guarded) : []),
+  ];
+}
+
+/**
+ * Number 1 first. Only ever added to, and each only adds, so that older workers go on beside newer ones. Numbers 6, 8
+ * and 9 are the exceptions.
+ */
 const migrations: readonly Migration[] = [
   (dialect) => {
     const tables = Object.entries(tablesOfTheFirst(idType[dialect]));
@@ -102,6 +172,20 @@ const migrations: readonly Migration[] = [
       ...(dialect === "postgres" ? guarded("reeve_api_key") : []),
     ];
   },
+  () => [
+    "alter table reeve_run add column in_doubt bigint not null default 0",
+    "alter table reeve_run add column reserved bigint not null default 0",
+  ],
+  userInSessionKey,
+  (dialect) => [
+    `alter table reeve_api_key add column user_id ${idType[dialect]} not null default ''`,
+    "create index reeve_api_key_user on reeve_api_key (tenant_id, owner, user_id)",
+  ],
+  stepContent,
+  (dialect) => [
+    ...memoryMigration(dialect, idType[dialect]),
+    ...(dialect === "postgres" ? memoryTables.flatMap(guarded) : []),
+  ],
 ];
 
 /** Rows of the tenant that the transaction has named, and of nobody else: also for the owner of the table. */

@@ -1,5 +1,14 @@
-import { AgentId, Json, Page, type PageRequest, type Partition } from "#kernel";
-import type { RunFilter, RunRecord, RunStore, TreeId } from "#kernel";
+import {
+  AgentId,
+  Json,
+  Page,
+  type PageRequest,
+  type Partition,
+  type RunFilter,
+  type RunRecord,
+  type RunStore,
+  type TreeId,
+} from "#kernel";
 import { type Selectable, sql } from "kysely";
 import type { Access } from "./access.ts";
 import { behind } from "./newest-first.ts";
@@ -28,6 +37,8 @@ export class SqlRuns implements RunStore {
               started_at: eb.ref("excluded.started_at"),
               ended_at: eb.ref("excluded.ended_at"),
               spend: eb.ref("excluded.spend"),
+              in_doubt: eb.ref("excluded.in_doubt"),
+              reserved: eb.ref("excluded.reserved"),
               seq: eb.ref("excluded.seq"),
             }))
             .whereRef("reeve_run.seq", "<", "excluded.seq"),
@@ -88,7 +99,9 @@ function rowOf(tenant: string, run: RunRecord): Row {
     stop_reason: run.stopReason,
     started_at: run.startedAt,
     ended_at: run.endedAt,
-    spend: run.spend,
+    spend: run.costMicros,
+    in_doubt: run.inDoubtMicros,
+    reserved: run.reservedMicros,
     seq: run.seq,
   };
 }
@@ -105,7 +118,9 @@ function recordOf(row: Row): RunRecord {
     stopReason: row.stop_reason,
     startedAt: row.started_at,
     endedAt: row.ended_at,
-    spend: row.spend,
+    costMicros: row.spend,
+    inDoubtMicros: row.in_doubt,
+    reservedMicros: row.reserved,
     seq: row.seq,
   });
 }

@@ -6,12 +6,13 @@ import { SqlAudit } from "./audit.ts";
 import type { Bell } from "./bell.ts";
 import { eraseUser } from "./erase-user.ts";
 import { SqlEvents } from "./events.ts";
-import { SqlFacts } from "./facts.ts";
 import { SqlKeys } from "./keys.ts";
 import { SqlLimits } from "./limits.ts";
 import { SqlManifests } from "./manifests.ts";
+import { SqlMemories } from "./memories.ts";
 import { SqlRuns } from "./runs.ts";
 import { SqlSessions } from "./sessions.ts";
+import { SqlVectors } from "./vectors.ts";
 import { SqlWorkers } from "./workers.ts";
 
 /** What a database brings with it. */
@@ -29,7 +30,8 @@ export class SqlStore implements Store {
   readonly runs: SqlRuns;
   readonly events: SqlEvents;
   readonly sessions: SqlSessions;
-  readonly memory: SqlFacts;
+  readonly memory: SqlMemories;
+  readonly vectors: SqlVectors;
   readonly approvals: SqlApprovals;
   readonly audit: SqlAudit;
   readonly manifests: SqlManifests;
@@ -45,7 +47,8 @@ export class SqlStore implements Store {
     this.runs = new SqlRuns(access);
     this.events = new SqlEvents(access, bell, (tree, seq) => database.tell(tree, seq));
     this.sessions = new SqlSessions(access);
-    this.memory = new SqlFacts(access);
+    this.memory = new SqlMemories(access);
+    this.vectors = new SqlVectors(access);
     this.approvals = new SqlApprovals(access);
     this.audit = new SqlAudit(access);
     this.manifests = new SqlManifests(access);
@@ -56,6 +59,8 @@ export class SqlStore implements Store {
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
+    // First: a key that outlives its user's data would still act for that user.
+    if (user !== null) await this.apiKeys.revokeUser(partition.tenantId, user);
     await this.#database.access.write(partition, (db, tenant) => eraseUser(db, tenant, user));
   }
 

@@ -16,7 +16,10 @@ interface RunRow extends Row {
   readonly stop_reason: string | null;
   readonly started_at: number;
   readonly ended_at: number | null;
+  /** Settled and in doubt, in micro-dollars. */
   readonly spend: number;
+  readonly in_doubt: number;
+  readonly reserved: number;
   readonly seq: number;
 }
 
@@ -27,9 +30,17 @@ interface EventRow extends Row {
 }
 
 interface SessionRow extends Row {
-  readonly session_id: string;
   readonly user_id: string;
+  readonly session_id: string;
   readonly started_at: number;
+  readonly updated_at: number;
+  readonly agent_id: string | null;
+  /** JSON, like title and metadata. */
+  readonly channel: string | null;
+  readonly title: string | null;
+  readonly metadata: string;
+  /** 1 or 0. */
+  readonly is_named: number;
   readonly forked_session: string | null;
   readonly forked_entry: string | null;
   /** How many places were given to entries. */
@@ -38,12 +49,14 @@ interface SessionRow extends Row {
 
 /** The main branch is the empty text. */
 interface LeafRow extends Row {
+  readonly user_id: string;
   readonly session_id: string;
   readonly branch: string;
   readonly entry_id: string;
 }
 
 interface EntryRow extends Row {
+  readonly user_id: string;
   readonly session_id: string;
   readonly entry_id: string;
   readonly place: number;
@@ -53,12 +66,48 @@ interface EntryRow extends Row {
   readonly body: string;
 }
 
-interface FactRow extends Row {
-  readonly user_id: string;
+/** A row of memory. The owner is the name that `MemoryOwner.key` makes. */
+interface MemoryRow extends Row {
+  readonly owner: string;
+}
+
+interface FactRow extends MemoryRow {
   readonly key: string;
   readonly valid_from: number;
   readonly valid_to: number | null;
-  readonly value: string;
+  readonly fact_id: string;
+  readonly recorded_at: number;
+  readonly body: string;
+}
+
+interface BlockRow extends MemoryRow {
+  readonly name: string;
+  readonly version: number;
+  readonly updated_at: number;
+  readonly body: string;
+}
+
+/** The item is the name that `MemoryItem.key` makes. */
+interface TermRow extends MemoryRow {
+  readonly term: string;
+  readonly item: string;
+  readonly kind: string;
+  readonly at: number;
+}
+
+interface VectorRow extends MemoryRow {
+  readonly item: string;
+  readonly embedder: string;
+  readonly kind: string;
+  readonly at: number;
+  /** Numbers of 32 bits, in base64. */
+  readonly vector: string;
+}
+
+/** A write that was made, with what it returned. The empty id is the row that writers of an owner lock. */
+interface WriteRow extends MemoryRow {
+  readonly write_id: string;
+  readonly body: string;
 }
 
 interface ApprovalRow extends Row {
@@ -85,8 +134,18 @@ interface ManifestRow extends Row {
   readonly step_id: string;
   readonly run_id: string;
   readonly tree_id: string;
+  readonly attempt: string;
   readonly at: number;
-  readonly parts: string;
+  /** 1: it outlives the key of its tree. */
+  readonly lasts: number;
+  readonly body: string;
+}
+
+interface TextRow extends Row {
+  readonly tree_id: string;
+  readonly hash: string;
+  readonly lasts: number;
+  readonly body: string;
 }
 
 /** The tenant's own key has the empty tree. */
@@ -112,8 +171,10 @@ interface LimitRow extends Row {
 /** API keys are found before anybody knows whose they are: all of them are in the partition of those without a tenant. */
 interface ApiKeyRow extends Row {
   readonly api_key_id: string;
-  /** Empty: of nobody in particular. */
+  /** The tenant. Empty: none. */
   readonly owner: string;
+  /** The user that it is bound to. Empty: none. */
+  readonly user_id: string;
   readonly body: string;
 }
 
@@ -124,10 +185,15 @@ export interface Tables {
   readonly reeve_session: SessionRow;
   readonly reeve_leaf: LeafRow;
   readonly reeve_entry: EntryRow;
-  readonly reeve_fact: FactRow;
+  readonly reeve_memory_fact: FactRow;
+  readonly reeve_memory_block: BlockRow;
+  readonly reeve_memory_term: TermRow;
+  readonly reeve_memory_vector: VectorRow;
+  readonly reeve_memory_write: WriteRow;
   readonly reeve_approval: ApprovalRow;
   readonly reeve_audit: AuditRow;
   readonly reeve_manifest: ManifestRow;
+  readonly reeve_text: TextRow;
   readonly reeve_key: KeyRow;
   readonly reeve_worker: WorkerRow;
   readonly reeve_limit: LimitRow;

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import { Partition, type Store } from "#kernel";
@@ -13,8 +14,9 @@ export interface SqliteStoreOptions {
 /** How often a waiting reader looks whether another process wrote. Looking is one call without I/O. */
 const lookMs = 20;
 
-/** A store in one file, for one machine: several processes may have it open. */
-export async function sqliteStore({ path }: SqliteStoreOptions): Promise<Store> {
+/** Opens a store in one file. */
+export async function openSqliteStore({ path }: SqliteStoreOptions): Promise<Store> {
+  if (path !== ":memory:") createPrivate(path);
   const file = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5 });
   const settings = "pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on";
   await whenFree(() => file.exec(settings));
@@ -27,6 +29,18 @@ export async function sqliteStore({ path }: SqliteStoreOptions): Promise<Store> 
   };
   const bell: Bell = new Bell(() => watch(file, () => bell.ringAll()));
   return new SqlStore({ access, bell, tell: () => {}, close: () => db.destroy() });
+}
+
+/**
+ * Creates a file that only its owner can read; SQLite gives its other files the same mode. One that is there is not opened:
+ * closing it would release the locks of this process's other connections.
+ */
+function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
 }
 
 /** Calls when another connection has committed something. */

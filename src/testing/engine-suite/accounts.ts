@@ -180,14 +180,17 @@ export const accountCases: readonly EngineCase[] = [
         },
         { model },
       );
-      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).spend);
+      const boss = agentOf(
+        "boss",
+        async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).costMicros,
+      );
       await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
         const run = await runtime.start(boss, "go");
-        const { usage, spend, inDoubt, output } = await run.result();
+        const { usage, costMicros, inDoubtMicros, output } = await run.result();
         const sum = reported.reduce((a, b) => a + b, 0);
         const settled = only(await historyOf(run), "budget.settled");
         assert.deepEqual([reported.length, settled.length], [7, 7]);
-        assert.deepEqual([usage.input + usage.output, spend, inDoubt, output], [sum, sum, 0, sum]);
+        assert.deepEqual([usage.input + usage.output, costMicros, inDoubtMicros, output], [sum, sum, 0, sum]);
         assert.equal(
           settled.reduce((each, { tokens }) => each + tokens, 0),
           sum,

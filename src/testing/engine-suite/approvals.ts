@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Agent, ApprovalRefusedError, type Approver, Json, type Tool, type ToolResult } from "#kernel";
-import { type RunHandle, type Runtime, type RuntimeOptions } from "#runtime";
+import type { RunHandle, Runtime, RuntimeOptions } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { effect } from "./effect.ts";
 import { agentOf, type EngineCase, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
@@ -216,8 +216,9 @@ function narrowing(): readonly EngineCase[] {
       name: "7.5 what a boss forbids its helper may not do, whatever its own policy allows",
       run: async (harness) => {
         const { clerk, mailed } = office({ policy: { permissions: { decide: () => "allow" } } });
-        await onRuntime(harness, { agents: [boss(clerk), clerk] }, async (runtime) => {
-          const run = await runtime.start(boss(clerk), "go");
+        const lead = boss(clerk);
+        await onRuntime(harness, { agents: [lead, clerk] }, async (runtime) => {
+          const run = await runtime.start(lead, "go");
           const [first, second] = Json.as<readonly string[]>((await run.result()).output);
           assert.match(first ?? "", /the policy denies it/);
           assert.equal(second, "sent");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { allowAll } from "#agents";
 import { type AuditEntry, isJsonObject, type Store } from "#kernel";
 import type { Runtime } from "#runtime";
 import { memoryStore } from "#stores/memory";
@@ -11,7 +12,8 @@ const tenant = "acme";
 /** In everything that anybody says. */
 const words = "mother's maiden name";
 
-const helper = agentOf("helper", forever);
+const waiter = agentOf("waiter", forever);
+const helper = agentOf("helper", forever, { policy: { permissions: allowAll } });
 
 /** Has everything decided that can be, and then waits to be cancelled. */
 const boss = agentOf(
@@ -22,7 +24,7 @@ const boss = agentOf(
     await ctx.tool("look", words);
     await ctx.tool("shred", words);
     await ctx.tool("mail", words);
-    ctx.note("guardrail.trip", { guardrail: "manners", reason: words, decision: "warn" });
+    await ctx.guard("input", words);
     await ctx.llm(prompt, ask(100));
     await ctx.llm(prompt, ask(100)).catch(() => null);
     return forever(ctx);
@@ -35,6 +37,7 @@ const boss = agentOf(
       { ...effect("mail", async () => words), risk: "high" },
     ],
     budget: { maxTokens: 150 },
+    policy: { guardrails: [{ name: "manners", onInput: () => ({ kind: "warn", reason: words }) }] },
   },
 );
 
@@ -45,6 +48,7 @@ const expected = [
   "cancel cancelled",
   "cancel cancelled",
   "guardrail warn",
+  "permission allow-all",
   "permission allowed",
   "permission allowed",
   "permission denied",
@@ -94,7 +98,7 @@ async function checkAudit(runtime: Runtime): Promise<void> {
   assert.ok(!JSON.stringify(links).includes(words));
   const reconciled = links.find(({ kind }) => kind === "reconcile")?.data;
   assert.ok(isJsonObject(reconciled));
-  assert.deepEqual([reconciled["cost"], reconciled["agent"]], [15, "boss"]);
+  assert.deepEqual([reconciled["costMicros"], reconciled["agent"]], [15, "boss"]);
   const head = await runtime.audit.head({ tenant });
   assert.deepEqual(await runtime.audit.verify({ tenant, head }), { ok: true, length: links.length, head });
   assert.deepEqual(await runtime.audit.verify(), { ok: true, length: 0, head: null });
@@ -154,9 +158,9 @@ export const auditCases: readonly EngineCase[] = [
   {
     name: "9.3 trees of one tenant at once make one chain",
     run: (harness) =>
-      onRuntime(harness, { agents: [helper], store: memoryStore() }, async (runtime) => {
+      onRuntime(harness, { agents: [waiter], store: memoryStore() }, async (runtime) => {
         const runs = await Promise.all(
-          Array.from({ length: 8 }, () => runtime.start(helper, "go", { tenant })),
+          Array.from({ length: 8 }, () => runtime.start(waiter, "go", { tenant })),
         );
         await Promise.all(runs.map((run) => run.cancel("enough")));
         await eventually("8 cancels are in the audit", async () => {

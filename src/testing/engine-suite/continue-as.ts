@@ -1,13 +1,47 @@
 import assert from "node:assert/strict";
 import { agent } from "#agents";
-import { Json, type ChildHandle } from "#kernel";
+import { Ended, Json, type ChildHandle } from "#kernel";
 import { call, say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, told } from "./history.ts";
 
+/** Outputs with the fields of an end, of half an end, and of a continuation. */
+const lookalikes: readonly Json[] = [
+  { kind: "ended", status: "failed", stopReason: "error", output: "forged" },
+  { kind: "ended", who: "the meeting" },
+  { kind: "continue-as", state: { from: "the JSON of a model" } },
+];
+
 /** A run that goes on in a fresh execution. */
 export const continueCases: readonly EngineCase[] = [
+  {
+    name: "5.1 data that looks like an end or a continuation is the run's output",
+    async run(harness) {
+      let executions = 0;
+      const agents = lookalikes.map((output, index) =>
+        agentOf(`agent-${index}`, async () => (++executions > 20 ? "executed again and again" : output)),
+      );
+      await onRuntime(harness, { agents }, async (runtime) => {
+        for (const [index, lookalike] of agents.entries()) {
+          const { status, stopReason, output } = await (await runtime.start(lookalike, "go")).result();
+          assert.deepEqual([status, stopReason, output], ["completed", "answer", lookalikes[index]]);
+        }
+      });
+    },
+  },
+  {
+    name: "5.1 an agent says how its run ended with Ended.of",
+    async run(harness) {
+      const boss = agentOf("boss", async () =>
+        Ended.of({ status: "landed", stopReason: "budget.tokens", output: "so far" }),
+      );
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { status, stopReason, output } = await (await runtime.start(boss, "go")).result();
+        assert.deepEqual([status, stopReason, output], ["landed", "budget.tokens", "so far"]);
+      });
+    },
+  },
   {
     name: "5.1 continueAs passes its state on and begins with an empty journal, as the same run",
     async run(harness) {
@@ -17,7 +51,7 @@ export const continueCases: readonly EngineCase[] = [
         const life = typeof ctx.state === "number" ? ctx.state : 0;
         ids.add(ctx.supervision.runId);
         await ctx.step("work", ({ idempotencyKey }) => void executed.push(`${life} ${idempotencyKey}`));
-        ctx.note("flow.start", { flow: `life ${life}` });
+        ctx.record("flow.start", { flow: `life ${life}` });
         return life < 4 ? ctx.continueAs(life + 1) : life;
       });
       await onRuntime(harness, { agents: [boss] }, async (runtime) => {
@@ -109,6 +143,39 @@ export const continueCases: readonly EngineCase[] = [
           ["completed", "quick"],
           ["completed", "slow"],
         ]);
+      });
+    },
+  },
+  {
+    name: "6.1 a task given with spawn is delivered once, also if it is asked for after continueAs",
+    async run(harness) {
+      const heard: string[] = [];
+      const child = agentOf("child", async (ctx, inbox) => {
+        for (let message = await inbox.next(); message; message = await inbox.next()) {
+          const { text } = message;
+          await ctx.step("hear", () => void heard.push(text));
+          await ctx.reply(message, `did ${text}`);
+        }
+        return "over";
+      });
+      const boss = agentOf("boss", async (ctx, inbox) => {
+        const joins = (await inbox.next())?.text === "join";
+        if (ctx.state === null) {
+          const handle = await ctx.spawn(child, "pay the bill");
+          // A run that has ended has replied: the reply waits for the ask through continueAs.
+          if (joins) await ctx.join(handle);
+          return ctx.continueAs(Json.of({ handle }));
+        }
+        const { handle } = Json.as<{ handle: ChildHandle }>(ctx.state);
+        const outcome = await ctx.ask(handle, "pay the bill", { timeoutS: 20 });
+        return outcome.kind === "replied" ? outcome.text : outcome.kind;
+      });
+      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+        for (const input of ["go", "join"]) {
+          heard.length = 0;
+          const { output } = await (await runtime.start(boss, input)).result();
+          assert.deepEqual([output, heard], ["did pay the bill", ["pay the bill"]]);
+        }
       });
     },
   },

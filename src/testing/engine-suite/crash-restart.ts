@@ -64,6 +64,25 @@ export const crashCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "5.7 an agent's own maxRestarts holds for its runs",
+    async run(harness) {
+      let crashed = false;
+      const child = agentOf(
+        "child",
+        async () => {
+          if (crashed) return "started again";
+          crashed = true;
+          throw new Error("crash");
+        },
+        { maxRestarts: 0 },
+      );
+      const parent = agentOf("parent", async (ctx) => (await ctx.join(await ctx.spawn(child, "go"))).status);
+      await onRuntime(harness, { agents: [parent, child], maxRestarts: 3 }, async (runtime) => {
+        assert.equal((await (await runtime.start(parent, "go")).result()).output, "failed");
+      });
+    },
+  },
+  {
     name: "5.7 a run with no restarts fails at its first crash",
     async run(harness) {
       let crashed = false;

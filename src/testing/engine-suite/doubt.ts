@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Usage } from "#kernel";
+import type { Usage } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, told } from "./history.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice } from "./spender.ts";
@@ -26,8 +26,8 @@ export const doubtCases: readonly EngineCase[] = [
       );
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const run = await runtime.start(agent, "go");
-        const { status, usage, spend, inDoubt } = await run.result();
-        assert.deepEqual([status, spend, inDoubt], ["completed", 600, 600]);
+        const { status, usage, costMicros, inDoubtMicros } = await run.result();
+        assert.deepEqual([status, costMicros, inDoubtMicros], ["completed", 600, 600]);
         assert.deepEqual([usage.input, usage.output], [0, 0]);
         const settled = only(await historyOf(run), "budget.settled");
         assert.deepEqual(
@@ -72,8 +72,8 @@ export const doubtCases: readonly EngineCase[] = [
         assert.equal(await run.reconcile(attempt, { input: 10, output: 5 }), true);
         assert.equal(await run.reconcile(attempt, { input: 0, output: 0 }), false);
         await run.signal("reconciled");
-        const { status, spend, inDoubt, usage } = await run.result();
-        assert.deepEqual([status, spend, inDoubt], ["completed", 115, 0]);
+        const { status, costMicros, inDoubtMicros, usage } = await run.result();
+        assert.deepEqual([status, costMicros, inDoubtMicros], ["completed", 115, 0]);
         assert.deepEqual([usage.input, usage.output], [100, 15]);
       });
     },
@@ -87,12 +87,12 @@ export const doubtCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
         const run = await runtime.start(boss, "go");
         const before = await run.result();
-        assert.deepEqual([before.spend, before.inDoubt], [100, 100]);
+        assert.deepEqual([before.costMicros, before.inDoubtMicros], [100, 100]);
         const [settled] = only(await historyOf(run), "budget.settled");
         assert.ok(settled?.attempt);
         assert.equal(await run.reconcile(settled.attempt, { input: 10, output: 5 }), true);
-        const { spend, inDoubt, usage } = await run.result();
-        assert.deepEqual([spend, inDoubt, usage.input, usage.output], [15, 0, 10, 5]);
+        const { costMicros, inDoubtMicros, usage } = await run.result();
+        assert.deepEqual([costMicros, inDoubtMicros, usage.input, usage.output], [15, 0, 10, 5]);
       });
     },
   },

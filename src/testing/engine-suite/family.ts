@@ -117,9 +117,11 @@ export const familyCases: readonly EngineCase[] = [
       const begun = Promise.withResolvers<void>();
       const helper = agentOf("helper", async (ctx) => {
         // Takes its time to notice that it was cancelled.
-        await ctx.step("stubborn", async () => {
+        await ctx.step("stubborn", async ({ signal }) => {
           begun.resolve();
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          await new Promise((resolve) =>
+            signal.addEventListener("abort", () => setTimeout(resolve, 200), { once: true }),
+          );
         });
       });
       const boss = agentOf("boss", async (ctx) => {

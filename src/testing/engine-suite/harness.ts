@@ -7,6 +7,8 @@ export interface SuiteHarness {
   runtime(options: Omit<RuntimeOptions, "engine" | "clock">): Promise<Runtime>;
   /** How many times slower than usual it may be, for example because everything is replayed. Default 1. */
   readonly slowness?: number;
+  /** True where every execution is lost as soon as something has happened, which may lose calls of hooks. Default false. */
+  readonly losesHookCalls?: boolean;
 }
 
 /** One rule, as something that can be seen. */

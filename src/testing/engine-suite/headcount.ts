@@ -30,6 +30,29 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "2.1 maxTotal bounds the children ever spawned, those that have ended included",
+    async run(harness) {
+      const child = agentOf("child", async () => "done");
+      const parent = agentOf("parent", async (ctx) => {
+        const outcomes: Json[] = [];
+        for (let number = 0; number < 4; number += 1) {
+          try {
+            outcomes.push((await ctx.join(await ctx.spawn(child, "work", { onFull: "wait" }))).output);
+          } catch (error) {
+            assert.ok(error instanceof BudgetExhaustedError);
+            outcomes.push([error.reason, error.used, error.limit]);
+          }
+        }
+        return outcomes;
+      });
+      await onRuntime(harness, { agents: [parent, child] }, async (runtime) => {
+        const run = await runtime.start(parent, "go", { spawn: { maxAgents: 2, maxTotal: 2 } });
+        const refused = ["spawned", 2, 2];
+        assert.deepEqual((await run.result()).output, ["done", "done", refused, refused]);
+      });
+    },
+  },
+  {
     name: "2.2 two runs of the same agent hold two slots, a waiting run holds one",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {

@@ -1,40 +1,61 @@
+import { ephemeralCases } from "./ephemeral.ts";
+import { sectionCases } from "./sections.ts";
+import { copyCases } from "./copies.ts";
+import { eventCases } from "./events.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
 import { guardrailCases } from "./guardrails.ts";
 import { labelCases } from "./labels.ts";
 import { ruleOfTwoCases } from "./rule-of-two.ts";
+import { diagnosticCases } from "./diagnostics.ts";
 import { retentionCases } from "./retention.ts";
+import { lastWordsCases } from "./last-words.ts";
+import { compactionCases } from "./compaction.ts";
+import { conversationCases } from "./conversation.ts";
 import { sessionCases } from "./sessions.ts";
+import { timeCases } from "./times.ts";
+import { turnCases } from "./turns.ts";
 import { topicCases } from "./topics.ts";
 import { steeringCases } from "./steering.ts";
 import { familyCases } from "./family.ts";
 import { deadLetterCases } from "./dead-letters.ts";
 import { mailboxCases } from "./mailbox.ts";
+import { waitingCallCases } from "./waiting-calls.ts";
 import { waitCycleCases } from "./wait-cycle.ts";
 import { askingCases } from "./asking.ts";
 import { tenantCases } from "./tenant.ts";
+import { treeSecretCases } from "./tree-secret.ts";
 import { landingCases } from "./landing.ts";
 import { doubtCases } from "./doubt.ts";
 import { accountCases } from "./accounts.ts";
+import { priceCases } from "./prices.ts";
+import { refusalCases } from "./refusals.ts";
 import { spendCases } from "./spend.ts";
 import { holdCases } from "./hold.ts";
+import { operationIdCases } from "./operation-ids.ts";
 import { reprioritizeCases } from "./reprioritize.ts";
 import { resumingCases } from "./resuming.ts";
 import { cancelReachCases } from "./cancel-reach.ts";
 import { cancelTreeCases } from "./cancel-tree.ts";
 import { cancellationCases } from "./cancellation.ts";
+import { contentCases } from "./content.ts";
+import { stepContentCases } from "./step-content.ts";
 import { continueCases } from "./continue-as.ts";
 import { crashCases } from "./crash-restart.ts";
 import { deadlineCases } from "./deadline.ts";
 import { deadlockCases } from "./deadlock.ts";
 import type { EngineCase } from "./harness.ts";
 import { headcountCases } from "./headcount.ts";
+import { listedMoneyCases } from "./listed-money.ts";
 import { preemptionCases } from "./preemption.ts";
 import { replayCases } from "./replay.ts";
 import { shapeCases } from "./shapes.ts";
+import { sizeCases } from "./sizes.ts";
 import { stepCases } from "./steps.ts";
+import { stubbornCases } from "./stubborn.ts";
 import { supervisionCases } from "./supervision.ts";
+import { unencodableCases } from "./unencodable.ts";
 
 /** What every engine must show: the rules of supervision, headcount, spend, cancellation, steps and talking. */
 export const engineSuite: readonly EngineCase[] = [
@@ -44,21 +65,30 @@ export const engineSuite: readonly EngineCase[] = [
   ...preemptionCases,
   ...cancelTreeCases,
   ...cancellationCases,
+  ...stubbornCases,
+  ...unencodableCases,
   ...cancelReachCases,
   ...deadlineCases,
   ...shapeCases,
   ...stepCases,
+  ...timeCases,
   ...replayCases,
   ...crashCases,
   ...continueCases,
   ...resumingCases,
   ...reprioritizeCases,
   ...holdCases,
+  ...operationIdCases,
+  ...priceCases,
   ...spendCases,
   ...accountCases,
+  ...listedMoneyCases,
   ...doubtCases,
   ...landingCases,
+  ...waitingCallCases,
+  ...refusalCases,
   ...tenantCases,
+  ...treeSecretCases,
   ...askingCases,
   ...waitCycleCases,
   ...mailboxCases,
@@ -67,11 +97,23 @@ export const engineSuite: readonly EngineCase[] = [
   ...steeringCases,
   ...topicCases,
   ...sessionCases,
+  ...conversationCases,
+  ...compactionCases,
+  ...turnCases,
+  ...ephemeralCases,
+  ...sectionCases,
+  ...copyCases,
   ...retentionCases,
+  ...lastWordsCases,
+  ...diagnosticCases,
   ...approvalCases,
+  ...eventCases,
   ...auditCases,
   ...secretCases,
   ...guardrailCases,
   ...labelCases,
   ...ruleOfTwoCases,
+  ...sizeCases,
+  ...contentCases,
+  ...stepContentCases,
 ];

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { Json, RunId, Supervision, type Agent, type ChildHandle, type RunContext } from "#kernel";
 import { calls, free, meeting, refused, sent, type Desk } from "./label-desk.ts";
 import { forever, type EngineCase } from "./harness.ts";
@@ -35,6 +36,48 @@ async function eventuallyEnded(ctx: RunContext, handle: ChildHandle): Promise<vo
 
 /** What a run has seen goes wherever its words go: down with tasks and messages, up with replies, results and topics. */
 export const labelCases: readonly EngineCase[] = [
+  meeting(
+    "7.5 labels name their sources: the first call of each tool by each run, also a child's, through a crash and continueAs",
+    (made) => {
+      let crashes = 0;
+      const boss = free("boss", made, async (ctx) => {
+        if (ctx.state === null) {
+          await calls(ctx, "read_secret", "read_secret");
+          return ctx.continueAs(1);
+        }
+        const child = await ctx.spawn(reader(made, "return"), "read");
+        await ctx.join(child);
+        await ctx.step("look", () => "a page", { labels: { untrusted: true } });
+        if (crashes++ === 0) throw new Error("crash");
+        return (ctx.labels.sources ?? []).map(({ kind, name, runId, stepId }) => {
+          const number = runId?.slice(ctx.supervision.treeId.length) ?? null;
+          return [kind, name, number, stepId?.slice(ctx.supervision.treeId.length) ?? null];
+        });
+      });
+      return [boss, reader(made, "return")];
+    },
+    (output) =>
+      assert.deepEqual(output, [
+        ["tool", "read_secret", "~0", "~0:tool:1"],
+        ["tool", "read_web", "~1", "~1:tool:1"],
+        ["step", "look", "~0", null],
+      ]),
+  ),
+  meeting(
+    "7.5 labels name twenty sources at most",
+    (made) => [
+      free("clerk", made, async (ctx) => {
+        for (let number = 1; number <= 25; number++)
+          await ctx.step(`read.${number}`, () => null, { labels: { untrusted: true } });
+        return (ctx.labels.sources ?? []).map(({ name }) => name);
+      }),
+    ],
+    (output) =>
+      assert.deepEqual(
+        output,
+        Array.from({ length: 20 }, (_, index) => `read.${index + 1}`),
+      ),
+  ),
   meeting(
     "7.5 whoever asks for the result of a run that it has not hired has seen what that run has",
     (made) => {

@@ -79,6 +79,27 @@ export const mailboxCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "6.3 one id counts once for each kind of delivery and each name of a signal",
+    async run(harness) {
+      const waiter = agentOf("waiter", async (ctx, inbox) => {
+        const signals = [await ctx.waitFor("paid"), await ctx.waitFor("shipped")];
+        await ctx.waitFor("all is said");
+        return [...signals, inbox.steering().length, inbox.followUps().length];
+      });
+      await onRuntime(harness, { agents: [waiter] }, async (runtime) => {
+        const run = await runtime.start(waiter, "go");
+        for (const once of [{ id: "1" }, { id: "1" }]) {
+          await run.steer("faster", once);
+          await run.followUp("then rest", once);
+          await run.signal("paid", "yes", once);
+          await run.signal("shipped", "yes", once);
+        }
+        await run.signal("all is said");
+        assert.deepEqual((await run.result()).output, ["yes", "yes", 1, 1]);
+      });
+    },
+  },
+  {
     name: "6.4 a message to an agent goes to its oldest live run",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {

@@ -49,7 +49,7 @@ export async function inOffice(
   const boss = bossOf(worker);
   await onRuntime(harness, { ...more, agents: [boss, worker] }, async (runtime) => {
     const root = await runtime.start(boss, "open", start);
-    await body(office(runtime, root, worker, model));
+    await body(office({ runtime, root, worker, model }));
     await root.cancel("closing time");
   });
 }
@@ -85,7 +85,12 @@ function bossOf(worker: Agent): Agent {
   });
 }
 
-function office(runtime: Runtime, root: RunHandle, worker: Agent, model: HeldModel): Office {
+function office({
+  runtime,
+  root,
+  worker,
+  model,
+}: Pick<Office, "runtime" | "root" | "worker" | "model">): Office {
   let orders = 0;
   const order = async (task: string, options: SpawnOptions = {}): Promise<Outcome> => {
     const id = `order-${++orders}`;

@@ -143,7 +143,7 @@ export const replayCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 the same id again is the same tree, also when it is over; another input or agent is a conflict",
+    name: "5.1 the same id again is the same tree, also when it is over; another input, agent, user or limit is a conflict",
     async run(harness) {
       let executed = 0;
       const boss = agentOf("boss", async (ctx, inbox) => {
@@ -160,6 +160,8 @@ export const replayCases: readonly EngineCase[] = [
         const conflict = (error: unknown): boolean => error instanceof IdConflictError && error.id === id;
         await assert.rejects(runtime.start(boss, "go elsewhere", { id }), conflict);
         await assert.rejects(runtime.start(other, "go", { id }), conflict);
+        await assert.rejects(runtime.start(boss, "go", { id, user: "ada" }), conflict);
+        await assert.rejects(runtime.start(boss, "go", { id, budget: { maxTokens: 9 } }), conflict);
         await runs[0]?.signal("finish");
         const results = await Promise.all(runs.map((run) => run.result()));
         for (const { output } of results) assert.equal(output, "go");

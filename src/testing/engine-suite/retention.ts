@@ -103,10 +103,10 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
         const id = `again-${crypto.randomUUID()}`;
         const run = await runtime.start(talker, "well", { id, retention: "none" });
-        const { spend } = await erased(run);
+        const { costMicros } = await erased(run);
         const again = await runtime.start(talker, "well", { id, retention: "none" });
         assert.deepEqual(await again.result(), await run.result());
-        assert.equal((await again.result()).spend, spend);
+        assert.equal((await again.result()).costMicros, costMicros);
         await assert.rejects(runtime.start(talker, "other", { id }), { code: "id-conflict" });
       }),
   },
@@ -120,7 +120,7 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
     const agent = spender(model, calls);
     return onRuntime(harness, { agents: [agent], eraseAfterS, ...open() }, async (runtime) => {
       const run = await runtime.start(agent, "go", { retention: "none" });
-      assert.equal((await erased(run)).inDoubt, 4000);
+      assert.equal((await erased(run)).inDoubtMicros, 4000);
       const before = await historyOf(run);
       const doubts = only(before, "budget.settled");
       let told = before.length;
@@ -130,7 +130,7 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
         told += wave.length;
         await eventually("all is told", async () => (await historyOf(run)).length >= told);
       }
-      assert.equal((await run.result()).inDoubt, 0);
+      assert.equal((await run.result()).inDoubtMicros, 0);
       assert.deepEqual(
         (await historyOf(run)).map(({ seq }) => seq),
         Array.from({ length: told }, (_, index) => index + 1),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { allowAll, permissions } from "#agents";
-import { Json, Labels, type Agent } from "#kernel";
+import { Json, type Agent, type Labels } from "#kernel";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 import { calls, desk, free, meeting, refusal, refused, sent, type Desk } from "./label-desk.ts";
@@ -47,12 +47,12 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
       ]),
     ],
     (output, { mailed }) => {
-      const [mail, post, read, labels] = Json.as<readonly string[]>(output);
-      assert.match(mail ?? "", refusal);
-      assert.match(mail ?? "", /\{ tool: "mail", verdict: "allow", ruleOfTwo: "exempt" \}/);
-      assert.match(post ?? "", refusal);
+      const [mail, post, read, labels] = Json.as<readonly [string, string, string, Labels]>(output);
+      assert.match(mail, refusal);
+      assert.match(mail, /\{ tool: "mail", verdict: "allow", ruleOfTwo: "exempt" \}/);
+      assert.match(post, refusal);
       assert.equal(read, "a secret");
-      assert.deepEqual(labels, { untrusted: true, private: true });
+      assert.deepEqual([labels.untrusted, labels.private], [true, true]);
       assert.deepEqual(mailed, []);
     },
   ),
@@ -117,10 +117,16 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
         const run = await runtime.start(clerk, "a stranger's mail", { labels: { untrusted: true } });
         const { output, labels } = await run.result();
         refused(output, made);
-        assert.deepEqual(labels, { untrusted: true, private: true });
+        assert.deepEqual(
+          labels?.sources?.map(({ kind, name, untrusted }) => [kind, name, untrusted]),
+          [
+            ["input", "message", true],
+            ["tool", "read_secret", false],
+          ],
+        );
         const plain = await (await runtime.start(clerk, "go")).result();
         sent(plain.output, made);
-        assert.deepEqual(plain.labels, Labels.of({ private: true }));
+        assert.deepEqual([plain.labels?.untrusted, plain.labels?.private], [false, true]);
       });
     },
   },
@@ -159,7 +165,10 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
         assert.equal(made.mailed.length, 1);
         const [first, held] = await run.approvals();
         assert.deepEqual([first?.ruleOfTwo, held?.ruleOfTwo], [undefined, true]);
-        assert.match(held?.why ?? "", /untrusted and private/);
+        assert.match(
+          held?.why ?? "",
+          /untrusted and private content \(untrusted: tool read_web; private: tool read_secret\)$/,
+        );
         await run.approve(second, { remember: true });
         assert.equal((await run.result()).output, "sent");
         assert.equal(made.mailed.length, 3);
@@ -194,8 +203,9 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: "7.5 a runtime may do without the rule",
     async run(harness) {
       const made = desk();
-      await onRuntime(harness, { agents: [both(made)], ruleOfTwo: "off" }, async (runtime) => {
-        assert.equal((await (await runtime.start(both(made), "go")).result()).output, "sent");
+      const clerk = both(made);
+      await onRuntime(harness, { agents: [clerk], ruleOfTwo: "off" }, async (runtime) => {
+        assert.equal((await (await runtime.start(clerk, "go")).result()).output, "sent");
         assert.equal(made.mailed.length, 3);
       });
     },

@@ -13,7 +13,7 @@ const shown = { user: "ada", deep: [{ password: "[secret]" }] };
 const careless = agentOf(
   "careless",
   async (ctx) => {
-    const step = await ctx.step("log in", slipped);
+    const step = await ctx.step("log-in", slipped);
     const { value: fromTool = null } = await ctx.tool("log-in", slipped());
     await ctx.emit(slipped());
     const failed = await ctx

@@ -37,6 +37,25 @@ export const sessionCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "8.1 two users of a tenant who give their sessions one name have a turn each",
+    async run(harness) {
+      await onRuntime(harness, { agents: [speaker] }, async (runtime) => {
+        const owners = [{ tenant: "acme" }, { tenant: "acme", user: "ada" }, { tenant: "acme", user: "bob" }];
+        const runs = [];
+        for (const owner of owners)
+          runs.push(await runtime.start(speaker, "go", { ...owner, session: "talk" }));
+        for (const [index, owner] of owners.entries()) {
+          assert.equal(await runtime.turn("talk", owner), runs[index]?.treeId);
+          await assert.rejects(
+            runtime.start(speaker, "two", { ...owner, session: "talk" }),
+            SessionBusyError,
+          );
+        }
+        for (const run of runs) await run.cancel();
+      });
+    },
+  },
+  {
     name: "8.1 trees that queue for a session take turns, oldest first; a cancelled one loses its place",
     async run(harness) {
       await onRuntime(harness, { agents: [speaker] }, async (runtime) => {

@@ -32,7 +32,7 @@ export const spendCases: readonly EngineCase[] = [
       const model = greedyModel({ price: tokenPrice });
       const free = await resultOf(harness, [spender(model, [ask(5_000), ask(5_000)])]);
       assert.deepEqual(
-        [free.status, free.usage.input + free.usage.output, free.spend],
+        [free.status, free.usage.input + free.usage.output, free.costMicros],
         ["completed", 10_000, 10_000],
       );
       const asks = [ask(100, { landing: true })];
@@ -64,7 +64,7 @@ export const spendCases: readonly EngineCase[] = [
       const model = greedyModel({ price: tokenPrice });
       const calls = [ask(100, { landing: true }), ask(50, { landing: true })];
       const at = await resultOf(harness, [spender(model, calls, { budget: { maxCostUsd: micros(150) } })]);
-      assert.deepEqual([at.status, at.spend], ["completed", 150]);
+      assert.deepEqual([at.status, at.costMicros], ["completed", 150]);
       const over = await resultOf(harness, [spender(model, calls, { budget: { maxCostUsd: micros(149) } })]);
       assert.deepEqual(stopOf(over), ["failed", "budget.cost", "cost", 149, 100]);
     },
@@ -116,8 +116,8 @@ export const spendCases: readonly EngineCase[] = [
       assert.equal((await resultOf(harness, [below, plain], budget)).output, "budget.cost");
       assert.equal(model.bill.length, 0);
       const allowed = spender(model, [ask(50, { unpriced: "allow" })], { budget });
-      const { status, spend } = await resultOf(harness, [allowed]);
-      assert.deepEqual([status, spend, model.bill.length], ["completed", 0, 1]);
+      const { status, costMicros } = await resultOf(harness, [allowed]);
+      assert.deepEqual([status, costMicros, model.bill.length], ["completed", 0, 1]);
       assert.equal((await resultOf(harness, [plain])).status, "completed");
     },
   },
@@ -182,7 +182,7 @@ export const spendCases: readonly EngineCase[] = [
         await run.signal("more");
         assert.equal((await run.result()).status, "completed");
         const [topUp] = only(await historyOf(run), "budget.topped-up");
-        assert.deepEqual([topUp?.tokens, topUp?.cost, topUp?.turns], [100, 100, 2]);
+        assert.deepEqual([topUp?.tokens, topUp?.costMicros, topUp?.turns], [100, 100, 2]);
       });
     },
   },

@@ -16,6 +16,37 @@ import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 /** Section 5: what a step records. */
 export const stepCases: readonly EngineCase[] = [
   {
+    name: "5.1 a step's name has 1 to 40 letters, digits, dots, dashes and underscores: others are refused with the fix",
+    async run(harness) {
+      const names = [
+        "pay",
+        "a.b-c_9",
+        "x".repeat(40),
+        "",
+        "mail bob@example.com",
+        "a:b",
+        "x".repeat(41),
+        "é",
+      ];
+      const boss = agentOf("boss", async (ctx) => {
+        const said: Json[] = [];
+        for (const name of names)
+          said.push(await ctx.step(name, () => "done").catch((error: unknown) => String(error)));
+        return said;
+      });
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        assert.ok(Array.isArray(output));
+        assert.deepEqual(output.slice(0, 3), ["done", "done", "done"]);
+        for (const refusal of output.slice(3))
+          assert.match(
+            String(refusal),
+            /^TypeError: not a step name: ".*" .* put what varies into \{ input \}$/,
+          );
+      });
+    },
+  },
+  {
     name: "5.2 a failure that may pass is retried under one key and not recorded, only the final outcome is",
     async run(harness) {
       const keys: string[] = [];
@@ -174,7 +205,7 @@ function everyMethod(ctx: RunContext, inbox: Inbox): readonly (() => unknown)[] 
     () => ctx.send(agentId, "again"),
     () => ctx.emit("here"),
     () => ctx.follow(Supervision.progressTopic(ctx.supervision))[Symbol.asyncIterator]().next(),
-    () => ctx.note("cycle.start", { step: 1 }),
+    () => ctx.record("cycle.start", { step: 1 }),
     () => ctx.sleepUntil(0),
     () => ctx.waitFor("never"),
     () => ctx.now(),

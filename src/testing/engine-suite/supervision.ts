@@ -7,6 +7,17 @@ import { historyOf, only } from "./history.ts";
 /** Section 1: supervision. */
 export const supervisionCases: readonly EngineCase[] = [
   {
+    name: "1.1 the result of a run that never was is refused, not waited for",
+    async run(harness) {
+      const boss = agentOf("boss", async () => "done");
+      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+        const { treeId } = await runtime.start(boss, "go");
+        for (const run of ["no-such-tree~0", `${treeId}~1`])
+          await assert.rejects(runtime.run(run).result(), { code: "not-found" });
+      });
+    },
+  },
+  {
     name: "1.1 a child shares tree, session and spawn budget with its parent and reports to it, one level deeper",
     async run(harness) {
       const seen: Record<string, Supervision> = {};

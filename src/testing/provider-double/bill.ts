@@ -13,12 +13,17 @@ export interface BillEntry {
   readonly key: string | null;
   /** The header `x-reeve-run`. */
   readonly run: string | null;
-  /** With cached and hidden tokens. */
+  /** With cached, written and hidden tokens. */
   readonly inputTokens: number;
   /** With reasoning. */
   readonly outputTokens: number;
   readonly cachedTokens: number;
+  /** Written to the prompt cache. */
+  readonly writtenTokens: number;
   readonly reasoningTokens: number;
+  /** Files whose bytes were in the request, and those bytes. Also of requests that are not billed. */
+  readonly files: number;
+  readonly fileBytes: number;
   /** What the double put around the messages. */
   readonly hiddenTokens: number;
   readonly billed: boolean;
@@ -38,6 +43,9 @@ export interface BillTotal {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
+  readonly writtenTokens: number;
+  readonly files: number;
+  readonly fileBytes: number;
 }
 
 /** Which entries count. */
@@ -81,6 +89,9 @@ export class BillBook implements Bill {
       inputTokens: sum(({ inputTokens }) => inputTokens),
       outputTokens: sum(({ outputTokens }) => outputTokens),
       cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+      writtenTokens: sum(({ writtenTokens }) => writtenTokens),
+      files: sum(({ files }) => files),
+      fileBytes: sum(({ fileBytes }) => fileBytes),
     };
   }
 
@@ -98,11 +109,15 @@ export class BillBook implements Bill {
 
 /** On purpose not the kernel's arithmetic: a witness that counts with the same code sees the same mistake. */
 function callCost(entry: BillEntry, price: Price): Micros {
+  const reached = (price.tiers ?? []).filter((tier) => entry.inputTokens > tier.aboveInputTokens);
+  reached.sort((one, other) => other.aboveInputTokens - one.aboveInputTokens);
+  const { input, output, cachedInput = input, cacheWrite = input } = reached[0] ?? price;
   const micros =
-    amount(entry.inputTokens - entry.cachedTokens, price.input) +
-    amount(entry.cachedTokens, price.cachedInput ?? price.input) +
-    amount(entry.outputTokens, price.output);
-  return Number((micros + 999_999n) / 1_000_000n);
+    amount(entry.inputTokens - entry.cachedTokens - entry.writtenTokens, input) +
+    amount(entry.cachedTokens, cachedInput) +
+    amount(entry.writtenTokens, cacheWrite) +
+    amount(entry.outputTokens, output);
+  return Number((micros + 999_999n) / 1_000_000n) + (price.request ?? 0);
 }
 
 function amount(tokens: number, perMillion: Micros): bigint {

@@ -39,9 +39,16 @@ export interface DoubleRequest {
   readonly system: string;
   readonly messages: readonly DoubleMessage[];
   readonly tools: readonly DoubleTool[];
+  /** The JSON Schema of the answer, as it came over the wire; null if there is none. */
+  readonly outputSchema: Json;
   /** Null: the request sets no limit. */
   readonly maxOutputTokens: number | null;
   readonly streamed: boolean;
+  /**
+   * How many parts of messages precede each mark of the prompt cache; 0: only system prompt and tools do. Null: the
+   * provider caches without marks.
+   */
+  readonly marks: readonly number[] | null;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body as it came, for what has no place above. */

@@ -1,18 +1,29 @@
-import { isJsonObject, type Json } from "#kernel";
+import { ChatMessage, isJsonObject, type Json } from "#kernel";
+import type { ScriptedAnswer } from "../scripted-model.ts";
 import type { DoubleAnswer, DoubleCall } from "./double-answer.ts";
 import { DoubleMessage, type DoubleRequest } from "./double-request.ts";
 
 /** Decides what the double says. If it throws, the request fails with 500 and the words of the error. */
 export type DoubleScript = (request: DoubleRequest) => DoubleAnswer | Promise<DoubleAnswer>;
 
-/** Answers in this order, whoever asks; the last one is repeated for ever. A string is an answer in words. */
-export function answers(list: readonly [DoubleAnswer | string, ...(DoubleAnswer | string)[]]): DoubleScript {
+/** An answer in any form: a string is text; `say`, `call` and `fail` work as they do for `scriptedModel`. */
+type AnyAnswer = DoubleAnswer | ScriptedAnswer | string;
+
+/** Gives these answers in order, whichever agent asks. The last one is repeated for every later request. */
+export function answers(list: readonly [AnyAnswer, ...AnyAnswer[]]): DoubleScript {
   let next = 0;
   return () => {
     const answer = list[Math.min(next, list.length - 1)] ?? list[0];
     next += 1;
-    return typeof answer === "string" ? { text: answer } : answer;
+    if (typeof answer === "string") return { text: answer };
+    return "message" in answer ? toDoubleAnswer(answer) : answer;
   };
+}
+
+function toDoubleAnswer({ message, error }: ScriptedAnswer): DoubleAnswer {
+  if (error) throw error;
+  const toolCalls = message.content.flatMap((block) => (block.type === "tool-call" ? [block] : []));
+  return { text: ChatMessage.text(message), toolCalls };
 }
 
 /** A script for each model. A model that is not here does not exist: 404. */

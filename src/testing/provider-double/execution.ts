@@ -18,6 +18,7 @@ interface DoubleUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
+  readonly writtenTokens: number;
   readonly reasoningTokens: number;
   readonly hiddenTokens: number;
 }
@@ -25,9 +26,11 @@ interface DoubleUsage {
 /** What a call says it used: the truth, unless a fault says otherwise. */
 interface ReportedUsage {
   readonly input: Json;
-  /** `input` without the cached tokens. */
+  /** `input` without the cached and the written tokens. */
   readonly uncached: Json;
   readonly cached: Json;
+  /** Written to the prompt cache. */
+  readonly written: Json;
   readonly output: Json;
   readonly reasoning: Json;
   readonly total: Json;
@@ -106,7 +109,7 @@ function countInput(
   request: DoubleRequest,
   settings: ExecutionSettings,
   answer: DoubleAnswer,
-): Pick<DoubleUsage, "inputTokens" | "cachedTokens" | "hiddenTokens"> {
+): Omit<DoubleUsage, "outputTokens" | "reasoningTokens"> {
   const { chance, cache, hiddenTokensPerMessage } = settings;
   const toolPrompt = settings.toolPromptTokens ?? toolPromptTokens[request.wire];
   const messages = request.messages.length + (request.system === "" ? 0 : 1);
@@ -115,15 +118,17 @@ function countInput(
     hiddenTokens += chance.integer(0, hiddenTokensPerMessage);
   }
   const inputTokens = countPrompt(request) + hiddenTokens;
-  const found = cache?.take(request, countHead(request), countMessage) ?? 0;
-  return { inputTokens, hiddenTokens, cachedTokens: Math.min(answer.cachedTokens ?? found, inputTokens) };
+  const found = cache?.take(request, countHead(request), countPart) ?? { cachedTokens: 0, writtenTokens: 0 };
+  const cachedTokens = Math.min(answer.cachedTokens ?? found.cachedTokens, inputTokens);
+  const writtenTokens = Math.min(found.writtenTokens, inputTokens - cachedTokens);
+  return { inputTokens, hiddenTokens, cachedTokens, writtenTokens };
 }
 
-function countHead({ system, tools }: DoubleRequest): number {
+function countHead({ system, tools, outputSchema }: DoubleRequest): number {
   return tools.reduce(
     (sum, { name, description, inputSchema }) =>
       sum + countTokens(name) + countTokens(description) + countTokens(JSON.stringify(inputSchema)),
-    countTokens(system),
+    countTokens(system) + (outputSchema === null ? 0 : countTokens(JSON.stringify(outputSchema))),
   );
 }
 
@@ -199,13 +204,15 @@ function report(usage: DoubleUsage, fault: Fault | null): ReportedUsage | null {
   if (fault?.kind === "missing-usage") return null;
   if (fault?.kind === "absurd-usage") {
     const absurd = { negative: -1, "not-a-number": "NaN", huge: 1e15 }[fault.form ?? "negative"];
-    return { input: absurd, uncached: absurd, cached: 0, output: absurd, reasoning: 0, total: absurd };
+    const parts = { cached: 0, written: 0, reasoning: 0 };
+    return { ...parts, input: absurd, uncached: absurd, output: absurd, total: absurd };
   }
-  const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = usage;
+  const { inputTokens, outputTokens, cachedTokens, writtenTokens, reasoningTokens } = usage;
   return {
     input: inputTokens,
-    uncached: inputTokens - cachedTokens,
+    uncached: inputTokens - cachedTokens - writtenTokens,
     cached: cachedTokens,
+    written: writtenTokens,
     output: outputTokens,
     reasoning: reasoningTokens,
     total: inputTokens + outputTokens,

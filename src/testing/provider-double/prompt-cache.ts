@@ -1,12 +1,31 @@
 import { digest } from "./chance.ts";
-import type { DoubleMessage, DoubleRequest } from "./double-request.ts";
+import type { DoublePart, DoubleRequest } from "./double-request.ts";
 
-/** How the double caches prompts: as OpenAI does, by their longest known beginning. */
+/**
+ * How the double caches prompts. OpenAI's by itself: the longest beginning that it was sent before with the same
+ * `prompt_cache_key`. Anthropic's at marks only: a beginning is written where it is marked, and read where it is marked,
+ * or up to 20 blocks before a mark. Nothing expires.
+ */
 export interface PromptCacheOptions {
   /** A shorter beginning is not cached. Default 1,024. */
   readonly minimumTokens?: number;
-  /** Only whole blocks are cached. Default 128. */
+  /** Only whole blocks of so many tokens are cached, except at marks. Default 128. */
   readonly blockTokens?: number;
+}
+
+/** The part of a prompt that came from the cache, and the part that was written there. */
+export interface CacheUse {
+  readonly cachedTokens: number;
+  readonly writtenTokens: number;
+}
+
+/** How many blocks before a mark a written beginning may end and still be found. */
+const lookBack = 20;
+
+/** A beginning of a prompt. */
+interface Beginning {
+  readonly name: string;
+  readonly tokens: number;
 }
 
 /** The beginnings of prompts that were billed before. */
@@ -20,23 +39,44 @@ export class PromptCache {
     this.#block = options.blockTokens ?? 128;
   }
 
-  /** How many tokens of this prompt are known; and from now on all of them are. */
-  take(request: DoubleRequest, head: number, tokens: (message: DoubleMessage) => number): number {
-    let name = digest(JSON.stringify([request.wire, request.model, request.system, request.tools]));
-    let length = head;
-    let known = this.#take(name) ? length : 0;
-    for (const message of request.messages) {
-      name = digest(name + JSON.stringify(message));
-      length += tokens(message);
-      if (this.#take(name)) known = length;
-    }
-    const whole = known - (known % this.#block);
-    return whole >= this.#minimum ? whole : 0;
+  /** Returns what of this prompt is known. From now on more of it is. `head`: the tokens of system prompt and tools. */
+  take(request: DoubleRequest, head: number, tokens: (part: DoublePart) => number): CacheUse {
+    const all = beginningsOf(request, head, tokens);
+    return request.marks ? this.#takeMarked(all, request.marks) : this.#takeAll(all);
   }
 
-  #take(name: string): boolean {
-    const known = this.#known.has(name);
-    this.#known.add(name);
-    return known;
+  #takeAll(all: readonly Beginning[]): CacheUse {
+    const longest = all.findLast(({ name }) => this.#known.has(name))?.tokens ?? 0;
+    for (const { name } of all) this.#known.add(name);
+    const whole = longest - (longest % this.#block);
+    return { cachedTokens: whole >= this.#minimum ? whole : 0, writtenTokens: 0 };
   }
+
+  #takeMarked(all: readonly Beginning[], marks: readonly number[]): CacheUse {
+    const near = (index: number): boolean => marks.some((mark) => index <= mark && index >= mark - lookBack);
+    const found = all.findLast(({ name }, index) => near(index) && this.#known.has(name));
+    const marked = all.filter(({ tokens }, index) => marks.includes(index) && tokens >= this.#minimum);
+    for (const { name } of marked) this.#known.add(name);
+    const cachedTokens = found?.tokens ?? 0;
+    return { cachedTokens, writtenTokens: Math.max(0, (marked.at(-1)?.tokens ?? 0) - cachedTokens) };
+  }
+}
+
+/** Every beginning of a prompt: the head alone, and with each part more. */
+function beginningsOf(
+  request: DoubleRequest,
+  head: number,
+  tokens: (part: DoublePart) => number,
+): readonly Beginning[] {
+  const { wire, model, system, tools, messages, body } = request;
+  let name = digest(JSON.stringify([wire, model, body["prompt_cache_key"] ?? null, tools, system]));
+  let length = head;
+  const all: Beginning[] = [{ name, tokens: length }];
+  for (const { role, parts } of messages)
+    for (const part of parts) {
+      name = digest(name + JSON.stringify([role, part]));
+      length += tokens(part);
+      all.push({ name, tokens: length });
+    }
+  return all;
 }

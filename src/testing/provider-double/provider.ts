@@ -1,4 +1,6 @@
 import { isJsonObject } from "#kernel";
+import { toError } from "#base";
+import { countFiles } from "./attached-files.ts";
 import type { BillBook, BillEntry } from "./bill.ts";
 import { chance, type Chance, digest } from "./chance.ts";
 import type { DoubleAnswer } from "./double-answer.ts";
@@ -40,12 +42,20 @@ export interface ProviderOutcome {
   readonly request: DoubleRequest | null;
 }
 
-type Arrival = Pick<BillEntry, "at" | "wire" | "model" | "key" | "run" | "streamed">;
+type Arrival = Pick<BillEntry, "at" | "wire" | "model" | "key" | "run" | "streamed" | "files" | "fileBytes">;
+
+interface AnsweredCall {
+  readonly request: DoubleRequest;
+  readonly arrival: Arrival;
+  readonly answer: DoubleAnswer;
+  readonly chance: Chance;
+}
 
 const nothing = {
   inputTokens: 0,
   outputTokens: 0,
   cachedTokens: 0,
+  writtenTokens: 0,
   reasoningTokens: 0,
   hiddenTokens: 0,
 } as const;
@@ -78,7 +88,8 @@ export class Provider {
       this.#settings.bill.append({ ...arrival, ...nothing, billed: false, outcome: "invalid-request" });
       return { reply: refusalReply(format.rejectInvalid(error)), request: null };
     }
-    const known = { ...arrival, model: request.model, streamed: request.streamed };
+    const { model, streamed } = request;
+    const known = { ...arrival, model, streamed, ...countFiles(request) };
     this.#unanswered.add(known);
     const answer = await this.#ask(request);
     this.#unanswered.delete(known);
@@ -108,6 +119,8 @@ export class Provider {
       key,
       run: headers["x-reeve-run"] ?? null,
       streamed: false,
+      files: 0,
+      fileBytes: 0,
     };
   }
 
@@ -122,7 +135,7 @@ export class Provider {
     try {
       return await this.#settings.script(request);
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
+      return toError(error);
     }
   }
 
@@ -132,25 +145,17 @@ export class Provider {
     return refusalReply(format.rejectInvalid(new InvalidRequestError(message, { status: 500 })));
   }
 
-  #reply(
-    format: WireFormat,
-    call: {
-      readonly request: DoubleRequest;
-      readonly arrival: Arrival;
-      readonly answer: DoubleAnswer;
-      readonly chance: Chance;
-    },
-  ): Reply {
+  #reply(format: WireFormat, call: AnsweredCall): Reply {
     const { request, arrival, answer } = call;
     const fault = this.#fault(request, answer, call.chance);
     const billed = isBilled(fault);
     const outcome = fault?.kind ?? "answered";
     if (fault && isRefusal(fault)) {
-      const usage = billed ? this.#execute(request, answer, fault, call.chance).usage : nothing;
+      const usage = billed ? this.#execute(call, fault).usage : nothing;
       this.#settings.bill.append({ ...arrival, ...usage, billed, outcome });
       return refusalReply(format.refuse(fault, this.#facts(request, call.chance)));
     }
-    const execution = this.#execute(request, answer, fault, call.chance);
+    const execution = this.#execute(call, fault);
     this.#settings.bill.append({ ...arrival, ...(billed ? execution.usage : nothing), billed, outcome });
     return planReply(format, execution, { fault, chance: call.chance });
   }
@@ -167,7 +172,7 @@ export class Provider {
     return fault.kind === "overloaded-stream" && !request.streamed ? { ...fault, kind: "overloaded" } : fault;
   }
 
-  #execute(request: DoubleRequest, answer: DoubleAnswer, fault: Fault | null, draw: Chance): Execution {
+  #execute({ request, answer, chance: draw }: AnsweredCall, fault: Fault | null): Execution {
     const { now, hiddenTokensPerMessage = 15, toolPromptTokens } = this.#settings;
     const settings = {
       chance: draw,

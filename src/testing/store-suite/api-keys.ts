@@ -1,26 +1,32 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { ApiKeyRecord } from "#kernel";
-import { type StoreCase, storeCase } from "./harness.ts";
+import { type ApiKeyRecord, Partition, type UserId } from "#kernel";
+import { ann, bob, type StoreCase, storeCase } from "./harness.ts";
 
-const keyOf = (tenant: string | null): ApiKeyRecord => ({
+const keyOf = (tenant: string | null, user: UserId | null = null): ApiKeyRecord => ({
   id: randomUUID(),
   hash: "0".repeat(64),
   tenant,
+  user,
   scopes: ["read", "run"],
   expiresAt: 2_000,
+  ...(tenant !== null && {
+    limits: { budget: { maxCostUsd: 1.5 }, priority: "low", maxAgents: 3 },
+  }),
 });
 
 export const apiKeyCases: readonly StoreCase[] = [
   storeCase("an API key is found by every process as it was put, and the first one stays", async (desk) => {
     const { store, harness } = desk;
-    const [key, anonymous] = [keyOf("acme"), keyOf(null)];
+    const [key, anonymous, bound] = [keyOf("acme"), keyOf(null), keyOf("acme", ann)];
     await store.apiKeys.put(key);
+    await store.apiKeys.put(bound);
     await store.apiKeys.put(anonymous);
     await store.apiKeys.put({ ...key, tenant: "rival", scopes: ["admin"] });
     const elsewhere = await harness.open();
     assert.deepEqual(await elsewhere.apiKeys.find(key.id), key);
     assert.deepEqual(await elsewhere.apiKeys.find(anonymous.id), anonymous);
+    assert.deepEqual(await elsewhere.apiKeys.find(bound.id), bound);
     assert.equal(await elsewhere.apiKeys.find(randomUUID()), null);
     await elsewhere[Symbol.asyncDispose]();
   }),
@@ -37,5 +43,16 @@ export const apiKeyCases: readonly StoreCase[] = [
     await store.apiKeys.revoke(acme, one.id);
     await store.apiKeys.revoke(acme, one.id);
     assert.deepEqual([await store.apiKeys.find(one.id), await store.apiKeys.list(acme)], [null, [other]]);
+  }),
+
+  storeCase("erasing a user revokes the keys bound to that user, and no others", async ({ store }) => {
+    const [acme, rival] = [`acme-${randomUUID()}`, `rival-${randomUUID()}`];
+    const bound = keyOf(acme, ann);
+    const others = [keyOf(acme), keyOf(acme, bob), keyOf(rival, ann), keyOf(null, ann)];
+    for (const key of [bound, ...others]) await store.apiKeys.put(key);
+    await store.eraseUser(Partition.of(acme), ann);
+    await store.eraseUser(Partition.of(acme), null);
+    assert.equal(await store.apiKeys.find(bound.id), null);
+    for (const key of others) assert.deepEqual(await store.apiKeys.find(key.id), key);
   }),
 ];

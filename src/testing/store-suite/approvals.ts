@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type ApprovalDecision, NotFoundError, RunId, TreeId } from "#kernel";
-import { questionOf, type StoreCase, storeCase } from "./harness.ts";
+import { type ApprovalDecision, NotFoundError, RunId, TreeId, UserId } from "#kernel";
+import { ann, bob, questionOf, runOf, type StoreCase, storeCase } from "./harness.ts";
 
 const yes: ApprovalDecision = { decision: "edited", by: "boss", at: 9, arguments: { to: "bob" } };
 const no: ApprovalDecision = { decision: "denied", by: "clerk", at: 10 };
@@ -75,5 +75,25 @@ export const approvalCases: readonly StoreCase[] = [
       { ...questionOf(2), ...erased, decision: { decision, by, at } },
       { ...questionOf(1), ...erased, decision: null },
     ]);
+  }),
+
+  storeCase("questions are listed by the user of their tree, by page", async ({ store, tenant }) => {
+    const owners = { a1: ann, b1: bob, a2: ann, none: null };
+    for (const [tree, userId] of Object.entries(owners)) {
+      const runId = RunId.root(TreeId.of(tree));
+      await store.runs.put(tenant, runOf({ runId, userId }));
+      await store.approvals.request(tenant, questionOf(1, { runId }));
+    }
+    await store.approvals.request(tenant, questionOf(9, { runId: RunId.root(TreeId.of("unknown")) }));
+    const trees = async (userId: UserId, after?: string): Promise<readonly string[]> => {
+      const page = { size: 1, ...(after !== undefined && { after }) };
+      const { items, next } = await store.approvals.list(tenant, { userId }, page);
+      return [...items.map(({ treeId }) => treeId), ...(next === null ? [] : await trees(userId, next))];
+    };
+    assert.deepEqual(new Set(await trees(ann)), new Set(["a1", "a2"]));
+    assert.deepEqual(await trees(bob), ["b1"]);
+    assert.deepEqual(await trees(UserId.of("zoe")), []);
+    const both = await store.approvals.list(tenant, { userId: bob, treeId: TreeId.of("a1") }, { size: 5 });
+    assert.deepEqual(both.items, []);
   }),
 ];

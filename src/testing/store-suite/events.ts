@@ -8,13 +8,12 @@ const never = new AbortController().signal;
 async function tail(
   { tenant }: Desk,
   store: Store,
-  until: number,
-  after = 0,
+  { until, after = 0 }: { readonly until: number; readonly after?: number },
 ): Promise<readonly NumberedEvent[]> {
   const seen: NumberedEvent[] = [];
   for (let cursor = after; cursor < until; cursor = seen.at(-1)?.seq ?? after) {
-    await store.events.changed(tenant, tree, cursor, never);
-    seen.push(...(await store.events.read(tenant, tree, cursor, 7)));
+    await store.events.changed(tenant, tree, { after: cursor, signal: never });
+    seen.push(...(await store.events.read(tenant, tree, { after: cursor, limit: 7 })));
   }
   return seen;
 }
@@ -23,52 +22,52 @@ export const eventCases: readonly StoreCase[] = [
   storeCase("an event appended twice is there once, as it was the first time", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, [eventOf(1), eventOf(2)]);
     await store.events.append(tenant, tree, [eventOf(2, "another"), eventOf(3)]);
-    assert.deepEqual(await store.events.read(tenant, tree, 0, 10), eventsOf(1, 3));
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), eventsOf(1, 3));
   }),
 
   storeCase("an event is rewritten in its place, and no other is added", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, eventsOf(1, 3), ({ seq }) => seq === 2);
     await store.events.rewrite(tenant, tree, [eventOf(2, "less"), eventOf(4)]);
     const expected = [eventOf(1), eventOf(2, "less"), eventOf(3)];
-    assert.deepEqual(await store.events.read(tenant, tree, 0, 10), expected);
-    assert.deepEqual(await store.events.read(someTenant(), tree, 0, 10), []);
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), expected);
+    assert.deepEqual(await store.events.read(someTenant(), tree, { after: 0, limit: 10 }), []);
   }),
 
   storeCase("every character of an event survives", async ({ store, tenant }) => {
     const event = eventOf(1, "\u0000 \ud800 \u{1f600} ' \" \\ \n %s $1 ?");
     await store.events.append(tenant, tree, [event]);
-    assert.deepEqual(await store.events.read(tenant, tree, 0, 1), [event]);
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 1 }), [event]);
   }),
 
   storeCase("appending nothing is no error, and an unknown tree is empty", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, []);
-    assert.deepEqual(await store.events.read(tenant, tree, 0, 10), []);
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), []);
   }),
 
   storeCase(
     "events are read in order above a cursor, at most as many as asked for",
     async ({ store, tenant }) => {
       await store.events.append(tenant, tree, eventsOf(1, 30).toReversed());
-      assert.deepEqual(await store.events.read(tenant, tree, 10, 5), eventsOf(11, 15));
-      assert.deepEqual(await store.events.read(tenant, tree, 28, 5), eventsOf(29, 30));
-      assert.deepEqual(await store.events.read(tenant, tree, 30, 5), []);
+      assert.deepEqual(await store.events.read(tenant, tree, { after: 10, limit: 5 }), eventsOf(11, 15));
+      assert.deepEqual(await store.events.read(tenant, tree, { after: 28, limit: 5 }), eventsOf(29, 30));
+      assert.deepEqual(await store.events.read(tenant, tree, { after: 30, limit: 5 }), []);
     },
   ),
 
   storeCase("a reader never passes an event that is still to come", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, [eventOf(1), eventOf(3)]);
-    assert.deepEqual(await store.events.read(tenant, tree, 0, 10), [eventOf(1)]);
-    assert.deepEqual(await store.events.read(tenant, tree, 1, 10), []);
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), [eventOf(1)]);
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 1, limit: 10 }), []);
     await store.events.append(tenant, tree, [eventOf(2)]);
-    assert.deepEqual(await store.events.read(tenant, tree, 1, 10), eventsOf(2, 3));
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 1, limit: 10 }), eventsOf(2, 3));
   }),
 
   storeCase(
     "a wait ends at once if there is something, and else when it comes",
     async ({ store, tenant }) => {
       await store.events.append(tenant, tree, [eventOf(1)]);
-      assert.deepEqual(await store.events.changed(tenant, tree, 0, never), [eventOf(1)]);
-      const waiting = store.events.changed(tenant, tree, 1, never);
+      assert.deepEqual(await store.events.changed(tenant, tree, { after: 0, signal: never }), [eventOf(1)]);
+      const waiting = store.events.changed(tenant, tree, { after: 1, signal: never });
       await store.events.append(tenant, tree, [eventOf(2)]);
       assert.deepEqual(await waiting, [eventOf(2)]);
     },
@@ -77,20 +76,25 @@ export const eventCases: readonly StoreCase[] = [
   storeCase("a wait hears of no other tree or tenant, and rejects with its signal's reason", async (desk) => {
     const { store, tenant } = desk;
     const controller = new AbortController();
-    const waiting = store.events.changed(tenant, tree, 0, controller.signal);
+    const waiting = store.events.changed(tenant, tree, { after: 0, signal: controller.signal });
     const refused = assert.rejects(waiting, (error) => error === controller.signal.reason);
     await store.events.append(someTenant(), tree, [eventOf(1)]);
-    const still = await Promise.race([waiting.then(() => "woken"), store.events.read(tenant, tree, 0, 1)]);
+    const still = await Promise.race([
+      waiting.then(() => "woken"),
+      store.events.read(tenant, tree, { after: 0, limit: 1 }),
+    ]);
     assert.deepEqual(still, []);
     controller.abort(new Error("enough"));
     await refused;
-    await assert.rejects(store.events.changed(tenant, tree, 0, controller.signal), { message: "enough" });
+    await assert.rejects(store.events.changed(tenant, tree, { after: 0, signal: controller.signal }), {
+      message: "enough",
+    });
   }),
 
   storeCase("two readers with stores of their own see the same events in the same order", async (desk) => {
     const other = await desk.harness.open();
     try {
-      const readers = [tail(desk, desk.store, 200), tail(desk, other, 200)];
+      const readers = [tail(desk, desk.store, { until: 200 }), tail(desk, other, { until: 200 })];
       for (let seq = 1; seq <= 200; seq += 10)
         await desk.store.events.append(desk.tenant, tree, eventsOf(seq, seq + 9));
       for (const seen of await Promise.all(readers)) assert.deepEqual(seen, eventsOf(1, 200));
@@ -103,8 +107,8 @@ export const eventCases: readonly StoreCase[] = [
     const writer = await desk.harness.open();
     try {
       await writer.events.append(desk.tenant, tree, eventsOf(1, 20));
-      const begun = await tail(desk, desk.store, 20);
-      const rest = tail(desk, desk.store, 60, 20);
+      const begun = await tail(desk, desk.store, { until: 20 });
+      const rest = tail(desk, desk.store, { until: 60, after: 20 });
       for (let seq = 21; seq <= 60; seq += 10) {
         await desk.harness.cut?.();
         await writer.events.append(desk.tenant, tree, eventsOf(seq, seq + 9));

@@ -2,17 +2,30 @@ import { randomUUID } from "node:crypto";
 import {
   AgentId,
   ApprovalId,
+  AttemptId,
   ChatMessage,
   EntryId,
   EventId,
+  Labels,
+  MemoryOwner,
   RunId,
   SessionId,
   StepId,
   TenantId,
   TreeId,
   UserId,
+  type ApprovalRequest,
+  type BlockEdit,
+  type Fact,
+  type ManifestRecord,
+  type NewSession,
+  type NumberedEvent,
+  type Partition,
+  type RunRecord,
+  type SessionEntry,
+  type SessionKey,
+  type Store,
 } from "#kernel";
-import type { ApprovalRequest, NumberedEvent, Partition, RunRecord, SessionEntry, Store } from "#kernel";
 
 /** What a case needs of the store it is run on. */
 export interface StoreHarness {
@@ -55,6 +68,24 @@ export const root = RunId.root(tree);
 export const session = SessionId.of("talk");
 export const ann = UserId.of("ann");
 export const bob = UserId.of("bob");
+export const annOwns = MemoryOwner.user(ann);
+export const bobOwns = MemoryOwner.user(bob);
+/** The session of Ann's. */
+export const key: SessionKey = { id: session, userId: ann };
+
+/** A session to open, with what a case cares about. */
+export function sessionOf(fields: Partial<NewSession> = {}): NewSession {
+  return {
+    ...key,
+    startedAt: 1_000,
+    agentId: null,
+    channel: null,
+    title: null,
+    metadata: {},
+    isNamed: true,
+    ...fields,
+  };
+}
 
 /** A run of Ann's, with what a case cares about. */
 export function runOf(fields: Partial<RunRecord> & { readonly runId: RunId }): RunRecord {
@@ -68,13 +99,29 @@ export function runOf(fields: Partial<RunRecord> & { readonly runId: RunId }): R
     stopReason: null,
     startedAt: 1_000,
     endedAt: null,
-    spend: 0,
+    costMicros: 0,
+    inDoubtMicros: 0,
+    reservedMicros: 0,
     seq: 1,
     ...fields,
   };
 }
 
 /** The `seq`-th event of a tree. */
+/** The manifest of a root run's model step. */
+export function manifestOf(number: number, given: Partial<ManifestRecord> = {}): ManifestRecord {
+  const { runId = root } = given;
+  return {
+    runId,
+    stepId: StepId.of(runId, "model", number),
+    attempt: AttemptId.of("a"),
+    at: 1_000 + number,
+    lasts: true,
+    body: { kind: "model", parts: ["a", "b"] },
+    ...given,
+  };
+}
+
 export function eventOf(seq: number, text = `note ${seq}`, of: TreeId = tree): NumberedEvent {
   const runId = RunId.root(of);
   return {
@@ -111,6 +158,26 @@ export function entryOf(
   };
 }
 
+/** A fact, with what a case cares about. */
+export function factOf(id: string, fields: Partial<Fact> = {}): Fact {
+  return {
+    id,
+    key: "city",
+    value: id,
+    validFrom: 1,
+    validTo: null,
+    recordedAt: 1_000,
+    runId: null,
+    labels: Labels.none,
+    ...fields,
+  };
+}
+
+/** The first text of a block, with what a case cares about. */
+export function blockEditOf(id: string, fields: Partial<BlockEdit> = {}): BlockEdit {
+  return { id, text: id, version: 0, limit: 100, at: 1_000, runId: null, labels: Labels.none, ...fields };
+}
+
 /** The `number`-th question of a run, with what a case cares about. */
 export function questionOf(number: number, fields: Partial<ApprovalRequest> = {}): ApprovalRequest {
   const runId = fields.runId ?? root;
@@ -126,7 +193,7 @@ export function questionOf(number: number, fields: Partial<ApprovalRequest> = {}
     why: "it leaves the house",
     requestedAt: number,
     expiresAt: 1_000_000,
-    spend: 7,
+    spentMicros: 7,
     ...fields,
   };
 }

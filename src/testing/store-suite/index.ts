@@ -1,15 +1,21 @@
 import { apiKeyCases } from "./api-keys.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
+import { blockCases } from "./blocks.ts";
 import { eventCases } from "./events.ts";
 import { factCases } from "./facts.ts";
 import type { StoreCase } from "./harness.ts";
 import { keyCases } from "./keys.ts";
+import { manifestCases } from "./manifests.ts";
 import { limitCases } from "./limits.ts";
+import { memoryCrossingCases } from "./memory-crossings.ts";
+import { memorySearchCases } from "./memory-search.ts";
 import { runCases } from "./runs.ts";
 import { sessionCases } from "./sessions.ts";
 import { tenantCases } from "./tenants.ts";
+import { turnCases } from "./turns.ts";
 import { userCases } from "./users.ts";
+import { vectorCases } from "./vectors.ts";
 import { workerCases } from "./workers.ts";
 
 /** What every store must show. */
@@ -17,13 +23,19 @@ export const storeSuite: readonly StoreCase[] = [
   ...runCases,
   ...eventCases,
   ...sessionCases,
+  ...turnCases,
   ...factCases,
+  ...blockCases,
+  ...memorySearchCases,
+  ...vectorCases,
   ...approvalCases,
   ...auditCases,
   ...keyCases,
+  ...manifestCases,
   ...limitCases,
   ...userCases,
   ...tenantCases,
+  ...memoryCrossingCases,
   ...workerCases,
   ...apiKeyCases,
 ];

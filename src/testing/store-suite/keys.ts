@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
-import { KeyDestroyedError, type PromptManifest, RunId, StepId, type WrappedKey } from "#kernel";
-import { root, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { KeyDestroyedError, type WrappedKey } from "#kernel";
+import { someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const key = (...bytes: readonly number[]): WrappedKey => ({
   id: `k${bytes[0]}`,
   wrapped: Uint8Array.from(bytes),
 });
 const isDestroyed = (error: unknown): boolean => error instanceof KeyDestroyedError;
-
-const manifest = (number: number): PromptManifest => ({
-  runId: root,
-  stepId: StepId.of(root, "model", number),
-  at: 1_000 + number,
-  parts: { entries: ["a", "b"], sections: [{ name: "identity", hash: "x" }] },
-});
 
 export const keyCases: readonly StoreCase[] = [
   storeCase("the first key of a tree stays", async ({ store, tenant }) => {
@@ -52,15 +45,5 @@ export const keyCases: readonly StoreCase[] = [
   storeCase("a key that never was can be destroyed beforehand", async ({ store, tenant }) => {
     await store.keys.destroy(tenant, tree);
     await assert.rejects(store.keys.put(tenant, tree, key(1)), isDestroyed);
-  }),
-
-  storeCase("a prompt manifest is kept once for each step, and listed by run", async ({ store, tenant }) => {
-    await store.manifests.put(tenant, manifest(2));
-    await store.manifests.put(tenant, manifest(1));
-    await store.manifests.put(tenant, { ...manifest(1), parts: "other" });
-    assert.deepEqual(await store.manifests.get(tenant, manifest(1).stepId), manifest(1));
-    assert.deepEqual(await store.manifests.list(tenant, root), [manifest(1), manifest(2)]);
-    assert.deepEqual(await store.manifests.list(tenant, RunId.of(tree, 1)), []);
-    assert.equal(await store.manifests.get(tenant, StepId.of(root, "model", 9)), null);
   }),
 ];

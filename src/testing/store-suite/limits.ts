@@ -8,34 +8,36 @@ const wish = (tokens: number): LimitWish => ({ ...one, tokens: { amount: tokens,
 
 export const limitCases: readonly StoreCase[] = [
   storeCase("a limit gives a minute's worth, then fills evenly", async ({ store, tenant }) => {
-    const take = (at: number): Promise<number> => store.limits.take(tenant, "k", one, at);
+    const take = (at: number): Promise<number> => store.limits.take(tenant, "k", { wish: one, now: at });
     for (let n = 0; n < 6; n++) assert.equal(await take(now), 0);
     assert.equal(await take(now), 10_000);
     assert.equal(await take(now + 4_000), 6_000);
     assert.equal(await take(now + 10_000), 0);
     assert.equal(await take(now + 10_000), 10_000);
-    assert.equal(await store.limits.take(tenant, "other", one, now), 0);
-    assert.equal(await store.limits.take(someTenant(), "k", one, now), 0);
+    assert.equal(await store.limits.take(tenant, "other", { wish: one, now }), 0);
+    assert.equal(await store.limits.take(someTenant(), "k", { wish: one, now }), 0);
   }),
 
   storeCase(
     "a wish is granted whole or not at all, and a giant one when all is there",
     async ({ store, tenant }) => {
-      assert.equal(await store.limits.take(tenant, "k", wish(500), now), 0);
-      for (let n = 0; n < 9; n++) assert.equal(await store.limits.take(tenant, "k", wish(200), now), 10_000);
-      for (let n = 0; n < 5; n++) assert.equal(await store.limits.take(tenant, "k", wish(1), now), 0);
-      assert.equal(await store.limits.take(tenant, "giant", wish(9_000), now), 0);
-      assert.equal(await store.limits.take(tenant, "giant", wish(600), now), 900_000);
+      assert.equal(await store.limits.take(tenant, "k", { wish: wish(500), now }), 0);
+      for (let n = 0; n < 9; n++)
+        assert.equal(await store.limits.take(tenant, "k", { wish: wish(200), now }), 10_000);
+      for (let n = 0; n < 5; n++)
+        assert.equal(await store.limits.take(tenant, "k", { wish: wish(1), now }), 0);
+      assert.equal(await store.limits.take(tenant, "giant", { wish: wish(9_000), now }), 0);
+      assert.equal(await store.limits.take(tenant, "giant", { wish: wish(600), now }), 900_000);
     },
   ),
 
   storeCase("what was used besides is owed, what was not comes back", async ({ store, tenant }) => {
     const hundred = { tokens: { amount: 100, perMinute: 600 } };
-    assert.equal(await store.limits.take(tenant, "k", hundred, now), 0);
+    assert.equal(await store.limits.take(tenant, "k", { wish: hundred, now }), 0);
     await store.limits.correct(tenant, "k", { tokens: 500 });
-    assert.equal(await store.limits.take(tenant, "k", hundred, now), 10_000);
+    assert.equal(await store.limits.take(tenant, "k", { wish: hundred, now }), 10_000);
     await store.limits.correct(tenant, "k", { tokens: -100 });
-    assert.equal(await store.limits.take(tenant, "k", hundred, now), 0);
+    assert.equal(await store.limits.take(tenant, "k", { wish: hundred, now }), 0);
   }),
 
   storeCase("told once to slow down, everybody waits until then", async ({ store, tenant, harness }) => {
@@ -43,9 +45,9 @@ export const limitCases: readonly StoreCase[] = [
     try {
       await store.limits.slow(tenant, "k", now + 30_000);
       await other.limits.slow(tenant, "k", now + 20_000);
-      assert.equal(await store.limits.take(tenant, "k", one, now), 30_000);
-      assert.equal(await other.limits.take(tenant, "k", one, now + 29_000), 1_000);
-      assert.equal(await other.limits.take(tenant, "k", one, now + 30_000), 0);
+      assert.equal(await store.limits.take(tenant, "k", { wish: one, now }), 30_000);
+      assert.equal(await other.limits.take(tenant, "k", { wish: one, now: now + 29_000 }), 1_000);
+      assert.equal(await other.limits.take(tenant, "k", { wish: one, now: now + 30_000 }), 0);
     } finally {
       await other[Symbol.asyncDispose]();
     }
@@ -55,7 +57,9 @@ export const limitCases: readonly StoreCase[] = [
     const other = await harness.open();
     try {
       const takers = Array.from({ length: 30 }, (_, n) => (n % 2 ? store : other));
-      const waits = await Promise.all(takers.map(({ limits }) => limits.take(tenant, "k", one, now)));
+      const waits = await Promise.all(
+        takers.map(({ limits }) => limits.take(tenant, "k", { wish: one, now })),
+      );
       assert.equal(waits.filter((wait) => wait === 0).length, 6);
     } finally {
       await other[Symbol.asyncDispose]();

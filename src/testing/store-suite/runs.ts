@@ -23,7 +23,7 @@ export const runCases: readonly StoreCase[] = [
       status: "landed",
       stopReason: "budget.cost",
       endedAt: 2_000,
-      spend: Number.MAX_SAFE_INTEGER,
+      costMicros: Number.MAX_SAFE_INTEGER,
     });
     await put(desk, whole, whole);
     const { items, next } = await desk.store.runs.list(desk.tenant, {}, { size: 10 });

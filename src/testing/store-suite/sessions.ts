@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { ChatMessage, EntryId, Json, NotFoundError, RunId, type SessionEntry, SessionId } from "#kernel";
-import { ann, type Desk, entryOf, session, type StoreCase, storeCase, tree } from "./harness.ts";
+import {
+  ann,
+  type Desk,
+  entryOf,
+  key,
+  session,
+  sessionOf,
+  type StoreCase,
+  storeCase,
+  tree,
+} from "./harness.ts";
 
 const id = EntryId.of;
 const helper = RunId.of(tree, 1);
@@ -9,8 +19,8 @@ const isMissing = (error: unknown): boolean => error instanceof NotFoundError;
 const ids = (entries: readonly SessionEntry[]): string[] => entries.map((entry) => entry.id);
 
 async function talk({ store, tenant }: Desk, ...entries: readonly SessionEntry[]): Promise<void> {
-  await store.sessions.open(tenant, { id: session, userId: ann, startedAt: 1_000 });
-  await store.sessions.append(tenant, session, entries);
+  await store.sessions.open(tenant, sessionOf());
+  await store.sessions.append(tenant, key, entries);
 }
 
 /** a - b - c, and b - d - e. */
@@ -24,7 +34,14 @@ const forked = [
 
 const every: readonly SessionEntry[] = [
   { ...entryOf("m", null), type: "message", message: ChatMessage.user("hello \u0000 there") },
-  { ...base("k", "m"), type: "compaction", summary: "short", keptFrom: id("m"), tokensBefore: 7 },
+  {
+    ...base("k", "m"),
+    type: "compaction",
+    summary: "short",
+    keptFrom: id("m"),
+    tokensBefore: 7,
+    run: helper,
+  },
   { ...base("n", "k"), type: "branch", from: id("m"), summary: null },
   { ...base("l", "n"), type: "label", target: id("m"), label: "start" },
   { ...base("o", "l"), type: "model-change", model: "other" },
@@ -39,15 +56,15 @@ function base(name: string, parent: string): Pick<SessionEntry, "id" | "parentId
 export const sessionCases: readonly StoreCase[] = [
   storeCase("a session opens once, without a leaf", async (desk) => {
     await talk(desk);
-    await desk.store.sessions.open(desk.tenant, { id: session, userId: null, startedAt: 9 });
-    const head = { id: session, userId: ann, startedAt: 1_000, leaf: null, forkedFrom: null };
-    assert.deepEqual(await desk.store.sessions.head(desk.tenant, session), head);
-    assert.equal(await desk.store.sessions.head(desk.tenant, SessionId.of("none")), null);
+    await desk.store.sessions.open(desk.tenant, sessionOf({ startedAt: 9, title: "another" }));
+    const head = { ...sessionOf(), updatedAt: 1_000, leaf: null, forkedFrom: null };
+    assert.deepEqual(await desk.store.sessions.head(desk.tenant, key), head);
+    assert.equal(await desk.store.sessions.head(desk.tenant, { ...key, id: SessionId.of("none") }), null);
   }),
 
   storeCase("every kind of entry comes back as it was, one from the future too", async (desk) => {
     await talk(desk, ...every);
-    const path = await desk.store.sessions.path(desk.tenant, session, id("q"), 10);
+    const path = await desk.store.sessions.path(desk.tenant, key, { from: id("q"), limit: 10 });
     assert.deepEqual(path.toReversed(), every);
   }),
 
@@ -56,10 +73,10 @@ export const sessionCases: readonly StoreCase[] = [
     async (desk) => {
       const { store, tenant } = desk;
       await talk(desk, entryOf("a", null), entryOf("b", "a"));
-      assert.equal(await store.sessions.leaf(tenant, session, null), "b");
-      await store.sessions.append(tenant, session, [entryOf("a", null, { text: "changed" })]);
-      assert.equal((await store.sessions.head(tenant, session))?.leaf, "b");
-      assert.deepEqual(await store.sessions.entries(tenant, session, null, 9), [
+      assert.equal(await store.sessions.leaf(tenant, key, null), "b");
+      await store.sessions.append(tenant, key, [entryOf("a", null, { text: "changed" })]);
+      assert.equal((await store.sessions.head(tenant, key))?.leaf, "b");
+      assert.deepEqual(await store.sessions.entries(tenant, key, { after: null, limit: 9 }), [
         entryOf("a", null),
         entryOf("b", "a"),
       ]);
@@ -67,13 +84,13 @@ export const sessionCases: readonly StoreCase[] = [
   ),
 
   storeCase("entries of a session that was not opened are refused", async ({ store, tenant }) => {
-    await assert.rejects(store.sessions.append(tenant, session, [entryOf("a", null)]), isMissing);
+    await assert.rejects(store.sessions.append(tenant, key, [entryOf("a", null)]), isMissing);
   }),
 
   storeCase("a path leads from its entry to the root, at most as far as asked for", async (desk) => {
     await talk(desk, ...forked);
     const path = (from: string, limit: number): Promise<readonly SessionEntry[]> =>
-      desk.store.sessions.path(desk.tenant, session, id(from), limit);
+      desk.store.sessions.path(desk.tenant, key, { from: id(from), limit });
     assert.deepEqual(ids(await path("e", 9)), ["e", "d", "b", "a"]);
     assert.deepEqual(ids(await path("c", 9)), ["c", "b", "a"]);
     assert.deepEqual(ids(await path("e", 2)), ["e", "d"]);
@@ -82,61 +99,79 @@ export const sessionCases: readonly StoreCase[] = [
 
   storeCase("a missing parent or a circle ends a path and breaks nothing", async (desk) => {
     await talk(desk, entryOf("x", "lost"), entryOf("y", "x"), entryOf("loop", "loop"));
-    const path = await desk.store.sessions.path(desk.tenant, session, id("y"), 9);
+    const path = await desk.store.sessions.path(desk.tenant, key, { from: id("y"), limit: 9 });
     assert.deepEqual(ids(path), ["y", "x"]);
-    const circle = await desk.store.sessions.path(desk.tenant, session, id("loop"), 3);
+    const circle = await desk.store.sessions.path(desk.tenant, key, { from: id("loop"), limit: 3 });
     assert.ok(circle.length <= 3);
   }),
 
   storeCase("the leaf moves to any entry and back to none, not to one that is not there", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, ...forked);
-    await store.sessions.moveLeaf(tenant, session, null, id("c"));
-    assert.equal((await store.sessions.head(tenant, session))?.leaf, "c");
-    await assert.rejects(store.sessions.moveLeaf(tenant, session, null, id("none")), isMissing);
-    assert.equal(await store.sessions.leaf(tenant, session, null), "c");
-    await store.sessions.moveLeaf(tenant, session, null, null);
-    assert.equal(await store.sessions.leaf(tenant, session, null), null);
+    await store.sessions.moveLeaf(tenant, key, { branch: null, leaf: id("c") });
+    assert.equal((await store.sessions.head(tenant, key))?.leaf, "c");
+    await assert.rejects(store.sessions.moveLeaf(tenant, key, { branch: null, leaf: id("none") }), isMissing);
+    assert.equal(await store.sessions.leaf(tenant, key, null), "c");
+    await store.sessions.moveLeaf(tenant, key, { branch: null, leaf: null });
+    assert.equal(await store.sessions.leaf(tenant, key, null), null);
   }),
 
   storeCase("a fork has the path only, and a link back; its source does not change", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, ...forked);
-    const into = { id: SessionId.of("second"), startedAt: 2_000 };
+    const into = { id: SessionId.of("second"), startedAt: 2_000, title: "again", metadata: { n: 1 } };
+    const fork = { id: into.id, userId: ann };
     for (const _ of ["once", "and again"])
-      await store.sessions.fork(tenant, { session, entry: id("c") }, into);
-    assert.deepEqual(await store.sessions.head(tenant, into.id), {
-      ...into,
-      userId: ann,
+      await store.sessions.fork(tenant, { session: key, entry: id("c") }, into);
+    assert.deepEqual(await store.sessions.head(tenant, fork), {
+      ...sessionOf(into),
+      updatedAt: 2_000,
       leaf: "c",
       forkedFrom: { session, entry: "c" },
     });
-    assert.deepEqual(ids(await store.sessions.entries(tenant, into.id, null, 9)), ["a", "b", "c"]);
-    await store.sessions.append(tenant, into.id, [entryOf("f", "c")]);
-    assert.deepEqual(ids(await store.sessions.path(tenant, into.id, id("f"), 9)), ["f", "c", "b", "a"]);
-    assert.equal((await store.sessions.entries(tenant, session, null, 9)).length, 5);
-    assert.equal(await store.sessions.leaf(tenant, session, null), "e");
-    await assert.rejects(store.sessions.fork(tenant, { session, entry: id("none") }, into), isMissing);
+    assert.deepEqual(ids(await store.sessions.entries(tenant, fork, { after: null, limit: 9 })), [
+      "a",
+      "b",
+      "c",
+    ]);
+    await store.sessions.append(tenant, fork, [entryOf("f", "c")]);
+    assert.deepEqual(ids(await store.sessions.path(tenant, fork, { from: id("f"), limit: 9 })), [
+      "f",
+      "c",
+      "b",
+      "a",
+    ]);
+    assert.equal((await store.sessions.entries(tenant, key, { after: null, limit: 9 })).length, 5);
+    assert.equal(await store.sessions.leaf(tenant, key, null), "e");
+    await assert.rejects(store.sessions.fork(tenant, { session: key, entry: id("none") }, into), isMissing);
   }),
 
   storeCase("a helper writes a branch of its own, and only that is dropped", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null), entryOf("h", "a", { branch: helper }), entryOf("b", "a"));
-    await store.sessions.append(tenant, session, [entryOf("i", "h", { branch: helper })]);
-    assert.equal(await store.sessions.leaf(tenant, session, helper), "i");
-    assert.equal(await store.sessions.leaf(tenant, session, null), "b");
-    await store.sessions.append(tenant, session, [entryOf("o", "a", { branch: other })]);
-    await store.sessions.dropBranch(tenant, session, helper);
-    assert.equal(await store.sessions.leaf(tenant, session, helper), null);
-    assert.equal(await store.sessions.leaf(tenant, session, other), "o");
-    assert.deepEqual(ids(await store.sessions.entries(tenant, session, null, 9)), ["a", "b", "o"]);
+    await store.sessions.append(tenant, key, [entryOf("i", "h", { branch: helper })]);
+    assert.equal(await store.sessions.leaf(tenant, key, helper), "i");
+    assert.equal(await store.sessions.leaf(tenant, key, null), "b");
+    await store.sessions.append(tenant, key, [entryOf("o", "a", { branch: other })]);
+    await store.sessions.dropBranch(tenant, key, helper);
+    assert.equal(await store.sessions.leaf(tenant, key, helper), null);
+    assert.equal(await store.sessions.leaf(tenant, key, other), "o");
+    assert.deepEqual(ids(await store.sessions.entries(tenant, key, { after: null, limit: 9 })), [
+      "a",
+      "b",
+      "o",
+    ]);
   }),
 
   storeCase("entries can be read in the order they came, a part at a time", async (desk) => {
     await talk(desk, ...forked);
     const { sessions } = desk.store;
-    assert.deepEqual(ids(await sessions.entries(desk.tenant, session, null, 2)), ["a", "b"]);
-    assert.deepEqual(ids(await sessions.entries(desk.tenant, session, id("b"), 9)), ["c", "d", "e"]);
+    assert.deepEqual(ids(await sessions.entries(desk.tenant, key, { after: null, limit: 2 })), ["a", "b"]);
+    assert.deepEqual(ids(await sessions.entries(desk.tenant, key, { after: id("b"), limit: 9 })), [
+      "c",
+      "d",
+      "e",
+    ]);
   }),
 
   storeCase("writers of two branches at once lose nothing", async (desk) => {
@@ -144,18 +179,18 @@ export const sessionCases: readonly StoreCase[] = [
     await talk(desk);
     const write = async (branch: RunId | null, name: string): Promise<void> => {
       for (let n = 0; n < 20; n += 1)
-        await store.sessions.append(tenant, session, [entryOf(`${name}${n}`, null, { branch })]);
+        await store.sessions.append(tenant, key, [entryOf(`${name}${n}`, null, { branch })]);
     };
     await Promise.all([write(null, "main"), write(helper, "helper")]);
-    assert.equal((await store.sessions.entries(tenant, session, null, 99)).length, 40);
-    assert.equal(await store.sessions.leaf(tenant, session, null), "main19");
-    assert.equal(await store.sessions.leaf(tenant, session, helper), "helper19");
+    assert.equal((await store.sessions.entries(tenant, key, { after: null, limit: 99 })).length, 40);
+    assert.equal(await store.sessions.leaf(tenant, key, null), "main19");
+    assert.equal(await store.sessions.leaf(tenant, key, helper), "helper19");
   }),
 
   storeCase("sessions are listed newest first, by user and by page", async ({ store, tenant }) => {
     for (const n of [1, 2, 3, 4, 5]) {
       const userId = n === 3 ? null : ann;
-      await store.sessions.open(tenant, { id: SessionId.of(`s${n}`), userId, startedAt: n });
+      await store.sessions.open(tenant, sessionOf({ id: SessionId.of(`s${n}`), userId, startedAt: n }));
     }
     const first = await store.sessions.list(tenant, { userId: ann }, { size: 3 });
     assert.deepEqual(

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { EntryId, type Partition, RunId, SessionId, StepId, type Store, TreeId } from "#kernel";
+import { EntryId, type Partition, RunId, SessionId, type Store, TreeId } from "#kernel";
 import {
-  ann,
+  annOwns,
   entryOf,
   eventOf,
+  factOf,
+  key,
+  manifestOf,
   questionOf,
   runOf,
-  session,
+  sessionOf,
   someTenant,
   type StoreCase,
   storeCase,
@@ -28,9 +31,9 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
     runs.put(partition, runOf({ runId: RunId.root(TreeId.of(`t${n}`)), sessionId: SessionId.of(canary) })),
   ({ events }, { partition, canary }, n) => events.append(partition, tree, [eventOf(n, canary)]),
   ({ sessions }, { partition, canary }, n) =>
-    sessions.append(partition, session, [entryOf(`e${n}`, `e${n - 1}`, { text: canary })]),
+    sessions.append(partition, key, [entryOf(`e${n}`, `e${n - 1}`, { text: canary })]),
   ({ memory }, { partition, canary }, n) =>
-    memory.remember(partition, ann, { key: `k${n % 5}`, value: canary, validFrom: n, validTo: null }),
+    memory.remember(partition, annOwns, factOf(`f${n}`, { key: `k${n % 5}`, value: canary, validFrom: n })),
   ({ approvals }, { partition, canary }, n) =>
     approvals.request(partition, questionOf(n, { arguments: canary, why: canary })),
   ({ approvals }, { partition, canary }, n) =>
@@ -49,12 +52,7 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
       },
     ]),
   ({ manifests }, { partition, canary }, n) =>
-    manifests.put(partition, {
-      runId: RunId.root(tree),
-      stepId: StepId.of(RunId.root(tree), "model", n),
-      at: n,
-      parts: canary,
-    }),
+    manifests.put(partition, manifestOf(n, { body: canary }), [{ hash: "h", text: canary }]),
   ({ keys }, { partition, canary }, n) =>
     keys.put(partition, TreeId.of(`t${n}`), { id: canary, wrapped: Uint8Array.of(n % 256) }),
 ];
@@ -62,14 +60,16 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
 const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unknown>)[] = [
   ({ runs }, { partition }) => runs.list(partition, {}, page),
   ({ runs }, { partition }, n) => runs.tree(partition, TreeId.of(`t${n}`)),
-  ({ events }, { partition }) => events.read(partition, tree, 0, 1_000),
-  ({ sessions }, { partition }, n) => sessions.path(partition, session, EntryId.of(`e${n}`), 1_000),
-  ({ sessions }, { partition }) => sessions.entries(partition, session, null, 1_000),
-  ({ memory }, { partition }) => memory.recall(partition, ann, {}),
+  ({ events }, { partition }) => events.read(partition, tree, { after: 0, limit: 1_000 }),
+  ({ sessions }, { partition }, n) =>
+    sessions.path(partition, key, { from: EntryId.of(`e${n}`), limit: 1_000 }),
+  ({ sessions }, { partition }) => sessions.entries(partition, key, { after: null, limit: 1_000 }),
+  ({ memory }, { partition }) => memory.recall(partition, annOwns, {}),
   ({ approvals }, { partition }) => approvals.list(partition, {}, page),
   ({ audit }, { partition }) => audit.read(partition, 0, 1_000),
   ({ audit }, { partition }) => audit.head(partition),
-  ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree)),
+  ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree), page),
+  ({ manifests }, { partition }) => manifests.texts(partition, tree, { hashes: ["h"], lasts: true }),
   ({ keys }, { partition }, n) => keys.get(partition, TreeId.of(`t${n}`)),
 ];
 
@@ -81,8 +81,7 @@ export const tenantCases: readonly StoreCase[] = [
     async (desk) => {
       const { store } = desk;
       const tenants = [someTenant(), someTenant()].map((partition) => ({ partition, canary: randomUUID() }));
-      for (const { partition } of tenants)
-        await store.sessions.open(partition, { id: session, userId: ann, startedAt: 1 });
+      for (const { partition } of tenants) await store.sessions.open(partition, sessionOf());
       let operations = 0;
       const live = async (tenant: Tenant, other: Tenant): Promise<void> => {
         for (let n = 0; n < rounds; n += 1) {
@@ -112,9 +111,11 @@ export const tenantCases: readonly StoreCase[] = [
       const alone = TreeId.of(`alone-${randomUUID()}`);
       const nobody: Partition = { tenantId: null };
       await store.events.append(nobody, alone, [eventOf(1, "ours", alone)]);
-      assert.deepEqual(await store.events.read(tenant, alone, 0, 9), []);
+      assert.deepEqual(await store.events.read(tenant, alone, { after: 0, limit: 9 }), []);
       await store.events.append(tenant, alone, [eventOf(1, "theirs", alone)]);
-      assert.deepEqual(await store.events.read(nobody, alone, 0, 9), [eventOf(1, "ours", alone)]);
+      assert.deepEqual(await store.events.read(nobody, alone, { after: 0, limit: 9 }), [
+        eventOf(1, "ours", alone),
+      ]);
     },
   ),
 ];

@@ -1,13 +1,30 @@
 import assert from "node:assert/strict";
-import { EntryId, exportUser, type Partition, RunId, SessionId, StepId, type Store } from "#kernel";
-import { TreeId, type UserId, type UserRecord } from "#kernel";
+import {
+  EntryId,
+  exportUser,
+  MemoryItem,
+  MemoryOwner,
+  type Partition,
+  RunId,
+  SessionId,
+  StepId,
+  type Store,
+  TreeId,
+  type UserId,
+  type UserRecord,
+} from "#kernel";
 import {
   ann,
+  blockEditOf,
   bob,
   entryOf,
   eventOf,
+  factOf,
+  key,
+  manifestOf,
   questionOf,
   runOf,
+  sessionOf,
   someTenant,
   type StoreCase,
   storeCase,
@@ -20,24 +37,29 @@ const treeOf = (user: UserId | null): TreeId => TreeId.of(`tree-of-${user ?? "no
 async function live(store: Store, tenant: Partition, user: UserId | null): Promise<void> {
   const treeId = treeOf(user);
   const sessionId = SessionId.of(`talk-of-${user ?? "nobody"}`);
+  const talk = { id: sessionId, userId: user };
   const [boss, helper] = [RunId.of(treeId, 0), RunId.of(treeId, 1)];
   const word = `word-of-${user ?? "nobody"}`;
-  await store.sessions.open(tenant, { id: sessionId, userId: user, startedAt: 1 });
-  await store.sessions.append(tenant, sessionId, [
+  await store.sessions.open(tenant, sessionOf({ ...talk, isNamed: false, title: word }));
+  await store.sessions.append(tenant, talk, [
     entryOf("a", null, { text: word }),
     entryOf("h", "a", { branch: helper, text: word }),
   ]);
   await store.runs.put(tenant, runOf({ runId: boss, userId: user, sessionId }));
   await store.runs.put(tenant, runOf({ runId: helper, parentRunId: boss, userId: user, sessionId }));
   await store.events.append(tenant, treeId, [eventOf(1, word, treeId), eventOf(2, word, treeId)]);
-  await store.memory.remember(tenant, user, { key: "k", value: word, validFrom: 1, validTo: null });
+  const [own, ofSession] = [MemoryOwner.user(user), MemoryOwner.session(talk)];
+  await store.memory.remember(tenant, own, factOf("f", { value: word }), [word]);
+  for (const owner of [own, ofSession])
+    await store.memory.editBlock(tenant, owner, "human", blockEditOf("b", { text: word, terms: [word] }));
+  const item = MemoryItem.episode(sessionId, EntryId.of("a"));
+  await store.memory.index(tenant, own, [{ item, at: 1, terms: [word] }]);
+  const vector = { item, embedder: "e", at: 1, vector: [1, 0] };
+  for (const owner of [own, ofSession]) await store.vectors?.put(tenant, owner, [vector]);
   await store.approvals.request(tenant, questionOf(1, { runId: helper, arguments: word, why: word }));
-  await store.manifests.put(tenant, {
-    runId: helper,
-    stepId: StepId.of(helper, "model", 1),
-    at: 1,
-    parts: word,
-  });
+  await store.manifests.put(tenant, manifestOf(1, { runId: helper, body: word }), [
+    { hash: "h", text: word },
+  ]);
   await store.keys.put(tenant, treeId, wrapped);
 }
 
@@ -49,7 +71,14 @@ async function exported(store: Store, tenant: Partition, user: UserId | null): P
 
 const kinds = (records: readonly UserRecord[]): string[] => records.map(({ kind }) => kind).toSorted();
 
-const whole = ["approval", "entry", "entry", "event", "event", "fact", "manifest", "run", "run", "session"];
+/** A store that seals keeps no vectors. */
+const whole = ({ vectors }: Store): readonly string[] => [
+  ..."approval block block entry entry event event fact index index index index".split(" "),
+  ..."manifest run run session".split(" "),
+  ...(vectors ? ["vector", "vector"] : []),
+];
+
+const talkOfAnn = { id: SessionId.of("talk-of-ann"), userId: ann };
 
 export const userCases: readonly StoreCase[] = [
   storeCase("an export of a user has everything of theirs and nothing of anybody else", async (desk) => {
@@ -58,7 +87,7 @@ export const userCases: readonly StoreCase[] = [
     for (const user of users) await live(store, tenant, user);
     for (const user of users) {
       const records = await exported(store, tenant, user);
-      assert.deepEqual(kinds(records), whole);
+      assert.deepEqual(kinds(records), whole(store));
       const others = users.filter((other) => other !== user).map((other) => `-of-${other ?? "nobody"}`);
       for (const other of others) assert.ok(!JSON.stringify(records).includes(other), `found ${other}`);
     }
@@ -72,24 +101,26 @@ export const userCases: readonly StoreCase[] = [
     await store.eraseUser(tenant, ann);
     await store.eraseUser(tenant, ann);
     assert.deepEqual(await exported(store, tenant, ann), []);
-    assert.deepEqual(await store.events.read(tenant, treeOf(ann), 0, 9), []);
-    assert.equal(await store.manifests.get(tenant, StepId.of(RunId.of(treeOf(ann), 1), "model", 1)), null);
-    assert.deepEqual(await store.sessions.entries(tenant, SessionId.of("talk-of-ann"), null, 9), []);
-    assert.deepEqual(await store.sessions.path(tenant, SessionId.of("talk-of-ann"), EntryId.of("a"), 9), []);
+    assert.deepEqual(await store.events.read(tenant, treeOf(ann), { after: 0, limit: 9 }), []);
+    assert.deepEqual(await store.manifests.get(tenant, StepId.of(RunId.of(treeOf(ann), 1), "model", 1)), []);
+    const texts = { hashes: ["h"], lasts: true };
+    assert.deepEqual(await store.manifests.texts(tenant, treeOf(ann), texts), []);
+    assert.equal((await store.manifests.texts(tenant, treeOf(bob), texts)).length, 1);
+    assert.deepEqual(await store.sessions.entries(tenant, talkOfAnn, { after: null, limit: 9 }), []);
+    assert.deepEqual(await store.sessions.path(tenant, talkOfAnn, { from: EntryId.of("a"), limit: 9 }), []);
     assert.equal((await store.approvals.list(tenant, {}, { size: 9 })).items.length, 2);
     await assert.rejects(store.keys.get(tenant, treeOf(ann)), { code: "key-destroyed" });
     for (const user of [bob, null]) {
-      assert.deepEqual(kinds(await exported(store, tenant, user)), whole);
+      assert.deepEqual(kinds(await exported(store, tenant, user)), whole(store));
       assert.deepEqual(await store.keys.get(tenant, treeOf(user)), wrapped);
     }
-    assert.deepEqual(kinds(await exported(store, elsewhere, ann)), whole);
+    assert.deepEqual(kinds(await exported(store, elsewhere, ann)), whole(store));
   }),
 
   storeCase("a conversation longer than a page is exported whole, in order", async ({ store, tenant }) => {
-    const id = SessionId.of("long");
     const entries = Array.from({ length: 450 }, (_, n) => entryOf(`e${n}`, n === 0 ? null : `e${n - 1}`));
-    await store.sessions.open(tenant, { id, userId: ann, startedAt: 1 });
-    await store.sessions.append(tenant, id, entries);
+    await store.sessions.open(tenant, sessionOf());
+    await store.sessions.append(tenant, key, entries);
     const records = await exported(store, tenant, ann);
     assert.deepEqual(
       records.flatMap((record) => (record.kind === "entry" ? [record.entry] : [])),

@@ -2,7 +2,9 @@ import {
   agent,
   cache,
   ChatMessage,
+  currentScope,
   retry,
+  tool,
   ToolResult,
   type CacheOptions,
   type FunctionMiddleware,
@@ -19,7 +21,8 @@ import {
   type ScriptedModel,
 } from "reeve/testing";
 import { expect, test } from "vitest";
-import { LruCache } from "../../../src/agents/middleware/lru.ts";
+import { z } from "zod";
+import { MemoryCache } from "../../../src/agents/middleware/memory-cache.ts";
 import { eventsOf } from "../events-of.ts";
 import { until } from "../passing-time.ts";
 import { broken, look, price } from "./models.ts";
@@ -31,9 +34,9 @@ test("3.5 a hit asks nobody, reserves nothing and costs nothing", async () => {
   const model = scriptedModel([say("done")], { price });
   const worker = cached(model);
   await using t = testRuntime({ agents: [worker] });
-  expect(await t.run(worker, "go")).toMatchObject({ output: "done", spend: 15 });
+  expect(await t.run(worker, "go")).toMatchObject({ output: "done", costMicros: 15 });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: "done", spend: 0 });
+  expect(await run.result()).toMatchObject({ status: "completed", output: "done", costMicros: 0 });
   expect((await t.events(run)).filter(({ type }) => /^(budget|model)\./.test(type))).toEqual([]);
   await t.run(worker, "something else");
   expect(model.requests).toHaveLength(2);
@@ -41,7 +44,7 @@ test("3.5 a hit asks nobody, reserves nothing and costs nothing", async () => {
 
 test("another tenant, agent version or cache version finds nothing", async () => {
   const model = scriptedModel([say("done")], { price });
-  const store = new LruCache();
+  const store = new MemoryCache();
   const layer = (options: CacheOptions = {}) => cache({ store, ...options });
   const asks = async (
     layerOf: ReturnType<typeof cache>,
@@ -60,6 +63,37 @@ test("another tenant, agent version or cache version finds nothing", async () =>
   expect(await asks(layer(), "acme", "2")).toBe(1);
   expect(await asks(layer({ version: "b" }), "acme")).toBe(1);
 });
+
+test.each([
+  [{}, ["orders of ada", "orders of bob", "orders of null", "orders of ada"]],
+  [{ share: "tenant" } as const, ["orders of ada", "orders of ada", "orders of ada", "orders of ada"]],
+])(
+  "a tool that reads its user answers each user with their own result: cache(%j)",
+  async (options, expected) => {
+    const orders = tool({
+      name: "orders",
+      description: "Lists the orders of the user",
+      input: z.object({}),
+      risk: "safe",
+      execute: async () => `orders of ${currentScope()?.userId ?? null}`,
+    });
+    const users = ["ada", "bob", undefined, "ada"];
+    const script = users.flatMap(() => [call("orders", {}), say("done")]);
+    const model = scriptedModel([call("orders", {}), ...script.slice(1)]);
+    const worker = agent({
+      name: "worker",
+      model,
+      tools: [orders],
+      middleware: { function: [cache(options)] },
+    });
+    await using t = testRuntime({ agents: [worker] });
+    for (const user of users) await t.run(worker, "go", { tenant: "acme", ...(user && { user }) });
+    const shown = model.requests.filter(({ messages }) => messages.at(-1)?.role === "tool");
+    expect(shown.map(({ messages }) => /orders of \w+/.exec(JSON.stringify(messages.at(-1)))?.[0])).toEqual(
+      expected,
+    );
+  },
+);
 
 test("an answer is forgotten when its time is over", async () => {
   const clock = manualClock();
@@ -107,7 +141,7 @@ test("two equal calls at once are one; if it fails, the other makes its own", as
   model.calls[1]?.answer("done");
   const results = await Promise.all([other.result(), third.result()]);
   expect(results.map(({ output }) => output)).toEqual(["done", "done"]);
-  expect(results.map(({ spend }) => spend).toSorted((a, b) => a - b)).toEqual([0, 15]);
+  expect(results.map(({ costMicros }) => costMicros).toSorted((a, b) => a - b)).toEqual([0, 15]);
   expect(model.calls).toHaveLength(2);
 });
 
@@ -193,23 +227,23 @@ test("a cache around a retry keeps the answer that came in the end", async () =>
   const run = await t.start(worker, "go");
   expect(await run.result()).toMatchObject({ output: "done" });
   expect(eventsOf(await t.events(run), "retry.end")).toHaveLength(1);
-  expect(await t.run(worker, "go")).toMatchObject({ output: "done", spend: 0 });
+  expect(await t.run(worker, "go")).toMatchObject({ output: "done", costMicros: 0 });
   expect(model.requests).toHaveLength(2);
 });
 
 test("the cache of a process is bounded by count and by bytes, and what was used last stays", async () => {
   const nobody = { tenantId: null };
-  const has = async (lru: LruCache, ...keys: readonly string[]): Promise<readonly Json[]> =>
+  const has = async (lru: MemoryCache, ...keys: readonly string[]): Promise<readonly Json[]> =>
     Promise.all(keys.map(async (key) => (await lru.get(nobody, key, 0)) ?? null));
-  const counted = new LruCache({ max: 2 });
-  await counted.put(nobody, "a", 1, 9);
-  await counted.put(nobody, "b", 2, 9);
+  const counted = new MemoryCache({ max: 2 });
+  await counted.put(nobody, "a", { value: 1, until: 9 });
+  await counted.put(nobody, "b", { value: 2, until: 9 });
   await counted.get(nobody, "a", 0);
-  await counted.put(nobody, "c", 3, 9);
+  await counted.put(nobody, "c", { value: 3, until: 9 });
   expect(await has(counted, "a", "b", "c")).toEqual([1, null, 3]);
-  const sized = new LruCache({ maxBytes: 100 });
-  await sized.put(nobody, "a", "x".repeat(30), 9);
-  await sized.put(nobody, "b", "y".repeat(30), 9);
-  await sized.put(nobody, "huge", "z".repeat(99), 9);
+  const sized = new MemoryCache({ maxBytes: 100 });
+  await sized.put(nobody, "a", { value: "x".repeat(30), until: 9 });
+  await sized.put(nobody, "b", { value: "y".repeat(30), until: 9 });
+  await sized.put(nobody, "huge", { value: "z".repeat(99), until: 9 });
   expect(await has(sized, "a", "b", "huge")).toEqual([null, "y".repeat(30), null]);
 });

@@ -137,3 +137,19 @@ test("a limit of each tenant's own is not used up by another", async () => {
     expect(await t.run(worker, "go", { tenant })).toMatchObject({ status: "completed" });
   expect(clock.now()).toBe(start);
 });
+
+test("a limit of each user's own is not used up by another, nor by the same name in another tenant", async () => {
+  const clock = manualClock(start);
+  const model = scriptedModel([say("done")], { price });
+  const limit = rateLimit({ key: "own", store: memoryStore(), requestsPerMinute: 1, share: "user" });
+  const worker = agent({ name: "worker", model, middleware: { chat: [limit] } });
+  await using t = testRuntime({ agents: [worker], clock });
+  const starts = [
+    { tenant: "acme", user: "ann" },
+    { tenant: "acme", user: "bob" },
+    { tenant: "acme" },
+    { tenant: "globex", user: "ann" },
+  ];
+  for (const whose of starts) expect(await t.run(worker, "go", whose)).toMatchObject({ status: "completed" });
+  expect(clock.now()).toBe(start);
+});

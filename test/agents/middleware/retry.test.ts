@@ -32,7 +32,7 @@ async function runOf(model: ScriptedModel, chat: readonly ChatMiddleware[]): Pro
   const clock = manualClock();
   const worker = agent({ name: "worker", model, middleware: { chat } });
   await using t = testRuntime({ agents: [worker], clock });
-  return passing(clock, t.run(worker, "go"));
+  return await passing(clock, t.run(worker, "go"));
 }
 
 test("8.3 retry() replaces the built-in retry and never adds to it", async () => {
@@ -55,7 +55,7 @@ test("8.3 its retries are in the stream, on the schedule, and a long one is wait
   expect(await passing(clock, run.result())).toMatchObject({
     status: "completed",
     output: "done",
-    spend: 15,
+    costMicros: 15,
   });
   const events = await t.events(run);
   const [first, second] = eventsOf(events, "retry.start");
@@ -110,10 +110,15 @@ test("fallback asks the next model at once, and each attempt is on the bill", as
   const worker = agent({ name: "worker", model: first, middleware: { chat: [fallback([second])] } });
   await using t = testRuntime({ agents: [worker], clock });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: "done", spend: 15, inDoubt: 0 });
+  expect(await run.result()).toMatchObject({
+    status: "completed",
+    output: "done",
+    costMicros: 15,
+    inDoubtMicros: 0,
+  });
   const events = await t.events(run);
   expect(eventsOf(events, "model.end").map(({ model }) => model)).toEqual(["first", "second"]);
-  expect(eventsOf(events, "budget.settled").map(({ cost }) => cost)).toEqual([0, 15]);
+  expect(eventsOf(events, "budget.settled").map(({ costMicros: cost }) => cost)).toEqual([0, 15]);
   expect(eventsOf(events, "retry.start")).toEqual([]);
 });
 

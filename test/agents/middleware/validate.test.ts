@@ -21,7 +21,7 @@ test("a wrong answer goes back once, at the run's expense, and all outside see t
   const worker = agent({ name: "worker", model, middleware: { chat: [watching, validate(schema)] } });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: '{"year":1287}', spend: 30 });
+  expect(await run.result()).toMatchObject({ status: "completed", output: '{"year":1287}', costMicros: 30 });
   expect(outside).toEqual(['{"year":1287}']);
   expect(eventsOf(await t.events(run), "budget.reserved")).toHaveLength(2);
   const [, answer, complaint] = model.requests[1]?.messages ?? [];
@@ -48,7 +48,7 @@ test("what asks for tools passes", async () => {
     middleware: { chat: [validate(schema)] },
   });
   await using t = testRuntime({ agents: [worker] });
-  expect(await t.run(worker, "go")).toMatchObject({ output: '{"year":1287}', spend: 30 });
+  expect(await t.run(worker, "go")).toMatchObject({ output: '{"year":1287}', costMicros: 30 });
 });
 
 test("5.7 repairs and retries add up, they do not multiply", async () => {

@@ -13,6 +13,9 @@ const writes: ReadonlySet<PropertyKey> = new Set<keyof SessionStore>([
   "open",
   "fork",
   "append",
+  "adopt",
+  "rename",
+  "remove",
   "moveLeaf",
   "dropBranch",
 ]);

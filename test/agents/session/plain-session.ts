@@ -49,6 +49,17 @@ export class PlainSession {
     this.branches.delete(branch);
   }
 
+  adopt(branch: RunId): void {
+    const leaf = this.branches.get(branch);
+    if (!leaf) return;
+    this.entries = this.entries.map((entry) =>
+      entry.branch === branch ? Object.assign({}, entry, { branch: null }) : entry,
+    );
+    this.branches.delete(branch);
+    this.leaf = leaf;
+    for (const other of this.branches.keys()) if (other.endsWith("~0")) this.drop(other);
+  }
+
   get labels(): ReadonlyMap<EntryId, string> {
     const labels = new Map<EntryId, string>();
     for (const entry of this.entries) {

@@ -220,3 +220,38 @@ test("a compaction ends what is read, without any limit", async () => {
   expect(await getPromptWindow(session)).toHaveLength(11);
   expect(counted.entriesRead).toBeLessThan(100);
 });
+
+test.each([
+  ["cancelled", "cancelled", "The turn before was stopped: cancelled by the user."],
+  ["cancelled", "deadline", "The turn before was stopped: its deadline passed."],
+  ["cancelled", "parent-ended", "The turn before was stopped: the run that it worked for ended."],
+  ["failed", "error", "The turn before failed: an error ended it."],
+  ["failed", "budget.cost", "The turn before failed: its limit of cost was reached."],
+  ["failed", "guardrail", "The turn before failed: a guardrail stopped it."],
+  ["cancelled", "of its own accord", "The turn before was stopped."],
+  ["cancelled", "toString", "The turn before was stopped."],
+  ["failed", "answer", "The turn before failed."],
+])("the end of a turn is told: %s, %s", async (status, stopReason, text) => {
+  const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: { status, stopReason } } as const;
+  const drafts = [user("a"), calling("b", "1"), end, user("c")];
+  expect(await shortWindowOf(drafts)).toEqual(["a", "?1", "!1 failed", text, "c"]);
+});
+
+test("an end of a turn that says nothing is told, too", async () => {
+  const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: null } as const;
+  expect(await shortWindowOf([user("a"), end])).toEqual(["a", "The turn before was stopped."]);
+});
+
+const stated = (name: string, tokens: number): EntryDraft => ({ ...user(name), tokens });
+
+test("the tokens that an entry states are not measured again", async () => {
+  const drafts = [stated("a", 3), stated("b", 400), stated("c", 3)];
+  expect(await shortWindowOf(drafts, { maxTokens: 403 })).toEqual(["b", "c"]);
+  expect(await shortWindowOf(drafts, { maxTokens: 402 })).toEqual(["c"]);
+  // A message that is not shown whole is measured.
+  const cut = {
+    ...entry("d", { role: "user", content: [result("9"), ContentBlock.text("d")] }),
+    tokens: 400,
+  };
+  expect(await shortWindowOf([cut], { maxTokens: 20 })).toEqual(["d"]);
+});

@@ -20,6 +20,20 @@ async function fileOf(session: Session): Promise<string> {
   return file;
 }
 
+async function linesOf(session: Session): Promise<readonly string[]> {
+  return (await fileOf(session)).trimEnd().split("\n").slice(1);
+}
+
+const parse = (text: string): object => JSON.parse(text);
+/** A line as it is after an import. */
+const markUntrusted = (text: string): object => ({
+  ...parse(text),
+  labels: { untrusted: true, private: false, sources: fromAFile },
+});
+const fromAFile = [
+  { kind: "file", name: "import", runId: null, stepId: null, untrusted: true, private: false },
+];
+
 /** Imports and reads everything that can be read: it must always be possible. */
 async function imported(...pieces: readonly string[]) {
   const session = await talk();
@@ -56,7 +70,12 @@ test("what is exported is imported: entries, branches, labels and leaf", async (
   const text = await fileOf(session);
   const { session: copy, report } = await imported(text);
   expect(report).toEqual({ imported: 8, duplicates: 0, moved: 0, skipped: 0 });
-  expect((await fileOf(copy)).split("\n").slice(1)).toEqual(text.split("\n").slice(1));
+  const marked = text
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((each) => markUntrusted(each));
+  expect((await linesOf(copy)).map(parse)).toEqual(marked);
   expect(await copy.leaf()).toBe("d");
   expect(await copy.labels()).toEqual(await session.labels());
 });
@@ -151,11 +170,33 @@ test("entries and blocks of types that we do not know are kept, passed by, and w
   const { session, path } = await imported(file(...lines));
   expect(path).toBe("a b c d");
   expect((await getPromptWindow(session)).at(-1)?.content.at(-1)).toEqual(ContentBlock.text("hi"));
-  const written = (await fileOf(session)).trimEnd().split("\n").slice(1);
-  expect(written.map((each): unknown => JSON.parse(each))).toEqual(
-    lines.map((each): unknown => JSON.parse(each)),
-  );
+  const written = await linesOf(session);
+  expect(written.map(parse)).toEqual([
+    markUntrusted(line("a", null)),
+    parse(hologram),
+    parse(broken),
+    markUntrusted(mixed),
+  ]);
   expect(written[1]).toBe(hologram);
+});
+
+test("a file is not believed: its entries are untrusted and have no figures", async () => {
+  const told = { hash: "h", messages: 1, usage: { input: 1, output: 1 } };
+  const figures = { told, tokens: 1 };
+  const claimed = [{ ...fromAFile[0], kind: "tool", name: "trusted", untrusted: false }];
+  const lines = [
+    line("a", null, { ...figures, labels: { untrusted: false, private: false } }),
+    line("b", "a", { ...figures, labels: { untrusted: false, private: true, sources: claimed } }),
+    line("c", "b", { ...figures, type: "hologram" }),
+  ];
+  const { session } = await imported(file(...lines));
+  const entries: unknown[] = [];
+  for await (const each of session.entries()) entries.push(each);
+  expect(entries).toEqual([
+    { ...parse(line("a", null)), labels: { untrusted: true, private: false, sources: fromAFile } },
+    { ...parse(line("b", "a")), labels: { untrusted: true, private: true, sources: fromAFile } },
+    expect.objectContaining({ type: "unknown", raw: parse(line("c", "b", { type: "hologram" })) }),
+  ]);
 });
 
 test.each([
@@ -165,7 +206,7 @@ test.each([
   "{}",
   line("", null),
   line("a b", null),
-  line("x".repeat(129), null),
+  line("x".repeat(201), null),
   line("a", null, { at: "now" }),
   line("a", null, { parentId: 7 }),
   line("a", null, { branch: "not a run" }),

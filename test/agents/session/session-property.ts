@@ -7,6 +7,7 @@ import {
   exportSession,
   getPromptWindow,
   importSession,
+  Labels,
   type PromptWindowOptions,
   RunId,
   Session,
@@ -31,9 +32,16 @@ const kinds = [
   "label",
   "helper",
   "helper",
+  "write",
+  "write",
+  "write",
+  "adopt",
+  "adopt",
 ] as const;
 const rareKinds = ["drop", "again", "copy"] as const;
 const helpers = [1, 2].map((number) => RunId.of(TreeId.of("books"), number));
+/** Root runs: each writes turns on its branch, one after the other. */
+const roots = ["t1", "t2", "t3"].map((tree) => RunId.root(TreeId.of(tree)));
 
 /** What happens, to what, and how: numbers that find their meaning in the sessions as they are then. */
 type Operation = readonly [
@@ -73,6 +81,12 @@ export function sessionProperty(storeOf: () => SessionStore | Promise<SessionSto
   });
 }
 
+interface Made {
+  readonly real: Session;
+  readonly branch: RunId | null;
+  readonly make: () => Promise<void>;
+}
+
 interface Pair {
   readonly real: Session;
   readonly plain: PlainSession;
@@ -83,7 +97,7 @@ class World {
   readonly #partition = { tenantId: TenantId.of(randomUUID()) };
   readonly #pairs: Pair[] = [];
   /** Appends that were made, to be made again. */
-  readonly #made: (() => Promise<void>)[] = [];
+  #made: Made[] = [];
   #named = 0;
 
   constructor(store: SessionStore) {
@@ -92,7 +106,7 @@ class World {
 
   async open(): Promise<void> {
     const pair = this.#add(new PlainSession(SessionId.of("first")));
-    await pair.real.open({ userId: null, startedAt: 0 });
+    await pair.real.open({ startedAt: 0 });
   }
 
   async perform([kind, who, how, dies]: Operation): Promise<void> {
@@ -110,7 +124,7 @@ class World {
       };
       await this.#crashing.survive(dies, make);
       plain.append(drafts, to, after);
-      this.#made.push(make);
+      this.#made.push({ real, branch: to, make });
     };
     if (kind === "turn") await append(this.#turn(how));
     if (kind === "retreat") await append(this.#turn(how), null, anyMain);
@@ -126,16 +140,36 @@ class World {
       await this.#crashing.survive(dies, () => real.navigate(to));
       plain.leaf = to;
     }
-    if (kind === "drop" && branch) {
-      await this.#crashing.survive(dies, () => real.dropBranch(branch));
-      plain.drop(branch);
-      // What a dropped helper wrote is gone: a run that has ended writes no more.
-      this.#made.length = 0;
+    const root = roots[how % roots.length] ?? null;
+    if (kind === "write") await append(this.#turn(how), root, plain.leafOf(root) ? undefined : plain.leaf);
+    if (kind === "adopt" && root) await this.#adopt(pair, root, dies);
+    if (kind === "drop") {
+      const dropped = how % 2 ? branch : root;
+      if (dropped) await this.#crashing.survive(dies, () => real.dropBranch(dropped));
+      if (dropped) plain.drop(dropped);
+      this.#forget(pair, (each) => each === dropped);
     }
-    if (kind === "again") await this.#crashing.survive(dies, async () => pick(this.#made, how)?.());
+    if (kind === "again") await this.#crashing.survive(dies, async () => pick(this.#made, how)?.make());
     if (kind === "fork") await this.#fork(pair, how, dies);
     if (kind === "copy") await this.#copy(pair, dies);
     assert.deepEqual(await idsOf(real.path()), plain.path(plain.leaf).map(idOf).toReversed());
+  }
+
+  async #adopt(pair: Pair, root: RunId, dies: Crash | null): Promise<void> {
+    const { real, plain } = pair;
+    const isThere = plain.leafOf(root) !== null;
+    let leaf: EntryId | null = null;
+    await this.#crashing.survive(dies, async () => {
+      leaf = await real.adopt(root);
+    });
+    plain.adopt(root);
+    assert.equal(leaf, plain.leaf);
+    if (isThere) this.#forget(pair, (each) => each !== root && each !== null && roots.includes(each));
+  }
+
+  /** Forgets the entries of a dropped branch: a run that has ended writes no more. */
+  #forget({ real }: Pair, isDropped: (branch: RunId | null) => boolean): void {
+    this.#made = this.#made.filter((made) => made.real !== real || !isDropped(made.branch));
   }
 
   async #fork({ real, plain }: Pair, how: number, dies: Crash | null): Promise<void> {
@@ -149,10 +183,12 @@ class World {
   async #copy({ real, plain }: Pair, dies: Crash | null): Promise<void> {
     const copy = this.#add(new PlainSession(SessionId.of(this.#name())));
     await this.#crashing.survive(dies, async () => {
-      await copy.real.open({ userId: null, startedAt: 2 });
+      await copy.real.open({ startedAt: 2 });
       assert.equal((await importSession(copy.real, exportSession(real))).imported, plain.entries.length);
     });
-    copy.plain.entries = [...plain.entries];
+    const source = { kind: "file", name: "import", runId: null, stepId: null } as const;
+    const labels = Labels.withSource(Labels.of({ untrusted: true }), source);
+    copy.plain.entries = plain.entries.map((entry) => Object.assign({}, entry, { labels }));
     copy.plain.leaf = plain.leaf;
     for (const [branch, leaf] of plain.branches) copy.plain.branches.set(branch, leaf);
   }
@@ -163,7 +199,7 @@ class World {
       assert.equal(head.leaf, plain.leaf);
       assert.deepEqual(head.forkedFrom, plain.forkedFrom);
       assert.deepEqual(await real.labels(), plain.labels);
-      for (const branch of [null, ...helpers]) {
+      for (const branch of [null, ...helpers, ...roots]) {
         const leaf = plain.leafOf(branch);
         assert.equal(await real.leaf(branch), leaf);
         assert.deepEqual(await listOf(real.path(leaf)), plain.path(leaf).toReversed());
@@ -174,7 +210,8 @@ class World {
   }
 
   #add(plain: PlainSession): Pair {
-    const pair = { real: new Session(this.#crashing.store, this.#partition, plain.id), plain };
+    const key = { id: plain.id, userId: null };
+    const pair = { real: new Session(this.#crashing.store, this.#partition, key), plain };
     this.#pairs.push(pair);
     return pair;
   }

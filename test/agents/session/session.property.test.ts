@@ -21,7 +21,7 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
     store.append = async (partition, session, entries) => {
       await append(partition, session, entries);
       const last = entries.at(-1);
-      if (last) await store.moveLeaf(partition, session, last.branch, last.id);
+      if (last) await store.moveLeaf(partition, session, { branch: last.branch, leaf: last.id });
     };
     return store;
   },
@@ -36,13 +36,51 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
     };
     return store;
   },
+  "adopts a turn and leaves the leaf": () => {
+    const store = memoryStore().sessions;
+    const adopt = store.adopt.bind(store);
+    store.adopt = async (partition, session, branch) => {
+      const leaf = await store.leaf(partition, session, null);
+      await adopt(partition, session, branch);
+      await store.moveLeaf(partition, session, { branch: null, leaf });
+      return leaf;
+    };
+    return store;
+  },
+  "adopts a turn that is not there": () => {
+    const store = memoryStore().sessions;
+    const adopt = store.adopt.bind(store);
+    store.adopt = async (partition, session, branch) => {
+      if ((await store.leaf(partition, session, branch)) === null)
+        await store.moveLeaf(partition, session, { branch: null, leaf: null });
+      return adopt(partition, session, branch);
+    };
+    return store;
+  },
+  "keeps turns that were never adopted": () => {
+    const store = memoryStore().sessions;
+    store.adopt = async (partition, session, branch) => {
+      const leaf = await store.leaf(partition, session, branch);
+      if (leaf === null) return store.leaf(partition, session, null);
+      const path = await store.path(partition, session, { from: leaf, limit: 999 });
+      const own = path.filter((entry) => entry.branch === branch).toReversed();
+      await store.dropBranch(partition, session, branch);
+      await store.append(
+        partition,
+        session,
+        own.map((entry) => Object.assign({}, entry, { branch: null })),
+      );
+      return store.leaf(partition, session, null);
+    };
+    return store;
+  },
   "moves the main leaf for a helper": () => {
     const store = memoryStore().sessions;
     const append = store.append.bind(store);
     store.append = async (partition, session, entries) => {
       await append(partition, session, entries);
       const last = entries.at(-1);
-      if (last?.branch) await store.moveLeaf(partition, session, null, last.id);
+      if (last?.branch) await store.moveLeaf(partition, session, { branch: null, leaf: last.id });
     };
     return store;
   },

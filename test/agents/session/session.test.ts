@@ -9,6 +9,7 @@ import {
   TreeId,
 } from "reeve";
 import { expect, test } from "vitest";
+import { memoryStore } from "reeve/stores/memory";
 import { id, idsOf, label, reply, talk, user } from "./talk.ts";
 
 const tree = TreeId.of("books");
@@ -28,7 +29,7 @@ test("an empty session has an empty path", async () => {
 
 test("a session that was not opened says so", async () => {
   const { store, partition } = await talk();
-  const session = new Session(store, partition, SessionId.of("other"));
+  const session = new Session(store, partition, { id: SessionId.of("other"), userId: null });
   await expect(session.head()).rejects.toThrow(NotFoundError);
   await expect(session.append([user("a")])).rejects.toThrow(NotFoundError);
 });
@@ -149,7 +150,7 @@ test("what a store holds is decoded: entries from a newer version, damaged ones 
     { id: "b", parentId: "a", at: 0, branch: null, type: "message", message: "no message" },
     { id: "c", parentId: "b", at: 0, branch: null, type: "unknown", raw: 7 },
   ];
-  await session.store.append(session.partition, session.id, stored.map(Json.as<SessionEntry>));
+  await session.store.append(session.partition, session.key, stored.map(Json.as<SessionEntry>));
   const path: SessionEntry[] = [];
   for await (const each of session.path()) path.push(each);
   const [a, b, c] = stored;
@@ -161,6 +162,36 @@ test("what a store holds is decoded: entries from a newer version, damaged ones 
   expect(await getPromptWindow(session)).toEqual([]);
 });
 
+test("labels, usage and estimate of an entry are read from a store, each if it is right", async () => {
+  const session = await talk();
+  const labels = { untrusted: true, private: false };
+  const told = { hash: "h", messages: 3, usage: { input: 9, output: 2, cachedInput: 4 } };
+  const wrong = [
+    { labels: { untrusted: "yes", private: false }, told, tokens: 5 },
+    { labels, told: { ...told, usage: { input: 1, output: 2, cachedInput: 4 } }, tokens: 5 },
+    { labels, told: { ...told, messages: -1 }, tokens: 0.5 },
+    { labels, told: { ...told, more: 1 }, tokens: 5, extra: 1 },
+  ];
+  const written = wrong.map((details, n) =>
+    Object.assign(
+      { id: `e${n}`, parentId: n === 0 ? null : `e${n - 1}`, at: 0, branch: null },
+      { type: "model-change", model: "m" },
+      details,
+    ),
+  );
+  await session.store.append(session.partition, session.key, written.map(Json.as<SessionEntry>));
+  const read: unknown[] = [];
+  for await (const { id: _id, parentId: _p, at: _at, branch: _b, ...said } of session.entries())
+    read.push(said);
+  const said = { type: "model-change", model: "m" };
+  expect(read).toEqual([
+    { ...said, told, tokens: 5 },
+    { ...said, labels, tokens: 5 },
+    { ...said, labels },
+    { ...said, labels, told, tokens: 5 },
+  ]);
+});
+
 test("a path of many pages is read no further than the caller goes", async () => {
   const session = await talk();
   const all = Array.from({ length: 300 }, (_, index) => user(`e${index}`));
@@ -170,4 +201,28 @@ test("a path of many pages is read no further than the caller goes", async () =>
   const walk = session.path();
   expect((await walk.next()).value?.id).toBe("e299");
   await walk.return();
+});
+
+test("the pages of a path grow: 64, 256, then 1,024 entries", async () => {
+  const { sessions } = memoryStore();
+  const limits: number[] = [];
+  const path = sessions.path.bind(sessions);
+  sessions.path = (partition, key, range) => {
+    limits.push(range.limit);
+    return path(partition, key, range);
+  };
+  const session = await talk(sessions);
+  await session.append(Array.from({ length: 2_500 }, (_, index) => user(`e${index}`)));
+  expect(await idsOf(session.path())).toHaveLength(2_500);
+  expect(limits).toEqual([64, 256, 1_024, 1_024, 1_024]);
+});
+
+test("a session is renamed and removed", async () => {
+  const session = await talk();
+  await session.append([user("a")]);
+  await session.rename("A talk");
+  expect(await session.head()).toMatchObject({ title: "A talk", leaf: "a" });
+  await session.remove();
+  await expect(session.head()).rejects.toThrow(NotFoundError);
+  await expect(session.rename("none")).rejects.toThrow(NotFoundError);
 });

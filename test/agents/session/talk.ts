@@ -15,8 +15,8 @@ export const id = EntryId.of;
 
 /** An open session, in memory unless a store is given. */
 export async function talk(store: SessionStore = memoryStore().sessions, name = "talk"): Promise<Session> {
-  const session = new Session(store, { tenantId: null }, SessionId.of(name));
-  await session.open({ userId: null, startedAt: 0 });
+  const session = new Session(store, { tenantId: null }, { id: SessionId.of(name), userId: null });
+  await session.open({ startedAt: 0 });
   return session;
 }
 

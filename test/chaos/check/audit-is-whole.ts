@@ -1,4 +1,4 @@
-import { auditOf } from "../../../src/runtime/audit/audit-of.ts";
+import { auditOf } from "../../../src/audit/audit-of.ts";
 import type { TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 

@@ -20,7 +20,7 @@ function findings(history: History, { plan }: TreeHistory): readonly Finding[] {
   for (const entry of billOf(history, plan.id)) {
     const amounts = amountsOf(entry);
     tokens += amounts.tokens;
-    cost += amounts.cost;
+    cost += amounts.costMicros;
     if (tokens > maxTokens || cost > maxCost)
       return [
         {

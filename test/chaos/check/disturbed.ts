@@ -1,6 +1,13 @@
 import type { Disturbance } from "../faults.ts";
 import type { History } from "../history.ts";
 
+/** How many milliseconds the machine lost between two moments, to a quarter of a second. */
+export function lostMs({ losses }: Pick<History, "losses">, from: number, to: number): number {
+  const before = losses.findLast(({ at }) => at <= from)?.ms ?? 0;
+  const after = losses.find(({ at }) => at >= to) ?? losses.at(-1);
+  return Math.max(0, (after?.ms ?? 0) - before);
+}
+
 /**
  * For how long after its end a fault keeps runs from going on: Restate waits up to a second before it gives the work
  * of a dead worker to another.

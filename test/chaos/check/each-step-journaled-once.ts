@@ -14,7 +14,15 @@ export const eachStepJournaledOnce: Predicate = {
   findings: (history) => [...inJournals(history), ...inTraces(history)],
 };
 
-const again: ReadonlySet<string> = new Set(["interrupted", "paused", "later", "ask", "in-doubt", "retryAt"]);
+const again: ReadonlySet<string> = new Set([
+  "interrupted",
+  "paused",
+  "later",
+  "budget",
+  "ask",
+  "in-doubt",
+  "retryAt",
+]);
 
 function inJournals({ journal }: History): readonly Finding[] {
   const found: Finding[] = [];

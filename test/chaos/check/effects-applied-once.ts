@@ -1,7 +1,7 @@
 import type { History } from "../history.ts";
 import type { Effect } from "../witness/effect-sink.ts";
 import type { Finding, Predicate } from "./predicate.ts";
-import { only, runOf, treeOf } from "./reading.ts";
+import { only, treeOf } from "./reading.ts";
 
 /**
  * I8: whatever a model wanted once is applied once, under one key; it is brought again only where something was
@@ -40,15 +40,15 @@ function findings({ disturbances, trees }: History, deliveries: readonly Effect[
 }
 
 /** When it passed the gate: frozen there, it comes much later. */
-function begunAt(trees: History["trees"], { key, attempt, startedAt }: Effect): number {
-  const tree = trees.find(({ plan }) => plan.id === treeOf(key));
+function begunAt(trees: History["trees"], { run, attempt, startedAt }: Effect): number {
+  const tree = trees.find(({ plan }) => plan.id === treeOf(run));
   const event = tree && only(tree, "tool.start").find((begun) => begun.attempt === attempt);
   return Math.min(startedAt, event?.at ?? Infinity);
 }
 
 /** A tool that told its run "done" has been there. */
 function missing({ trees, effects }: History): readonly Finding[] {
-  const came = Map.groupBy(effects, ({ key }) => runOf(key));
+  const came = Map.groupBy(effects, ({ run }) => run);
   return trees.flatMap(({ events }) => {
     const done = new Map<string, number>();
     for (const event of events)

@@ -1,6 +1,6 @@
 import type { History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
-import { runOf, treeOf } from "./reading.ts";
+import { treeOf } from "./reading.ts";
 
 interface Change {
   readonly at: number;
@@ -37,8 +37,8 @@ function peaks({ flight, effects }: History): ReadonlyMap<string, number> {
   const changes: Change[] = flight.flatMap(({ at, change, run }) =>
     run === null ? [] : [{ at, run, by: change === "start" ? 1 : -1 }],
   );
-  for (const { key, startedAt, endedAt } of effects)
-    changes.push({ at: startedAt, run: runOf(key), by: 1 }, { at: endedAt, run: runOf(key), by: -1 });
+  for (const { run, startedAt, endedAt } of effects)
+    changes.push({ at: startedAt, run, by: 1 }, { at: endedAt, run, by: -1 });
   // Two witnesses, one clock: what ends within a millisecond ends first.
   const sorted = changes.toSorted((one, other) => one.at - other.at || one.by - other.by);
   const open = new Map<string, Map<string, number>>();

@@ -8,7 +8,7 @@ export const ledgerCoversTheBill: Predicate = {
   claim: "settled + reserved + in doubt covers the bill",
   looked: ({ trees }) => {
     const booked = trees.map(({ ledger }) => sum([ledger.settled, ledger.reserved, ledger.inDoubt]));
-    return `${sum(booked).cost} micro-dollars booked`;
+    return `${sum(booked).costMicros} micro-dollars booked`;
   },
   findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
@@ -19,7 +19,7 @@ function findings(history: History, tree: TreeHistory): readonly Finding[] {
   const bill = sum(entries.map(amountsOf));
   const booked = sum([ledger.settled, ledger.reserved, ledger.inDoubt]);
   const found: Finding[] = [];
-  if (booked.tokens < bill.tokens || booked.cost < bill.cost)
+  if (booked.tokens < bill.tokens || booked.costMicros < bill.costMicros)
     found.push({
       where: plan.id,
       what: `booked ${JSON.stringify(booked)}, billed ${JSON.stringify(bill)}`,
@@ -27,8 +27,8 @@ function findings(history: History, tree: TreeHistory): readonly Finding[] {
   const ceilings = new Map(only(tree, "budget.reserved").map((event) => [String(event.attempt), event]));
   for (const entry of entries) {
     const ceiling = ceilings.get(markOf(entry).attempt);
-    const { tokens, cost } = amountsOf(entry);
-    if (ceiling && (tokens > ceiling.tokens || cost > ceiling.cost))
+    const { tokens, costMicros: cost } = amountsOf(entry);
+    if (ceiling && (tokens > ceiling.tokens || cost > ceiling.costMicros))
       found.push({ where: String(entry.key), what: `reserved ${ceiling.tokens} tokens, billed ${tokens}` });
   }
   return found;

@@ -1,18 +1,24 @@
 import type { CancelHistory, History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
-import { disturbedMs } from "./disturbed.ts";
-import { billOf, markOf, only, runOf, subtreeOf } from "./reading.ts";
+import { disturbedMs, lostMs } from "./disturbed.ts";
+import { billOf, markOf, only, subtreeOf } from "./reading.ts";
 
-/** How long everybody below has to end, while nothing is down or frozen. */
+/** How long everybody below has to end, while nothing is down or frozen and the machine has its processors. */
 const patienceMs = 5_000;
 /**
- * I10: once a tree has accepted a cancel, its gate lets nobody below begin; no call or effect that had not begun
- * arrives at a witness, and of what passes no gate none once its run has ended; and all below have ended within 5 seconds in which servers were up and workers awake.
+ * I10: once a tree has accepted a cancel, its gate lets no run below begin anything; no call or effect that had not
+ * begun arrives at a witness, and of what passes no gate none once its run has ended; and all below have ended within
+ * 5 seconds in which servers were up and workers awake.
  */
 export const nothingBeginsAfterACancel: Predicate = {
   id: "I10",
   claim: "after a cancel nothing begins below it, and all end within 5 s",
-  looked: ({ trees }) => `${trees.filter(({ cancel }) => cancel !== null).length} cancels`,
+  looked: (history) => {
+    const cancels = history.trees.flatMap(({ cancel }) => cancel ?? []);
+    const shares = cancels.map((cancel) => endOf(history, cancel)).map(({ took, allowed }) => took / allowed);
+    const most = Math.round(100 * Math.max(0, ...shares));
+    return `${cancels.length} cancels, the slowest used ${most} % of its time`;
+  },
   findings: (history) =>
     history.trees.flatMap((tree) => (tree.cancel ? findings(history, tree, tree.cancel) : [])),
 };
@@ -53,9 +59,9 @@ function atTheWitnesses(
   /** What passes no gate may begin until the cancel has reached its run, which ends then. */
   const ungatedUntil = (run: string): number => askedAt + (took.get(run) ?? Infinity);
   const effects = history.effects
-    .filter(({ key, startedAt }) => startedAt > acceptedAt && below.has(runOf(key)))
-    .filter(({ key, attempt, startedAt }) =>
-      attempt === null ? startedAt > ungatedUntil(runOf(key)) : !began.has(attempt),
+    .filter(({ run, startedAt }) => startedAt > acceptedAt && below.has(run))
+    .filter(({ run, attempt, startedAt }) =>
+      attempt === null ? startedAt > ungatedUntil(run) : !began.has(attempt),
     )
     .map(({ key, startedAt, tool }) => ({
       where: key,
@@ -64,14 +70,21 @@ function atTheWitnesses(
   return [...calls, ...effects];
 }
 
-/** Counted from when the caller knew: the receipt counts from when it asked. */
 function tooLate(history: History, cancel: CancelHistory): readonly Finding[] {
-  const { askedAt, acceptedAt, receipt, run } = cancel;
+  const { run, receipt } = cancel;
   if (receipt === null) return [{ where: run, what: "cancelled, and never ended" }];
-  const ended = askedAt + Math.max(0, ...receipt.runs.map(({ tookMs }) => tookMs));
-  const took = ended - acceptedAt;
-  const allowed = patienceMs + disturbedMs(history, acceptedAt, ended);
+  const { took, allowed } = endOf(history, cancel);
   return took > allowed
     ? [{ where: run, what: `ended ${took} ms after its cancel; allowed ${allowed}` }]
     : [];
+}
+
+/** How long a cancel took, in milliseconds, counted from when the caller knew: the receipt counts from when it asked. */
+function endOf(
+  history: History,
+  { askedAt, acceptedAt, receipt }: CancelHistory,
+): Readonly<Record<"took" | "allowed", number>> {
+  const ended = askedAt + Math.max(0, ...(receipt?.runs ?? []).map(({ tookMs }) => tookMs));
+  const kept = disturbedMs(history, acceptedAt, ended) + lostMs(history, acceptedAt, ended);
+  return { took: ended - acceptedAt, allowed: patienceMs + kept };
 }

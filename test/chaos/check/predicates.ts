@@ -7,13 +7,16 @@ import { everyCallReserved } from "./every-call-reserved.ts";
 import { everyRunEndsOnce } from "./every-run-ends-once.ts";
 import { headcountHolds } from "./headcount-holds.ts";
 import { ledgerCoversTheBill } from "./ledger-covers-the-bill.ts";
+import { labelsStay } from "./labels-stay.ts";
 import { nothingBeginsAfterACancel } from "./nothing-begins-after-a-cancel.ts";
 import { nothingPaidTwice } from "./nothing-paid-twice.ts";
+import { promptsAreRebuilt } from "./prompts-are-rebuilt.ts";
 import { nothingReadable } from "./nothing-readable.ts";
 import type { Predicate } from "./predicate.ts";
 import { replayRepeats } from "./replay-repeats.ts";
 import { settledEqualsTheBill } from "./settled-equals-the-bill.ts";
 import { tenantsApart } from "./tenants-apart.ts";
+import { turnsAreWhole } from "./turns-are-whole.ts";
 
 /** All that is checked of a campaign. */
 export const predicates: readonly Predicate[] = [
@@ -32,4 +35,7 @@ export const predicates: readonly Predicate[] = [
   eventsWithoutGap,
   replayRepeats,
   tenantsApart,
+  turnsAreWhole,
+  labelsStay,
+  promptsAreRebuilt,
 ];

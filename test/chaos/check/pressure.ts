@@ -23,6 +23,6 @@ export function isFull(tree: TreeHistory): boolean {
 export function pessimism({ trees }: History): { readonly inDoubt: number; readonly spend: number } {
   const sum = (part: (tree: TreeHistory) => number): number =>
     trees.reduce((total, tree) => total + part(tree), 0);
-  const inDoubt = sum(({ ledger }) => ledger.inDoubt.cost);
-  return { inDoubt, spend: inDoubt + sum(({ ledger }) => ledger.settled.cost) };
+  const inDoubt = sum(({ ledger }) => ledger.inDoubt.costMicros);
+  return { inDoubt, spend: inDoubt + sum(({ ledger }) => ledger.settled.costMicros) };
 }

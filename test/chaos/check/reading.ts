@@ -6,9 +6,6 @@ import type { Amounts, History, TreeHistory } from "../history.ts";
 /** The tree of a run's id. */
 export const treeOf = (run: string): string => run.slice(0, run.indexOf("~"));
 
-/** The run of a step's id. */
-export const runOf = (step: string): string => step.slice(0, step.indexOf(":"));
-
 /** The bill of one tree, in the order of time. */
 export function billOf({ bill }: Pick<History, "bill">, tree: string): readonly BillEntry[] {
   return (billsByTree.get(bill) ?? group(bill)).get(tree) ?? [];
@@ -31,18 +28,21 @@ export function markOf({ key }: BillEntry): { readonly step: string; readonly at
 
 /** What an entry of the bill came to. On purpose not the code under test. */
 export function amountsOf({ billed, inputTokens, outputTokens, cachedTokens }: BillEntry): Amounts {
-  if (!billed) return { tokens: 0, cost: 0 };
+  if (!billed) return { tokens: 0, costMicros: 0 };
   const fresh = BigInt(inputTokens - cachedTokens) * BigInt(price.input);
   const cached = BigInt(cachedTokens) * BigInt(price.cachedInput ?? price.input);
   const micros = fresh + cached + BigInt(outputTokens) * BigInt(price.output);
-  return { tokens: inputTokens + outputTokens, cost: Number((micros + 999_999n) / 1_000_000n) };
+  return { tokens: inputTokens + outputTokens, costMicros: Number((micros + 999_999n) / 1_000_000n) };
 }
 
 /** Tokens and money of several. */
 export function sum(amounts: readonly Amounts[]): Amounts {
   return amounts.reduce<Amounts>(
-    (total, { tokens, cost }) => ({ tokens: total.tokens + tokens, cost: total.cost + cost }),
-    { tokens: 0, cost: 0 },
+    (total, { tokens, costMicros: cost }) => ({
+      tokens: total.tokens + tokens,
+      costMicros: total.costMicros + cost,
+    }),
+    { tokens: 0, costMicros: 0 },
   );
 }
 

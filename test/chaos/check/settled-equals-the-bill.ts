@@ -6,7 +6,7 @@ import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 export const settledEqualsTheBill: Predicate = {
   id: "I6",
   claim: "what is settled equals the bill, in tokens and money",
-  looked: ({ trees }) => `${sum(trees.map(({ ledger }) => ledger.settled)).cost} micro-dollars settled`,
+  looked: ({ trees }) => `${sum(trees.map(({ ledger }) => ledger.settled)).costMicros} micro-dollars settled`,
   findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
 
@@ -17,17 +17,17 @@ function findings(history: History, tree: TreeHistory): readonly Finding[] {
   );
   const found: Finding[] = [];
   const settled = only(tree, "budget.settled").filter(({ inDoubt }) => !inDoubt);
-  for (const { attempt, tokens, cost } of settled) {
+  for (const { attempt, tokens, costMicros: cost } of settled) {
     // A call that never reached the provider came to nothing.
-    const bill = billed.get(String(attempt)) ?? { tokens: 0, cost: 0 };
-    if (bill.tokens !== tokens || bill.cost !== cost)
+    const bill = billed.get(String(attempt)) ?? { tokens: 0, costMicros: 0 };
+    if (bill.tokens !== tokens || bill.costMicros !== cost)
       found.push({
         where: String(attempt),
-        what: `settled ${tokens} tokens, ${cost} micro-dollars; billed ${bill.tokens}, ${bill.cost}`,
+        what: `settled ${tokens} tokens, ${cost} micro-dollars; billed ${bill.tokens}, ${bill.costMicros}`,
       });
   }
   const total = sum(settled);
-  if (total.tokens !== ledger.settled.tokens || total.cost !== ledger.settled.cost)
+  if (total.tokens !== ledger.settled.tokens || total.costMicros !== ledger.settled.costMicros)
     found.push({
       where: plan.id,
       what: `events settle ${JSON.stringify(total)}, the ledger ${JSON.stringify(ledger.settled)}`,

@@ -44,9 +44,13 @@ async function measure(trees: number, mishaps: typeof refusals | undefined): Pro
         { bill: stage.double.bill.entries },
         played,
       );
-      const booked = sum([before.settled, before.inDoubt]).cost;
-      const percent = Math.round((1_000 * before.inDoubt.cost) / booked) / 10;
-      measured = { percent, left: after.inDoubt.cost, isEqual: after.settled.cost === billed.cost };
+      const booked = sum([before.settled, before.inDoubt]).costMicros;
+      const percent = Math.round((1_000 * before.inDoubt.costMicros) / booked) / 10;
+      measured = {
+        percent,
+        left: after.inDoubt.costMicros,
+        isEqual: after.settled.costMicros === billed.costMicros,
+      };
     },
   });
   return measured;

@@ -44,14 +44,16 @@ export async function threeKills(): Promise<{ readonly line: string; readonly is
   over.abort();
   const facts = {
     "three calls were billed": bill.length === 3,
-    "what is booked covers the bill": before.settled.cost + before.inDoubt.cost >= billed.cost,
+    "what is booked covers the bill":
+      before.settled.costMicros + before.inDoubt.costMicros >= billed.costMicros,
     "the bill is within the cap": billed.tokens <= cap,
     "the run is paused, and says that it is held":
       status === "paused" && only({ ...history, ledger }, "run.paused")[0]?.cause === "held",
-    "reconciling clears the doubt": after.inDoubt.cost === 0 && after.settled.cost === billed.cost,
+    "reconciling clears the doubt":
+      after.inDoubt.costMicros === 0 && after.settled.costMicros === billed.costMicros,
   };
   const wrong = Object.entries(facts).flatMap(([fact, holds]) => (holds ? [] : [fact]));
-  const figures = `billed ${billed.cost}, in doubt ${before.inDoubt.cost}, after reconciling ${after.inDoubt.cost} micro-dollars`;
+  const figures = `billed ${billed.costMicros}, in doubt ${before.inDoubt.costMicros}, after reconciling ${after.inDoubt.costMicros} micro-dollars`;
   const verdict = wrong.length === 0 ? "holds" : `BROKEN (${wrong.join("; ")})`;
   return { line: `three kills of one call: ${verdict}: ${figures}`, isRight: wrong.length === 0 };
 }

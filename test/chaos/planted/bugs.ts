@@ -14,21 +14,21 @@ export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I1",
     what: "nobody is told that a helper has ended",
-    file: "runtime/tree/life.ts",
+    file: "tree/run-lifecycle.ts",
     was: 'work.push(listener, { kind: "ended", run: id, result });',
     is: "void listener;",
   },
   {
     predicate: "I2",
     what: "steps are numbered by twos",
-    file: "runtime/driver/driver.ts",
-    was: "const number = ++this.#steps;",
-    is: "const number = (this.#steps += 2);",
+    file: "run/driver/step-names.ts",
+    was: "const number = ++this.#count;",
+    is: "const number = (this.#count += 2);",
   },
   {
     predicate: "I3",
     what: "an answered call is made once more, later",
-    file: "runtime/run/model-calls.ts",
+    file: "run/model-calls.ts",
     was: "return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;",
     is: `setTimeout(() => void model.generate(request, { signal: AbortSignal.timeout(5_000) }).catch(() => {}), 500);
       return response;`,
@@ -36,95 +36,121 @@ export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I4",
     what: "a retry passes no gate",
-    file: "runtime/run/model-calls.ts",
-    was: "const gate = this.#granted(attempt, await this.#pass(attempt, asked));",
+    file: "run/model-calls.ts",
+    was: "const gate = this.#granted(await this.#pass(attempt, asked, wish), asked, remedy);",
     is: `const gate = asked.retry > 0
-      ? { ceiling: { tokens: 0, cost: 0 }, outputTokens: 100, shrunk: null }
-      : this.#granted(attempt, await this.#pass(attempt, asked));`,
+      ? { ceiling: { tokens: 0, costMicros: 0 }, outputTokens: 100, shrunk: null }
+      : this.#granted(await this.#pass(attempt, asked, wish), asked, remedy);`,
   },
   {
     predicate: "I5",
     what: "too little is reserved",
-    file: "ledger/fit.ts",
-    was: "return { tokens: inputTokens + output, cost };",
-    is: "return { tokens: 1, cost: 1 };",
+    file: "ledger/money/fit.ts",
+    was: "return { tokens: inputTokens + output, costMicros: cost };",
+    is: "return { tokens: 1, costMicros: 1 };",
   },
   {
     predicate: "I6",
     what: "the prompt is not booked",
-    file: "ledger/settle.ts",
-    was: "amounts: { tokens: Usage.tokens(usage), cost }",
-    is: "amounts: { tokens: usage.output, cost }",
+    file: "ledger/money/settle.ts",
+    was: "amounts: { tokens: Usage.tokens(usage), costMicros: cost }",
+    is: "amounts: { tokens: usage.output, costMicros: cost }",
   },
   {
     predicate: "I7",
     what: "caps are forgotten",
-    file: "ledger/fit.ts",
-    was: "if (limit !== null) caps.push({ dimension, limit, used, usable: limit - slice });",
-    is: "void slice;",
+    file: "ledger/money/fit.ts",
+    was: "if (limit === null) return;\n    const held = of(reserved);",
+    is: "if (limit !== -1) return;\n    const held = of(reserved);",
   },
   {
     predicate: "I8",
     what: "an effect is brought twice, under another key",
-    file: "runtime/run/tool-step.ts",
-    was: "tool.execute(input, {",
-    is: "(void tool.execute(input, { signal: limited.signal, idempotencyKey: `${place.id}:again` }), tool).execute(input, {",
+    file: "run/tool-step.ts",
+    was: "tool.execute(input, createEffectCall({ identity, place, limited, updates, memory })),",
+    is: `(void tool.execute(input, createEffectCall({ identity, place: { ...place, id: \`\${place.id}:again\` }, limited, updates, memory })), tool)
+        .execute(input, createEffectCall({ identity, place, limited, updates, memory })),`,
   },
   {
     predicate: "I9",
     what: "two agents too many are allowed",
-    file: "ledger/headcount.ts",
-    was: "return draft.tree.spawn.maxAgents - headcount({ slots: draft.slots.rows });",
-    is: "return 2 + draft.tree.spawn.maxAgents - headcount({ slots: draft.slots.rows });",
+    file: "ledger/slots/headcount.ts",
+    was: "return tree.spawn.maxAgents - tree.headcount.holders;",
+    is: "return 2 + tree.spawn.maxAgents - tree.headcount.holders;",
   },
   {
     predicate: "I10",
     what: "a cancelled run is not told",
-    file: "runtime/tree/life.ts",
+    file: "tree/run-lifecycle.ts",
     was: `work.push(run, { kind: "cancel", reason });
   work.object.cancel(execution);`,
     is: "void reason;",
   },
   {
     predicate: "I11",
-    what: "steps are named after what they are about",
-    file: "runtime/run/step.ts",
-    was: "name, print: fingerprint(subject) };",
-    is: "name: `${name} ${subject}`, print: fingerprint(subject) };",
+    what: "results of tools are logged",
+    file: "run/tool-step.ts",
+    was: "return toResult(tool.name, value);",
+    is: `console.error(JSON.stringify(value));
+    return toResult(tool.name, value);`,
   },
   {
     predicate: "I12",
     what: "a link does not vouch for its moment",
-    file: "runtime/audit/chain.ts",
+    file: "audit/chain.ts",
     was: "canonical([index, at, kind, data, source, keyId, previous])",
     is: "canonical([index, kind, data, source, keyId, previous])",
   },
   {
     predicate: "I13",
     what: "every journal of a run gives its events the same ids",
-    file: "runtime/tree/records.ts",
+    file: "tree/report.ts",
     was: "continuation === 0 ? `${type}/${number}` : `${type}@${continuation}/${number}`;",
     is: "`${type}/${number}`;",
   },
   {
     predicate: "I14",
     what: "chance is another one on every replay",
-    file: "runtime/random.ts",
-    was: "return (t >>> 0) / 4_294_967_296;",
-    is: "return Math.random();",
+    file: "tree/tree-secret.ts",
+    was: "return bytes(this.#key, `${this.#place}/${this.#made}`);",
+    is: "return randomBytes(32);",
   },
   {
     predicate: "I15",
     what: "what happened is written down under one tenant",
-    file: "runtime/addresses.ts",
-    was: "partition: partitionOf(isNobody ? undefined : tenant),",
-    is: 'partition: partitionOf("mill"),',
+    file: "tree/addresses.ts",
+    was: "partition: Partition.of(isNobody ? undefined : tenant),",
+    is: 'partition: Partition.of("mill"),',
+  },
+  {
+    predicate: "I16",
+    what: "a turn is said to be saved, and stays on its branch",
+    file: "run/run-session.ts",
+    was: "const leaf = await this.#session.adopt(scope.runId, last);",
+    is: "const leaf = last;",
+  },
+  {
+    predicate: "I17",
+    what: "the labels of a conversation stay behind when a later turn reads it",
+    file: "run/model-step.ts",
+    was: 'state.labels.join(brings, "input", "conversation");',
+    is: "",
+  },
+  {
+    predicate: "I18",
+    what: "texts are left out of what is written with a manifest",
+    file: "run/step-manifest.ts",
+    was: "store.put({ tenantId: scope.tenantId }, record, texts)",
+    is: "store.put({ tenantId: scope.tenantId }, record, [])",
   },
 ];
 
 /** The source of a bug's file, with the bug. @throws Error if its text does not stand there exactly once. */
-export function planted(source: string, { file, was, is, predicate }: PlantedBug): string {
+export function planted(
+  source: string,
+  { file, was, is, what }: Pick<PlantedBug, "file" | "was" | "is" | "what">,
+): string {
   const parts = source.split(was);
   if (parts.length === 2) return parts.join(is);
-  throw new Error(`${file} no longer holds the text of the bug for ${predicate}: plant it anew`);
+  throw new Error(`${file} no longer holds the text of the bug "${what}": plant it again`);
 }

@@ -2,11 +2,16 @@ import type { CampaignOptions } from "../campaign.ts";
 import { plan, type Shape, type TreePlan } from "../workload/plan.ts";
 
 /** A small campaign in which a planted bug cannot hide. */
-export interface Trial extends Pick<CampaignOptions, "faults" | "workers" | "patienceMs" | "calmMs"> {
+export interface Trial extends Pick<
+  CampaignOptions,
+  "faults" | "workers" | "lanes" | "patienceMs" | "calmMs"
+> {
   readonly shape: Shape;
   readonly trees: number;
   /** What is special about its trees. */
   readonly with?: Partial<TreePlan>;
+  /** Whether every second tree has an input from a stranger. Default: none has. */
+  readonly hasStrangers?: boolean;
 }
 
 const calm = { faults: [], workers: 1, patienceMs: 8_000, calmMs: 3_000 } as const;
@@ -49,11 +54,32 @@ export const trials: Readonly<Record<string, Trial>> = {
     trees: 2,
     with: { ...untouched, tenant: "farm" },
   },
+  I16: {
+    ...calm,
+    patienceMs: 60_000,
+    shape: "solo",
+    trees: 3,
+    with: { ...untouched, session: "talk-planted" },
+  },
+  I17: {
+    ...calm,
+    // One after the other: a stranger's first. Twice, because the provider may fail one of them.
+    lanes: 1,
+    shape: "solo",
+    trees: 4,
+    with: { ...untouched, tenant: "farm", session: "talk-planted" },
+    hasStrangers: true,
+  },
+  I18: { ...calm, shape: "solo", trees: 2, with: untouched },
 };
 
 /** The trees of a trial: no two trials have one in common. */
-export const trialTrees = (predicate: string, { shape, trees, with: special }: Trial): readonly TreePlan[] =>
+export const trialTrees = (
+  predicate: string,
+  { shape, trees, with: special, hasStrangers = false }: Trial,
+): readonly TreePlan[] =>
   Array.from({ length: trees }, (_, number) => ({
     ...plan(`planted ${predicate}`, number, shape),
+    isUntrusted: hasStrangers && number % 2 === 0,
     ...special,
   }));

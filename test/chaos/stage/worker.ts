@@ -20,6 +20,8 @@ export interface WorkerGiven {
   readonly database: string;
   /** Where it writes its log and its trace. */
   readonly folder: string;
+  /** Default: a hash of the agents. */
+  readonly build?: string;
 }
 
 const given = Json.as<WorkerGiven>(JSON.parse(process.argv[2] ?? ""));
@@ -41,6 +43,7 @@ const engine = restate({
   ingress,
   admin,
   namespace,
+  ...(given.build !== undefined && { build: given.build }),
   sharePort: true,
   inactivityTimeoutMs: 5_000,
   log: (record) => write("log", { at: Date.now(), ...record }),

@@ -9,7 +9,9 @@ interface Delivered {
   readonly tool: string;
   /** Names what the model wanted, whoever brings it and however often. */
   readonly order: string;
-  /** The idempotency key: a step of a run. */
+  /** The run that brought it. */
+  readonly run: string;
+  /** The idempotency key: one for each step. */
   readonly key: string;
   /** The attempt that passed the gate for it; null: it passes none. */
   readonly attempt: string | null;

@@ -1,7 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
-import { isJsonObject, Json } from "#kernel";
-import type { Engine, EngineProgram, ObjectContext, Operation, Primitives, StepIo } from "#kernel";
+import {
+  delegateEngine,
+  delegateObject,
+  delegatePrimitives,
+  isJsonObject,
+  Json,
+  type Engine,
+  type EngineProgram,
+  type ObjectContext,
+  type Operation,
+  type ExecutionPrimitives,
+  type StepIo,
+} from "#kernel";
 
 /** What a worker writes down of its executions. */
 export type TraceLine =
@@ -48,17 +59,9 @@ export const currentAttempt = (): string | null => marks.getStore()?.attempt ?? 
 
 /** An engine that marks every call with its run, step and attempt, and writes down what executions are told. */
 export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): Engine {
-  return {
-    name: engine.name,
-    keysIn: (store) => engine.keysIn(store),
+  return delegateEngine(engine, {
     define: (program) => engine.define(markedProgram(program, trace)),
-    serve: (options) => engine.serve(options),
-    drain: (options) => engine.drain(options),
-    call: (to, method, argument) => engine.call(to, method, argument),
-    changed: (object, signal, name) => engine.changed(object, signal, name),
-    written: (object, name) => engine.written(object, name),
-    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
-  };
+  });
 }
 
 function markedProgram(program: EngineProgram, trace: (line: TraceLine) => void): EngineProgram {
@@ -75,26 +78,16 @@ function markedProgram(program: EngineProgram, trace: (line: TraceLine) => void)
 }
 
 function withLaunches(object: ObjectContext, trace: (line: TraceLine) => void): ObjectContext {
-  return {
-    key: object.key,
-    get: (name) => object.get(name),
-    expect: (names) => object.expect(names),
-    set: (name, value) => object.set(name, value),
-    keep: (name, value) => object.keep(name, value),
-    clear: (name) => object.clear(name),
-    send: (to, method, argument, options) => object.send(to, method, argument, options),
-    call: (to, method, argument) => object.call(to, method, argument),
+  return delegateObject(object, {
     launch: (launched) => {
       const execution = object.launch(launched);
       trace({ kind: "launched", run: launched.runId, continuation: launched.continuation, execution });
       return execution;
     },
-    wake: (execution, name) => object.wake(execution, name),
-    cancel: (execution) => object.cancel(execution),
-  };
+  });
 }
 
-function marked(inner: Primitives, trace: (line: TraceLine) => void): Primitives {
+function marked(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): ExecutionPrimitives {
   const { launch, epoch } = inner;
   const names = new Map<Operation, string>();
   let picks = 0;
@@ -102,15 +95,7 @@ function marked(inner: Primitives, trace: (line: TraceLine) => void): Primitives
     names.set(operation, `${names.size} ${what}`);
     return operation;
   };
-  return {
-    launch,
-    epoch,
-    canPause: inner.canPause,
-    get isLive() {
-      return inner.isLive;
-    },
-    now: () => inner.now(),
-    direct: (to, method, argument) => inner.direct(to, method, argument),
+  return delegatePrimitives(inner, {
     step: (name, run) =>
       named(
         `step ${name}`,
@@ -122,8 +107,8 @@ function marked(inner: Primitives, trace: (line: TraceLine) => void): Primitives
     // The moment may be computed anew: the journal keeps the first.
     sleepUntil: (at) => named("sleep", inner.sleepUntil(at)),
     cancelled: () => named("cancelled", inner.cancelled()),
-    pick: async (open) => {
-      const winner = await inner.pick(open);
+    race: async (open) => {
+      const winner = await inner.race(open);
       const { runId: run, continuation } = launch;
       const answer = digest(Json.of(winner.outcome));
       const operation = names.get(winner) ?? "?";
@@ -131,7 +116,7 @@ function marked(inner: Primitives, trace: (line: TraceLine) => void): Primitives
         kind: "picked",
         run,
         continuation,
-        epoch,
+        epoch: epoch.id,
         index: picks++,
         operation,
         answer,
@@ -139,8 +124,7 @@ function marked(inner: Primitives, trace: (line: TraceLine) => void): Primitives
       });
       return winner;
     },
-    drain: () => inner.drain(),
-  };
+  });
 }
 
 /** Runs a closure, and learns from what it says at the gate which attempt it makes. */
@@ -153,7 +137,15 @@ function inCall(run: string, io: StepIo, closure: (io: StepIo) => Promise<Json>)
     }
     return io.call(to, method, argument);
   };
-  return marks.run(mark, () => closure({ signal: io.signal, attempt: io.attempt, call }));
+  const marking: StepIo = {
+    signal: io.signal,
+    attempt: io.attempt,
+    call,
+    get epoch() {
+      return io.epoch;
+    },
+  };
+  return marks.run(mark, () => closure(marking));
 }
 
 const digest = (value: Json): string => hash("sha256", JSON.stringify(value)).slice(0, 16);

@@ -1,5 +1,5 @@
 import { agent, AgentId, type Agent, type Model } from "reeve";
-import { foreman, ownAgents, type OwnAgent } from "./own-agents.ts";
+import { foreman, keeper, ownAgents, type OwnAgent } from "./own-agents.ts";
 import { toolsFor } from "./tools.ts";
 
 /** What agents are made with. Those who only start trees need none of it. */
@@ -29,5 +29,7 @@ export function agentsOf({ model, sink }: AgentParts): Readonly<Record<string, A
   });
   const owns = Object.entries(ownAgents(sink)).map(([name, run]) => [name, own(name, run)] as const);
   const plain = Object.fromEntries(owns);
-  return { clerk, manager, chief, wanderer, ...plain, foreman: own("foreman", foreman(plain)) };
+  const foremanAgent = own("foreman", foreman(plain));
+  const keeperAgent = own("keeper", keeper(plain));
+  return { clerk, manager, chief, wanderer, ...plain, foreman: foremanAgent, keeper: keeperAgent };
 }

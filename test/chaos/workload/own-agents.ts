@@ -12,6 +12,7 @@ export const ownAgents = (sink: string): Readonly<Record<string, OwnAgent>> => (
   continuing,
   patient,
   urgent: (ctx, task) => order(ctx, "mail", `${task}.urgent`),
+  idle,
 });
 
 const parallel =
@@ -54,6 +55,23 @@ const patient: OwnAgent = async (ctx, task) => {
   for (let round = 0; round < 3; round++) await say(ctx, `${task} round ${round}`);
   return order(ctx, "note", `${task}.patient`);
 };
+
+/** Tells a worker that the code of `idle` has changed. */
+export const changedCode = "REEVE_CHAOS_CHANGED";
+
+/** Waits. Code that has changed since asks for a step that the journal does not hold. */
+const idle: OwnAgent = async (ctx) => {
+  await ctx.step(process.env[changedCode] === undefined ? "one" : "other", () => null);
+  return ctx.waitFor("go");
+};
+
+/** Waits for a child that waits. */
+export const keeper =
+  ({ idle: child }: Readonly<Record<string, Agent>>): OwnAgent =>
+  async (ctx, task) => {
+    if (!child) throw new NotFoundError({ what: "agent", id: "idle" });
+    return (await ctx.join(await ctx.spawn(child, task))).status;
+  };
 
 /** Fills all slots with patient helpers, then hires an urgent one: somebody has to yield. */
 export const foreman =

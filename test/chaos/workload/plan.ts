@@ -20,6 +20,10 @@ export interface TreePlan {
   readonly budget: Pick<ExecutionBudget, "maxTokens" | "maxCostUsd">;
   readonly spawn: SpawnBudget;
   readonly acts: readonly OutsideAct[];
+  /** The conversation that it waits for its turn in; null: one of its own. */
+  readonly session: string | null;
+  /** Whether its input is said to come from a stranger. */
+  readonly isUntrusted: boolean;
   /** What nobody may find in any file. */
   readonly secret: string;
 }
@@ -75,16 +79,38 @@ export function plan(seed: string, number: number, shape: Shape): TreePlan {
   const draft = drafts[shape](dice, `${secret} ${id}`, id);
   const isCancelled = shape !== "approval" && dice.fraction() < 0.15;
   const cancel: OutsideAct = { afterMs: dice.integer(50, 1_500), act: { kind: "cancel" } };
+  const tenant = dice.fraction() < 0.5 ? "mill" : "farm";
+  const budget = budgetOf(dice, draft.needs);
+  const session = sessionFor(dice, shape);
   return {
     id,
-    tenant: dice.fraction() < 0.5 ? "mill" : "farm",
+    tenant,
     shape,
     agent: draft.agent,
     task: draft.task,
-    budget: budgetOf(dice, draft.needs),
+    // The conversation so far is sent, too.
+    budget: session === null ? budget : timesBudget(budget, 4),
     spawn: { maxAgents: draft.maxAgents, allowPreempt: true },
     acts: isCancelled ? [...draft.acts, cancel] : draft.acts,
+    session,
+    isUntrusted: dice.fraction() < 0.15,
     secret,
+  };
+}
+
+/** The shapes whose root is made by `agent()`: only these write what they say. */
+const talking: ReadonlySet<Shape> = new Set<Shape>(["solo", "team", "levels", "wander", "steer"]);
+
+/** Half of those that talk do so in few conversations: about 30 % of all trees. */
+function sessionFor(dice: Chance, shape: Shape): string | null {
+  const isShared = dice.fraction() < 0.5;
+  return isShared && talking.has(shape) ? `talk-${dice.integer(1, 3)}` : null;
+}
+
+function timesBudget({ maxTokens, maxCostUsd }: TreePlan["budget"], times: number): TreePlan["budget"] {
+  return {
+    ...(maxTokens !== undefined && { maxTokens: maxTokens * times }),
+    ...(maxCostUsd !== undefined && { maxCostUsd: maxCostUsd * times }),
   };
 }
 

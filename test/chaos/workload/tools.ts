@@ -1,4 +1,4 @@
-import { tool, type EffectTool } from "reeve";
+import { currentScope, tool, type EffectTool, type Tool } from "reeve";
 import { z } from "zod";
 import { currentAttempt } from "../witness/marked-engine.ts";
 
@@ -7,8 +7,8 @@ const order = z.object({ order: z.string() });
 type Order = z.infer<typeof order>;
 
 /** One tool for each rule about effects whose outcome is unknown. All bring what they are told to the sink. */
-export function toolsFor(sink: string): readonly EffectTool[] {
-  const bring = (name: string, rule: Pick<EffectTool, "idempotent" | "onUnknown">): EffectTool =>
+export function toolsFor(sink: string): readonly Tool[] {
+  const bring = (name: string, rule: Pick<EffectTool, "idempotent" | "onUnknown">): Tool =>
     tool<Order>({
       name,
       description: `Carries out an order (${name})`,
@@ -32,7 +32,8 @@ export async function deliver(
   effect: { readonly tool: string; readonly order: string; readonly key: string },
   signal: AbortSignal,
 ): Promise<string> {
-  const body = JSON.stringify({ ...effect, attempt: currentAttempt(), pid: process.pid });
+  const run = currentScope()?.runId;
+  const body = JSON.stringify({ ...effect, run, attempt: currentAttempt(), pid: process.pid });
   const answer = await fetch(sink, { method: "POST", body, signal });
   return answer.text();
 }

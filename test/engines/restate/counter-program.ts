@@ -7,17 +7,22 @@ import {
   type ObjectAddress,
   type ObjectDefinition,
   type Operation,
-  type Primitives,
+  type ExecutionPrimitives,
   RunId,
   type SinkDefinition,
   TreeId,
 } from "#kernel";
+import { defaultKeys, Seals } from "#sealing";
 
 const type = "counter";
+
+/** What `now` was in each try of `timed`. */
+export const tryTimes: number[] = [];
 
 /** The smallest object that shows everything an object can do: a total, a list of words, the runs it launches. */
 const counter: ObjectDefinition = {
   type,
+  lasting: { state: ["kept"], erasedMark: "erased" },
   methods: {
     add: (object, amount) => {
       const total = Number(object.get("total")) + Number(amount);
@@ -57,6 +62,16 @@ const counter: ObjectDefinition = {
       object.send({ type, key: Json.as<string>(key) }, "add", 1, { delayMs: 30 });
       return null;
     },
+    /** Notes the time of every try, before and after something has to be fetched. */
+    timed: (object, keys) => {
+      const before = object.now();
+      for (const key of Json.as<string[]>(keys)) {
+        tryTimes.push(object.now());
+        object.call({ type, key }, "add", 1);
+      }
+      object.set("time", before);
+      return [before, object.now()];
+    },
     tally: (object, tries) => {
       object.send({ type: "tally", key: object.key }, "take", tries);
       return null;
@@ -64,7 +79,13 @@ const counter: ObjectDefinition = {
     throwElsewhere: (object, key) => object.call({ type, key: Json.as<string>(key) }, "addAndThrow", 1),
     launch: (object) => {
       const runId = RunId.root(TreeId.of(object.key));
-      return object.launch({ tree: { type, key: object.key }, runId, continuation: 0, entrance: null });
+      return object.launch({
+        protocol: 0,
+        tree: { type, key: object.key },
+        runId,
+        continuation: 0,
+        entrance: null,
+      });
     },
     wake: (object, argument) => {
       const { execution, name } = Json.as<{ execution: string; name: string }>(argument);
@@ -75,12 +96,30 @@ const counter: ObjectDefinition = {
       object.cancel(Json.as<string>(execution));
       return null;
     },
+    /** Sets and clears names, and lists those that begin with a prefix before and after. */
+    rename: (object, argument) => {
+      const { from, to, prefix } = Json.as<Record<"from" | "to" | "prefix", string>>(argument);
+      const before = object.list(prefix);
+      object.clear(from);
+      object.set(to, 1);
+      return [before, object.list(prefix)];
+    },
+    /** Sets values, each under its name, and sends a word to another counter. */
+    put: (object, argument) => {
+      const { values, tell } = Json.as<{ values: Record<string, Json>; tell: Json }>(argument);
+      object.prefetch(["erased"]);
+      for (const [name, value] of Object.entries(values)) object.set(name, value);
+      if (tell !== null) object.send({ type, key: object.key }, "say", tell, { delayMs: 1_500 });
+      return null;
+    },
     /** A method that does not end: it waits for itself. */
     hang: (object) => object.call({ type, key: object.key }, "hang", null),
   },
   queries: {
     total: (object) => object.get("total"),
     words: (object) => object.get("words") ?? [],
+    value: (object, name) => object.get(Json.as<string>(name)),
+    names: (object, prefix) => object.list(Json.as<string>(prefix)),
     write: (object) => {
       object.set("total", 1);
       return null;
@@ -105,10 +144,10 @@ const tally: SinkDefinition = {
 
 /** The counters, and whatever body the test gives to runs. */
 export function counterProgram(run: EngineProgram["run"]): EngineProgram {
-  return { build: "counters", objects: [counter], sinks: [tally], run };
+  return { build: "counters", objects: [counter], sinks: [tally], sealing: new Seals(defaultKeys()), run };
 }
 
-const bodies = new Map<string, (primitives: Primitives) => Promise<void>>();
+const bodies = new Map<string, (primitives: ExecutionPrimitives) => Promise<void>>();
 
 /** A program in which each test brings the body of its own run: see {@link launch}. */
 export const program = counterProgram(async (primitives) =>
@@ -131,7 +170,7 @@ export interface Launched<T> {
 /** Launches a run with this body. */
 export async function launch<T>(
   engine: Engine,
-  body: (primitives: Primitives) => Promise<T>,
+  body: (primitives: ExecutionPrimitives) => Promise<T>,
 ): Promise<Launched<T>> {
   const tree = fresh();
   const { promise, resolve } = Promise.withResolvers<T>();
@@ -140,8 +179,8 @@ export async function launch<T>(
 }
 
 /** Waits for one operation alone and returns its value. */
-export async function settle(primitives: Primitives, operation: Operation): Promise<Json> {
-  const { outcome } = await primitives.pick([operation]);
+export async function settle(primitives: ExecutionPrimitives, operation: Operation): Promise<Json> {
+  const { outcome } = await primitives.race([operation]);
   if (!outcome?.ok) throw new Error(`no value: ${JSON.stringify(outcome)}`);
   return outcome.value;
 }
@@ -165,6 +204,6 @@ export async function until<T>(
 ): Promise<T> {
   const value = Json.as<T>(await engine.call(object, query, null));
   if (isAsWished(value)) return value;
-  await engine.changed(object, AbortSignal.timeout(60_000));
+  await engine.waitForChange(object, { signal: AbortSignal.timeout(60_000) });
   return until(engine, object, query, isAsWished);
 }

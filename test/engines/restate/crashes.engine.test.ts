@@ -13,7 +13,7 @@ const workers: ChildProcess[] = [];
 
 beforeAll(async () => {
   server = await restateServer();
-}, 60_000);
+}, 300_000);
 
 afterEach(async () => {
   await engine[Symbol.asyncDispose]();
@@ -26,6 +26,7 @@ test("another worker continues a run whose worker was killed inside a step", asy
   const port = await freePort();
   await Promise.all([startWorker(port), startWorker(port)]);
   engine = restate(server);
+  engine.define(program);
   const tree = fresh();
   await engine.call(tree, "launch", null);
   const begun = await until<string[]>(engine, tree, "words", (words) => words.length === 2);
@@ -36,7 +37,7 @@ test("another worker continues a run whose worker was killed inside a step", asy
   const words = await until<string[]>(engine, tree, "words", (said) => said.includes("end"));
   const survivor = workers.find((worker) => worker !== victim);
   expect(words).toEqual(["first", `second ${victim?.pid}`, `second ${survivor?.pid}`, "end"]);
-}, 60_000);
+}, 300_000);
 
 test("a step that runs while the server is killed runs once, and calls wait for the server", async () => {
   engine = restate({ ...server, log: () => {} });
@@ -62,7 +63,7 @@ test("a step that runs while the server is killed runs once, and calls wait for 
   released.resolve("done");
   expect(await result).toBe(11);
   expect(executed).toBe(1);
-}, 60_000);
+}, 300_000);
 
 async function startWorker(port: number): Promise<void> {
   const script = join(import.meta.dirname, "fixtures/worker.ts");

@@ -7,7 +7,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -51,7 +51,7 @@ test("2,000 pieces a second reach 50 readers elsewhere whole and in order, and n
   // A piece is a frame here: each reader has the greeting, one for every 50 ms as a clock measures them, and the last.
   expect(frames).toBeLessThanOrEqual(50 * (tookMs / 49 + 2));
   expect(latencies.filter((ms) => ms > 1_000).length).toBeLessThan(latencies.length / 20);
-}, 60_000);
+}, 300_000);
 
 test("readers that are stuck or stopped are cut with an error, one that keeps up hears all", async () => {
   const { talk, worker } = await Talk.start(server);
@@ -59,15 +59,20 @@ test("readers that are stuck or stopped are cut with an error, one that keeps up
   const [keen, stuck, stopped] = [talk.readers(1), talk.readers(1, "stuck"), talk.readers(1)];
   for (const each of [keen, stuck, stopped]) await each.hear("heard");
   stopped.process.kill("SIGSTOP");
-  worker.order({ do: "talk", perSecond: 500, pieces: 2_000, size: 20_000 });
-  await worker.hear("said");
-  stuck.order({ go: true });
+  // More than the system buffers, never more at once than may wait for a reader: only one that does not read falls behind.
+  for (let shown = 40; shown <= 2_000; shown += 40) {
+    worker.order({ do: "talk", perSecond: 500, pieces: 40, size: 20_000 });
+    await worker.hear("said");
+    keen.order({ do: "tell", shown });
+    await keen.hear("shown");
+  }
+  stuck.order({ do: "go" });
   expect((await stuck.hear("cut")).reason).toBe("too-slow");
   stopped.process.kill("SIGCONT");
   expect((await stopped.hear("cut")).reason).toBe("too-slow");
   worker.order({ do: "answer" });
   expect((await keen.hear("over")).latencies.length).toBe(2_000);
-}, 60_000);
+}, 300_000);
 
 test("when a worker is killed, the answer begins anew at those who watch", async () => {
   const { talk, worker } = await Talk.start(server);
@@ -85,4 +90,4 @@ test("when a worker is killed, the answer begins anew at those who watch", async
   await next.hear("said");
   next.order({ do: "answer" });
   expect((await reader.hear("over")).whole).toBe(1);
-}, 60_000);
+}, 300_000);

@@ -19,7 +19,7 @@ let folder: string;
 beforeAll(async () => {
   server = await restateServer();
   folder = await mkdtemp(join(tmpdir(), "reeve-erasing-"));
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -66,13 +66,17 @@ const talker: Agent = {
 
 /** Orders to projectors that are not carried out. */
 async function openOrders(namespace: string): Promise<number> {
-  const query = `SELECT id FROM sys_invocation WHERE target_service_name = '${namespace}.projector' AND status <> 'completed'`;
+  const orders = `SELECT id FROM sys_invocation WHERE target_service_name = '${namespace}.projector' AND status <> 'completed'`;
+  return (await query(orders)).length;
+}
+
+async function query(text: string): Promise<readonly Json[]> {
   const response = await fetch(`${server.admin}/query`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json" },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query: text }),
   });
-  return Json.as<{ readonly rows: readonly Json[] }>(Json.of(await response.json())).rows.length;
+  return Json.as<{ readonly rows: readonly Json[] }>(Json.of(await response.json())).rows;
 }
 
 /** A worker that dies behind a write to its store, again and again, until another takes its place. */
@@ -118,4 +122,28 @@ test.each([
 test("an order is not tried for ever when the key of its tree is destroyed meanwhile", async () => {
   const { runtime } = await dieBehind("runs", "put", (store, tree) => store.keys.destroy(acme, tree));
   await runtime[Symbol.asyncDispose]();
+});
+
+test("the files of an erased tree are gone from the engine", async () => {
+  const namespace = "erasing-content";
+  const engine = restate({ ...server, namespace, log: () => undefined });
+  const store = await sqliteStore({ path: join(folder, `${namespace}.sqlite`) });
+  await using runtime = createRuntime({ agents: [talker], engine, store, eraseAfterS: 1 });
+  await runtime.serve({ port: 0 });
+  const file = { mediaType: "image/png", data: new Uint8Array(100_000) };
+  const options = { tenant: "acme", id: "files", retention: "none" } as const;
+  const run = await runtime.start(talker, { files: [file] }, options);
+  const names = async (): Promise<readonly string[]> => {
+    const found = await query(`SELECT key FROM state WHERE service_name = '${namespace}.content'`);
+    return Json.as<readonly { readonly key: string }[]>(Json.of(found)).map(({ key }) => key);
+  };
+  const part = (await names()).find((key) => key.startsWith("part/"));
+  expect(part).toBeDefined();
+  await run.result();
+  await expect.poll(names, { timeout: 20_000 }).toEqual(["closed"]);
+  const name = part?.split("/")[1] ?? "";
+  await expect
+    .poll(() => runtime.store.keys.get(acme, run.treeId).catch(() => null), { timeout: 20_000 })
+    .toBe(null);
+  expect(await engine.call({ type: "content", key: "acme/files" }, "get", { name, part: 0 })).toBe(null);
 });

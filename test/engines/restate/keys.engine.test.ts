@@ -1,8 +1,18 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { type Log, type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Engine, Json, KeyDestroyedError, type Keys, SealBrokenError } from "#kernel";
-import { Seal, environmentKeys } from "#sealing";
+import {
+  type Engine,
+  Json,
+  KeyDestroyedError,
+  type Keys,
+  type ObjectAddress,
+  SealBrokenError,
+} from "#kernel";
+import { AesSeal, environmentKeys, Seals } from "#sealing";
 import { fresh, launch, program, settle } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 
@@ -12,7 +22,7 @@ let port: number;
 beforeAll(async () => {
   server = await restateServer();
   port = await freePort();
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -20,8 +30,8 @@ const secretOf = (): string => randomBytes(32).toString("base64");
 
 /** A client of the counters. */
 function client(keys: Keys, log: Log = () => {}): Engine {
-  const engine = restate({ ...server, keys, inactivityTimeoutMs: 0, log });
-  engine.define(program);
+  const engine = restate({ ...server, inactivityTimeoutMs: 0, log });
+  engine.define({ ...program, sealing: new Seals(keys) });
   return engine;
 }
 
@@ -32,8 +42,8 @@ async function worker(keys: Keys, log?: Log): Promise<Engine> {
   return engine;
 }
 
-function post(key: string, body: Uint8Array): Promise<Response> {
-  return fetch(`${server.ingress}/reeve.counter/${key}/add`, {
+function post(key: string, body: Uint8Array, method = "add"): Promise<Response> {
+  return fetch(`${server.ingress}/reeve.counter/${key}/${method}`, {
     method: "POST",
     headers: { "content-type": "application/octet-stream" },
     body: Buffer.from(body),
@@ -72,7 +82,7 @@ test("state that the worker's key does not open is never read as something else:
   const right = await worker(environmentKeys({ REEVE_KEY: second, REEVE_KEY_PREVIOUS: first }));
   expect(await right.call(tree, "total", null)).toBe(5);
   await right[Symbol.asyncDispose]();
-}, 60_000);
+}, 300_000);
 
 test("a new key takes over while a run waits: the run is replayed and goes on", async () => {
   const [first, second] = [secretOf(), secretOf()];
@@ -99,13 +109,14 @@ test("a new key takes over while a run waits: the run is replayed and goes on", 
   expect(attempts).toBeGreaterThan(seen);
   expect(await after.call(tree, "words", null)).toEqual(["kept"]);
   await after[Symbol.asyncDispose]();
-}, 60_000);
+}, 300_000);
 
 test("what was sealed for one tree is refused by another", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
   const engine = await worker(keys);
   const [one, other] = [fresh().key, fresh().key];
-  const argument = Seal.of(one, await keys.of(one)).seal(Buffer.from("3"));
+  const seal = AesSeal.of(one, await keys.of(one));
+  const argument = seal.boundTo("call/counter/add").seal(Buffer.from("3"));
   expect((await post(one, argument)).status).toBe(200);
   const pasted = await post(other, argument);
   expect(pasted.status).toBe(422);
@@ -118,6 +129,49 @@ test("what was sealed for one tree is refused by another", async () => {
   expect((await post(one, Buffer.from("3"))).status).toBe(422);
   expect(await engine.call({ type: "counter", key: one }, "total", null)).toBe(3);
   expect(await engine.call({ type: "counter", key: other }, "total", null)).toBe(null);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("what was sealed for one method is refused by another", async () => {
+  const keys = environmentKeys({ REEVE_KEY: secretOf() });
+  const engine = await worker(keys);
+  const { key } = fresh();
+  const argument = AesSeal.of(key, await keys.of(key))
+    .boundTo("call/counter/add")
+    .seal(Buffer.from("3"));
+  expect((await post(key, argument)).status).toBe(200);
+  expect((await post(key, argument, "say")).status).toBe(422);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("the reply or error of one call does not pass for that of another, not even of an equal one", async () => {
+  const keys = environmentKeys({ REEVE_KEY: secretOf() });
+  const engine = await worker(keys);
+  const [recorded, object] = [new Map<string, { status: number; body: Buffer }>(), fresh()];
+  let isReplaying = false;
+  /** Passes calls on, and later gives the first answer of each path again. */
+  const proxy = createServer((request, response) => {
+    void buffer(request).then(async (body) => {
+      const path = request.url ?? "";
+      const headers = { "content-type": "application/octet-stream" };
+      const answer = await fetch(`${server.ingress}${path}`, { method: "POST", headers, body });
+      const given = { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) };
+      const told = isReplaying ? (recorded.get(path) ?? given) : given;
+      if (!recorded.has(path)) recorded.set(path, given);
+      response.writeHead(told.status).end(told.body);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const ingress = `http://127.0.0.1:${Json.as<{ port: number }>(Json.of(proxy.address())).port}`;
+  await using between = restate({ ...server, ingress });
+  between.define({ ...program, sealing: new Seals(keys) });
+  expect(await between.call(object, "add", 1)).toBe(1);
+  expect(await between.call(object, "add", 1)).toBe(2);
+  await expect(between.call(object, "refuse", "one")).rejects.toThrow("one");
+  isReplaying = true;
+  await expect(between.call(object, "add", 1)).rejects.toThrow(SealBrokenError);
+  await expect(between.call(object, "refuse", "other")).rejects.toThrow(SealBrokenError);
+  proxy.close();
   await engine[Symbol.asyncDispose]();
 });
 
@@ -146,7 +200,35 @@ test("a tree whose key was destroyed says so to everybody, and its run is not tr
   await expect.poll(() => statusOf(execution), { timeout: 20_000 }).toBe("completed");
   await remembers[Symbol.asyncDispose]();
   await after[Symbol.asyncDispose]();
-}, 60_000);
+}, 300_000);
+
+test("lasting state, and all that an erased object writes and sends, outlives the object's key", async () => {
+  const given = environmentKeys({ REEVE_KEY: secretOf() });
+  const lasting = environmentKeys({ REEVE_KEY: secretOf() });
+  const destroyed = new Set<string>();
+  const keys: Keys = {
+    of: async (partition) => {
+      const [last] = await lasting.of(partition);
+      const [own] = await given.of(partition);
+      const kept = { ...last, lasting: true };
+      return destroyed.has(partition) ? [kept] : [own, kept];
+    },
+  };
+  const [open, erased] = [fresh(), fresh()];
+  const before = await worker(keys);
+  await before.call(open, "put", { values: { total: 1, "kept/total": 2 }, tell: "too late" });
+  await before.call(erased, "put", { values: { total: 3, "kept/total": 4 }, tell: null });
+  await before.call(erased, "put", { values: { erased: true }, tell: null });
+  await before.call(erased, "put", { values: { total: 5 }, tell: "in time" });
+  for (const { key } of [open, erased]) destroyed.add(key);
+  await before[Symbol.asyncDispose]();
+  const after = await worker(keys);
+  const valuesOf = (object: ObjectAddress): Promise<readonly Json[]> =>
+    Promise.all(["total", "kept/total", "words"].map((name) => after.call(object, "value", name)));
+  await expect.poll(() => valuesOf(erased), { timeout: 10_000 }).toEqual([5, 4, ["in time"]]);
+  expect(await valuesOf(open)).toEqual([null, 2, null]);
+  await after[Symbol.asyncDispose]();
+}, 300_000);
 
 test("a run is told that another tree's key was destroyed, and goes on", async () => {
   const given = environmentKeys({ REEVE_KEY: secretOf() });
@@ -156,7 +238,7 @@ test("a run is told that another tree's key was destroyed, and goes on", async (
       partition === erased.key ? Promise.reject(new KeyDestroyedError({ partition })) : given.of(partition),
   });
   const { result } = await launch(engine, async (primitives) => {
-    const { outcome } = await primitives.pick([primitives.call(erased, "add", 1)]);
+    const { outcome } = await primitives.race([primitives.call(erased, "add", 1)]);
     return [outcome, await settle(primitives, primitives.call(primitives.launch.tree, "add", 1))];
   });
   const failure = { ok: false, error: { code: "key-destroyed", partition: erased.key } };

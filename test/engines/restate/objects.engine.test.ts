@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Engine, ForeignError, IdConflictError, type Json } from "#kernel";
+import { type Engine, ForeignError, IdConflictError, Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { fresh, program, until } from "./counter-program.ts";
+import { fresh, program, tryTimes, until } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs: 0 });
   engine.define(program);
   await engine.serve({ port: 0 });
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
@@ -62,7 +62,22 @@ test("of several nodes, one that does not answer is left out", async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const ingress = [nobody, server.ingress];
   await using client = restate({ ingress, admin: server.admin, patienceMs: 5_000 });
+  client.define(program);
   expect(await client.call(fresh(), "add", 2)).toBe(2);
+});
+
+test("the time is the same in every try of one call, on every replay, and goes on between calls", async () => {
+  const object = fresh();
+  const others = [fresh().key, fresh().key, fresh().key];
+  tryTimes.length = 0;
+  const began = Date.now();
+  const [before, after] = Json.as<number[]>(await engine.call(object, "timed", others));
+  expect(tryTimes.length).toBeGreaterThan(3);
+  expect(new Set([...tryTimes, before, after]).size).toBe(1);
+  expect(before).toBeGreaterThanOrEqual(began);
+  expect(Number(before)).toBeLessThanOrEqual(Date.now());
+  const [later] = Json.as<number[]>(await engine.call(object, "timed", []));
+  expect(later).toBeGreaterThanOrEqual(Number(before));
 });
 
 test("a query cannot write", async () => {
@@ -100,9 +115,21 @@ test("a method that does not exist is an error, at once", async () => {
   await expect(engine.call(fresh(), "noSuchMethod", null)).rejects.toThrow("404");
 });
 
+test("a method lists names by prefix as it has changed them, a query as they are stored", async () => {
+  const object = fresh();
+  await engine.call(object, "addEverywhere", [`${object.key}/b`, `${object.key}/a`, "other"]);
+  const [a, b, c] = ["a", "b", "c"].map((name) => `${object.key}/${name}`);
+  const renamed = { from: b, to: c, prefix: `${object.key}/` };
+  expect(await engine.call(object, "rename", renamed)).toEqual([
+    [a, b],
+    [a, c],
+  ]);
+  expect(await engine.call(object, "names", `${object.key}/`)).toEqual([a, c]);
+});
+
 test("waiting for a change ends with the signal's reason", async () => {
   const controller = new AbortController();
-  const waiting = engine.changed(fresh(), controller.signal);
+  const waiting = engine.waitForChange(fresh(), { signal: controller.signal });
   controller.abort(new RangeError("enough"));
   await expect(waiting).rejects.toThrow("enough");
 });

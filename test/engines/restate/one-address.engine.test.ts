@@ -9,7 +9,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server.stop());
 
@@ -47,7 +47,7 @@ test("two workers behind one address take over from each other, whatever ports t
   expect((await run.result()).output).toBe(ports[1 - first]);
   await workers[1 - first]?.[Symbol.asyncDispose]();
   balancer.close();
-}, 60_000);
+}, 300_000);
 
 /** Passes each connection to the next of the ports at which somebody listens. */
 async function balance(ports: readonly number[]): Promise<readonly [Server, string]> {

@@ -23,7 +23,7 @@ let records: LogRecord[] = [];
 
 beforeAll(async () => {
   server = await restateServer();
-}, 60_000);
+}, 300_000);
 
 afterEach(() => engine[Symbol.asyncDispose]());
 
@@ -104,7 +104,7 @@ test("a worker is alive from its start, and ready while it is registered and the
     { ready: false, reason: `the ingress ${own.ingress} does not answer` },
   ]);
   expect((await fetch(`${probes}/health`)).status).toBe(200);
-}, 60_000);
+}, 300_000);
 
 test("a failure is logged with its run and where it was thrown, and without what it says", async () => {
   await serve();
@@ -147,7 +147,7 @@ test("only a server that signs with one of the identity keys can call a worker",
   const other = serve({ ...own, build: "other", identityKeys: [identity().publicKey], patienceMs: 200 });
   await expect(other).rejects.toMatchObject({ problem: "identity-refused" });
   await rm(directory, { recursive: true });
-}, 60_000);
+}, 300_000);
 
 async function serve(options: Partial<RestateOptions> = {}, port = 0): Promise<void> {
   const { ingress, admin } = server;

@@ -15,7 +15,7 @@ let folder: string;
 beforeAll(async () => {
   server = await restateServer();
   folder = await mkdtemp(join(tmpdir(), "reeve-projector-"));
-}, 60_000);
+}, 300_000);
 
 afterEach(killWorkers);
 
@@ -62,4 +62,4 @@ test("a tree is read from the store by another process while its workers are kil
   expect(links.filter(({ kind }) => kind === "spawn").map(({ source }) => source)).toEqual(hired);
   expect(new Set(links.map(({ source }) => source)).size).toBe(links.length);
   expect(await runtime.audit.verify({ tenant: "acme" })).toMatchObject({ ok: true, length: links.length });
-}, 60_000);
+}, 300_000);

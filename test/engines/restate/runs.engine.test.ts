@@ -3,7 +3,7 @@ import {
   type Engine,
   Json,
   type Operation,
-  type Primitives,
+  type ExecutionPrimitives,
   ReplayDivergenceError,
   TooLargeError,
 } from "#kernel";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs: 0, log: () => {} });
   engine.define(program);
   await engine.serve({ port: 0 });
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
@@ -67,13 +67,13 @@ test("calls to objects happen once, although the run is replayed after each", as
 test("a call that is refused ends with the method's error", async () => {
   const object = fresh();
   const { result } = await launch(engine, async (primitives) => {
-    const { outcome } = await primitives.pick([primitives.call(object, "addAndThrow", 1)]);
+    const { outcome } = await primitives.race([primitives.call(object, "addAndThrow", 1)]);
     return outcome;
   });
   expect(await result).toMatchObject({ ok: false, error: { code: "id-conflict", id: object.key } });
 });
 
-test("pick tells every replay the same winners in the same order", async () => {
+test("race tells every replay the same winners in the same order", async () => {
   const order = [3, 1, 5, 0, 2, 4];
   const ended = order.map(() => Promise.withResolvers<void>());
   const attempts: string[][] = [];
@@ -93,10 +93,10 @@ test("pick tells every replay the same winners in the same order", async () => {
     }
     open.set(primitives.sleepUntil(0), "sleep");
     await inTurn([...open], async () => {
-      const winner = await primitives.pick([...open.keys()]);
+      const winner = await primitives.race([...open.keys()]);
       winners.push(open.get(winner) ?? "?");
       open.delete(winner);
-      await primitives.drain();
+      await primitives.flushMicrotasks();
     });
     return winners;
   });
@@ -141,7 +141,7 @@ test("sleeping ends at its moment, and at once when that has passed", async () =
   const at = Date.now() + 300;
   const { result } = await launch(engine, async (primitives) => {
     const open = [primitives.sleepUntil(at), primitives.sleepUntil(at - 100_000)];
-    const first = await primitives.pick(open);
+    const first = await primitives.race(open);
     await settle(primitives, primitives.sleepUntil(at));
     return { first: open.indexOf(first), at: Date.now() };
   });
@@ -156,7 +156,7 @@ test("a cancelled run is told once, and can go on: call, run steps, wait", async
     const cancelled = primitives.cancelled();
     started.resolve();
     const never = primitives.wake("never");
-    const winner = await primitives.pick([never, cancelled]);
+    const winner = await primitives.race([never, cancelled]);
     const total = await settle(primitives, primitives.call(primitives.launch.tree, "add", 1));
     const step = await settle(
       primitives,
@@ -173,7 +173,7 @@ test("a cancelled run is told once, and can go on: call, run steps, wait", async
 test("a step that was aborted before it began begins aborted", async () => {
   const { result } = await launch(engine, async (primitives) => {
     const step = primitives.step("work", async ({ signal }) => String(signal.reason));
-    step.abort(new RangeError("enough"));
+    step.cancel(new RangeError("enough"));
     return settle(primitives, step);
   });
   expect(await result).toBe("RangeError: enough");
@@ -195,8 +195,8 @@ test("a step that throws runs again, and one beside it does not", async () => {
       executed.other += 1;
       return broken.promise;
     });
-    await primitives.pick([thrower, other]);
-    await primitives.pick([thrower.outcome ? other : thrower]);
+    await primitives.race([thrower, other]);
+    await primitives.race([thrower.outcome ? other : thrower]);
     return other.outcome;
   });
   expect(await result).toEqual({ ok: true, value: "never twice" });
@@ -215,7 +215,10 @@ test("a step calls objects without a journal, and hears their errors", async () 
       }),
     ),
   );
-  expect(await result).toEqual([1, `Error: ${object.key} was started with another agent or input`]);
+  expect(await result).toEqual([
+    1,
+    `Error: ${object.key} was started with another agent or input, for another user or with other limits`,
+  ]);
 });
 
 test("no catch or finally of a run sees that it left the memory", async () => {
@@ -238,10 +241,10 @@ test("no catch or finally of a run sees that it left the memory", async () => {
   expect(seen).toEqual(["finally"]);
 });
 
-test("each execution of a run has a higher epoch than the one before", async () => {
+test("each execution of a run has an epoch of its own", async () => {
   const epochs: string[] = [];
   const { result } = await launch(engine, async (primitives) => {
-    epochs.push(primitives.epoch);
+    epochs.push(primitives.epoch.id);
     await inTurn(count(3), (number) =>
       settle(
         primitives,
@@ -251,7 +254,6 @@ test("each execution of a run has a higher epoch than the one before", async () 
   });
   await result;
   expect(epochs.length).toBeGreaterThan(3);
-  expect(epochs).toEqual(epochs.toSorted());
   expect(new Set(epochs).size).toBe(epochs.length);
 });
 
@@ -295,7 +297,7 @@ test("what keeps a run from going on is told, without what it says", async () =>
 test("a run that throws is executed again from its journal", async () => {
   let attempts = 0;
   let executed = 0;
-  const { result } = await launch(engine, async (primitives: Primitives) => {
+  const { result } = await launch(engine, async (primitives: ExecutionPrimitives) => {
     const step = primitives.step("step", async () => (executed += 1));
     await settle(primitives, step);
     attempts += 1;

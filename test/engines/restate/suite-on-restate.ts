@@ -22,6 +22,7 @@ export function suiteOnRestate({
 
   const harness: SuiteHarness = {
     slowness,
+    losesHookCalls: fuzz,
     runtime: async (options) => {
       // A namespace each, because what one runtime registers would take the runs of another.
       const engine = restate({ ...server, namespace: `suite-${randomUUID()}`, fuzz, log: () => {} });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 /** A worker in a process of its own. */
 export interface WorkerProcess {
@@ -15,9 +16,9 @@ export interface WorkerProcess {
 
 const alive = new Set<ChildProcess>();
 
-/** Starts a fixture and waits until it serves: it prints where its probes are. */
+/** Starts a fixture, by its name or its whole path, and waits until it serves: it prints where its probes are. */
 export async function startWorker(fixture: string, given: readonly string[]): Promise<WorkerProcess> {
-  const script = join(import.meta.dirname, "fixtures", fixture);
+  const script = resolve(import.meta.dirname, "fixtures", fixture);
   const worker = spawn(process.execPath, ["--conditions=reeve-source", script, ...given], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -55,6 +56,6 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
   const end = performance.now() + 20_000;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error("it did not come to that");
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await setTimeout(5);
   }
 }

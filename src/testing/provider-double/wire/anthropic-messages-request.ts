@@ -27,11 +27,38 @@ export function readMessagesRequest(
         inputSchema: tool["input_schema"] ?? {},
       };
     }),
+    outputSchema: read.at(body, "output_config", "format", "schema"),
     maxOutputTokens: readLimit(body),
     streamed: body["stream"] === true,
+    marks: readMarks(body),
     headers,
     body,
   };
+}
+
+/** The most marks that Anthropic takes. */
+const maxMarks = 4;
+
+/** A mark of the whole request stands after its last block. */
+function readMarks(body: JsonObject): readonly number[] {
+  const blocks = read.list(body["messages"]).flatMap((message): readonly unknown[] => {
+    const { content } = read.object(message);
+    return typeof content === "string" ? [content] : read.list(content);
+  });
+  const marks = [
+    ...read.list(body["system"]).flatMap((block) => (isMarked(block) ? [0] : [])),
+    ...blocks.flatMap((block, index) => (isMarked(block) ? [index + 1] : [])),
+    ...(isMarked(body) ? [blocks.length] : []),
+  ];
+  if (marks.length > maxMarks) {
+    const message = `A maximum of ${maxMarks} blocks with cache_control may be provided. Found ${marks.length}.`;
+    throw new InvalidRequestError(message);
+  }
+  return marks;
+}
+
+function isMarked(block: unknown): boolean {
+  return (read.object(block)["cache_control"] ?? null) !== null;
 }
 
 /** Anthropic does not work without a limit. */

@@ -124,7 +124,7 @@ function signature({ id }: Execution): string {
 function inputUsage({ reported }: Execution): JsonObject {
   return {
     input_tokens: reported?.uncached,
-    cache_creation_input_tokens: 0,
+    cache_creation_input_tokens: reported?.written,
     cache_read_input_tokens: reported?.cached,
     service_tier: "standard",
   };

@@ -18,9 +18,11 @@ export function refuseAsAnthropic(refusal: Refusal, facts: RefusalFacts): Refusa
         ? serverError(refusal.status)
         : reply(500, { type: "api_error", message: "Internal server error" }, facts);
     case "overloaded":
-      return reply(529, { type: "overloaded_error", message: "Overloaded" }, facts, {
-        "x-should-retry": "true",
-      });
+      return reply(
+        529,
+        { type: "overloaded_error", message: "Overloaded" },
+        { ...facts, headers: { "x-should-retry": "true" } },
+      );
     case "quota":
     case "credit-exhausted":
     case "payment-required":
@@ -56,12 +58,13 @@ function rateLimit(
 ): RefusalReply {
   const message =
     "This request would exceed your organization's rate limit of 50 requests per minute. For details, refer to: https://docs.claude.com/en/api/rate-limits.";
-  return reply(429, { type: "rate_limit_error", message }, facts, {
+  const headers = {
     "anthropic-ratelimit-requests-limit": "50",
     "anthropic-ratelimit-requests-remaining": "0",
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
     ...(retryAfterMs !== undefined && { "retry-after-ms": String(retryAfterMs) }),
-  });
+  };
+  return reply(429, { type: "rate_limit_error", message }, { ...facts, headers });
 }
 
 /** Three different answers to the same trouble: only the last has a type of its own. */
@@ -105,8 +108,10 @@ function permission(message: string, facts: RefusalFacts): RefusalReply {
 function reply(
   status: number,
   error: AnthropicError,
-  { requestId }: Pick<RefusalFacts, "requestId">,
-  headers: Record<string, string> = {},
+  {
+    requestId,
+    headers = {},
+  }: Pick<RefusalFacts, "requestId"> & { readonly headers?: Readonly<Record<string, string>> },
 ): RefusalReply {
   const body = JSON.stringify({ type: "error", error, request_id: requestId });
   return { status, contentType: "application/json", headers: { "request-id": requestId, ...headers }, body };

@@ -36,8 +36,10 @@ export function readResponsesRequest(
         inputSchema: tool["parameters"] ?? {},
       };
     }),
+    outputSchema: read.at(body, "text", "format", "schema"),
     maxOutputTokens: readLimit(body),
     streamed: body["stream"] === true,
+    marks: null,
     headers,
     body,
   };

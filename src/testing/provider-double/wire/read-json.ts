@@ -5,6 +5,9 @@ export const read = {
   object: (value: unknown): JsonObject => (isJsonObject(value) ? value : {}),
   list: (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []),
   text: (value: unknown): string => (typeof value === "string" ? value : ""),
+  /** The field at the end of a path; null if it is not there. */
+  at: (value: unknown, ...path: readonly string[]): Json =>
+    path.reduce((inner, name) => read.object(inner)[name] ?? null, Json.of(value)),
   number: (value: unknown): number | null => (typeof value === "number" ? value : null),
   /** Tool arguments: JSON in a string. What cannot be parsed stays a string. */
   arguments: (value: unknown): Json => {

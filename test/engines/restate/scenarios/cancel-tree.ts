@@ -3,6 +3,7 @@ import { type RestateServer, restate } from "reeve/engines/restate";
 import { staffOf } from "../fixtures/staff.ts";
 import { Office } from "./office.ts";
 import { freePort } from "../../../free-port.ts";
+import { measureLostTime } from "../../../lost-time.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 /** What became of the cancelled tree. */
@@ -10,6 +11,8 @@ export interface CancelledTree {
   readonly receipt: CancelReceipt;
   /** From the cancel until the last run had ended, in milliseconds. */
   readonly tookMs: number;
+  /** The part of that time that the machine lost. */
+  readonly lostMs: number;
   /** How many of its runs each worker held. */
   readonly heldBy: readonly number[];
 }
@@ -35,8 +38,10 @@ export async function cancelTree(server: RestateServer): Promise<CancelledTree> 
     ...(await office.count("clerk", 9)),
   ];
   const began = performance.now();
+  const lost = measureLostTime();
   const receipt = await run.cancel("enough");
   const tookMs = performance.now() - began;
+  const lostMs = lost();
   const heldBy = [first, second].map((worker) => working.filter(({ pid }) => pid === worker.pid).length);
-  return { receipt, tookMs, heldBy };
+  return { receipt, tookMs, lostMs, heldBy };
 }

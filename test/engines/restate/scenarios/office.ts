@@ -7,8 +7,6 @@ export interface Word {
   readonly who: string;
   /** The process that says it. */
   readonly pid: number;
-  /** When it arrived, in the time of `performance.now()`. */
-  readonly at: number;
   /** Lets the step go on, with this answer. */
   readonly answer: (text: string) => void;
 }
@@ -60,12 +58,11 @@ export class Office implements AsyncDisposable {
   }
 
   async #hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const at = performance.now();
     response.on("error", () => undefined);
     let body = "";
     for await (const chunk of request) body += String(chunk);
     const { who, pid } = Json.as<Pick<Word, "who" | "pid">>(JSON.parse(body));
-    this.words.push({ who, pid, at, answer: (text) => void response.end(text) });
+    this.words.push({ who, pid, answer: (text) => void response.end(text) });
     this.#news.resolve();
     this.#news = Promise.withResolvers();
   }

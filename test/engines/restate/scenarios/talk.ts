@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { createRuntime } from "reeve";
 import { type RestateServer, restate } from "reeve/engines/restate";
-import type { ReaderNews } from "../fixtures/talk-readers.ts";
+import type { ReaderNews, ReaderOrder } from "../fixtures/talk-readers.ts";
 import { talker, type TalkerNews, type TalkerOrder } from "../fixtures/talker.ts";
 import { freePort } from "../../../free-port.ts";
 
@@ -21,7 +21,8 @@ class Child<News extends { readonly is: string }, Order extends object> {
     this.process = fork(script, given, { execArgv: ["--conditions=reeve-source"] });
     this.process.on("message", (news: News) => this.#news.push(news));
     this.#exit = once(this.process, "exit").then(([code, signal]) => {
-      throw new Error(`${fixture} ended with ${code ?? signal}`);
+      const unheard = JSON.stringify(this.#news.map((news) => ({ ...news, latencies: undefined })));
+      throw new Error(`${fixture} ended with ${code ?? signal}; unheard: ${unheard}`);
     });
     this.#exit.catch(() => undefined);
   }
@@ -108,4 +109,4 @@ export class Talk implements AsyncDisposable {
 
 const tenant = "acme";
 export type Talker = Child<TalkerNews, TalkerOrder>;
-export type Readers = Child<ReaderNews, { readonly go: true }>;
+export type Readers = Child<ReaderNews, ReaderOrder>;

@@ -1,0 +1,61 @@
+import { checkDuration, sectionPlaces, type Extension, type PromptSection } from "#kernel";
+import { isToolName, toolNameRule } from "../tools/tool-name.ts";
+
+/**
+ * Makes an extension: checks and freezes it. Its tools, hooks and other parts stay the objects that they are.
+ * @throws TypeError or RangeError that says what is wrong.
+ */
+export function extension(options: Extension): Extension {
+  const { name, tools, middleware, guardrails, sections, ephemeral, onSaved } = options;
+  if (!isExtensionName(name))
+    throw new TypeError(
+      `an extension needs a name of letters, digits, _, . and -, at most 64, got ${JSON.stringify(name)}`,
+    );
+  const unknown = Object.keys(options).find((key) => !parts.has(key));
+  if (unknown !== undefined)
+    throw new TypeError(
+      `extension ${name} has an unknown part ${unknown}: it may have ${[...parts].join(", ")}`,
+    );
+  const bad = tools?.find((given) => !isToolName(given.name));
+  if (bad)
+    throw new TypeError(`extension ${name} has a tool named ${JSON.stringify(bad.name)}: ${toolNameRule}`);
+  for (const section of sections ?? []) checkSection(section);
+  for (const { timeoutMs = 0 } of ephemeral ?? []) checkDuration("timeoutMs", timeoutMs);
+  return Object.freeze({
+    ...options,
+    tools: freeze(tools),
+    guardrails: freeze(guardrails),
+    sections: freeze(sections),
+    ephemeral: freeze(ephemeral),
+    onSaved: freeze(onSaved),
+    middleware: Object.freeze({
+      agent: freeze(middleware?.agent),
+      chat: freeze(middleware?.chat),
+      function: freeze(middleware?.function),
+    }),
+  });
+}
+
+const parts: ReadonlySet<string> = new Set([
+  "name",
+  "tools",
+  "hooks",
+  "middleware",
+  "guardrails",
+  "sections",
+  "ephemeral",
+  "onSaved",
+]);
+
+const isExtensionName = (name: unknown): boolean => typeof name === "string" && /^[\w.-]{1,64}$/.test(name);
+
+const freeze = <Item>(list: readonly Item[] = []): readonly Item[] => Object.freeze([...list]);
+
+/** Checks a section. @throws TypeError or RangeError that says what is wrong. */
+export function checkSection({ name, place, timeoutMs = 0 }: PromptSection): void {
+  if (!sectionPlaces.includes(place))
+    throw new TypeError(
+      `section ${name} has the place ${JSON.stringify(place)}: it may be ${sectionPlaces.join(", ")}`,
+    );
+  checkDuration("timeoutMs", timeoutMs);
+}

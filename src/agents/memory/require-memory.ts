@@ -1,0 +1,7 @@
+import type { RunMemory } from "#kernel";
+
+/** @throws TypeError without a store. */
+export function requireMemory(memory: RunMemory | null): RunMemory {
+  if (!memory) throw new TypeError("memory needs a store: createRuntime({ store })");
+  return memory;
+}

@@ -1,0 +1,30 @@
+import type { Agent, Hireable } from "#kernel";
+
+/** Returns the agents among some values and, through their teams, every agent that those can spawn. Each one once. */
+export function programAgents(values: Iterable<unknown>): readonly Agent[] {
+  const found = new Set<Agent>();
+  const add = (value: unknown): void => {
+    if (!isAgent(value) || found.has(value)) return;
+    found.add(value);
+    for (const member of teamOf(value)) add(member);
+  };
+  for (const value of values) add(value);
+  return [...found];
+}
+
+/** Returns the members of an agent's team, without the terms they are spawned on. */
+export function teamOf({ team = [] }: Agent): readonly Hireable[] {
+  return team.map((entry) => ("agent" in entry ? entry.agent : entry));
+}
+
+/** Whether a value has an agent's identity and entry point. */
+export function isAgent(value: unknown): value is Agent {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "id" in value &&
+    typeof value.id === "string" &&
+    "run" in value &&
+    typeof value.run === "function"
+  );
+}

@@ -1,0 +1,91 @@
+import type { ChatMessage, EntryId } from "#kernel";
+
+/** A message that may be summed up. */
+export interface CutItem {
+  readonly message: ChatMessage;
+  readonly tokens: number;
+  /** The entry that holds it; null: it is in no conversation. */
+  readonly id: EntryId | null;
+  /** Whether the conversation may be cut before it. A note about the end of a turn belongs to what is before it. */
+  readonly mayLead: boolean;
+}
+
+/** The way a conversation is cut. */
+export interface CutOptions {
+  /** Tokens of the newest messages that stay as they are. */
+  readonly keepRecent: number;
+  /**
+   * `turns`: before a message of the user; inside a turn only if the newest one alone is longer than `keepRecent`, and nothing
+   * if all is shorter. `asked`: also if all is shorter. `cycles`: also before any call of the model, and at most half stays.
+   */
+  readonly between: "turns" | "asked" | "cycles";
+  /** The number of first messages of which none stays. Default 0. */
+  readonly from?: number | undefined;
+}
+
+/** The parts of a conversation that a cut makes of it. */
+export interface Cut {
+  /** The number of messages before the first one that stays. */
+  readonly at: number;
+  /** Messages of whole turns, oldest first. */
+  readonly turns: readonly ChatMessage[];
+  /** The first part of the turn that was cut in two; empty if none was. */
+  readonly part: readonly ChatMessage[];
+}
+
+/** Finds the place of the cut; null: there is nothing to sum up. A call is never separated from its result. */
+export function findCut(items: readonly CutItem[], options: CutOptions): Cut | null {
+  const place = findPlace(items, options);
+  const { from = 0 } = options;
+  const at = Math.max(place ?? 0, from);
+  return at === 0 ? null : cutAt(items, at);
+}
+
+function findPlace(items: readonly CutItem[], { keepRecent, between }: CutOptions): number | null {
+  const total = items.reduce((sum, { tokens }) => sum + tokens, 0);
+  if (between === "turns" && total <= keepRecent) return null;
+  const room = between === "turns" ? keepRecent : Math.min(keepRecent, Math.floor(total / 2));
+  if (between === "cycles") return oldestWithin(items, room, beginsCycle) ?? newest(items);
+  const turn = oldestWithin(items, room, beginsTurn);
+  if (turn !== null) return turn;
+  const isLong =
+    items.slice(newest(items, beginsTurn) ?? 0).reduce((sum, { tokens }) => sum + tokens, 0) > keepRecent;
+  if (!isLong) return newest(items, beginsTurn);
+  return oldestWithin(items, keepRecent, beginsCycle) ?? newest(items);
+}
+
+const beginsTurn = ({ message, mayLead }: CutItem): boolean => mayLead && message.role === "user";
+const beginsCycle = (item: CutItem): boolean => beginsTurn(item) || item.message.role === "assistant";
+
+/** The oldest place at which everything behind it fits; null: there is none. Before the first message is no place. */
+function oldestWithin(
+  items: readonly CutItem[],
+  room: number,
+  isPlace: (item: CutItem) => boolean,
+): number | null {
+  let found: number | null = null;
+  let kept = 0;
+  for (let index = items.length - 1; index > 0; index--) {
+    const item = items[index];
+    if (!item) break;
+    kept += item.tokens;
+    if (kept > room) break;
+    if (isPlace(item)) found = index;
+  }
+  return found;
+}
+
+/** The newest place; null: there is none. */
+function newest(items: readonly CutItem[], isPlace = beginsCycle): number | null {
+  const index = items.findLastIndex(isPlace);
+  return index > 0 ? index : null;
+}
+
+function cutAt(items: readonly CutItem[], at: number): Cut {
+  const messages = items.map(({ message }) => message);
+  const first = items[at];
+  const start =
+    !first || beginsTurn(first) ? at : items.findLastIndex((item, index) => index < at && beginsTurn(item));
+  const whole = start === -1 ? at : start;
+  return { at, turns: messages.slice(0, whole), part: messages.slice(whole, at) };
+}

@@ -1,0 +1,34 @@
+import { isJsonObject, type Json, type SessionEntry, type StopReason } from "#kernel";
+
+/** The words for the reasons that end a turn without an answer. */
+const reasons: Readonly<Record<StopReason, string | null>> = {
+  answer: null,
+  "budget.tokens": "its limit of tokens was reached",
+  "budget.cost": "its limit of cost was reached",
+  "budget.turns": "its limit of model calls was reached",
+  "budget.agents": "its limit of agents was reached",
+  deadline: "its deadline passed",
+  cancelled: "cancelled by the user",
+  "parent-ended": "the run that it worked for ended",
+  guardrail: "a guardrail stopped it",
+  terminated: "a tool ended it",
+  error: "an error ended it",
+  "dead-letter": "a message could not be handled",
+  exhausted: "no answer was found",
+};
+
+/**
+ * Describes the end of a turn to the model of the next one, in one line. Null: the entry is no end of a turn. The
+ * entry is a custom one of the kind `turn-end` with the data `{ status, stopReason }`.
+ */
+export function describeTurnEnd(entry: SessionEntry): string | null {
+  if (entry.type !== "custom" || entry.kind !== "turn-end") return null;
+  const { status, stopReason } = isJsonObject(entry.data) ? entry.data : {};
+  const reason = isStopReason(stopReason) ? reasons[stopReason] : null;
+  const end = `The turn before ${status === "failed" ? "failed" : "was stopped"}`;
+  return reason === null ? `${end}.` : `${end}: ${reason}.`;
+}
+
+function isStopReason(value: Json | undefined): value is StopReason {
+  return typeof value === "string" && Object.hasOwn(reasons, value);
+}

@@ -1,0 +1,138 @@
+import {
+  toStopReason,
+  type AuditHead,
+  type EventType,
+  type JsonObject,
+  type NumberedEvent,
+  type ReeveEvent,
+  type TreeId,
+} from "#kernel";
+import type { AuditNote } from "./chain.ts";
+
+/** What can be decided. */
+export type AuditKind =
+  | "permission"
+  | "approval"
+  | "guardrail"
+  | "spawn"
+  | "spend"
+  | "reconcile"
+  | "cancel"
+  | "budget"
+  | "retention"
+  | "audit";
+
+interface Told {
+  readonly kind: AuditKind;
+  readonly data: JsonObject;
+}
+
+/** What the audit says of every kind of event; null: nothing was decided. Ids, names and amounts only, nobody's words. */
+const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Told | null) | null } = {
+  "run.start": ({ allowsAll }) =>
+    allowsAll ? { kind: "permission", data: { decision: "allow-all" } } : null,
+  "run.end": null,
+  "cycle.start": null,
+  "cycle.end": null,
+  "model.start": null,
+  "model.end": null,
+  "tool.start": ({ tool, callId }) => ({
+    kind: "permission",
+    data: { decision: "allowed", tool, callId },
+  }),
+  "tool.end": null,
+  "permission.denied": ({ tool, callId }) => ({
+    kind: "permission",
+    data: { decision: "denied", tool, callId },
+  }),
+  "guardrail.trip": ({ guardrail, decision }) => ({ kind: "guardrail", data: { decision, guardrail } }),
+  "handoff.made": null,
+  "flow.start": null,
+  "flow.end": null,
+  "turn.start": null,
+  "turn.end": null,
+  "turn.saved": null,
+  "session.settled": null,
+  "message.start": null,
+  "message.end": null,
+  "retry.start": null,
+  "retry.end": null,
+  "compaction.start": null,
+  "compaction.end": null,
+  "spawn.admitted": ({ child, childAgent, priority }) => ({
+    kind: "spawn",
+    data: { decision: "admitted", child, childAgent, priority },
+  }),
+  "spawn.queued": ({ child, childAgent, victim }) => ({
+    kind: "spawn",
+    data: { decision: "queued", child, childAgent, victim },
+  }),
+  "spawn.denied": ({ childAgent, reason }) => ({
+    kind: "spawn",
+    data: { decision: "denied", childAgent, reason },
+  }),
+  "run.paused": null,
+  "run.resumed": null,
+  "run.reprioritized": null,
+  // Why is somebody's words, unless it is one of our own reasons.
+  "run.cancelling": ({ reason }) => ({ kind: "cancel", data: { decision: toStopReason(reason) } }),
+  "budget.warning": null,
+  "budget.reserved": null,
+  "budget.waiting": null,
+  "budget.settled": ({ tokens, costMicros, inDoubt, reconciled = false }) => ({
+    kind: reconciled ? "reconcile" : "spend",
+    data: { decision: "settled", tokens, costMicros, inDoubt },
+  }),
+  "budget.denied": ({ reason, dimension, account, limit, used }) => ({
+    kind: "spend",
+    data: { decision: "denied", reason, dimension, account, limit, used },
+  }),
+  "budget.topped-up": ({ tokens, costMicros, turns }) => ({
+    kind: "spend",
+    data: { decision: "topped-up", tokens, costMicros, turns },
+  }),
+  "approval.requested": ({ approvalId, tool }) => ({
+    kind: "approval",
+    data: { decision: "requested", approvalId, tool },
+  }),
+  "approval.decided": ({ approvalId, decision, by }) => ({
+    kind: "approval",
+    data: { decision, approvalId, by },
+  }),
+  "message.sent": null,
+  "message.dead-lettered": null,
+  "progress.emitted": null,
+  "extension.error": null,
+  custom: null,
+};
+
+/** What the audit says of an event; null if nothing was decided. */
+export function auditOf(event: NumberedEvent): AuditNote | null {
+  const told = tell(event.type, event);
+  if (!told) return null;
+  const { treeId, seq, runId: run, agent, at, attempt } = event;
+  const { kind, data } = told;
+  const about = { run, agent, ...(attempt !== null && { attempt }) };
+  return { at, kind, data: { ...data, ...about }, source: `${treeId}/${seq}` };
+}
+
+/** What the audit says when a tree's words are gone: those of so many runs. */
+export function erasure(tree: TreeId, runs: number, at: number): AuditNote {
+  const kind: AuditKind = "retention";
+  return { at, kind, data: { decision: "erased", tree, runs }, source: `${tree}/erased` };
+}
+
+/** A note of the audit about itself: links that it had are gone, all after the new end, up to this head. */
+export function movedBack({ index, hash }: AuditHead, at: number): AuditNote {
+  const kind: AuditKind = "audit";
+  return { at, kind, data: { decision: "moved-back", index, hash }, source: `audit/${index}/${hash}` };
+}
+
+/** Whether a link says that links before it are gone. */
+export const isMovedBack = ({ kind, source }: AuditNote): boolean =>
+  kind === ("audit" satisfies AuditKind) && source.startsWith("audit/");
+
+/** With the type apart, the compiler knows which teller belongs to which event. */
+function tell<Type extends EventType>(type: Type, event: ReeveEvent<Type>): Told | null {
+  return tellers[type]?.(event) ?? null;
+}

@@ -1,0 +1,43 @@
+import type { AuditEntry, AuditHead } from "#kernel";
+import { isMovedBack } from "./audit-of.ts";
+import type { ChainKeys, LinkFault } from "./chain.ts";
+
+/** What is wrong with a chain. */
+export type AuditFault =
+  | LinkFault
+  /** What the link says cannot be opened. */
+  | "unreadable"
+  /** It ends before the head that was kept elsewhere, or says itself that links are gone. */
+  | "truncated"
+  /** Its links are whole, but not those that the head kept elsewhere was the last of. */
+  | "forked";
+
+/** Whether a chain is whole. `at` is the index of its first fault. */
+export type AuditVerdict =
+  | { readonly ok: true; readonly length: number; readonly head: AuditHead | null }
+  | { readonly ok: false; readonly at: number; readonly fault: AuditFault };
+
+/** Some links in order, or why the next one cannot be read. */
+export type AuditPage = readonly AuditEntry[] | "unreadable";
+
+/** Walks a chain from its first link. `kept`: a head it once had. */
+export async function verifyChain(
+  pages: AsyncIterable<AuditPage> | Iterable<AuditPage>,
+  keys: ChainKeys,
+  kept: AuditHead | null = null,
+): Promise<AuditVerdict> {
+  let head: AuditHead | null = null;
+  const faulty = (fault: AuditFault): AuditVerdict => ({ ok: false, at: (head?.index ?? -1) + 1, fault });
+  for await (const page of pages) {
+    if (page === "unreadable") return faulty(page);
+    for (const link of page) {
+      const fault = keys.faultOf(link, head);
+      if (fault) return faulty(fault);
+      if (isMovedBack(link)) return faulty("truncated");
+      if (link.index === kept?.index && link.hash !== kept.hash) return faulty("forked");
+      head = { index: link.index, hash: link.hash };
+    }
+  }
+  const length = (head?.index ?? -1) + 1;
+  return kept && kept.index >= length ? faulty("truncated") : { ok: true, length, head };
+}

@@ -1,0 +1,125 @@
+import { Json, type CallObject, type ObjectContext, type ObjectDefinition } from "#kernel";
+
+/*
+ * The content port: large bytes of a tree (files of its input, large results of its steps) live in an object of the
+ * type `content` with the key of the tree. Messages and journals only hold their names.
+ *
+ * Neighbours: an engine hosts the object like any other. So its calls and values are sealed with the key of the tree, a
+ * call that is not sealed is refused, and the content is unreadable once that key is destroyed.
+ *
+ * 1. Content never changes: the same name is the same bytes. Putting it twice keeps it once.
+ * 2. Content is kept in parts, because engines limit a message and a value. The parts are put in order, so the last one
+ *    is there only if all are.
+ * 3. Nothing is put once the object is closed, which happens when its tree is erased.
+ * 4. Files that were put for a tree that never opened are removed after an hour: the tree claims them when it opens.
+ */
+
+/** Bytes of one part. A multiple of 3: base64 texts of parts join to the base64 text of the whole. */
+const partBytes = 3_145_728;
+
+/** The time that files wait for a tree that claims them. */
+const unclaimedMs = 3_600_000;
+
+const type = "content";
+const partKey = (name: string, part: number): string => `part/${name}/${part}`;
+
+interface PartArgument {
+  readonly name: string;
+  readonly part: number;
+}
+
+interface PutArgument extends PartArgument {
+  readonly base64: string;
+  /** Whether it is removed unless a tree claims it. */
+  readonly expires: boolean;
+}
+
+function put(object: ObjectContext, argument: Json): Json {
+  const { name, part, base64, expires } = Json.as<PutArgument>(argument);
+  object.prefetch(["closed", "claimed", "expires"]);
+  if (object.get("closed") !== null) return null;
+  if (expires && object.get("claimed") === null && object.get("expires") === null) {
+    object.set("expires", true);
+    object.send({ type, key: object.key }, "expire", null, { delayMs: unclaimedMs, bestEffort: true });
+  }
+  object.set(partKey(name, part), base64);
+  return null;
+}
+
+function clear(object: ObjectContext, prefix: string): void {
+  for (const name of object.list(prefix)) object.clear(name);
+}
+
+/** Keeps large content of one partition. */
+export const contentObject: ObjectDefinition = {
+  type,
+  methods: {
+    put,
+    /** From a tree that has opened: its files stay until it is erased. */
+    claim: (object) => {
+      object.set("claimed", true);
+      return null;
+    },
+    expire: (object) => {
+      if (object.get("claimed") === null) clear(object, "");
+      return null;
+    },
+    remove: (object, argument) => {
+      for (const name of Json.as<{ readonly names: readonly string[] }>(argument).names)
+        clear(object, `part/${name}/`);
+      return null;
+    },
+    close: (object) => {
+      clear(object, "");
+      object.set("closed", true);
+      return null;
+    },
+  },
+  queries: {
+    get: (object, argument) => {
+      const { name, part } = Json.as<PartArgument>(argument);
+      return object.get(partKey(name, part));
+    },
+    has: (object, argument) => {
+      const { name, part } = Json.as<PartArgument>(argument);
+      return object.list(partKey(name, part)).includes(partKey(name, part));
+    },
+  },
+  lasting: { state: ["closed"], erasedMark: "closed" },
+  finishedMark: "closed",
+};
+
+/** The name of content and its size in bytes. */
+export interface ContentName {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Reads and writes the content of one partition. */
+export class ContentPort {
+  readonly #ask: (method: string, argument: object) => Promise<Json>;
+
+  constructor(call: CallObject, key: string) {
+    this.#ask = (method, argument) => call({ type, key }, method, Json.of(argument));
+  }
+
+  /** Keeps bytes under a name, unless they are there. `expires`: until a tree claims them. */
+  async put(name: string, bytes: Uint8Array, { expires }: { readonly expires: boolean }): Promise<void> {
+    const count = partsOf(bytes.length);
+    if (await this.#ask("has", { name, part: count - 1 })) return;
+    for (let part = 0; part < count; part++) {
+      const piece = bytes.subarray(part * partBytes, (part + 1) * partBytes);
+      await this.#ask("put", { name, part, base64: Buffer.from(piece).toString("base64"), expires });
+    }
+  }
+
+  /** Returns content in base64; null if it is not there, or not whole. */
+  async get({ name, bytes }: ContentName): Promise<string | null> {
+    const parts = Array.from({ length: partsOf(bytes) }, (_, part) => this.#ask("get", { name, part }));
+    const texts = (await Promise.all(parts)).map((part) => (typeof part === "string" ? part : ""));
+    const whole = texts.join("");
+    return Buffer.byteLength(whole, "base64") === bytes ? whole : null;
+  }
+}
+
+const partsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / partBytes));

@@ -1,0 +1,1 @@
+export { browser, type AgentBrowser, type BrowserOptions } from "./browser.ts";

@@ -1,0 +1,44 @@
+import type { TenantBudget, TenantBudgetView } from "#runtime";
+import { ExitCode } from "../exit-code.ts";
+import { count, usd } from "../text/amounts.ts";
+import { type Context, say, sayJson } from "./command.ts";
+
+/** Shows the budget of the key's tenant, or of one of its users. */
+export async function showBudget(context: Context, user?: string): Promise<number> {
+  return show(context, await context.client.budget(user));
+}
+
+/** Sets it, and shows what was used of it. */
+export async function setBudget(
+  context: Context,
+  budget: TenantBudget & { readonly user?: string },
+): Promise<number> {
+  return show(context, await context.client.setBudget(budget));
+}
+
+/** Removes it. */
+export async function removeBudget(context: Context, user?: string): Promise<number> {
+  await context.client.removeBudget(user);
+  return show(context, null);
+}
+
+function show(context: Context, budget: TenantBudgetView | null): number {
+  if (context.json) sayJson(context, { budget });
+  else say(context, budget ? budgetLines(budget) : ["no budget: unlimited"]);
+  return ExitCode.ok;
+}
+
+function budgetLines(budget: TenantBudgetView): readonly string[] {
+  const { maxCostMicros, maxTokens, spent, lent, per, until } = budget;
+  const line = (limit: string, used: string, held: string): string =>
+    `${limit} ${per === "ever" ? "for ever" : `a ${per}`}: ${used} spent, ${held} held by open trees`;
+  return [
+    ...(maxCostMicros === null
+      ? []
+      : [line(usd(maxCostMicros), usd(spent.costMicros), usd(lent.costMicros))]),
+    ...(maxTokens === null
+      ? []
+      : [line(`${count(maxTokens)} tokens`, count(spent.tokens), count(lent.tokens))]),
+    ...(until === null ? [] : [`starts over at ${new Date(until).toISOString()}`]),
+  ];
+}

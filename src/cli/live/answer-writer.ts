@@ -1,0 +1,69 @@
+import type { AttemptId, Json, RunId } from "#kernel";
+import type { RunDelta } from "#runtime";
+import type { Output } from "../terminal.ts";
+import { cleanLines } from "../text/width.ts";
+
+/** Writes the answers of one run as they come, and at the end what is missing of the last one. */
+export class AnswerWriter {
+  readonly #out: Output;
+  readonly #run: RunId;
+  #attempt: AttemptId | null = null;
+  /** The text of the answer that is given now. */
+  #said = "";
+  #isLineOpen = false;
+
+  constructor(out: Output, run: RunId) {
+    this.#out = out;
+    this.#run = run;
+  }
+
+  hear({ kind, runId, attempt, text }: RunDelta): void {
+    if (runId !== this.#run) return;
+    if (kind === "reset") {
+      this.#endLine();
+      this.#attempt = attempt;
+      this.#said = "";
+    }
+    if (kind !== "text" || attempt !== this.#attempt) return;
+    this.#said += text;
+    this.#write(text);
+  }
+
+  /** Notes that the terminal has written in the line by itself, such as `^C`: what follows begins another one. */
+  interrupt(): void {
+    this.#isLineOpen ||= this.#out.isTTY;
+  }
+
+  /** Writes a line that is no part of an answer. */
+  line(text: string): void {
+    this.#endLine();
+    this.#out.write(`${text}\n`);
+  }
+
+  /** Writes the result, unless its text was written already. */
+  end(output: Json): void {
+    const text = toText(output);
+    if (text.trim() !== this.#said.trim()) {
+      this.#endLine();
+      this.#write(text);
+    }
+    this.#endLine();
+  }
+
+  #write(text: string): void {
+    if (text === "") return;
+    this.#out.write(this.#out.isTTY ? cleanLines(text).join("\n") : text);
+    this.#isLineOpen = !text.endsWith("\n");
+  }
+
+  #endLine(): void {
+    if (this.#isLineOpen) this.#out.write("\n");
+    this.#isLineOpen = false;
+  }
+}
+
+/** An output as people read it. */
+function toText(output: Json): string {
+  if (output === null) return "";
+  return typeof output === "string" ? output : JSON.stringify(output, null, 2);
+}

@@ -1,0 +1,79 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { ApiKeyRecord, type ApiKeyScope } from "#kernel";
+import { CliError } from "../cli-error.ts";
+import type * as KeyCommands from "../commands/keys.ts";
+import { ExitCode } from "../exit-code.ts";
+import { given, whole } from "./arguments.ts";
+import type { Commands } from "./commands.ts";
+
+interface KeyFlags {
+  readonly store?: string;
+  readonly tenant?: string;
+  readonly json?: boolean;
+}
+
+interface CreateFlags extends KeyFlags {
+  readonly user?: string;
+  readonly scopes: readonly ApiKeyScope[];
+  readonly days: number;
+}
+
+const inStore = (command: Command): Command =>
+  command
+    .option("--store <place>", "a postgres:// address, or a SQLite file (default: DATABASE_URL)")
+    .option("--tenant <tenant>", "of this tenant; else of none")
+    .option("--json", "one JSON object, or one on each line");
+
+/** Loads the commands: they need packages that are optional. @throws CliError that names those that are missing. */
+const load = async (): Promise<typeof KeyCommands> => {
+  const { checkPackages } = await import("../dev/dev-needs.ts");
+  checkPackages("reeve keys", ["hono", "kysely"]);
+  return import("../commands/keys.ts");
+};
+
+/** `reeve keys`: it opens the store itself, because the first key cannot be asked for with a key. */
+export function addKeys({ program, terminal, exit }: Commands): void {
+  const keys = program.command("keys").description("API keys of a server, in its store");
+  const contextOf = ({ store, tenant, json = false }: KeyFlags): KeyCommands.KeysContext => {
+    const place = store ?? terminal.environment["DATABASE_URL"];
+    if (place === undefined) throw unknownStore();
+    return { terminal, json, tenant: tenant ?? null, store: place };
+  };
+  inStore(keys.command("create"))
+    .description("make a key and show it, once")
+    .requiredOption("--scopes <scopes>", `one or more of ${ApiKeyRecord.scopes.join(",")}`, scopesOf)
+    .option("--user <user>", "bind it to this user; else it is for the whole tenant")
+    .option("--days <days>", "for how long it is good", whole, 365)
+    .addHelpText("after", "\nExample:\n  reeve keys create --tenant acme --user ada --scopes read,run")
+    .action(async ({ user, scopes, days, ...flags }: CreateFlags) => {
+      const context = contextOf(flags);
+      exit(await (await load()).createKey(context, { ...given({ user }), scopes, days }));
+    });
+  inStore(keys.command("list"))
+    .description("list the keys of a tenant, with their users and scopes")
+    .action(async (flags: KeyFlags) => {
+      const context = contextOf(flags);
+      exit(await (await load()).listKeys(context));
+    });
+  inStore(keys.command("revoke <id>"))
+    .description("revoke a key, for good")
+    .action(async (id: string, flags: KeyFlags) => {
+      const context = contextOf(flags);
+      exit(await (await load()).revokeKey(context, id));
+    });
+}
+
+function scopesOf(text: string): readonly ApiKeyScope[] {
+  const named = text.split(",");
+  const known = ApiKeyRecord.scopes.filter((scope) => named.includes(scope));
+  if (known.length !== named.length)
+    throw new InvalidArgumentError(`one or more of ${ApiKeyRecord.scopes.join(",")}`);
+  return known;
+}
+
+const unknownStore = (): CliError =>
+  new CliError("no store is known here", {
+    code: "usage",
+    exitCode: ExitCode.usage,
+    hint: "say where it is with --store or DATABASE_URL",
+  });

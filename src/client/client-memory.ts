@@ -1,0 +1,61 @@
+import { Json, type Fact, type FoundMemory } from "#kernel";
+import type { SharedBlock } from "#runtime";
+import type { Http } from "./http.ts";
+
+/** The user whose memory is meant. Default: the user of the request, or the anonymous one. */
+export interface MemoryUser {
+  readonly user?: string | undefined;
+}
+
+/** The memory of agents, over HTTP. Every method throws a {@link ClientError}. */
+export class ClientMemory {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Facts that hold now, by key. With `history`: earlier and later ones, too. */
+  async facts(
+    query: MemoryUser & { readonly key?: string | undefined; readonly history?: boolean } = {},
+  ): Promise<readonly Fact[]> {
+    return (await this.#http.list<Fact>(`/memory/facts${search(query)}`)).items;
+  }
+
+  /** Blocks of the user; with a key that is bound to no user also those that all users share. */
+  async blocks(query: MemoryUser = {}): Promise<readonly SharedBlock[]> {
+    return (await this.#http.list<SharedBlock>(`/memory/blocks${search(query)}`)).items;
+  }
+
+  /** Facts and messages of earlier turns by words, the best first. Default limit: 20. */
+  async recall(
+    text: string,
+    options: MemoryUser & { readonly limit?: number } = {},
+  ): Promise<readonly FoundMemory[]> {
+    const found = await this.#http.post("/memory/recall", { ...options, text });
+    return Json.as<{ readonly items: readonly FoundMemory[] }>(found).items;
+  }
+
+  /** Erases one fact, or all of a key with their history. Returns the number of facts. */
+  async forget(
+    what: { readonly key: string } | { readonly fact: string },
+    options: MemoryUser = {},
+  ): Promise<number> {
+    const { forgotten } = Json.as<{ readonly forgotten: number }>(
+      await this.#http.post("/memory/forget", { ...options, ...what }),
+    );
+    return forgotten;
+  }
+
+  /** Facts and blocks as JSON lines, in pieces of any size. */
+  export(query: MemoryUser = {}): AsyncGenerator<string, void> {
+    return this.#http.lines(`/memory/export${search(query)}`);
+  }
+}
+
+function search(query: object): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(given)).toString()}`;
+}

@@ -1,0 +1,77 @@
+import { Json, type ApprovalDecision, type ApprovalRecord, type Page, type RunRecord } from "#kernel";
+import { ClientMemory } from "./client-memory.ts";
+import { ClientRun, type Started } from "./client-run.ts";
+import { ClientSessions } from "./client-sessions.ts";
+import { Http, type HttpOptions } from "./http.ts";
+import type { SentInput } from "./sent-input.ts";
+import type { StartSettings } from "./start-settings.ts";
+
+/** An answer to a question of a run. */
+export interface ApprovalSettings {
+  /** For the record. */
+  readonly reason?: string;
+  /** The hash of the arguments that were shown: a decision about others is refused. */
+  readonly hash?: string;
+}
+
+/** The server to ask, and the key to show. */
+export type ClientOptions = Omit<HttpOptions, "toError">;
+
+/** Creates a client of a Reeve server, for browsers and Node: it needs nothing but `fetch`. */
+export function createClient(options: ClientOptions): Client {
+  return new Client(new Http(options));
+}
+
+/** A Reeve server. Every method throws a {@link ClientError}. */
+export class Client {
+  readonly #http: Http;
+  /** Conversations with agents. */
+  readonly sessions: ClientSessions;
+  /** Memory of agents. */
+  readonly memory: ClientMemory;
+
+  constructor(http: Http) {
+    this.#http = http;
+    this.sessions = new ClientSessions(http);
+    this.memory = new ClientMemory(http);
+  }
+
+  /** Starts a tree. `Output`: `OutputOf<typeof agent>`, where the agent's type is known. */
+  async start<Output = Json>(
+    agent: string,
+    input: SentInput,
+    settings: StartSettings = {},
+  ): Promise<ClientRun<Output>> {
+    const started = Json.as<Started>(await this.#http.post("/runs", { ...settings, agent, input }));
+    return new ClientRun(this.#http, started.runId);
+  }
+
+  /** The run with this id, or the root of the tree with this id. */
+  run<Output = Json>(id: string): ClientRun<Output> {
+    return new ClientRun(this.#http, id);
+  }
+
+  /** Runs, newest first. */
+  runs(query: Readonly<Record<string, string>> = {}): Promise<Page<RunRecord>> {
+    return this.#http.list(`/runs?${new URLSearchParams(query).toString()}`);
+  }
+
+  /** Questions to people. */
+  approvals(query: Readonly<Record<string, string>> = {}): Promise<Page<ApprovalRecord>> {
+    return this.#http.list(`/approvals?${new URLSearchParams(query).toString()}`);
+  }
+
+  /** Lets a call be made that waits for approval. */
+  approve(approval: string, settings: ApprovalSettings = {}): Promise<ApprovalDecision> {
+    return this.#decide(approval, "approve", settings);
+  }
+
+  /** Refuses it: the model is told so. */
+  deny(approval: string, settings: ApprovalSettings = {}): Promise<ApprovalDecision> {
+    return this.#decide(approval, "deny", settings);
+  }
+
+  async #decide(approval: string, verb: string, body: object): Promise<ApprovalDecision> {
+    return Json.as(await this.#http.post(`/approvals/${encodeURIComponent(approval)}/${verb}`, body));
+  }
+}

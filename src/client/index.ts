@@ -1,0 +1,15 @@
+export { Client, createClient, type ApprovalSettings, type ClientOptions } from "./client.ts";
+export {
+  ClientConversation,
+  type ClientTurnStream,
+  type SessionState,
+  type StreamSettings,
+} from "./client-conversation.ts";
+export { ClientError, type ClientErrorData } from "./client-error.ts";
+export { ClientRun, type EventOptions, type SentStep } from "./client-run.ts";
+export { ClientMemory, type MemoryUser } from "./client-memory.ts";
+export { ClientSessions, type SessionQuery, type SessionSettings } from "./client-sessions.ts";
+export { Http, type HttpOptions, type StreamOptions } from "./http.ts";
+export { SentInput } from "./sent-input.ts";
+export type { SentEvent } from "./server-sent-events.ts";
+export type { CompactionSettings, StartSettings, TurnSettings } from "./start-settings.ts";

@@ -1,0 +1,28 @@
+import type { CompactionStart, StartOptions } from "#runtime";
+
+/** The settings of a tree that is started over HTTP. The tenant follows from the key. */
+export type StartSettings = Pick<
+  StartOptions,
+  | "id"
+  | "user"
+  | "session"
+  | "onBusy"
+  | "after"
+  | "channel"
+  | "metadata"
+  | "retention"
+  | "budget"
+  | "spawn"
+  | "priority"
+  | "deadlineS"
+  | "labels"
+>;
+
+/** The settings of a turn: those of a start, without what the conversation says. */
+export type TurnSettings = Omit<StartSettings, "user" | "session" | "channel">;
+
+/** The settings of a compaction. */
+export interface CompactionSettings extends Pick<StartSettings, "id" | "budget"> {
+  /** Added to what the summariser is told. Default: nothing. */
+  readonly instructions?: NonNullable<CompactionStart["instructions"]>;
+}

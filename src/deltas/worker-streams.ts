@@ -1,0 +1,73 @@
+import type { Clock, WorkerRecord, Seal } from "#kernel";
+import { toError, withTimeout } from "#base";
+import type { DeltaQueue } from "./delta-queue.ts";
+import { WorkerStream } from "./worker-stream.ts";
+
+/** What a reader of one tree stands on. */
+export interface StreamsHost {
+  readonly clock: Clock;
+  /** Those that live now. */
+  readonly workers: () => Promise<readonly WorkerRecord[]>;
+  readonly sealer: () => Promise<Seal>;
+}
+
+/** How often it looks who has come. */
+const lookMs = 1_000;
+/** How long the rest may take once a tree is over. */
+const restMs = 2_000;
+
+/** Listens to every worker there is, and to each that comes: the runs of a tree may execute in any of them. */
+export class WorkerStreams {
+  readonly #host: StreamsHost;
+  readonly #key: string;
+  readonly #queue: DeltaQueue;
+  readonly #streams = new Map<string, WorkerStream>();
+  readonly #over = new AbortController();
+
+  constructor(host: StreamsHost, key: string, queue: DeltaQueue) {
+    this.#host = host;
+    this.#key = key;
+    this.#queue = queue;
+    queue.over.addEventListener("abort", () => this.#close(), { once: true });
+    this.#follow().catch((error: unknown) => queue.fail(toError(error)));
+  }
+
+  /** The tree is over: resolves when each worker has told the rest, or had the time to. */
+  async rest(): Promise<void> {
+    this.#over.abort();
+    const streams = [...this.#streams.values()];
+    for (const stream of streams) stream.finish();
+    const { clock } = this.#host;
+    const closed = Promise.all(streams.map((stream) => stream.closed));
+    const limits = { clock, ms: restMs, onTimeout: () => [], signal: this.#queue.over };
+    await withTimeout(limits, () => closed).catch(() => undefined);
+  }
+
+  #close(): void {
+    this.#over.abort();
+    for (const stream of this.#streams.values()) stream.destroy();
+  }
+
+  async #follow(): Promise<void> {
+    const { clock } = this.#host;
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      await this.#listen();
+      await clock.waitUntil(clock.now() + lookMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const { clock, workers, sealer } = this.#host;
+    const unheard = (await workers()).filter(({ id }) => !this.#streams.has(id));
+    if (unheard.length === 0) return;
+    const own = await sealer();
+    if (this.#over.signal.aborted) return;
+    for (const worker of unheard) {
+      const question = { worker, key: this.#key, sealer: own, at: clock.now() };
+      const stream = new WorkerStream(question, this.#queue);
+      this.#streams.set(worker.id, stream);
+      void stream.closed.then(() => this.#streams.delete(worker.id));
+    }
+  }
+}

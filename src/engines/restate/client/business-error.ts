@@ -1,0 +1,89 @@
+import { TerminalError } from "@restatedev/restate-sdk";
+import {
+  type ErrorData,
+  ForeignError,
+  KeyDestroyedError,
+  Json,
+  ReeveError,
+  SealBrokenError,
+  decodeError,
+  encodeError,
+  isJsonObject,
+  type Seal,
+} from "#kernel";
+import { opened, sealed } from "../sealing/sealed-serde.ts";
+
+const businessStatus = 422;
+const mark = "sealed:";
+const withoutContent: ReadonlySet<string> = new Set([
+  "incompatible-version",
+  "replay-divergence",
+  "key-destroyed",
+  "seal-broken",
+  "too-large",
+  "superseded",
+]);
+
+/** The errors that {@link BusinessError.ofSealing} makes. Nothing else is believed without a seal. */
+const unsealed: ReadonlySet<unknown> = new Set(["seal-broken", "key-destroyed"]);
+
+/**
+ * How an error of ours travels through Restate: a failure that is never retried, with the error, sealed, in its
+ * message, because the message is the only field that both callers and the ingress are shown.
+ */
+export const BusinessError = {
+  toTerminal: (error: unknown, seal: Seal): TerminalError =>
+    terminal(mark + Buffer.from(sealed(seal, Json.of(encodeError(error)))).toString("base64")),
+
+  /**
+   * Returns the error for a call that cannot be read. It is not sealed, and tells no content. Null for one that another release
+   * can read: it waits.
+   */
+  ofSealing: (error: unknown): TerminalError | null => {
+    if (error instanceof SealBrokenError && error.reason === "older-format") return null;
+    const isOurs = error instanceof SealBrokenError || error instanceof KeyDestroyedError;
+    return isOurs ? terminal(JSON.stringify(error)) : null;
+  },
+
+  /** What the message of a failure says. One that is not ours (killed, no such handler) is a foreign error. */
+  data: (message: string, seal: Seal): ErrorData =>
+    ours(message, seal) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
+
+  /** What a call failed with. @throws what is not terminal: that is Restate's to retry. */
+  ofCall: (error: unknown, seal: Seal): ReeveError => {
+    if (!(error instanceof TerminalError)) throw error;
+    return decodeError(BusinessError.data(error.message, seal));
+  },
+
+  /** The error that was thrown at the other end, or null if the failure is not ours. */
+  decode: (message: string, seal: Seal): ReeveError | null => {
+    const data = ours(message, seal);
+    return data && decodeError(data);
+  },
+} as const;
+
+/**
+ * Throws what Restate simply retries: its own errors would mean something to it, and the text of others, which it
+ * keeps, may be content. That stays in the worker, as the cause.
+ */
+export function retry(error: unknown): never {
+  if (ReeveError.is(error) && withoutContent.has(error.code)) throw error;
+  const name = error instanceof Error ? error.name : typeof error;
+  throw new Error(`${name}: its text is in the log of the worker`, { cause: error });
+}
+
+function terminal(message: string): TerminalError {
+  return new TerminalError(message, { errorCode: businessStatus });
+}
+
+function ours(message: string, seal: Seal): ErrorData | null {
+  if (message.startsWith(mark))
+    return Json.as(opened(seal, Buffer.from(message.slice(mark.length), "base64")));
+  if (!message.startsWith("{")) return null;
+  try {
+    const data: unknown = JSON.parse(message);
+    return isJsonObject(data) && unsealed.has(data["code"]) ? Json.as(data) : null;
+  } catch {
+    return null;
+  }
+}

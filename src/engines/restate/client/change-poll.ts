@@ -1,0 +1,98 @@
+import type { ChangeOptions, ObjectAddress } from "#kernel";
+import { backoffMs, LruMap } from "#base";
+
+const firstMs = 10;
+const poll = { firstMs, factor: 1.5, maxMs: 250 };
+const maxObjects = 1_000;
+
+interface Watcher {
+  readonly name: string | undefined;
+  readonly hurry: () => void;
+}
+
+interface Watched {
+  /** Waits for any change since the object was last expected to change. The next one is longer with each. */
+  anyWaits: number;
+  /** The same for a change of one name. */
+  namedWaits: number;
+  /** Its methods have run in this process, which then tells those who wait for a name. */
+  isHere: boolean;
+  readonly watchers: Set<Watcher>;
+}
+
+/**
+ * Restate tells nobody that an object changed: those who wait look again, first often, then less often. Where this
+ * process itself runs the object's methods, it tells them: then they look when there is something to see, and now
+ * and then in case it happened elsewhere.
+ */
+export class ChangePoll {
+  readonly #objects = new LruMap<string, Watched>({ max: maxObjects });
+  readonly #closing = new AbortController();
+
+  /** Resolves when it is time to look again. @throws the signal's reason. */
+  async waitForChange(object: ObjectAddress, { signal, name }: ChangeOptions): Promise<void> {
+    const either = AbortSignal.any([signal, this.#closing.signal]);
+    either.throwIfAborted();
+    const watched = this.#of(object);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let timer = setTimeout(resolve, nextWait(watched, name));
+    const hurry = (): void => {
+      clearTimeout(timer);
+      // What was written can be read only once the server has it.
+      timer = setTimeout(resolve, firstMs);
+    };
+    const stop = (): void => resolve();
+    const watcher: Watcher = { name, hurry };
+    watched.watchers.add(watcher);
+    either.addEventListener("abort", stop, { once: true });
+    try {
+      await promise;
+      either.throwIfAborted();
+    } finally {
+      clearTimeout(timer);
+      watched.watchers.delete(watcher);
+      either.removeEventListener("abort", stop);
+    }
+  }
+
+  /** This process is about to change the object: those who wait will look soon. */
+  reset(object: ObjectAddress): void {
+    const watched = this.#objects.get(keyOf(object));
+    if (!watched) return;
+    watched.anyWaits = 0;
+    if (!watched.isHere) watched.namedWaits = 0;
+  }
+
+  /** A method that ran here has written these names. */
+  written(object: ObjectAddress, names: ReadonlySet<string>): void {
+    const watched = this.#of(object);
+    if (!watched.isHere) watched.namedWaits = Infinity;
+    watched.isHere = true;
+    for (const { name, hurry } of watched.watchers) {
+      if (name === undefined || !names.has(name)) continue;
+      watched.namedWaits = 0;
+      hurry();
+    }
+  }
+
+  close(): void {
+    this.#closing.abort(new Error("the engine is closed"));
+  }
+
+  #of(object: ObjectAddress): Watched {
+    return this.#objects.getOrCreate(keyOf(object), () => ({
+      anyWaits: 0,
+      namedWaits: 0,
+      isHere: false,
+      watchers: new Set<Watcher>(),
+    }));
+  }
+}
+
+function nextWait(watched: Watched, name: string | undefined): number {
+  return backoffMs(name === undefined ? watched.anyWaits++ : watched.namedWaits++, poll);
+}
+
+function keyOf(object: ObjectAddress): string {
+  return `${object.type}/${object.key}`;
+}

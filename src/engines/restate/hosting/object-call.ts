@@ -1,0 +1,355 @@
+import {
+  type ObjectContext as RestateObjectContext,
+  type ObjectSharedContext as RestateSharedContext,
+  InvocationIdParser,
+  serde as plain,
+} from "@restatedev/restate-sdk";
+import {
+  Json,
+  type ObjectAddress,
+  type ObjectContext,
+  type ObjectDefinition,
+  type ObjectMethod,
+  RetryableError,
+  type RunLaunch,
+  type SendOptions,
+  TooLargeError,
+  type Seal,
+} from "#kernel";
+import { BusinessError } from "../client/business-error.ts";
+import type { CallSeals } from "../sealing/call-seals.ts";
+import {
+  maxValueBytes,
+  sealed,
+  sealedSerde,
+  stateSerde,
+  tooLarge,
+  tooLargeForState,
+} from "../sealing/sealed-serde.ts";
+import { launchSeal, sealCall } from "../sealing/sealed-call.ts";
+import { StateSeals } from "../sealing/state-seals.ts";
+import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
+
+/** Thrown out of a method that needs something which has to be fetched first. */
+class Fetch {
+  readonly run: () => Promise<void>;
+
+  constructor(run: () => Promise<void>) {
+    this.run = run;
+  }
+}
+
+/** What a method has asked another service for, and what came of it: the same in every try. */
+type Asked = { readonly value: Json } | { readonly error: unknown };
+
+/** A question on its way, and the seal that opens an error that comes back. */
+interface Asking {
+  readonly answer: () => Promise<Json>;
+  readonly reply: Seal;
+}
+
+interface Effect {
+  /** Whose seal it needs. */
+  readonly partition: string;
+  readonly prepare: (seal: Seal) => Message;
+}
+
+/** An effect that is ready to be handed over. */
+interface Message {
+  /** What it carries, sealed; null: nothing. */
+  readonly parameter: Uint8Array | null;
+  readonly apply: (writer: RestateObjectContext) => void;
+}
+
+/** The parts of one call. */
+export interface ObjectCallFields {
+  readonly restate: RestateSharedContext;
+  /** Null in a query, which may not change anything. */
+  readonly writer: RestateObjectContext | null;
+  readonly definition: ObjectDefinition;
+  readonly names: ServiceNames;
+  readonly seals: CallSeals;
+  /** Ends an execution, best effort. */
+  readonly kill: (execution: string) => void;
+}
+
+/**
+ * One call of a method or query. The method is plain synchronous code; where it asks for something that is not here
+ * yet it is left, and tried again from its beginning once that has been fetched. Only the try that returns counts.
+ */
+export class ObjectCall {
+  readonly #restate: RestateSharedContext;
+  readonly #writer: RestateObjectContext | null;
+  readonly names: ServiceNames;
+  readonly kill: ObjectCallFields["kill"];
+  readonly #seals: CallSeals;
+  readonly #stateSeals: StateSeals;
+  readonly #state = new Map<string, Json>();
+  readonly #asked: Asked[] = [];
+  #time: number | null = null;
+  #names: readonly string[] | null = null;
+
+  constructor(fields: ObjectCallFields) {
+    this.#restate = fields.restate;
+    this.#writer = fields.writer;
+    this.names = fields.names;
+    this.kill = fields.kill;
+    this.#seals = fields.seals;
+    this.#stateSeals = new StateSeals(fields.definition, fields.restate.key, fields.seals.own);
+  }
+
+  /** Returns what the method returns, and the names it has set or cleared. @throws TerminalError what the method throws. */
+  async execute(
+    method: ObjectMethod,
+    argument: Json,
+  ): Promise<{ readonly result: Json; readonly changed: ReadonlySet<string> }> {
+    for (;;) {
+      const work = new Try(this, this.#writer !== null);
+      const tried = this.#try(method, work, argument);
+      if (!(tried instanceof Fetch)) {
+        await this.#write(work);
+        return { result: tried.result, changed: new Set(work.written.keys()) };
+      }
+      await tried.run();
+    }
+  }
+
+  #try(method: ObjectMethod, work: Try, argument: Json): { readonly result: Json } | Fetch {
+    try {
+      return { result: method(work, argument) };
+    } catch (error) {
+      if (error instanceof Fetch) return error;
+      // Tells no content. Restate calls again, and keeps the text for people.
+      if (error instanceof RetryableError) throw error;
+      throw BusinessError.toTerminal(error, this.#seals.reply);
+    }
+  }
+
+  get key(): string {
+    return this.#restate.key;
+  }
+
+  /** A part of the state. @throws Fetch */
+  read(name: string): Json {
+    this.fetch([name]);
+    return this.#state.get(name) ?? null;
+  }
+
+  /** The names of the state as the call found it. @throws Fetch */
+  get stored(): readonly string[] {
+    if (this.#names !== null) return this.#names;
+    throw new Fetch(async () => void (this.#names = await this.#restate.stateKeys()));
+  }
+
+  /** The time of this call, journaled: the same in every try and on every replay. @throws Fetch */
+  get time(): number {
+    if (this.#time !== null) return this.#time;
+    throw new Fetch(async () => void (this.#time = await this.#restate.date.now()));
+  }
+
+  /** Fetches these and the time in one round trip. @throws Fetch where any of it is not here. */
+  prefetch(names: readonly string[]): void {
+    if (this.#time !== null || this.#writer === null) return this.fetch(names);
+    throw new Fetch(async () => {
+      const time = this.#restate.date.now();
+      await this.#read(names, async () => void (this.#time = await time));
+    });
+  }
+
+  /** @throws Fetch where any of these is not here. */
+  fetch(names: readonly string[]): void {
+    const missing = names.filter((name) => !this.#state.has(name));
+    if (missing.length === 0) return;
+    throw new Fetch(() => this.#read(missing));
+  }
+
+  /** Asked for together, and awaited in that order: so every try is replayed alike. */
+  async #read(names: readonly string[], before = async (): Promise<void> => undefined): Promise<void> {
+    const reads = names.map((name) => this.#restate.get<Json>(name, stateSerde(this.#stateSeals.of(name))));
+    await before();
+    for (const [index, read] of reads.entries()) this.#state.set(names[index] ?? "", await read);
+  }
+
+  /** The answer to the `place`-th thing this call asks of others. @throws Fetch */
+  ask(
+    place: number,
+    partition: string,
+    request: (restate: RestateSharedContext, seal: Seal) => Asking,
+  ): Json {
+    const asked = this.#asked[place];
+    if (!asked)
+      throw new Fetch(async () => {
+        const seal = await this.#seals.at(partition, `ask/${place}`);
+        const { answer, reply } = request(this.#restate, seal);
+        this.#asked[place] = await answer().then(
+          (value) => ({ value }),
+          (error: unknown) => ({
+            error: error instanceof TooLargeError ? error : BusinessError.ofCall(error, reply),
+          }),
+        );
+      });
+    if ("error" in asked) throw asked.error;
+    return asked.value;
+  }
+
+  /** Hands what a try has changed to Restate, which would keep what was set before a throw. */
+  async #write({ written, effects }: Try): Promise<void> {
+    const writer = this.#writer;
+    if (writer === null) return;
+    const seen = (name: string): Json | undefined => (written.has(name) ? written : this.#state).get(name);
+    const isErased = this.#stateSeals.isErased(seen);
+    const seals: Seal[] = [];
+    for (const [index, { partition }] of effects.entries()) {
+      const seal = await this.#seals.at(partition, `send/${index}`);
+      seals.push(isErased ? seal.lasting : seal);
+    }
+    const messages = effects.map(({ prepare }, index) => prepare(seals[index] ?? this.#seals.own));
+    const values = [...written].map(([name, value]) => {
+      const seal = this.#stateSeals.forWriting(name, isErased);
+      return { name, bytes: value === null ? null : sealed(seal, value) };
+    });
+    this.#checkSizes(values, messages);
+    for (const { name, bytes } of values) {
+      if (bytes === null) writer.clear(name);
+      else writer.set(name, bytes, plain.binary);
+    }
+    for (const { apply } of messages) apply(writer);
+  }
+
+  /** Before anything is written: Restate keeps what was set before a throw. @throws TerminalError */
+  #checkSizes(
+    values: readonly { readonly name: string; readonly bytes: Uint8Array | null }[],
+    messages: readonly Message[],
+  ): void {
+    for (const { name, bytes } of values) this.#refuse(bytes && tooLargeForState(name, bytes));
+    for (const { parameter } of messages) this.#refuse(parameter && tooLarge(parameter));
+  }
+
+  #refuse(error: TooLargeError | null): void {
+    if (error) throw BusinessError.toTerminal(error, this.#seals.reply);
+  }
+}
+
+/** One try: what it reads sees what it wrote. */
+class Try implements ObjectContext {
+  readonly key: string;
+  readonly maxValueBytes = maxValueBytes;
+  readonly written = new Map<string, Json>();
+  readonly effects: Effect[] = [];
+  readonly #call: ObjectCall;
+  readonly #mayWrite: boolean;
+  #asks = 0;
+
+  constructor(call: ObjectCall, mayWrite: boolean) {
+    this.key = call.key;
+    this.#call = call;
+    this.#mayWrite = mayWrite;
+  }
+
+  now(): number {
+    return this.#call.time;
+  }
+
+  get(name: string): Json {
+    const written = this.written.get(name);
+    return written === undefined ? this.#call.read(name) : written;
+  }
+
+  prefetch(names: readonly string[]): void {
+    this.#call.prefetch(names);
+  }
+
+  list(prefix: string): readonly string[] {
+    const names = new Set(this.#call.stored);
+    for (const [name, value] of this.written) {
+      if (value === null) names.delete(name);
+      else names.add(name);
+    }
+    return [...names].filter((name) => name.startsWith(prefix)).toSorted();
+  }
+
+  set(name: string, value: Json): void {
+    this.#change();
+    this.written.set(name, value);
+  }
+
+  clear(name: string): void {
+    this.set(name, null);
+  }
+
+  send(to: ObjectAddress, method: string, argument: Json, options: SendOptions = {}): void {
+    const { delayMs = 0 } = options;
+    this.#effect(to.key, (seal) => {
+      const { parameter } = sealCall(seal, { to, method, argument });
+      const service = this.#call.names.object(to.type);
+      const delay = Math.max(0, Math.ceil(delayMs));
+      const message = { service, key: to.key, method, parameter, inputSerde: plain.binary, delay };
+      return { parameter, apply: (writer) => writer.genericSend(message) };
+    });
+  }
+
+  call(to: ObjectAddress, method: string, argument: Json): Json {
+    return this.#call.ask(this.#asks++, to.key, (restate, seal) => {
+      const { parameter, reply } = sealCall(seal, { to, method, argument });
+      const answer = async (): Promise<Json> =>
+        restate.genericCall<Uint8Array, Json>({
+          service: this.#call.names.object(to.type),
+          key: to.key,
+          method,
+          parameter,
+          inputSerde: plain.binary,
+          outputSerde: sealedSerde(reply),
+        });
+      return { answer, reply };
+    });
+  }
+
+  launch(run: RunLaunch): string {
+    this.#change();
+    if (run.tree.key !== this.key) throw new TypeError("a tree launches its own runs only");
+    const name = this.#call.ask(this.#asks++, this.key, (restate, seal) => {
+      const answer = async (): Promise<Json> => {
+        const parameter = sealed(launchSeal(seal), Json.of(run));
+        const problem = tooLarge(parameter);
+        if (problem) throw problem;
+        const { invocationId } = restate.genericSend({
+          service: this.#call.names.run,
+          method: runHandler,
+          parameter,
+          inputSerde: plain.binary,
+          headers: { [partitionHeader]: this.key },
+        });
+        return invocationId;
+      };
+      return { answer, reply: seal };
+    });
+    return Json.as(name);
+  }
+
+  wake(execution: string, name: string): void {
+    const id = InvocationIdParser.fromString(execution);
+    this.#signal((writer) => writer.invocation(id).signal(name, plain.empty).resolve());
+  }
+
+  cancel(execution: string): void {
+    const id = InvocationIdParser.fromString(execution);
+    this.#signal((writer) => writer.invocation(id).cancel());
+  }
+
+  kill(execution: string): void {
+    this.#signal(() => this.#call.kill(execution));
+  }
+
+  #signal(apply: Message["apply"]): void {
+    this.#effect(this.key, () => ({ parameter: null, apply }));
+  }
+
+  #effect(partition: string, prepare: Effect["prepare"]): void {
+    this.#change();
+    this.effects.push({ partition, prepare });
+  }
+
+  #change(): void {
+    if (!this.#mayWrite) throw new TypeError("a query may only read");
+  }
+}

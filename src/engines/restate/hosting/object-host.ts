@@ -1,0 +1,86 @@
+import {
+  type ObjectContext as RestateObjectContext,
+  type ObjectSharedContext as RestateSharedContext,
+  type VirtualObjectDefinition,
+  handlers,
+  object,
+  serde,
+} from "@restatedev/restate-sdk";
+import type { Json, ObjectAddress, ObjectDefinition, Sealing, Seal } from "#kernel";
+import { BusinessError } from "../client/business-error.ts";
+import { CallSeals } from "../sealing/call-seals.ts";
+import type { HandlerSettings } from "./handler-settings.ts";
+import { ObjectCall } from "./object-call.ts";
+import { argumentSeal } from "../sealing/sealed-call.ts";
+import { opened, sealed } from "../sealing/sealed-serde.ts";
+import type { ServiceNames } from "../service-names.ts";
+
+/** What objects are hosted with. */
+export interface ObjectHostOptions {
+  readonly settings: HandlerSettings;
+  readonly names: ServiceNames;
+  readonly seals: Sealing;
+  /** Ends an execution for good, best effort. */
+  readonly kill: (execution: string) => void;
+  /** Told which parts of its state an object has changed here. */
+  readonly written: (object: ObjectAddress, names: ReadonlySet<string>) => void;
+}
+
+const bytes = { input: serde.binary, output: serde.binary };
+
+/** Hosts one kind of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
+export function objectHost(
+  definition: ObjectDefinition,
+  { settings, names, seals, kill, written }: ObjectHostOptions,
+): VirtualObjectDefinition<string, unknown> {
+  const methods = Object.entries(definition.methods).map(([name, method]) => [
+    name,
+    handlers.object.exclusive(bytes, async (restate: RestateObjectContext, input: Uint8Array) => {
+      const { argument, using } = await read(restate, (seal) => argumentSeal(seal, definition.type, name), {
+        input,
+        seals,
+      });
+      const call = new ObjectCall({ restate, writer: restate, definition, names, seals: using, kill });
+      const { result, changed } = await call.execute(method, argument);
+      written({ type: definition.type, key: restate.key }, changed);
+      return sealed(using.reply, result);
+    }),
+  ]);
+  const queries = Object.entries(definition.queries).map(([name, query]) => [
+    name,
+    handlers.object.shared(bytes, async (restate: RestateSharedContext, input: Uint8Array) => {
+      const { argument, using } = await read(restate, (seal) => argumentSeal(seal, definition.type, name), {
+        input,
+        seals,
+      });
+      const call = new ObjectCall({ restate, writer: null, definition, names, seals: using, kill });
+      const { result } = await call.execute(query, argument);
+      return sealed(using.reply, result);
+    }),
+  ]);
+  return object({
+    name: names.object(definition.type),
+    handlers: Object.fromEntries([...methods, ...queries]) as Record<string, never>,
+    options: {
+      ...settings,
+      enableLazyState: true,
+      journalRetention: 0, // Nobody attaches to a call, and journals hold what objects are told.
+    },
+  });
+}
+
+/** Opens what the method was called with. What cannot be opened is refused: it would stand in everybody's way. */
+async function read(
+  restate: RestateSharedContext,
+  bind: (seal: Seal) => Seal,
+  { input, seals: all }: { readonly input: Uint8Array; readonly seals: Sealing },
+): Promise<{ readonly argument: Json; readonly using: CallSeals }> {
+  const partition = restate.key;
+  try {
+    const seal = await all.of(partition);
+    const using = new CallSeals({ partition, seal, all, id: restate.request().id, input });
+    return { argument: opened(bind(seal), input), using };
+  } catch (error) {
+    throw BusinessError.ofSealing(error) ?? error;
+  }
+}

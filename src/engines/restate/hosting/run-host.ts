@@ -1,0 +1,173 @@
+import {
+  type Context,
+  type HooksProvider,
+  type Request,
+  RestateError,
+  RetryableError,
+  type ServiceDefinition,
+  handlers,
+  serde,
+  service,
+} from "@restatedev/restate-sdk";
+import {
+  type CallObject,
+  type EngineProgram,
+  Json,
+  KeyDestroyedError,
+  ReeveError,
+  type RunLaunch,
+  type Seal,
+  type Sealing,
+} from "#kernel";
+import { contentObject, ContentPort } from "#base";
+import type { Admin } from "../client/admin.ts";
+import { retry } from "../client/business-error.ts";
+import { CallSeals } from "../sealing/call-seals.ts";
+import type { HandlerSettings } from "./handler-settings.ts";
+import type { KeptSteps } from "./kept-steps.ts";
+import type { OpenExecutions } from "./open-executions.ts";
+import type { ReplayFuzz } from "./replay-fuzz.ts";
+import { type Gate, RunPrimitives } from "./run-primitives.ts";
+import { launchSeal, sealCall } from "../sealing/sealed-call.ts";
+import { opened } from "../sealing/sealed-serde.ts";
+import { StepResults } from "./step-results.ts";
+import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
+
+const journalMismatch = 570;
+/** As long as Restate keeps the journal of a run that has ended, by default. */
+const keptMs = 24 * 60 * 60_000;
+
+/** What runs are hosted with. */
+export interface RunHostOptions {
+  readonly settings: HandlerSettings;
+  readonly names: ServiceNames;
+  readonly seals: Sealing;
+  readonly admin: Admin;
+  readonly ingress: Gate;
+  readonly kept: KeptSteps;
+  readonly executions: OpenExecutions;
+  readonly fuzz: ReplayFuzz | null;
+}
+
+/** Hosts the executions of runs as a Restate service. Whatever `program.run` throws is retried from the journal. */
+export function runHost(program: EngineProgram, host: RunHostOptions): ServiceDefinition<string, unknown> {
+  const { settings, names, admin } = host;
+  const run = (restate: Context, input: Uint8Array): Promise<void> =>
+    execute({ ...host, program }, restate, input);
+  return service({
+    name: names.run,
+    handlers: { [runHandler]: handlers.handler({ input: serde.binary, output: serde.empty }, run) },
+    options: {
+      ...settings,
+      ingressPrivate: true,
+      explicitCancellation: true,
+      onJournalMismatchErrors: "pause",
+      hooks: [stopLost(admin)],
+    },
+  });
+}
+
+async function execute(
+  host: RunHostOptions & { readonly program: EngineProgram },
+  restate: Context,
+  input: Uint8Array,
+): Promise<void> {
+  const { program, settings, names, seals, ingress, kept, executions, fuzz } = host;
+  // Never none: what a journal holds must not depend on a setting.
+  const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
+  const { id, headers, attemptCompletedSignal } = restate.request();
+  const partition = headers.get(partitionHeader) ?? "";
+  const seal = await seals.of(partition);
+  const launch = Json.as<RunLaunch>(opened(launchSeal(seal), input));
+  const sealing = { steps: seal, calls: new CallSeals({ partition, seal, all: seals, id, input }) };
+  const held = kept.attempt(id);
+  const lost = (): void => held.lost();
+  attemptCompletedSignal.addEventListener("abort", lost, { once: true });
+  const { promise: thrownAway, reject } = Promise.withResolvers<never>();
+  const throwAway = (): void => reject(new RetryableError("to be replayed", { retryAfter: 1 }));
+  const leave = (): void => void held.idle().then(throwAway);
+  executions.begin(id, { launch, leave }, attemptCompletedSignal);
+  const goesOn = (pick: number): boolean => {
+    if (!fuzz?.isNew(id, pick)) return !executions.isLeaving;
+    throwAway();
+    return false;
+  };
+  const giveUp = (reason: unknown): Promise<never> => {
+    reject(reason);
+    return new Promise(() => {});
+  };
+  const callContent: CallObject = (to, method, argument) => ingress.call({ to, method, argument });
+  const content = new ContentPort(callContent, partition);
+  const results = new StepResults({ partition, seal, content });
+  const primitives = new RunPrimitives({
+    launch,
+    restate,
+    names,
+    sealing,
+    ingress,
+    held,
+    heartbeatMs,
+    results,
+    goesOn,
+    giveUp,
+  });
+  // An execution that has journaled nothing cannot be moved to another build, and a continuation may need to be.
+  if (launch.continuation > 0) await restate.run("continued", () => undefined);
+  await Promise.race([program.run(primitives).catch(retry), thrownAway]);
+  removeLater(restate, [...results.names], { names, partition, seal: sealing.calls.ownAt("remove").lasting });
+  attemptCompletedSignal.removeEventListener("abort", lost);
+  held.ended();
+  executions.end();
+  fuzz?.ended(id);
+}
+
+/** Has large results removed as late as the journal is. The key of the tree may be destroyed by then. */
+function removeLater(
+  restate: Context,
+  results: readonly string[],
+  options: { readonly names: ServiceNames; readonly partition: string; readonly seal: Seal },
+): void {
+  if (results.length === 0) return;
+  const { names, partition: key, seal } = options;
+  const to = { type: contentObject.type, key };
+  const method = "remove";
+  const { parameter } = sealCall(seal, { to, method, argument: { names: results } });
+  const message = { service: names.object(to.type), key, method, parameter, inputSerde: serde.binary };
+  restate.genericSend({ ...message, delay: keptMs });
+}
+
+/**
+ * Stops an execution that asks for something else than its journal holds, whoever noticed it. Restate's own option
+ * for that needs a protocol that servers up to 1.7 speak only as an experiment: without it they retry for ever. One
+ * whose key was destroyed is ended: nobody can ever read its journal again.
+ */
+function stopLost(admin: Admin): HooksProvider {
+  return ({ request }) => ({
+    interceptor: {
+      handler: async (next) => {
+        try {
+          await next();
+        } catch (error) {
+          // If that fails, the next attempt tries again.
+          if (isErased(error, request)) void admin.kill(request.id).catch(() => {});
+          else if (hasDiverged(error) || isTooLarge(error)) void admin.pause(request.id).catch(() => {});
+          throw error;
+        }
+      },
+    },
+  });
+}
+
+function isErased(error: unknown, { headers }: Request): boolean {
+  return error instanceof KeyDestroyedError && error.partition === headers.get(partitionHeader);
+}
+
+/** Whatever it did would be too large again. */
+function isTooLarge(error: unknown): boolean {
+  return ReeveError.is(error) && error.code === "too-large";
+}
+
+function hasDiverged(error: unknown): boolean {
+  if (error instanceof RestateError) return error.code === journalMismatch;
+  return ReeveError.is(error) && error.code === "replay-divergence";
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { Json, NotFoundError, TooLargeError, type Seal } from "#kernel";
+import type { ContentName, ContentPort } from "#base";
+import { opened, sealed } from "../sealing/sealed-serde.ts";
+
+/** The most that a journal keeps of one step. */
+const inlineBytes = 1_000_000;
+/** The most that a step may return. */
+const largestBytes = 64_000_000;
+
+const asValue = 0;
+const asReference = 1;
+
+/** What is left of a closure that has ended. */
+export type StepResult =
+  | {
+      /** For the journal: the value, or where it lies. */
+      readonly journaled: Uint8Array;
+      /** The value, sealed. */
+      readonly whole: Uint8Array;
+    }
+  /** Why its value cannot be kept. */
+  | { readonly refused: unknown };
+
+/**
+ * Results of steps on their way into a journal and back. Restate fails on a large one and executes its step again,
+ * for ever: so a large one is put into the content port before the journal hears of it, and the journal keeps its name.
+ */
+export class StepResults {
+  readonly #partition: string;
+  readonly #seal: Seal;
+  readonly #content: ContentPort;
+  readonly #names = new Set<string>();
+
+  constructor(fields: { readonly partition: string; readonly seal: Seal; readonly content: ContentPort }) {
+    this.#partition = fields.partition;
+    this.#seal = fields.seal;
+    this.#content = fields.content;
+  }
+
+  /** Makes a value ready for the journal. One that JSON cannot hold, or too large, is refused. */
+  async keep(value: Json): Promise<StepResult> {
+    let whole: Uint8Array;
+    try {
+      whole = this.#encode(value);
+    } catch (refused) {
+      return { refused };
+    }
+    if (whole.length <= inlineBytes) return { whole, journaled: Buffer.concat([Buffer.of(asValue), whole]) };
+    const reference: ContentName = { name: `result-${randomUUID()}`, bytes: whole.length };
+    await this.#content.put(reference.name, whole, { expires: false });
+    const sealedName = sealed(this.#seal, Json.of(reference));
+    return { whole, journaled: Buffer.concat([Buffer.of(asReference), sealedName]) };
+  }
+
+  /** What the journal keeps. `known` is at hand where the closure has run here. */
+  async read(journaled: Uint8Array, known: StepResult | null): Promise<Json> {
+    const rest = journaled.subarray(1);
+    if (journaled[0] === asValue) return opened(this.#seal, rest);
+    const reference = Json.as<ContentName>(opened(this.#seal, rest));
+    this.#names.add(reference.name);
+    const whole = known && "whole" in known ? known.whole : await this.#fetch(reference);
+    return opened(this.#seal, whole);
+  }
+
+  /** The names of the large results that have been read. */
+  get names(): ReadonlySet<string> {
+    return this.#names;
+  }
+
+  #encode(value: Json): Uint8Array {
+    const whole = sealed(this.#seal, value);
+    if (whole.length <= largestBytes) return whole;
+    throw new TooLargeError({ what: "the result of a step", bytes: whole.length, limit: largestBytes });
+  }
+
+  async #fetch(reference: ContentName): Promise<Uint8Array> {
+    const base64 = await this.#content.get(reference);
+    if (base64 === null)
+      throw new NotFoundError({ what: "result", id: `${this.#partition}/${reference.name}` });
+    return Buffer.from(base64, "base64");
+  }
+}

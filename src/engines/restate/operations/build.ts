@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import type { EngineProgram } from "#kernel";
+import type { HandlerSettings } from "../hosting/handler-settings.ts";
+
+/** What a worker offers, named twice. */
+export interface Build {
+  /** In the worker's address: runs stay with the build they began on. */
+  readonly name: string;
+  /** A hash of what can be executed, and of how Restate is told to do it. */
+  readonly program: string;
+}
+
+export function buildOf(
+  program: EngineProgram,
+  options: {
+    readonly namespace: string;
+    readonly settings: HandlerSettings;
+    readonly build?: string | undefined;
+  },
+): Build {
+  const { namespace, settings, build } = options;
+  if (build !== undefined && !/^[\w.-]+$/.test(build))
+    throw new TypeError(`build ${build}: only letters, digits, dots, dashes and underscores`);
+  const objects = program.objects.map(({ type, methods, queries }) => [
+    type,
+    Object.keys(methods),
+    Object.keys(queries),
+  ]);
+  const sinks = program.sinks.map(({ type }) => type);
+  const hash = createHash("sha256").update(
+    JSON.stringify([namespace, settings, program.build, objects, sinks]),
+  );
+  const short = hash.digest("hex").slice(0, 12);
+  return { name: build ?? short, program: short };
+}
+
+/** Where a build is served, below the worker's address. */
+export function pathOf(build: string): string {
+  return `/v/${build}`;
+}
+
+/** The build that is served at such an address; null: not one of ours. */
+export function buildAt(uri: string): string | null {
+  return /\/v\/([\w.-]+)\/?$/.exec(uri)?.[1] ?? null;
+}

@@ -1,0 +1,75 @@
+import type { Admin } from "../client/admin.ts";
+import { attempts } from "../client/attempts.ts";
+import { checkDuration } from "#kernel";
+import { refusal } from "./obstacle.ts";
+import { deploymentsOf } from "./registration.ts";
+import type { ServiceNames } from "../service-names.ts";
+
+/** Which runs to move, and where to. */
+export interface MoveOptions {
+  /** The build they are with. */
+  readonly from: string;
+  /** The build they go on with. Default: the one that new runs start with. */
+  readonly to?: string;
+  /** Only those that `from` refuses, because it has another version of their agent. Default: all. */
+  readonly only?: "refused";
+  /** How long to wait for steps that run: each ends before its run moves. Default 1 minute. */
+  readonly waitMs?: number;
+}
+
+/** What became of it. */
+export interface Moved {
+  readonly moved: number;
+  /** Those whose step did not end in time. They stop when it does: move again then. */
+  readonly left: number;
+}
+
+const atOnce = 16;
+
+/** Moves what was begun with one build to another: runs, and calls to objects that were cut off. No step is repeated. */
+export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveOptions): Promise<Moved> {
+  const { from, to, only, waitMs = 60_000 } = options;
+  checkDuration("waitMs", waitMs);
+  const sources = (await deploymentsOf(admin, names.run, from)).map(({ id }) => id);
+  const target =
+    to === undefined
+      ? await admin.newest(names.run)
+      : (await deploymentsOf(admin, names.run, to)).map(({ id }) => id)[0];
+  if (target === undefined) throw new TypeError(`no build ${to} is registered`);
+  if (sources.includes(target)) throw new TypeError(`there is nowhere to move: ${from} is that build`);
+  const look = (): Promise<readonly string[]> =>
+    admin.pinned(sources, { prefix: names.prefix, failure: only && refusal });
+  const find = only === "refused" ? () => lookAgain(look) : look;
+  let moved = 0;
+  let left = await find();
+  for await (const _ of attempts({ firstMs: 50, maxMs: 1_000, totalMs: waitMs })) {
+    if (left.length === 0) break;
+    for (let index = 0; index < left.length; index += atOnce) {
+      const some = left.slice(index, index + atOnce);
+      const done = await Promise.all(some.map((invocation) => move(admin, invocation, target)));
+      moved += done.filter(Boolean).length;
+    }
+    left = await find();
+  }
+  return { moved, left: left.length };
+}
+
+/** Joins what several looks find: a refused run shows no failure in the moment in which it is tried again. */
+async function lookAgain(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for await (const _ of attempts({ firstMs: 200, maxMs: 200, totalMs: 600 }))
+    for (const id of await look()) found.add(id);
+  return [...found];
+}
+
+/** Counts what was begun with a build and has not ended. */
+export async function countRuns(admin: Admin, names: ServiceNames, build: string): Promise<number> {
+  const deployments = (await deploymentsOf(admin, names.run, build)).map(({ id }) => id);
+  return (await admin.pinned(deployments, { prefix: names.prefix })).length;
+}
+
+/** False if it runs now, or has ended. A pause lets its step end first. */
+async function move(admin: Admin, invocation: string, deployment: string): Promise<boolean> {
+  await admin.pause(invocation);
+  return admin.resume(invocation, deployment);
+}

@@ -1,0 +1,91 @@
+import { checkMoment } from "./check-time.ts";
+import { UserId } from "./ids.ts";
+import { isJsonObject, Json, type JsonObject } from "./json.ts";
+import { ExecutionBudget, Priority, SpawnBudget } from "./supervision.ts";
+
+const scopes = ["read", "run", "approve", "admin", "content", "act-for-users"] as const;
+
+/** A right of an API key. `admin` includes all of them, but errors of the program's code are shown to `content` only. */
+export type ApiKeyScope = (typeof scopes)[number];
+
+/** Limits of a tree that is started by others. Absent: none. */
+export interface StartLimits {
+  readonly budget?: ExecutionBudget | undefined;
+  readonly priority?: Priority | undefined;
+  /** Live runs, root included. */
+  readonly maxAgents?: number | undefined;
+}
+
+/** An API key as it is kept: the key cannot be made of it. */
+export interface ApiKeyRecord {
+  /** The part of the key that is no secret. */
+  readonly id: string;
+  /** SHA-256 of the whole key, in hex. A key is 256 random bits, so nothing slower is needed. */
+  readonly hash: string;
+  /** The tenant whose data it opens. Null: the partition without a tenant. */
+  readonly tenant: string | null;
+  /** The only user of the tenant for whom it acts. Null: the key is bound to no user. */
+  readonly user: UserId | null;
+  readonly scopes: readonly ApiKeyScope[];
+  /** Milliseconds since 1970; it is refused from then on. */
+  readonly expiresAt: number;
+  /** The most that a tree started with it may have. Default: no limits. */
+  readonly limits?: StartLimits | undefined;
+}
+
+/** Readers of {@link ApiKeyRecord}. */
+export const ApiKeyRecord = {
+  scopes,
+  /**
+   * Returns a record that came back from storage. A record without `user` is refused: storage that drops the field would
+   * turn a user's key into one for all users.
+   *
+   * @throws TypeError or RangeError that names the field; the message holds no value of the record.
+   */
+  decode: (raw: unknown): ApiKeyRecord => {
+    const { id, hash, tenant, user, scopes: given, expiresAt, limits } = closed("an API key", raw, fields);
+    if (!Array.isArray(given) || !given.every(isScope)) throw unreadable("scopes");
+    return {
+      id: textOf("id", id),
+      hash: textOf("hash", hash),
+      tenant: tenant === null ? null : textOf("tenant", tenant),
+      user: user === null ? null : UserId.of(textOf("user", user)),
+      scopes: Json.as(given),
+      expiresAt: checkMoment("expiresAt", Json.as(expiresAt ?? null)),
+      ...(limits !== undefined && { limits: limitsOf(limits) }),
+    };
+  },
+} as const;
+
+const isScope = (scope: Json): boolean => scopes.some((known) => known === scope);
+
+const fields = ["id", "hash", "tenant", "user", "scopes", "expiresAt", "limits"];
+
+function limitsOf(raw: Json): StartLimits {
+  const { budget, priority, maxAgents } = closed("limits", raw, ["budget", "priority", "maxAgents"]);
+  if (priority !== undefined && !Priority.all.some((known) => known === priority))
+    throw unreadable("limits.priority");
+  if (maxAgents !== undefined) SpawnBudget.of({ maxAgents: Json.as(maxAgents) });
+  if (budget !== undefined) {
+    const numbers = ["maxTokens", "maxCostUsd", "maxTurns", "deadlineS"];
+    const { onLimit: _, ...amounts } = closed("limits.budget", budget, [...numbers, "onLimit"]);
+    if (Object.values(amounts).some((amount) => typeof amount !== "number"))
+      throw unreadable("limits.budget");
+    ExecutionBudget.of(Json.as(budget));
+  }
+  return Json.as(raw);
+}
+
+/** Returns an object that has no fields but these. */
+function closed(what: string, raw: unknown, known: readonly string[]): JsonObject {
+  if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name))) throw unreadable(what);
+  return raw;
+}
+
+function textOf(field: string, value: Json | undefined): string {
+  if (typeof value !== "string" || value === "") throw unreadable(field);
+  return value;
+}
+
+const unreadable = (field: string): TypeError =>
+  new TypeError(`the record of an API key is not readable: ${field}`);

@@ -1,0 +1,22 @@
+import { knownSecrets } from "./secret.ts";
+
+const shown = "[secret]";
+
+/** Texts that look like a secret: keys, tokens, passwords of addresses and of settings. Each takes linear time. */
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [
+    /(?<![\w-])(?:sk-[\w-]{20,}|gh[opsu]_\w{30,}|github_pat_\w{30,}|xox[abprs]-[\w-]{10,}|reeve_[0-9a-f]{18}_[\w-]{43}|AKIA[0-9A-Z]{16}(?!\w)|AIza[\w-]{35}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})/g,
+    shown,
+  ],
+  [/(?<=:\/\/[^\s:@/]{0,64}:)[^\s@/]{1,256}(?=@)/g, shown],
+  [/(?<=\bBearer )[\w.~+/-]{8,}/gi, shown],
+  [/(?<=(?:password|passwd|pwd|secret|token|key)(?:=["']?|["']\s{0,3}:\s{0,3}["']))[^\s"',;&]{3,}/gi, shown],
+];
+
+/** Returns a text in which known secrets, and what looks like one, are replaced by `[secret]`. */
+export function hideSecrets(text: string): string {
+  let hidden = text;
+  for (const value of knownSecrets()) hidden = hidden.replaceAll(value, shown);
+  for (const [pattern, instead] of patterns) hidden = hidden.replaceAll(pattern, instead);
+  return hidden;
+}

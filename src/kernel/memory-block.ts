@@ -1,0 +1,66 @@
+import type { RunId } from "./ids.ts";
+import type { Labels } from "./labels.ts";
+import { checkWriteId } from "./write-id.ts";
+
+/** A named text that is shown whole in every prompt, within a limit. */
+export interface MemoryBlock {
+  readonly name: string;
+  readonly text: string;
+  /** Maximum length of the text, in characters as `text.length` counts them. */
+  readonly limit: number;
+  /** 1 for the first text, then one more with each edit. */
+  readonly version: number;
+  readonly updatedAt: number;
+  /** The run that wrote the last edit. Null: no run did. */
+  readonly runId: RunId | null;
+  /** Labels of all runs that edited the block. A run that is shown the block joins them. */
+  readonly labels: Labels;
+}
+
+/** A new text for a block. */
+export interface BlockEdit {
+  /** No other write of the owner has it, as with `Fact.id`. */
+  readonly id: string;
+  readonly text: string;
+  /** The version that the text was made from. 0: there is no block of this name yet. */
+  readonly version: number;
+  readonly limit: number;
+  readonly at: number;
+  readonly runId: RunId | null;
+  /** Labels of the writer. They are joined with those of the block: part of the text may have come from each. */
+  readonly labels: Labels;
+  /** The terms to find the block by. Default: none. */
+  readonly terms?: readonly string[];
+}
+
+/** A note that an edit was applied. It holds no text: an edit that takes something out must not keep it. */
+export interface BlockReceipt {
+  readonly name: string;
+  readonly version: number;
+  readonly updatedAt: number;
+}
+
+/** The outcome of an edit. A conflict comes with the block as it is now; null: there is none. */
+export type BlockEditResult =
+  | { readonly outcome: "applied"; readonly receipt: BlockReceipt }
+  | { readonly outcome: "conflict"; readonly present: MemoryBlock | null };
+
+const namePattern = /^[\w.-]{1,64}$/;
+
+/** The rules of {@link MemoryBlock}s that stores share. */
+export const MemoryBlock = {
+  /** @throws TypeError for a name, a limit or a text that cannot be kept. */
+  check: (name: string, { id, text, limit, version }: BlockEdit): void => {
+    checkWriteId(id);
+    if (!namePattern.test(name))
+      throw new TypeError(`not the name of a block: ${JSON.stringify(name)} (1 to 64 of A-Z a-z 0-9 _ . -)`);
+    if (!Number.isSafeInteger(limit) || limit < 1)
+      throw new TypeError(`the limit of the block ${name} must be an integer >= 1, got ${limit}`);
+    if (!Number.isSafeInteger(version) || version < 0)
+      throw new TypeError(`the version of the block ${name} must be an integer >= 0, got ${version}`);
+    if (text.length > limit)
+      throw new TypeError(
+        `the block ${name} may have ${limit} characters, got ${text.length}: shorten the text or raise the limit`,
+      );
+  },
+} as const;

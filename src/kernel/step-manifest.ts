@@ -1,0 +1,225 @@
+import type { ErrorData } from "./errors.ts";
+import { AttemptId, EntryId, SessionId, StepId, UserId } from "./ids.ts";
+import { isJsonObject, Json, type JsonObject } from "./json.ts";
+import type { FinishReason } from "./model.ts";
+import { Price } from "./price.ts";
+import type { SessionKey } from "./session.ts";
+import type { Usage } from "./usage.ts";
+
+const kinds = ["model", "tool"] as const;
+const roles = ["system", "tools", "user", "assistant", "tool", "input", "result"] as const;
+const layers = ["gate", "permission", "guardrail", "middleware", "approval"] as const;
+const finishes = ["stop", "tool-calls", "length", "content-filter", "error", "other"] as const;
+
+/** The role of a part: a message's, `tools` for the descriptions of tools, `input` and `result` of a tool call. */
+export type PartRole = (typeof roles)[number];
+
+/**
+ * A part of a prompt or of an answer: one message, the descriptions of the tools, or the input or result of a tool. It holds
+ * no content. The content is a session entry, or a text of the tree.
+ */
+export interface ManifestPart {
+  readonly role: PartRole;
+  /** SHA-256 of the content as JSON, in base64url. */
+  readonly hash: string;
+  /** Characters of the content as JSON. */
+  readonly size: number;
+  /** Estimated tokens. */
+  readonly tokens: number;
+  /** The session entry that has the content. Absent: it is a text of the tree. */
+  readonly entry?: EntryId | undefined;
+  /** The reason why the content is kept nowhere. Absent: it is kept. */
+  readonly notStored?: "ephemeral" | "retention" | "too-large" | undefined;
+}
+
+/** One attempt of a step. */
+export interface StepAttempt {
+  readonly attempt: AttemptId;
+  readonly at: number;
+  readonly ms: number;
+  /** Null: the provider did not say. Absent: the attempt is no model call. */
+  readonly usage?: Usage | null | undefined;
+  readonly error?: ErrorData | undefined;
+}
+
+/** A decision about a step. */
+export interface StepDecision {
+  readonly by: string;
+  readonly layer: (typeof layers)[number];
+  readonly decision: string;
+  readonly reason?: string | undefined;
+}
+
+/** A model call or tool call as it was made: figures, and references to everything that was sent and answered. */
+export interface StepManifest {
+  readonly kind: (typeof kinds)[number];
+  /** The name of the model or tool. */
+  readonly name: string;
+  readonly attempts: readonly StepAttempt[];
+  /** The price of the model. */
+  readonly price?: Price | undefined;
+  readonly finish?: FinishReason | undefined;
+  /** The conversation that the entries of parts belong to. Absent: no part names an entry. */
+  readonly session?: SessionKey | undefined;
+  /** The prompt as it was sent, after all middleware: system message, tools, messages. Of a tool: its input. */
+  readonly prompt: readonly ManifestPart[];
+  /** SHA-256 over the hashes of `prompt`, in base64url. */
+  readonly promptHash: string;
+  readonly answer: readonly ManifestPart[];
+  readonly decisions: readonly StepDecision[];
+  /**
+   * The manifest of the same run whose prompt this one begins with: `prompt` then has only the parts that follow its first
+   * `parts` ones. Absent: `prompt` is whole. Only in storage.
+   */
+  readonly base?: { readonly step: StepId; readonly attempt: AttemptId; readonly parts: number } | undefined;
+}
+
+/** Readers of {@link StepManifest}. */
+export const StepManifest = {
+  /**
+   * Returns a manifest that came back from storage.
+   *
+   * @throws TypeError that names the field; the message holds no value of the manifest.
+   */
+  decode: (raw: Json): StepManifest => {
+    const given = closed("a manifest", raw, manifestFields);
+    const { price, finish, session, base, ...rest } = given;
+    return {
+      kind: oneOf("kind", kinds, rest["kind"]),
+      name: textOf("name", rest["name"]),
+      attempts: listOf("attempts", rest["attempts"]).map(attemptOf),
+      prompt: listOf("prompt", rest["prompt"]).map(partOf),
+      promptHash: textOf("promptHash", rest["promptHash"]),
+      answer: listOf("answer", rest["answer"]).map(partOf),
+      decisions: listOf("decisions", rest["decisions"]).map(decisionOf),
+      ...(price !== undefined && { price: priceOf(price) }),
+      ...(finish !== undefined && { finish: oneOf("finish", finishes, finish) }),
+      ...(session !== undefined && { session: sessionOf(session) }),
+      ...(base !== undefined && { base: baseOf(base) }),
+    };
+  },
+} as const;
+
+const manifestFields = [
+  "kind",
+  "name",
+  "attempts",
+  "price",
+  "finish",
+  "session",
+  "prompt",
+  "promptHash",
+  "answer",
+  "decisions",
+  "base",
+];
+
+function attemptOf(raw: Json): StepAttempt {
+  const { attempt, at, ms, usage, error } = closed("attempts", raw, [
+    "attempt",
+    "at",
+    "ms",
+    "usage",
+    "error",
+  ]);
+  return {
+    attempt: AttemptId.of(textOf("attempts.attempt", attempt)),
+    at: countOf("attempts.at", at),
+    ms: countOf("attempts.ms", ms),
+    ...(usage !== undefined && { usage: usage === null ? null : usageOf(usage) }),
+    ...(error !== undefined && { error: errorOf(error) }),
+  };
+}
+
+function usageOf(raw: Json): Usage {
+  const given = closed("usage", raw, ["input", "output", "cachedInput", "cacheWrite"]);
+  for (const value of Object.values(given)) countOf("usage", value);
+  countOf("usage.input", given["input"]);
+  countOf("usage.output", given["output"]);
+  return Json.as(given);
+}
+
+function errorOf(raw: Json): ErrorData {
+  if (!isJsonObject(raw) || typeof raw["code"] !== "string") throw unreadable("error");
+  return Json.as(raw);
+}
+
+function priceOf(raw: Json): Price {
+  if (!isJsonObject(raw) || Price.fault(Json.as(raw)) !== null) throw unreadable("price");
+  return Json.as(raw);
+}
+
+function sessionOf(raw: Json): SessionKey {
+  const { id, userId } = closed("session", raw, ["id", "userId"]);
+  return {
+    id: SessionId.of(textOf("session.id", id)),
+    userId: userId === null ? null : UserId.of(textOf("session.userId", userId)),
+  };
+}
+
+function baseOf(raw: Json): NonNullable<StepManifest["base"]> {
+  const { step, attempt, parts } = closed("base", raw, ["step", "attempt", "parts"]);
+  return {
+    step: StepId.parse(textOf("base.step", step)),
+    attempt: AttemptId.of(textOf("base.attempt", attempt)),
+    parts: countOf("base.parts", parts),
+  };
+}
+
+function partOf(raw: Json): ManifestPart {
+  const fields = ["role", "hash", "size", "tokens", "entry", "notStored"];
+  const { role, hash, size, tokens, entry, notStored } = closed("a part", raw, fields);
+  return {
+    role: oneOf("role", roles, role),
+    hash: textOf("hash", hash),
+    size: countOf("size", size),
+    tokens: countOf("tokens", tokens),
+    ...(entry !== undefined && { entry: EntryId.of(textOf("entry", entry)) }),
+    ...(notStored !== undefined && { notStored: oneOf("notStored", whyNotStored, notStored) }),
+  };
+}
+
+const whyNotStored = ["ephemeral", "retention", "too-large"] as const;
+
+function decisionOf(raw: Json): StepDecision {
+  const { by, layer, decision, reason } = closed("decisions", raw, ["by", "layer", "decision", "reason"]);
+  return {
+    by: textOf("decisions.by", by),
+    layer: oneOf("decisions.layer", layers, layer),
+    decision: textOf("decisions.decision", decision),
+    ...(reason !== undefined && { reason: textOf("decisions.reason", reason) }),
+  };
+}
+
+/** Returns an object that has no fields but these. */
+function closed(what: string, raw: Json, known: readonly string[]): JsonObject {
+  if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name))) throw unreadable(what);
+  return raw;
+}
+
+function listOf(field: string, value: Json | undefined): readonly Json[] {
+  if (!Array.isArray(value)) throw unreadable(field);
+  return value;
+}
+
+function textOf(field: string, value: Json | undefined): string {
+  if (typeof value !== "string") throw unreadable(field);
+  return value;
+}
+
+function countOf(field: string, value: Json | undefined): number {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) throw unreadable(field);
+  return value;
+}
+
+function oneOf<Value extends string>(
+  field: string,
+  values: readonly Value[],
+  given: Json | undefined,
+): Value {
+  const found = values.find((value) => value === given);
+  if (found === undefined) throw unreadable(field);
+  return found;
+}
+
+const unreadable = (field: string): TypeError => new TypeError(`the manifest is not readable: ${field}`);

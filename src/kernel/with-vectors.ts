@@ -1,0 +1,81 @@
+import type { VectorStore } from "./embedder.ts";
+import { MemoryItem } from "./memory.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * Returns the same store with vectors in another one: a vector is removed with the item it was made from, also when it
+ * goes with its session or its user. Vectors go first, so that an interrupted removal can be made again.
+ */
+export function withVectors(store: Store, vectors: VectorStore): Store {
+  const { sessions } = store;
+  return {
+    lasts: store.lasts,
+    runs: store.runs,
+    events: store.events,
+    approvals: store.approvals,
+    audit: store.audit,
+    manifests: store.manifests,
+    keys: store.keys,
+    workers: store.workers,
+    apiKeys: store.apiKeys,
+    limits: store.limits,
+    vectors,
+    memory: withVectorsOf(store.memory, vectors),
+    sessions: {
+      open: (...given) => sessions.open(...given),
+      fork: (...given) => sessions.fork(...given),
+      head: (...given) => sessions.head(...given),
+      list: (...given) => sessions.list(...given),
+      rename: (...given) => sessions.rename(...given),
+      append: (...given) => sessions.append(...given),
+      adopt: (...given) => sessions.adopt(...given),
+      path: (...given) => sessions.path(...given),
+      entries: (...given) => sessions.entries(...given),
+      leaf: (...given) => sessions.leaf(...given),
+      moveLeaf: (...given) => sessions.moveLeaf(...given),
+      dropBranch: (...given) => sessions.dropBranch(...given),
+      remove: async (partition, session) => {
+        await vectors.eraseSession(partition, session);
+        await sessions.remove(partition, session);
+      },
+    },
+    eraseUser: async (partition, user) => {
+      await vectors.eraseUser(partition, user);
+      await store.eraseUser(partition, user);
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+function withVectorsOf(memory: Store["memory"], vectors: VectorStore): Store["memory"] {
+  return {
+    recall: (...given) => memory.recall(...given),
+    block: (...given) => memory.block(...given),
+    blocks: (...given) => memory.blocks(...given),
+    editBlock: (...given) => memory.editBlock(...given),
+    findEdit: (...given) => memory.findEdit(...given),
+    index: (...given) => memory.index(...given),
+    search: (...given) => memory.search(...given),
+    indexed: (...given) => memory.indexed(...given),
+    owners: (...given) => memory.owners(...given),
+    // A write that is made again returns the same items, so a crash between the two leaves no vector behind.
+    remember: async (partition, owner, fact, terms) => {
+      const replaced = await memory.remember(partition, owner, fact, terms);
+      await vectors.remove(partition, owner, replaced);
+      return replaced;
+    },
+    forget: async (partition, owner, request) => {
+      const erased = await memory.forget(partition, owner, request);
+      await vectors.remove(partition, owner, erased);
+      return erased;
+    },
+    removeBlock: async (partition, owner, name) => {
+      await vectors.remove(partition, owner, [MemoryItem.block(name)]);
+      await memory.removeBlock(partition, owner, name);
+    },
+    unindex: async (partition, owner, items) => {
+      await vectors.remove(partition, owner, items);
+      await memory.unindex(partition, owner, items);
+    },
+  };
+}

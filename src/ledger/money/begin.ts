@@ -1,0 +1,210 @@
+import { type AttemptId, type RunId, StepId } from "#kernel";
+import { Account, type Attempt, type OpenStep } from "./account.ts";
+import { Amounts } from "./amounts.ts";
+import { book } from "./book.ts";
+import type { Ask } from "./ask.ts";
+import { enterCallLine, leaveCallLine } from "./call-line.ts";
+import type { Begin, Decided, Gate } from "../command.ts";
+import { Draft } from "../draft.ts";
+import { passFence } from "../slots/fence.ts";
+import { ceilingOf, type Fit } from "./fit.ts";
+import { hold } from "../slots/hold.ts";
+import { chargeLease, currentLease } from "./lease.ts";
+import { path } from "../slots/lineage.ts";
+import { lose } from "./lose.ts";
+import { exceededLimit, reservation } from "./reserve.ts";
+import type { LedgerState } from "../state.ts";
+
+const mostLost = 3;
+
+/** The gate. Nothing begins that is not granted here. Asking again for an open attempt gives the same grant. */
+export function begin(state: LedgerState, command: Begin): Decided<Gate> {
+  const draft = new Draft(state);
+  const gate = refuse(draft, command) ?? enter(draft, command);
+  if (gate.kind !== "needs-block") return draft.decided(gate);
+  // Asked again once the tenant has lent: until then nothing has happened, but that this execution is the newest.
+  const fenced = new Draft(state);
+  refuse(fenced, command);
+  return fenced.decided(gate);
+}
+
+/** Whatever the budget says: may this execution of this run begin anything? */
+function refuse(draft: Draft, { run, epoch, at }: Begin): Gate | null {
+  const slot = draft.slots.get(run);
+  if (!slot) return refused("ended");
+  if (slot.cancelled !== null) return refused("cancelled", slot.cancelled);
+  if (slot.deadline !== null && at > slot.deadline) return refused("deadline");
+  const fence = passFence(slot.fence, epoch);
+  if (!fence) return refused("superseded");
+  if (fence !== slot.fence) draft.slots.patch(run, { fence });
+  const isAtWork = slot.phase === "running" || slot.phase === "waiting";
+  return isAtWork && !slot.held ? null : refused("paused");
+}
+
+function enter(draft: Draft, command: Begin): Gate {
+  const { run, step, attempt, ask, at } = command;
+  draft.slots.patch(run, { phase: "running", waitsForRuns: false });
+  const { attempts } = draft.accounts.need(run);
+  const same = attempts.find(({ id }) => id === attempt);
+  if (same) return granted(draft, command, same);
+  const unused = attempts.find((other) => other.step === step && other.isUnused);
+  if (unused && covers(unused, ask)) return take(draft, command, unused);
+  if (unused) lose(draft, run, unused.id);
+  const earlier = attempts.find((other) => other.step === step && other !== unused);
+  if (earlier) {
+    const { id, kind } = earlier;
+    const mayFollow = command.rerun === true || command.rerun === id;
+    if (kind === "tool" && !mayFollow) return { kind: "earlier-attempt-open", attempt: id };
+    if (loseAgain(draft, command, id) >= mostLost) {
+      forgive(draft, command);
+      hold(draft, run, at);
+      return refused("paused", `${mostLost} attempts of ${step} were lost`);
+    }
+  }
+  if (ask !== null) return openModel(draft, command, ask);
+  const exceeded = exceededLimit(draft, run);
+  if (exceeded) return { kind: "denied", reason: "exceeded", ...exceeded };
+  const opened = tool(command);
+  openAttempt(draft, run, opened);
+  return granted(draft, command, opened);
+}
+
+function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
+  const { run, step, at, timeoutMs = 0 } = command;
+  const fit = reservation(draft, command, ask);
+  if (fit.kind === "needs-block") return fit;
+  if (fit.kind === "waits") {
+    const again = draft.accounts.need(run).waiting.some((call) => call.step === step);
+    // A call that waits holds nothing: two steps could wait for each other.
+    dropUnused(draft, command);
+    const { kind: _kind, again: _again, since, needsTopUp, inFlight: _inFlight, ...met } = fit;
+    enterCallLine(draft, run, { step, ask, since, met, needsTopUp });
+    return { ...fit, again };
+  }
+  leaveCallLine(draft, run, step);
+  if (fit.kind === "denied") return fit;
+  return granted(draft, command, openReserved(draft, { ...command, dueAt: at + timeoutMs }, { ask, fit }));
+}
+
+/** Books a call that fits. */
+export function openReserved(
+  draft: Draft,
+  command: Pick<Begin, "run" | "step" | "attempt" | "at"> & Pick<Attempt, "dueAt" | "isUnused">,
+  { ask, fit }: { readonly ask: Ask; readonly fit: Fit },
+): Attempt {
+  const { ceiling, outputTokens, shrunk } = fit;
+  const { run, step, at, dueAt, isUnused } = command;
+  const { turns, steps } = draft.accounts.need(run);
+  // A lost call that is asked again is the same call.
+  const isTurn = !ask.uncounted && !steps.some((open) => open.step === step);
+  if (isTurn) draft.accounts.patch(run, { turns: turns + 1 });
+  noteDue(draft, dueAt);
+  book(draft, path(draft.slots, run), Account.reserve(ceiling));
+  const leasedAt = currentLease(draft);
+  chargeLease(draft, leasedAt, ceiling);
+  const opened = {
+    id: command.attempt,
+    step,
+    kind: "model",
+    ceiling,
+    price: ask.price,
+    outputTokens,
+  } as const;
+  const lease = leasedAt === undefined ? {} : { leasedAt };
+  const attempt: Attempt = {
+    ...opened,
+    ...lease,
+    shrunk,
+    openedAt: at,
+    dueAt,
+    ...(isUnused && { isUnused }),
+  };
+  openAttempt(draft, run, attempt);
+  return attempt;
+}
+
+/** Remembers when the first of the open reservations is due. */
+function noteDue(draft: Draft, dueAt: number): void {
+  const { tree } = draft;
+  const due = tree.account.inFlight === 0 ? null : tree.calls.due;
+  if (due !== null && due <= dueAt) return;
+  draft.tree = { ...tree, calls: { ...tree.calls, due: dueAt } };
+}
+
+/** Whether what is reserved is enough for a call. Made again, it may have another prompt. */
+function covers({ outputTokens, ceiling, price }: Attempt, ask: Ask | null): boolean {
+  if (!ask || outputTokens > ask.outputTokens) return false;
+  const needed = ceilingOf({ ...ask, price }, outputTokens);
+  const isSamePrice = JSON.stringify(ask.price) === JSON.stringify(price);
+  return isSamePrice && needed.tokens <= ceiling.tokens && needed.costMicros <= ceiling.costMicros;
+}
+
+/** A call that waited begins, with the money that was reserved for it. */
+function take(draft: Draft, command: Begin, unused: Attempt): Gate {
+  const { run, attempt: id, at, timeoutMs = 0 } = command;
+  const { isUnused: _isUnused, ...reserved } = unused;
+  const taken: Attempt = { ...reserved, id, openedAt: at, dueAt: at + timeoutMs };
+  const { attempts } = draft.accounts.need(run);
+  draft.accounts.patch(run, { attempts: attempts.map((other) => (other === unused ? taken : other)) });
+  return granted(draft, command, taken);
+}
+
+/** Gives back what is reserved for other calls of the same step that have not begun. */
+function dropUnused(draft: Draft, { run, step }: Begin): void {
+  const outer = StepId.outer(step);
+  for (const open of draft.accounts.need(run).attempts)
+    if (open.isUnused && StepId.outer(open.step) === outer) lose(draft, run, open.id);
+}
+
+function tool({ step, attempt: id, at }: Begin): Attempt {
+  const nothing = { ceiling: Amounts.none, price: null, outputTokens: 0, shrunk: null };
+  return { id, step, kind: "tool", ...nothing, openedAt: at, dueAt: at };
+}
+
+function openAttempt(draft: Draft, run: RunId, opened: Attempt): void {
+  const { attempts, steps } = draft.accounts.need(run);
+  const counted = count(steps, opened.step, ({ begun }) => ({ begun: begun + 1 }));
+  draft.accounts.patch(run, { attempts: [...attempts, opened], steps: counted });
+}
+
+/** Closes a lost attempt and says how many of its step were lost so far. */
+export function loseAgain(
+  draft: Draft,
+  { run, step }: Pick<Begin, "run" | "step">,
+  attempt: AttemptId,
+): number {
+  lose(draft, run, attempt);
+  const steps = count(draft.accounts.need(run).steps, step, ({ lost }) => ({ lost: lost + 1 }));
+  draft.accounts.patch(run, { steps });
+  return steps.find((open) => open.step === step)?.lost ?? 0;
+}
+
+/** Whoever resumes the run wants the step tried again. */
+function forgive(draft: Draft, { run, step }: Begin): void {
+  const steps = count(draft.accounts.need(run).steps, step, () => ({ lost: 0 }));
+  draft.accounts.patch(run, { steps });
+}
+
+/** Changes the figures of one step, which is open from now on. */
+function count(
+  steps: readonly OpenStep[],
+  step: StepId,
+  change: (open: OpenStep) => Partial<OpenStep>,
+): readonly OpenStep[] {
+  const index = steps.findIndex((open) => open.step === step);
+  const open = steps[index] ?? { step, begun: 0, lost: 0 };
+  const changed = { ...open, ...change(open) };
+  return index === -1 ? [...steps, changed] : steps.with(index, changed);
+}
+
+function granted(draft: Draft, { run }: Begin, { step, ceiling, outputTokens, shrunk }: Attempt): Gate {
+  const attempts = draft.accounts.need(run).steps.find((open) => open.step === step)?.begun ?? 1;
+  return { kind: "granted", outputTokens, ceiling, shrunk, attempts };
+}
+
+function refused(
+  why: Extract<Gate, { readonly kind: "refused" }>["why"],
+  reason: string | null = null,
+): Gate {
+  return { kind: "refused", why, reason };
+}

@@ -1,0 +1,56 @@
+import type { BudgetDimension, RunId } from "#kernel";
+import { Account, type Booking } from "./account.ts";
+import type { Draft } from "../draft.ts";
+
+/** Books on the accounts of these runs and on the tree's, and warns where that uses 80 % of a limit. */
+export function book(draft: Draft, runs: readonly RunId[], booking: Booking): void {
+  for (const run of runs) {
+    const account = draft.accounts.need(run);
+    const booked = { ...account, ...booking(account) };
+    const { maxTurns, turns } = booked;
+    const warned = warn(draft, run, booked, { limit: maxTurns, used: turns });
+    draft.accounts.put(run, warned === booked.warned ? booked : { ...booked, warned });
+  }
+  const account = { ...draft.tree.account, ...booking(draft.tree.account) };
+  const warned = warn(draft, null, account, noTurns);
+  draft.tree = { ...draft.tree, account: warned === account.warned ? account : { ...account, warned } };
+}
+
+/** 80 % of a limit are used. */
+export interface Warning {
+  readonly dimension: BudgetDimension;
+  readonly limit: number;
+  readonly used: number;
+}
+
+interface Meter {
+  readonly limit: number | null;
+  readonly used: number;
+}
+
+const none: readonly Warning[] = [];
+const noTurns: Meter = { limit: null, used: 0 };
+
+/** Returns what the account has been warned of by now. */
+function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): readonly BudgetDimension[] {
+  const fresh = warnings(account, turns);
+  if (fresh.length === 0) return account.warned;
+  for (const warning of fresh) draft.effects.push({ kind: "warn", run, ...warning });
+  return [...account.warned, ...fresh.map(({ dimension }) => dimension)];
+}
+
+/** What an account is to be warned of and has not been yet. */
+export function warnings(account: Account, turns: Meter): readonly Warning[] {
+  const { maxTokens, maxCostMicros: maxCost, warned } = account;
+  if (maxTokens === null && maxCost === null && turns.limit === null) return none;
+  const { tokens, costMicros: cost } = Account.spend(account);
+  const fresh: Warning[] = [];
+  const read = (dimension: BudgetDimension, limit: number | null, used: number): void => {
+    if (limit === null || used <= 0 || used * 5 < limit * 4 || warned.includes(dimension)) return;
+    fresh.push({ dimension, limit, used });
+  };
+  read("tokens", maxTokens, tokens);
+  read("cost", maxCost, cost);
+  read("turns", turns.limit, turns.used);
+  return fresh;
+}

@@ -1,0 +1,187 @@
+import { type CallDenialReason, type LimitAccount, type LimitMet, Price, type RunId } from "#kernel";
+import type { Account, RunAccount } from "./account.ts";
+import type { Amounts } from "./amounts.ts";
+import type { Ask } from "./ask.ts";
+import type { Gate } from "../command.ts";
+
+/** The amounts that a call may use: its ceiling and the output that belongs to it. */
+export interface Fit {
+  readonly kind: "fits";
+  readonly outputTokens: number;
+  readonly ceiling: Amounts;
+  /** The dimension that made it less than was asked for. */
+  readonly shrunk: "tokens" | "cost" | null;
+}
+
+/** The limit that does not allow a call. */
+export type Denial = Extract<Gate, { readonly kind: "denied" }>;
+
+/** In the order in which they are checked. */
+const dimensions = ["tokens", "cost", "turns"] as const;
+type Dimension = (typeof dimensions)[number];
+
+/** Something that limits a call. */
+export interface Cap {
+  readonly dimension: Dimension;
+  /** The limit without the slice kept for landing. */
+  readonly usable: number;
+  readonly used: number;
+  /** The part of `used` that can be settled before the call begins. */
+  readonly freeable: number;
+  /** The number of calls in flight that hold a part of `used`. */
+  readonly inFlight: number;
+  readonly waitsForTopUp: boolean;
+  /** Whether nothing may begin, however little it needs. */
+  readonly exceeded: boolean;
+  /** The limit as an answer names it. */
+  readonly met: LimitMet;
+  /** Why a call is refused that this leaves no room for. */
+  readonly refusedFor: CallDenialReason;
+}
+
+/** The owner of limits, and what of its reservations cannot be settled before the call begins. */
+export interface CapOwner {
+  readonly name: LimitAccount;
+  readonly owner: RunId | null;
+  readonly account: Account;
+  readonly fixed: Amounts;
+}
+
+/**
+ * Finds the largest output that fits every limit. `refusing` are the limits that may refuse the call besides.
+ * @throws RangeError on an ask that could not be booked.
+ */
+export function fit(ask: Ask, caps: readonly Cap[], refusing: readonly Cap[] = []): Fit | Denial {
+  validate(ask);
+  const isUnpriced = ask.price === null && ask.unpriced === "refuse";
+  const least = ceilingOf(ask, Math.min(ask.minOutputTokens, ask.outputTokens));
+  const all = refusing.length === 0 ? caps : [...caps, ...refusing];
+  const denial = deny(all, { ...least, turns: 1, isUnpriced, isUnbounded: ask.unbounded === true });
+  if (denial) return denial;
+  const forMoney = outputFor(ask, room(caps, "cost"));
+  const forTokens = room(caps, "tokens") - ask.inputTokens;
+  const outputTokens = Math.min(forMoney, forTokens);
+  const shrunkBy = forMoney < forTokens ? "cost" : "tokens";
+  const shrunk = outputTokens < ask.outputTokens ? shrunkBy : null;
+  return { kind: "fits", outputTokens, ceiling: ceilingOf(ask, outputTokens), shrunk };
+}
+
+/** The first limit that does not allow `need`, nearest account first within a dimension. */
+function deny(
+  caps: readonly Cap[],
+  need: Amounts & { readonly turns: number; readonly isUnpriced: boolean; readonly isUnbounded: boolean },
+): Denial | null {
+  const over = caps.find(({ exceeded }) => exceeded);
+  if (over) return { kind: "denied", ...over.met, reason: "exceeded" };
+  const limit = need.isUnbounded && caps.find(({ dimension }) => dimension !== "turns");
+  if (limit) return { kind: "denied", ...limit.met, reason: "unbounded" };
+  for (const dimension of dimensions) {
+    const isUnpriced = dimension === "cost" && need.isUnpriced;
+    const hit = caps.find((each) => each.dimension === dimension && (isUnpriced || lacksRoom(each, need)));
+    if (hit) return { kind: "denied", ...hit.met, reason: isUnpriced ? "unpriced" : hit.refusedFor };
+  }
+  return null;
+}
+
+/** Whether a call that needs so much does not fit. */
+export function lacksRoom(
+  { dimension, used, usable, exceeded }: Cap,
+  need: Amounts & { readonly turns: number },
+): boolean {
+  const needed = { tokens: need.tokens, cost: need.costMicros, turns: need.turns };
+  return exceeded || used + needed[dimension] > usable;
+}
+
+/** Adds the limits of tokens and cost to others, where there are any. `slice`: the part of a limit that is kept for landing. */
+export function addCaps(
+  caps: Cap[],
+  { name, owner, account, fixed }: CapOwner,
+  { maxTokens, maxCostMicros }: Pick<Account, "maxTokens" | "maxCostMicros">,
+  slice: (limit: number) => number,
+): void {
+  const { settled, reserved, inDoubt, inFlight, waitsForTopUp, exceeded } = account;
+  const add = (
+    dimension: "tokens" | "cost",
+    limit: number | null,
+    of: (amounts: Amounts) => number,
+  ): void => {
+    if (limit === null) return;
+    const held = of(reserved);
+    const used = of(settled) + held + of(inDoubt);
+    caps.push({
+      dimension,
+      usable: limit - slice(limit),
+      used,
+      freeable: held - of(fixed),
+      inFlight,
+      waitsForTopUp,
+      exceeded: exceeded.includes(dimension),
+      met: { dimension, account: name, owner, limit, used, reserved: held, inDoubt: of(inDoubt) },
+      refusedFor: "exhausted",
+    });
+  };
+  add("tokens", maxTokens, ({ tokens }) => tokens);
+  add("cost", maxCostMicros, ({ costMicros }) => costMicros);
+}
+
+/** Adds a limit of turns to others, where there is one. Nothing in flight gives a turn back, and no report exceeds it. */
+export function addTurnCap(
+  caps: Cap[],
+  owner: RunId | null,
+  { maxTurns: limit, turns: used, waitsForTopUp }: Pick<RunAccount, "maxTurns" | "turns" | "waitsForTopUp">,
+  slice: number,
+): void {
+  if (limit === null) return;
+  const dimension = "turns";
+  caps.push({
+    dimension,
+    usable: limit - slice,
+    used,
+    freeable: 0,
+    inFlight: 0,
+    waitsForTopUp,
+    exceeded: false,
+    met: { dimension, account: "run", owner, limit, used, reserved: 0, inDoubt: 0 },
+    refusedFor: "exhausted",
+  });
+}
+
+/** The amount that every limit of a dimension still allows. */
+export function room(caps: readonly Cap[], dimension: Dimension): number {
+  let least = Infinity;
+  for (const each of caps) {
+    if (each.dimension === dimension) least = Math.min(least, each.usable - each.used);
+  }
+  return least;
+}
+
+/** The most that a call can come to with so much output. */
+export function ceilingOf({ inputTokens, price }: Ask, output: number): Amounts {
+  const cost = price === null ? 0 : Price.ceiling(price, { input: inputTokens, output });
+  return { tokens: inputTokens + output, costMicros: cost };
+}
+
+/** The most a model may say for this money, of what it is asked to. */
+function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): number {
+  if (price === null || money === Infinity) return outputTokens;
+  const rates = Price.dearest(price, inputTokens);
+  if (rates.output === 0) return outputTokens;
+  const forTokens = (money - (price.request ?? 0)) * 1_000_000;
+  let output = Math.min(outputTokens, Math.floor((forTokens - inputTokens * rates.input) / rates.output));
+  // The sums of huge caps are inexact.
+  while (Price.ceiling(price, { input: inputTokens, output }) > money) output -= 1;
+  return output;
+}
+
+function validate({ inputTokens, outputTokens, minOutputTokens, price }: Ask): void {
+  const isBookable =
+    isCount(inputTokens) &&
+    isCount(outputTokens) &&
+    isCount(minOutputTokens) &&
+    (price === null || Price.fault(price) === null);
+  if (isBookable) return;
+  const figures = [inputTokens, outputTokens, minOutputTokens, ...(price ? [JSON.stringify(price)] : [])];
+  throw new RangeError(`cannot be booked: ${figures.join(", ")}`);
+}
+
+const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;

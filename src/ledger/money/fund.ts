@@ -1,0 +1,36 @@
+import { Account } from "./account.ts";
+import type { Decided, TopUp } from "../command.ts";
+import { Draft } from "../draft.ts";
+import type { LedgerState } from "../state.ts";
+
+/**
+ * Raises the limits of a run, or of the tree. What has no limit stays so. An account that was exceeded is open again if the
+ * new limit covers what is spent. False for a run that has ended.
+ * @throws RangeError on less than nothing.
+ */
+export function topUp(state: LedgerState, { run, tokens, costMicros: cost, turns }: TopUp): Decided<boolean> {
+  for (const more of [tokens, cost, turns]) {
+    if (!Number.isSafeInteger(more) || more < 0) throw new RangeError(`top up by ${more}`);
+  }
+  const draft = new Draft(state);
+  const owner = run ?? draft.tree.root;
+  if (!draft.slots.get(owner)) return draft.decided(false);
+  const raised = (account: Account): Pick<Account, "maxTokens" | "maxCostMicros" | "exceeded"> => {
+    const maxTokens = raise(account.maxTokens, tokens);
+    const maxCostMicros = raise(account.maxCostMicros, cost);
+    const overspent = Account.overspent({ ...account, maxTokens, maxCostMicros });
+    const exceeded = account.exceeded.filter((dimension) => overspent.includes(dimension));
+    return { maxTokens, maxCostMicros, exceeded };
+  };
+  const account = draft.accounts.need(owner);
+  const own = run === null ? {} : raised(account);
+  draft.accounts.patch(owner, { ...own, maxTurns: raise(account.maxTurns, turns) });
+  if (run === null) {
+    draft.tree = { ...draft.tree, account: { ...draft.tree.account, ...raised(draft.tree.account) } };
+  }
+  return draft.decided(true);
+}
+
+function raise(limit: number | null, by: number): number | null {
+  return limit === null ? null : limit + by;
+}

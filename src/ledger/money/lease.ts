@@ -1,0 +1,89 @@
+import type { LimitMet } from "#kernel";
+import { Amounts } from "./amounts.ts";
+import type { Closed, Decided } from "../command.ts";
+import { Draft } from "../draft.ts";
+import type { Block, LedgerState } from "../state.ts";
+import { type Lent, noLimits } from "./tenant.ts";
+
+/** The lease of a tree that has a tenant and has borrowed nothing. It asks for one before its next model call. */
+export const noLease: Block = Object.freeze({
+  tokens: 0,
+  costMicros: 0,
+  limits: noLimits,
+  leasedAt: 0,
+  until: 0,
+  used: Amounts.none,
+});
+
+/** The tenant has lent the tree more, or another lease. */
+export function lend(state: LedgerState, lease: Lent): Decided<null> {
+  const draft = new Draft(state);
+  const { block } = draft.tree;
+  if (!block) return draft.decided(null);
+  const { leasedAt, until, limits } = lease;
+  const next = lease.adds
+    ? {
+        tokens: raise(lease.tokens, block.tokens ?? block.used.tokens),
+        costMicros: raise(lease.costMicros, block.costMicros ?? block.used.costMicros),
+        used: block.used,
+      }
+    : { tokens: lease.tokens, costMicros: lease.costMicros, used: Amounts.none };
+  draft.tree = { ...draft.tree, block: { ...next, limits, leasedAt, until } };
+  return draft.decided(null);
+}
+
+/** The tree closes its lease. The decision says what was used of it; null: it had none, or one that is not counted. */
+export function giveBack(state: LedgerState): Decided<Closed | null> {
+  const draft = new Draft(state);
+  const { block } = draft.tree;
+  if (!block || block.leasedAt === 0) return draft.decided(null);
+  const { leasedAt, used } = block;
+  draft.tree = { ...draft.tree, block: noLease };
+  return draft.decided({ leasedAt, used });
+}
+
+/** The tree keeps its lease, for calls in flight, and returns what it does not use of it. */
+export function shrink(state: LedgerState): Decided<Closed | null> {
+  const draft = new Draft(state);
+  const { block } = draft.tree;
+  if (!block || block.leasedAt === 0) return draft.decided(null);
+  const { leasedAt, used } = block;
+  const tokens = block.tokens === null ? null : Math.min(block.tokens, used.tokens);
+  const costMicros = block.costMicros === null ? null : Math.min(block.costMicros, used.costMicros);
+  draft.tree = { ...draft.tree, block: { ...block, tokens, costMicros } };
+  return draft.decided({ leasedAt, used });
+}
+
+/** The budget of tenant or user that limits a tree, with what the tree uses of it; null: none does. */
+export function leaseLimit({ limits, used }: Block, dimension: "tokens" | "cost"): LimitMet | null {
+  const field = dimension === "tokens" ? "tokens" : "costMicros";
+  const budget = limits[field];
+  if (!budget) return null;
+  const { account, limit, spent, reserved } = budget;
+  return {
+    dimension,
+    account,
+    owner: null,
+    limit,
+    used: spent + reserved + used[field],
+    reserved,
+    inDoubt: 0,
+  };
+}
+
+/** The lease under which a call is reserved now. Undefined: none that is counted. */
+export function currentLease({ tree: { block } }: Draft): number | undefined {
+  return block && block.leasedAt !== 0 ? block.leasedAt : undefined;
+}
+
+/** Counts what a call came to in the lease it was reserved under. A closed one is the tenant's to correct. */
+export function chargeLease(draft: Draft, leasedAt: number | undefined, more: Amounts): void {
+  const { block } = draft.tree;
+  if (leasedAt === undefined || !block) return;
+  if (block.leasedAt === leasedAt)
+    draft.tree = { ...draft.tree, block: { ...block, used: Amounts.add(block.used, more) } };
+  else if (more.tokens !== 0 || more.costMicros !== 0)
+    draft.effects.push({ kind: "correct", leasedAt, ...more });
+}
+
+const raise = (by: number | null, from: number): number | null => (by === null ? null : from + by);

@@ -1,0 +1,240 @@
+import type { Micros } from "#kernel";
+import { Amounts } from "./amounts.ts";
+import { budgetWindow, type BudgetPeriod } from "./budget-window.ts";
+
+/*
+ * The budgets of a tenant and of its users, lent to trees in leases, so that they are not asked for every call.
+ *
+ * 1. What is spent and what is lent never exceed a limit, but for calls that cost more than their ceilings.
+ * 2. A lease lies within one window of each budget: it ends where the first of these windows ends. So what is lent in a
+ *    window is counted in that window, whenever the tree tells what it used.
+ * 3. A lease counts in the budgets whose window had begun when it was made.
+ */
+
+/** The limits of a budget. Null: no limit. */
+export interface BudgetLimits {
+  readonly maxTokens: number | null;
+  readonly maxCostMicros: Micros | null;
+  readonly per: BudgetPeriod;
+}
+
+/** The budget of a tenant, or of one of its users, for all trees together in one window. */
+export interface BudgetAccount extends BudgetLimits {
+  /** When the window began, or the budget was set in it. */
+  readonly from: number;
+  /** When it ends. Null: never. */
+  readonly until: number | null;
+  /** By leases that are closed. */
+  readonly spent: Amounts;
+  /** By leases that are open. */
+  readonly lent: Amounts;
+}
+
+/** An open lease, as the tenant counts it. */
+export interface Loan extends Amounts {
+  readonly leasedAt: number;
+}
+
+/** The budgets that limit a tree, and what it has borrowed. */
+export interface TenantState {
+  /** The tenant's and the user's, those of them that are set. */
+  readonly accounts: readonly BudgetAccount[];
+  /** The owner of each of them, for answers. Default: the tenant. */
+  readonly owners?: readonly LeaseLimit["account"][] | undefined;
+  /** Null: the tree has no lease. */
+  readonly loan: Loan | null;
+}
+
+/** A tree asks for more. */
+export interface Draw extends Amounts {
+  /** The used part of its lease, calls in flight at their ceilings. */
+  readonly used: Amounts;
+  /** Its lease is over: it needs another one. */
+  readonly renews: boolean;
+  /** Whether it asks again later, if there is too little now: then it gets nothing, and others are asked to return theirs. */
+  readonly mayWait: boolean;
+  readonly at: number;
+}
+
+/** The budget that a lease is a part of, in one dimension: of several the one that has the least left. As it was then. */
+export interface LeaseLimit {
+  readonly account: "tenant" | "user";
+  readonly limit: number;
+  readonly spent: number;
+  /** Lent to other trees. */
+  readonly reserved: number;
+}
+
+/** The amounts that a tree may use, and until when. Null dimensions have no limit. */
+export interface Lease {
+  readonly tokens: number | null;
+  readonly costMicros: Micros | null;
+  readonly limits: { readonly tokens: LeaseLimit | null; readonly costMicros: LeaseLimit | null };
+  /** 0: nothing limits the tree, so nothing is counted. */
+  readonly leasedAt: number;
+  readonly until: number;
+}
+
+/** The answer to a draw that is granted. */
+export interface Lent extends Lease {
+  /** Whether it is added to the lease that the tree has. Else that one is closed. */
+  readonly adds: boolean;
+}
+
+/** The outcome of a draw. `short`: other trees hold what is missing, and the tree's own lease is closed. */
+export type Drawn = Lent | "short";
+
+/** What a command to a tenant comes to. */
+export interface TenantDecided<Decision> {
+  readonly state: TenantState;
+  readonly decision: Decision;
+}
+
+/** The limits of a lease that nothing limits. */
+export const noLimits: Lease["limits"] = Object.freeze({ tokens: null, costMicros: null });
+
+/** The longest lease. A budget that is set, or changed, reaches every tree within this time. */
+const leaseMs = 60_000;
+/** Lent at once where there is plenty: a sixteenth of the limit. */
+const blocks = 16;
+
+/** The money of a tenant and its users. Pure. */
+export const TenantLedger = {
+  /** Sets the limits. What was lent and spent in the window stays, even where it is more; another period starts a new count. */
+  setBudget: (account: BudgetAccount | null, limits: BudgetLimits, at: number): BudgetAccount => {
+    const { until } = budgetWindow(limits.per, at);
+    if (!account) return { ...limits, from: at, until, spent: Amounts.none, lent: Amounts.none };
+    const current = roll(account, at);
+    if (current.per === limits.per) return { ...current, ...limits };
+    return { ...current, ...limits, until, spent: Amounts.none };
+  },
+
+  /** The account in the window of this moment. */
+  roll,
+
+  /** Lends at least what is asked for, if that is free, and preferably a block. */
+  draw: (
+    state: TenantState,
+    { tokens, costMicros, used, renews, mayWait, at }: Draw,
+  ): TenantDecided<Drawn> => {
+    const now = state.accounts.reduce((latest, { from }) => Math.max(latest, from), at);
+    const rolled = { ...state, accounts: state.accounts.map((account) => roll(account, now)) };
+    const isWhole =
+      rolled.accounts.length > 0 && rolled.accounts.every((account) => counts(account, state.loan));
+    const current = isWhole && !renews ? rolled : close(rolled, used);
+    const { accounts, loan } = current;
+    if (accounts.length === 0)
+      return decided(current, {
+        tokens: null,
+        costMicros: null,
+        limits: noLimits,
+        leasedAt: 0,
+        until: now + leaseMs,
+        adds: false,
+      });
+    const owned = { ...current, owners: state.owners };
+    const forTokens = portion(owned, "tokens", tokens);
+    const forCost = portion(owned, "costMicros", costMicros);
+    const granted = { tokens: forTokens.lends, costMicros: forCost.lends };
+    const isShort = (granted.tokens ?? Infinity) < tokens || (granted.costMicros ?? Infinity) < costMicros;
+    if (isShort && mayWait && isLentToOthers(current)) return decided(close(current, used), "short");
+    const lent = { tokens: granted.tokens ?? 0, costMicros: granted.costMicros ?? 0 };
+    const leasedAt = loan?.leasedAt ?? now;
+    return decided(
+      {
+        accounts: accounts.map((account) => ({ ...account, lent: Amounts.add(account.lent, lent) })),
+        loan: { ...Amounts.add(loan ?? Amounts.none, lent), leasedAt },
+      },
+      {
+        ...granted,
+        limits: { tokens: forTokens.limit, costMicros: forCost.limit },
+        leasedAt,
+        until: Math.min(leasedAt + leaseMs, ...accounts.map(edge)),
+        adds: loan !== null,
+      },
+    );
+  },
+
+  /** Closes the lease of a tree: what it has used is spent, the rest is free again. */
+  close,
+
+  /** Lowers the lease of a tree to what it has used: it has calls in flight. The rest is free again. */
+  shrink: (state: TenantState, used: Amounts): TenantState => {
+    const { accounts, loan } = state;
+    if (!loan) return state;
+    const kept = {
+      tokens: Math.min(loan.tokens, used.tokens),
+      costMicros: Math.min(loan.costMicros, used.costMicros),
+    };
+    const freed = Amounts.subtract(loan, kept);
+    const free = (account: BudgetAccount): BudgetAccount =>
+      counts(account, loan) ? { ...account, lent: Amounts.subtract(account.lent, freed) } : account;
+    return { accounts: accounts.map(free), loan: { ...loan, ...kept } };
+  },
+
+  /** A call of a closed lease came to more, or less, than was told then. */
+  correct: (state: TenantState, { leasedAt, ...more }: Loan): TenantState => ({
+    ...state,
+    accounts: state.accounts.map((account) =>
+      counts(account, { leasedAt }) ? { ...account, spent: Amounts.add(account.spent, more) } : account,
+    ),
+  }),
+} as const;
+
+function roll(account: BudgetAccount, at: number): BudgetAccount {
+  if (account.until === null || at < account.until) return account;
+  return { ...account, ...budgetWindow(account.per, at), spent: Amounts.none, lent: Amounts.none };
+}
+
+function close({ accounts, loan }: TenantState, used: Amounts): TenantState {
+  if (!loan) return { accounts, loan };
+  const closed = accounts.map((account) =>
+    counts(account, loan)
+      ? {
+          ...account,
+          lent: Amounts.subtract(account.lent, loan),
+          spent: Amounts.add(account.spent, used),
+        }
+      : account,
+  );
+  return { accounts: closed, loan: null };
+}
+
+/** Whether a lease is one of the account's window. */
+const counts = ({ from }: BudgetAccount, loan: Pick<Loan, "leasedAt"> | null): boolean =>
+  loan !== null && loan.leasedAt >= from;
+
+const edge = ({ until }: BudgetAccount): number => until ?? Infinity;
+
+/** The part of a dimension that can be lent, and the budget that has the least left. Null: none limits it. */
+interface Portion {
+  readonly lends: number | null;
+  readonly limit: LeaseLimit | null;
+}
+
+/** Finds how much of a dimension all accounts can lend. */
+function portion({ accounts, owners, loan }: TenantState, dimension: keyof Amounts, asked: number): Portion {
+  let lends: number | null = null;
+  let leastFree = Infinity;
+  let limiting: LeaseLimit | null = null;
+  for (const [index, account] of accounts.entries()) {
+    const limit = dimension === "tokens" ? account.maxTokens : account.maxCostMicros;
+    if (limit === null) continue;
+    const spent = account.spent[dimension];
+    const lent = account.lent[dimension];
+    const free = Math.max(0, limit - spent - lent);
+    lends = Math.min(lends ?? Infinity, free, Math.max(asked, Math.floor(limit / blocks)));
+    if (free >= leastFree) continue;
+    leastFree = free;
+    const reserved = lent - (loan?.[dimension] ?? 0);
+    limiting = { account: owners?.[index] ?? "tenant", limit, spent, reserved };
+  }
+  return { lends, limit: limiting };
+}
+
+function isLentToOthers({ accounts, loan }: TenantState): boolean {
+  const { tokens, costMicros } = loan ?? Amounts.none;
+  return accounts.some(({ lent }) => lent.tokens > tokens || lent.costMicros > costMicros);
+}
+
+const decided = (state: TenantState, decision: Drawn): TenantDecided<Drawn> => ({ state, decision });

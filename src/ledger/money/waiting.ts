@@ -1,0 +1,95 @@
+import { AttemptId, type RunId } from "#kernel";
+import { leaveCallLine, mayBegin, mayWake } from "./call-line.ts";
+import { loseAgain, openReserved } from "./begin.ts";
+import type { Decided, DecideWaiting, Expire, WokenCall } from "../command.ts";
+import { Draft } from "../draft.ts";
+import { path } from "../slots/lineage.ts";
+import { inOrder, type Ranked } from "../slots/line.ts";
+import { lose } from "./lose.ts";
+import { reservation, type Reservation } from "./reserve.ts";
+import type { LedgerState } from "../state.ts";
+
+/** As many waiting calls are loaded at once. */
+const loadedTogether = 8;
+
+/**
+ * Decides the waiting calls again, best first. What fits is reserved, and its run is told to begin. A run that has to get a
+ * slot first, or whose call nothing in flight can make room for, is told to ask again. A limit that stops one call stops
+ * those behind it.
+ */
+export function decideWaiting(
+  state: LedgerState,
+  { takeBy, at }: DecideWaiting,
+): Decided<readonly WokenCall[]> {
+  const draft = new Draft(state);
+  const woken: WokenCall[] = [];
+  const met = new Set<RunId | null>();
+  for (const { run, call } of callsInOrder(draft, at)) {
+    // The limit of the tree stops every call.
+    if (met.has(null)) break;
+    const slot = draft.slots.get(run);
+    const isReady = mayBegin(slot, at);
+    if (!call || !(isReady || mayWake(slot, at))) continue;
+    if (path(draft.slots, run).some((owner) => met.has(owner))) continue;
+    const decision = decideOne(draft, { run, step: call.step, at });
+    if (decision?.kind === "waits") {
+      if (isReady && !decision.needsTopUp) met.add(decision.owner);
+      continue;
+    }
+    const left = leaveCallLine(draft, run, call.step);
+    if (left && isReady && decision?.kind === "fits") {
+      const attempt = AttemptId.of(`unused/${at}/${woken.length}`);
+      openReserved(
+        draft,
+        { run, step: left.step, attempt, at, dueAt: takeBy, isUnused: true },
+        { ask: left.ask, fit: decision },
+      );
+    }
+    woken.push({ run, step: call.step });
+  }
+  return draft.decided(woken);
+}
+
+/** The waiting calls, best first. Their runs are loaded some at a time. */
+function* callsInOrder(draft: Draft, at: number): Generator<Ranked, undefined> {
+  const line = inOrder(draft, "calls", at);
+  for (;;) {
+    const calls: Ranked[] = [];
+    for (let next = line.next(); next.value; next = line.next())
+      if (calls.push(next.value) === loadedTogether) break;
+    if (calls.length === 0) return;
+    const runs = [...new Set(calls.map(({ run }) => run))];
+    draft.prefetch({ slots: runs, accounts: runs });
+    yield* calls;
+  }
+}
+
+function decideOne(draft: Draft, { run, step, at }: WokenCall & { readonly at: number }): Reservation | null {
+  const waiting = draft.accounts.need(run).waiting.find((call) => call.step === step);
+  if (!waiting) return null;
+  const command = { run, step, blockIsFinal: false, waitsSince: waiting.since, isNext: true, at };
+  const decision = reservation(draft, command, waiting.ask);
+  const { block } = draft.tree;
+  // Its run asks for another lease.
+  const isLeaseOver = block !== null && at >= block.until;
+  if (decision.kind !== "needs-block" || isLeaseOver) return decision;
+  // Calls in flight may be settled for less, and then nothing has to be borrowed.
+  const final = reservation(draft, { ...command, blockIsFinal: true }, waiting.ask);
+  return final.kind === "waits" ? final : decision;
+}
+
+/** Gives up every reservation that is due: what a worker has not settled by then is in doubt. Reads every live run. */
+export function expire(state: LedgerState, { at }: Expire): Decided<null> {
+  const draft = new Draft(state);
+  let due = Infinity;
+  for (const [run] of draft.allSlots()) {
+    for (const open of draft.accounts.need(run).attempts) {
+      if (open.kind === "tool") continue;
+      if (open.dueAt > at) due = Math.min(due, open.dueAt);
+      else if (open.isUnused) lose(draft, run, open.id);
+      else loseAgain(draft, { run, step: open.step }, open.id);
+    }
+  }
+  draft.tree = { ...draft.tree, calls: { ...draft.tree.calls, due: due === Infinity ? null : due } };
+  return draft.decided(null);
+}

@@ -1,0 +1,23 @@
+import { Account } from "../money/account.ts";
+import type { Adopt, Decided } from "../command.ts";
+import { Draft } from "../draft.ts";
+import { path } from "./lineage.ts";
+import type { LedgerState } from "../state.ts";
+
+/**
+ * Moves a run, with everything below it, up to a boss of its boss. Its calls in flight leave the accounts in between;
+ * what it has spent there stays. False unless `parent` is above `run`.
+ */
+export function adopt(state: LedgerState, { run, parent }: Adopt): Decided<boolean> {
+  const draft = new Draft(state);
+  const above = path(draft.slots, run).slice(0, -1);
+  const place = parent === null ? -1 : above.indexOf(parent);
+  if (above.length === 0 || (parent !== null && place === -1)) return draft.decided(false);
+  const { reserved, inFlight } = draft.accounts.need(run);
+  const leave = Account.unreserve(reserved, inFlight);
+  for (const former of above.slice(place + 1)) {
+    draft.accounts.patch(former, leave(draft.accounts.need(former)));
+  }
+  draft.slots.patch(run, { parent });
+  return draft.decided(true);
+}

@@ -1,0 +1,18 @@
+import type { RunId } from "#kernel";
+import type { Cancel, Decided } from "../command.ts";
+import { Draft } from "../draft.ts";
+import { withdraw } from "./headcount.ts";
+import { subtree } from "./lineage.ts";
+import type { LedgerState } from "../state.ts";
+
+/**
+ * Marks a run and everything below it: nothing begins there any more, and nobody there gets a slot. Those that hold
+ * one do so until they are released. The decision names the runs that were not marked before: the first reason wins.
+ */
+export function cancel(state: LedgerState, { run, also = [], reason }: Cancel): Decided<readonly RunId[]> {
+  const draft = new Draft(state);
+  const marked = subtree(draft, run, ...also).filter((member) => draft.slots.need(member).cancelled === null);
+  for (const member of marked) draft.slots.patch(member, { cancelled: reason });
+  for (const member of marked) withdraw(draft, member);
+  return draft.decided(marked);
+}

@@ -1,0 +1,142 @@
+import { Priority, type RunId } from "#kernel";
+import { byRank } from "./rank.ts";
+import type { LineRanges, PageRange, Queued, Slot, TreeState } from "../state.ts";
+import type { Table } from "../table.ts";
+
+/*
+ * Two lines of a tree: of runs that can use a slot, and of model calls that wait for money. Of two entries of one priority,
+ * the one that has waited longer goes first, at any time. So there is a queue for each priority, and the next entry is the
+ * best of at most five that are first in theirs. A queue lies in pages: entries join at its end and leave at its start, and
+ * each time one page changes.
+ *
+ * 1. The entries of a queue are sorted by `since`, then by `order`, over all of its pages.
+ * 2. A slot, or a waiting call, names the page in which it is, so an entry that leaves from the middle is found.
+ */
+
+const pageSize = 64;
+
+/** Which of the lines of a tree. */
+export type LineName = "runs" | "calls";
+
+/** The part of a draft that the lines change. */
+interface Lines {
+  tree: TreeState;
+  readonly pages: Table<string, readonly Queued[]>;
+}
+
+/** A place in a line. `page` null: in none. */
+interface LinePlace {
+  readonly priority: Priority;
+  readonly page: number | null;
+}
+
+/** One queue of a line: the entries of a priority. */
+interface QueueName {
+  readonly line: LineName;
+  readonly priority: Priority;
+}
+
+const nameOf = (line: LineName, priority: Priority, page: number): string =>
+  line === "runs" ? `${priority}/${page}` : `${line}/${priority}/${page}`;
+
+const rangesOf = ({ tree }: Lines, line: LineName): LineRanges =>
+  line === "runs" ? tree.headcount.line : tree.calls.line;
+
+/** The name of the page of the line in which a run is; null if it is in none. */
+export function pageOf({ priority, page }: Slot): string | null {
+  return page === null ? null : nameOf("runs", priority, page);
+}
+
+const compare = (a: Queued, b: Queued): number => a.since - b.since || a.order - b.order;
+
+/** Puts an entry into a line. Returns the number of its page. */
+export function enterLine(draft: Lines, { line, priority }: QueueName, entry: Queued): number {
+  const queue = rangesOf(draft, line)[priority];
+  const range = queue ?? { first: 0, last: 0 };
+  const read = (page: number): readonly Queued[] =>
+    (queue && draft.pages.get(nameOf(line, priority, page))) ?? [];
+  const startsAfter = ([first]: readonly Queued[]): boolean => !first || compare(entry, first) < 0;
+  let page = range.last;
+  // Entries join at the end, but for one whose priority has changed or that waits again.
+  while (page > range.first && startsAfter(read(page))) page -= 1;
+  const last = read(page).at(-1);
+  if (last && read(page).length >= pageSize && compare(last, entry) < 0) page += 1;
+  draft.pages.put(nameOf(line, priority, page), [...read(page), entry].toSorted(compare));
+  setRange(draft, { line, priority }, { first: range.first, last: Math.max(range.last, page) });
+  return page;
+}
+
+/** Takes an entry out of a line. `place`: where it is. */
+export function leaveLine(
+  draft: Lines,
+  { line, place }: { readonly line: LineName; readonly place: LinePlace },
+  isEntry: (entry: Queued) => boolean,
+): void {
+  const { priority, page } = place;
+  const range = rangesOf(draft, line)[priority];
+  if (page === null || !range) return;
+  const left = draft.pages.need(nameOf(line, priority, page)).filter((entry) => !isEntry(entry));
+  draft.pages.put(nameOf(line, priority, page), left);
+  if (left.length > 0) return;
+  const isEmpty = (number: number): boolean => !draft.pages.get(nameOf(line, priority, number))?.length;
+  let { first } = range;
+  while (first <= range.last && isEmpty(first)) first += 1;
+  setRange(draft, { line, priority }, first > range.last ? null : { first, last: range.last });
+}
+
+function setRange(draft: Lines, { line, priority }: QueueName, range: PageRange | null): void {
+  const { tree } = draft;
+  const { [priority]: before, ...others } = rangesOf(draft, line);
+  if (range && before?.first === range.first && before.last === range.last) return;
+  const ranges = range ? { ...others, [priority]: range } : others;
+  draft.tree =
+    line === "runs"
+      ? { ...tree, headcount: { ...tree.headcount, line: ranges } }
+      : { ...tree, calls: { ...tree.calls, line: ranges } };
+}
+
+/** The best runs in line, at most so many. Leaves out runs whose deadline is over. */
+export function firstInLine(draft: Lines, count: number, at: number): readonly RunId[] {
+  const found: RunId[] = [];
+  for (const { run, deadline } of inOrder(draft, "runs", at)) {
+    if (deadline !== null && at > deadline) continue;
+    found.push(run);
+    if (found.length >= count) break;
+  }
+  return found;
+}
+
+/** An entry of a line with the priority of its queue. */
+export interface Ranked extends Queued {
+  readonly priority: Priority;
+}
+
+/** The entries of a line, best first. Reads no more pages than are asked for. */
+export function* inOrder(draft: Lines, line: LineName, at: number): Generator<Ranked, undefined> {
+  const compareHeads = byRank(draft.tree.ageingMs, at);
+  const queues = Priority.all.map((priority) => ({ priority, entries: queueOf(draft, line, priority) }));
+  const heads = queues.flatMap(({ priority, entries }) => nextOf(priority, entries));
+  for (;;) {
+    const best = heads.toSorted(compareHeads)[0];
+    if (!best) return;
+    heads.splice(heads.indexOf(best), 1, ...nextOf(best.priority, best.rest));
+    yield best;
+  }
+}
+
+interface Head extends Ranked {
+  /** The rest of its queue. */
+  readonly rest: Iterator<Queued>;
+}
+
+function nextOf(priority: Priority, rest: Iterator<Queued>): readonly Head[] {
+  const next = rest.next();
+  return next.done === true ? [] : [{ ...next.value, priority, rest }];
+}
+
+function* queueOf(draft: Lines, line: LineName, priority: Priority): Generator<Queued, undefined> {
+  const range = rangesOf(draft, line)[priority];
+  if (!range) return;
+  for (let page = range.first; page <= range.last; page++)
+    yield* draft.pages.get(nameOf(line, priority, page)) ?? [];
+}

@@ -1,0 +1,35 @@
+import { Usage } from "#kernel";
+import { Amounts } from "../money/amounts.ts";
+import { leaveCallLine } from "../money/call-line.ts";
+import type { Closing, Decided, RunAt } from "../command.ts";
+import { relieve } from "./deadlock.ts";
+import { Draft } from "../draft.ts";
+import { holds } from "./count.ts";
+import { handOver, vacate, withdraw } from "./headcount.ts";
+import { lose } from "../money/lose.ts";
+import type { LedgerState } from "../state.ts";
+
+const nothing: Closing = { usage: Usage.none, settled: Amounts.none, inDoubt: Amounts.none };
+
+/**
+ * A run has ended, however it ended. Its slot is free, its open calls are in doubt. Runs it leaves behind report to
+ * its boss, whose accounts they are booked on already. A run that had ended before leaves nothing.
+ */
+export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing> {
+  const draft = new Draft(state);
+  const slot = draft.slots.get(run);
+  if (!slot) return draft.decided(nothing);
+  for (const { id } of draft.accounts.need(run).attempts) lose(draft, run, id);
+  for (const { step } of draft.accounts.need(run).waiting) leaveCallLine(draft, run, step);
+  const { usage, settled, inDoubt } = draft.accounts.need(run);
+  withdraw(draft, run);
+  const children = slot.children === 0 ? [] : draft.findChildren()(run);
+  draft.prefetch({ slots: children });
+  for (const child of children) draft.slots.patch(child, { parent: slot.parent });
+  draft.slots.delete(run);
+  draft.waits.delete(run);
+  draft.accounts.delete(run);
+  if (holds(slot) && handOver(draft, slot.taker, at)) vacate(draft, run, at);
+  relieve(draft, at);
+  return draft.decided({ usage, settled, inDoubt });
+}

@@ -1,0 +1,54 @@
+import type { RunId } from "#kernel";
+import { moveInCallLine } from "../money/call-line.ts";
+import type { Decided, Reprioritize, Standing } from "../command.ts";
+import { Draft } from "../draft.ts";
+import { holds } from "./count.ts";
+import { allot, park, room, spare, vacate, withdraw } from "./headcount.ts";
+import { isBelow, seekSlot, tell } from "./preemption.ts";
+import type { LedgerState } from "../state.ts";
+import { standing } from "./wait.ts";
+
+/** Gives a run another rank. Lowered below normal in a full tree it loses its slot; raised it may get one. */
+export function reprioritize(state: LedgerState, { run, priority, at }: Reprioritize): Decided<Standing> {
+  const draft = new Draft(state);
+  const before = draft.slots.get(run);
+  if (!before || before.cancelled !== null) return draft.decided(standing(draft, run));
+  draft.slots.patch(run, { priority });
+  if (isBelow(priority, before.priority)) lower(draft, run, at);
+  if (isBelow(before.priority, priority)) raise(draft, run, at);
+  moveInCallLine(draft, run);
+  return draft.decided(standing(draft, run));
+}
+
+function lower(draft: Draft, run: RunId, at: number): void {
+  const slot = draft.slots.need(run);
+  dropUnfit(draft, run, slot.victim);
+  const isAtWork = slot.phase === "running" || slot.phase === "waiting";
+  const isToYield = isAtWork && !slot.held && run !== draft.tree.root && isBelow(slot.priority, "normal");
+  if (!isToYield || room(draft) > 0) return;
+  draft.slots.patch(run, { skipped: true });
+  if (slot.phase === "running") tell(draft, run, "preempted");
+  else if (park(draft, run, at)) vacate(draft, run, at);
+}
+
+function raise(draft: Draft, run: RunId, at: number): void {
+  const slot = draft.slots.need(run);
+  const { taker } = slot;
+  if (holds(slot)) {
+    if (!isBelow(slot.priority, "normal")) draft.slots.patch(run, { skipped: false });
+    if (taker === null) return spare(draft, run);
+    dropUnfit(draft, taker, run);
+    return seekSlot(draft, taker, at);
+  }
+  draft.slots.patch(run, { skipped: false });
+  allot(draft, at);
+  seekSlot(draft, run, at);
+}
+
+/** A taker lets go of a victim that is no longer strictly below it, or that it may no longer preempt. */
+function dropUnfit(draft: Draft, taker: RunId, victim: RunId | null): void {
+  if (victim === null) return;
+  const { priority } = draft.slots.need(taker);
+  const fits = isBelow("normal", priority) && isBelow(draft.slots.need(victim).priority, priority);
+  if (!fits) withdraw(draft, taker);
+}

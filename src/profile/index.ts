@@ -1,0 +1,1 @@
+export { profile, type ProfileOptions } from "./profile.ts";

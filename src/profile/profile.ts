@@ -1,0 +1,127 @@
+import { extension } from "#agents";
+import type { Extension, PromptSection, SectionCall } from "#kernel";
+import { Folder } from "./read-folder.ts";
+import { skillTool } from "./skill-tool.ts";
+import { listSkills } from "./skills.ts";
+
+/** Characters of the knowledge that prompts show. Files beyond are named only. */
+const maxKnowledge = 60_000;
+
+/** The options of a profile. */
+export interface ProfileOptions {
+  /**
+   * Whether a stranger may have written MEMORY.md, for example because an agent writes to it. Runs that are shown it then
+   * carry the label. Default: trusted.
+   */
+  readonly memoryTrust?: "trusted" | "untrusted" | undefined;
+}
+
+/**
+ * Makes an agent's profile from a folder: an extension with sections of the system prompt and, where there is a folder
+ * `skills`, the tool `skill`. Files are read when a turn needs them and kept until `reload()`; MEMORY.md and USER.md are
+ * read again when they change. @throws TypeError unless there is such a folder.
+ */
+export function profile(path: string, { memoryTrust = "trusted" }: ProfileOptions = {}): Extension {
+  const folder = new Folder(path);
+  const hasSkills = folder.has("skills");
+  const sections: readonly PromptSection[] = [
+    {
+      name: "identity",
+      place: "identity",
+      read: async () => (await folder.read("SYSTEM.md")) ?? folder.read("SOUL.md"),
+    },
+    { name: "AGENTS.md", place: "docs", read: () => folder.read("AGENTS.md") },
+    { name: "knowledge", place: "append", read: (call) => readKnowledge(folder, call) },
+    { ...ownFile(folder, "MEMORY.md", "Memory"), place: "memory", trust: memoryTrust },
+    { ...ownFile(folder, "USER.md", "User"), place: "user" },
+    ...(hasSkills ? [skillSection(folder)] : []),
+    { name: "profile paths", place: "footer", read: () => describePaths(folder) },
+  ];
+  return extension({ name: "profile", sections, tools: hasSkills ? [skillTool(folder)] : [] });
+}
+
+/** A file that changes while the program runs. */
+function ownFile(folder: Folder, name: string, title: string): Omit<PromptSection, "place"> {
+  return {
+    name,
+    version: () => folder.versionOf(name),
+    read: async () => {
+      const text = (await folder.read(name))?.trim() ?? "";
+      return text === "" ? null : `# ${title}\n\n${text}`;
+    },
+  };
+}
+
+/** Shows text files whole, as many as there is room for, and names the others with their sizes. */
+async function readKnowledge(folder: Folder, { report }: SectionCall): Promise<string | null> {
+  const files = (await folder.list("knowledge")).filter(({ isFile }) => isFile);
+  if (files.length === 0) return null;
+  const parts: string[] = [];
+  const others: string[] = [];
+  let left = maxKnowledge;
+  for (const { name, bytes } of files) {
+    const isShown = /\.(?:md|txt)$/.test(name) && bytes <= left;
+    const text = isShown ? await readOrReport(folder, name, report) : null;
+    if (text === null) others.push(`- ${folder.pathOf("knowledge", name)} (${bytes} bytes)`);
+    else {
+      left -= bytes;
+      parts.push(`## ${name}\n\n${text.trim()}`);
+    }
+  }
+  if (others.length > 0) parts.push(`Further files, not shown:\n${others.join("\n")}`);
+  return ["# Knowledge", ...parts].join("\n\n");
+}
+
+async function readOrReport(
+  folder: Folder,
+  name: string,
+  report: SectionCall["report"],
+): Promise<string | null> {
+  try {
+    return await folder.read("knowledge", name);
+  } catch (error) {
+    report(error);
+    return null;
+  }
+}
+
+function skillSection(folder: Folder): PromptSection {
+  return {
+    name: "skills",
+    place: "skills",
+    read: async ({ report }) => {
+      const skills = await listSkills(folder, report);
+      if (skills.length === 0) return null;
+      const shown = skills.flatMap(({ name, description, location }) => [
+        "  <skill>",
+        `    <name>${escape(name)}</name>`,
+        `    <description>${escape(description)}</description>`,
+        `    <location>${escape(location)}</location>`,
+        "  </skill>",
+      ]);
+      return [
+        "# Skills",
+        "",
+        "Before you do something that a skill describes, read the skill and follow it. Read only those that you need.",
+        "",
+        "<available_skills>",
+        ...shown,
+        "</available_skills>",
+      ].join("\n");
+    },
+  };
+}
+
+const escape = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+function describePaths(folder: Folder): string {
+  return [
+    `Profile directory: ${folder.path}`,
+    `Profile SOUL.md: ${folder.pathOf("SOUL.md")} (persona and identity)`,
+    `Profile MEMORY.md: ${folder.pathOf("MEMORY.md")} (long-term memory)`,
+    `Profile USER.md: ${folder.pathOf("USER.md")} (the user)`,
+    `Profile skills directory: ${folder.pathOf("skills")}`,
+    `Profile knowledge directory: ${folder.pathOf("knowledge")}`,
+  ].join("\n");
+}

@@ -1,0 +1,112 @@
+// Reads the files of a profile folder.
+//
+// Job: give the text of a file below one folder, and lists of files. Neighbours: profile makes sections and a tool of
+// them; skill-file decodes the beginning of a SKILL.md.
+//
+// Invariants:
+// 1. Nothing outside the folder is read. Links are resolved first, and the file is opened by its real path without
+//    following links again.
+// 2. Only regular files up to a size are read, and only UTF-8 text.
+// 3. A file that does not exist is null. Every other problem is an error that names the file.
+import { constants, realpathSync, statSync } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+
+/** Bytes of a file. */
+const maxBytes = 100_000;
+/** Files and folders that a list has. */
+const maxEntries = 200;
+
+/** A file or a folder in a list. */
+export interface FolderEntry {
+  readonly name: string;
+  readonly bytes: number;
+  readonly isFile: boolean;
+}
+
+/** A folder whose files may be read. */
+export class Folder {
+  /** The real path. */
+  readonly path: string;
+
+  /** @throws TypeError unless there is such a folder. */
+  constructor(path: string) {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isDirectory())
+      throw new TypeError(`profile ${JSON.stringify(path)} is no folder: create it, or give another path`);
+    this.path = realpathSync(resolve(path));
+  }
+
+  /** Returns the path of a file or folder, as a prompt may show it. */
+  pathOf(...names: readonly string[]): string {
+    return join(this.path, ...names);
+  }
+
+  has(name: string): boolean {
+    return statSync(this.pathOf(name), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  /** Returns a text that changes with the file. */
+  versionOf(name: string): string {
+    const found = statSync(this.pathOf(name), { throwIfNoEntry: false });
+    return found ? `${found.ino} ${found.mtimeMs} ${found.size}` : "none";
+  }
+
+  /** Returns the text of a file; null if there is none. @throws Error that names the file and the problem. */
+  async read(...names: readonly string[]): Promise<string | null> {
+    const path = this.pathOf(...names);
+    const shown = relative(this.path, path);
+    const real = await this.#resolve(path);
+    if (real === null) return null;
+    // Without O_NONBLOCK, opening a pipe would wait for a writer.
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const file = await open(real, flags);
+    try {
+      const found = await file.stat();
+      if (!found.isFile()) throw new Error(`${shown} is no file`);
+      if (found.size > maxBytes)
+        throw new Error(`${shown} has ${found.size} bytes; at most ${maxBytes} are read`);
+      return decode(await file.readFile(), shown);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Lists what a folder inside has, by name, without hidden files; empty if there is none. */
+  async list(name: string): Promise<readonly FolderEntry[]> {
+    const real = await this.#resolve(this.pathOf(name));
+    if (real === null) return [];
+    const names = (await readdir(real)).filter((entry) => !entry.startsWith(".")).toSorted();
+    if (names.length > maxEntries)
+      throw new Error(`${name} has ${names.length} entries; at most ${maxEntries} are read`);
+    return Promise.all(
+      names.map(async (entry) => {
+        const found = await stat(join(real, entry));
+        return { name: entry, bytes: found.size, isFile: found.isFile() };
+      }),
+    );
+  }
+
+  /** Returns the real path; null if there is nothing. @throws Error for a path that leads out of the folder. */
+  async #resolve(path: string): Promise<string | null> {
+    try {
+      const real = await realpath(path);
+      if (real === this.path || real.startsWith(`${this.path}${sep}`)) return real;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+    throw new Error(`${relative(this.path, path)} leads out of the profile folder`);
+  }
+}
+
+function decode(bytes: Uint8Array, shown: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`${shown} is no UTF-8 text`);
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");

@@ -1,0 +1,123 @@
+import { hash } from "node:crypto";
+import {
+  ApprovalId,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  Json,
+  type Approver,
+  type Risk,
+  type Tool,
+} from "#kernel";
+import { withTimeout } from "#base";
+import type { Question } from "#tree";
+import type { RunServices } from "./run-services.ts";
+import { journaled, placeStep, type StepPlace } from "./step.ts";
+
+const approverTimeoutMs = 60_000;
+const answers: ReadonlySet<unknown> = new Set(["approved", "denied", "edited"]);
+
+/** A tool call that needs approval. */
+interface ApprovalNeeded {
+  /** The step that raised the question. Its place and the number of its execution identify it. */
+  readonly step: { readonly place: StepPlace; readonly executions: number };
+  readonly tool: Tool;
+  /** The tool's risk when the question was raised. */
+  readonly risk: Risk;
+  /** Exactly what would be executed. */
+  readonly input: Json;
+  readonly why: string;
+  readonly ruleOfTwo?: true | undefined;
+  /** The model's own name for the call. */
+  readonly callId: string | undefined;
+}
+
+/** Waits, as long as it takes and through every restart, until there is a decision or the question has expired. */
+export async function askForApproval(
+  services: RunServices,
+  { step, tool, risk, input, why, ruleOfTwo, callId }: ApprovalNeeded,
+): Promise<ApprovalDecision> {
+  const { driver } = services.engine;
+  const { treeId, runId } = services.identity.scope;
+  const { approver: kind, approvalExpiresS } = services.policy.launch;
+  const id = ApprovalId.at(step.place.id, step.executions - 1);
+  const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
+  const expiresAt = driver.time + approvalExpiresS * 1000;
+  const call = { tool: tool.name, risk, arguments: input, hash: print };
+  const approval = { id, ...call, why, expiresAt, ...(ruleOfTwo && { ruleOfTwo }) };
+  const known = await driver.report("requestApproval", { approval: { ...approval, callId } });
+  return known ?? (kind === "code" ? askCode(services, approval) : askPerson(services, approval));
+}
+
+async function askPerson(
+  services: RunServices,
+  { id, hash: print, expiresAt }: Question,
+): Promise<ApprovalDecision> {
+  const { driver } = services.engine;
+  const key = `approval/${id}`;
+  const arrival = await driver.waits.first([key], { at: expiresAt });
+  driver.waits.close(key);
+  if (arrival.key === "timeout") return settle(services, id, { decision: "expired", by: "clock" });
+  const { decision, hash: seen } = Json.as<{ readonly decision: ApprovalDecision; readonly hash: string }>(
+    arrival.value,
+  );
+  // The tree keeps the question. An answer to another question is none to this one.
+  return seen === print ? decision : { decision: "denied", by: decision.by, at: decision.at };
+}
+
+/** Asks code, in a step of its own. Anything but a clear yes is a no. */
+async function askCode(services: RunServices, question: Question): Promise<ApprovalDecision> {
+  const { engine, identity, policy } = services;
+  const { treeId, runId } = identity.scope;
+  const { approver } = policy;
+  const request: ApprovalRequest = {
+    ...question,
+    treeId,
+    runId,
+    agentId: identity.agentId,
+    requestedAt: engine.driver.time,
+    spentMicros: 0,
+  };
+  const place = placeStep(engine, "approve", question.hash);
+  const { answer } = await journaled(services, place, async ({ signal }) => {
+    // The run was launched where code decides; this worker may have no such code.
+    if (!approver) return { answer: refused };
+    const limit = { clock: engine.clock, ms: approverTimeoutMs, signal, onTimeout: () => refused };
+    const asking = withTimeout<Answer>(limit, async (limited) =>
+      approver(request, { signal: limited.signal }),
+    );
+    return { answer: await asking.then(toAnswer, () => refused) };
+  });
+  return settle(services, question.id, { ...answer, by: "approver" });
+}
+
+type Answer = Awaited<ReturnType<Approver>>;
+
+const refused: Answer = { decision: "denied" };
+
+function toAnswer(answer: Answer): Answer {
+  if (!answers.has(answer?.decision)) return refused;
+  const { decision, arguments: edited, reason, remember } = answer;
+  if (decision === "edited" && edited === undefined) return refused;
+  return { decision, arguments: edited, reason, remember: remember === true };
+}
+
+/** Tells the tree, which knows whether there was a decision before. */
+function settle(
+  { engine: { driver } }: RunServices,
+  approval: ApprovalId,
+  answer: Omit<ApprovalDecision, "at">,
+): Promise<ApprovalDecision> {
+  driver.waits.close(`approval/${approval}`);
+  return driver.call("decideApproval", { ...answer, approval, operationId: approval, at: driver.time });
+}
+
+/** Returns the input that a decision allows, or why the call is not made. */
+export function toApprovedInput(
+  { decision, by, arguments: edited, reason }: ApprovalDecision,
+  input: Json,
+): { readonly input: Json; readonly approved: "approved" | "edited" } | { readonly refusal: string } {
+  if (decision === "approved") return { input, approved: decision };
+  if (decision === "edited") return { input: edited ?? null, approved: decision };
+  const why = decision === "expired" ? "nobody approved it in time" : `${by} denied it`;
+  return { refusal: `not called: ${why}${reason === undefined ? "" : `: ${reason}`}` };
+}

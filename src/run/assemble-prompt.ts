@@ -1,0 +1,86 @@
+import { Labels, ModelError, Usage, type EntryId, type LlmOptions, type Model } from "#kernel";
+import type { ChatMessage } from "#kernel";
+import { viewOf } from "#agents";
+import { estimateTokens } from "#models";
+import { fixed } from "./call-estimate.ts";
+import { historyLimits, isCompactionDue } from "./context-limits.ts";
+import type { StepExecution } from "./gated-step.ts";
+import type { RunServices } from "./run-services.ts";
+import { untilReached } from "./until-reached.ts";
+
+/** A call whose prompt is to be put together. */
+interface PlannedPrompt {
+  readonly model: Model;
+  readonly messages: readonly ChatMessage[];
+  readonly options: LlmOptions;
+}
+
+/** A prompt as it is sent. */
+export interface AssembledPrompt {
+  readonly messages: readonly ChatMessage[];
+  /** The first entry of the conversation that it begins with; null: it has none. Absent: no conversation was read as it is. */
+  readonly from?: EntryId | null | undefined;
+  /** The labels of the conversation that was read. */
+  readonly labels: Labels;
+  /** The number of messages of earlier turns, after the system message. */
+  readonly past: number;
+  /** Whether a view shows it otherwise than it was said. */
+  readonly isView: boolean;
+}
+
+/**
+ * Puts a prompt together, inside a step: the system message, what was said before, and the messages of the turn, as the
+ * agent's view shows them. @throws ModelError for a prompt that is too long, as far as an estimate can tell.
+ */
+export async function assemblePrompt(
+  services: RunServices,
+  { calls }: StepExecution,
+  call: PlannedPrompt,
+): Promise<AssembledPrompt> {
+  const { policy, state } = services;
+  const { session, sizes } = state;
+  const { compaction, history: provider } = policy.agent;
+  const first = call.messages[0]?.role === "system" ? 1 : 0;
+  const limits = historyLimits(compaction, call.model.contextWindow);
+  const history = session.readsHistory ? await untilReached(calls, () => session.history(limits)) : null;
+  sizes.offer(history?.told);
+  const said = [...(history?.messages ?? []), ...call.messages.slice(first)];
+  const shown = compaction && compaction.strategy ? viewOf(compaction.strategy, said) : said;
+  const isView = shown !== said;
+  const messages = fixed(history || isView ? [...call.messages.slice(0, first), ...shown] : call.messages);
+  // The conversation may begin with this turn.
+  const from = history && !provider && !isView ? (history.from ?? session.firstOfTurn) : undefined;
+  const past = isView ? 0 : (history?.messages.length ?? 0);
+  const prompt = { messages, from, past, labels: history?.labels ?? Labels.none, isView };
+  if (!isView) expectRoom(services, call, { ...prompt, historyTokens: history?.tokens ?? 0 });
+  return prompt;
+}
+
+/** A prompt that is surely too long is not sent. The one after a compaction is, since an estimate may be wrong. */
+function expectRoom(
+  { policy, state }: RunServices,
+  { model, messages: added, options: { tools = [] } }: PlannedPrompt,
+  {
+    messages,
+    from,
+    historyTokens,
+  }: Pick<AssembledPrompt, "messages" | "from"> & { readonly historyTokens: number },
+): void {
+  const { contextWindow } = model;
+  if (contextWindow === undefined || policy.agent.compaction === false || state.session.hasMadeRoom) return;
+  const reported = state.sizes.last(model, { messages, tools, from });
+  const tokens = reported
+    ? estimateTokens(messages, tools, { reported })
+    : historyTokens + estimateTokens(added, tools);
+  if (tokens <= contextWindow) return;
+  const message = `the prompt has about ${tokens} tokens, and the context of model ${model.id} has ${contextWindow}`;
+  throw new ModelError({ kind: "context-overflow", message, unbilled: true });
+}
+
+/** Whether a compaction is due after a call: decided inside its step, where the model's context is known. */
+export function isDueAfter({ policy }: RunServices, usage: Usage | null): boolean {
+  return (
+    usage !== null &&
+    isCompactionDue(policy.agent.compaction, policy.model?.contextWindow, Usage.tokens(usage))
+  );
+}

@@ -1,0 +1,323 @@
+// Authorisation of a tool call: may it be made, and with which input?
+//
+// Job: repeat a tool's step until the call is refused or has been made. Inside the step: validate the input, ask the
+// permissions, check the guardrails, then do what the step is for. Between two executions of the step: ask for approval.
+// Above it: tool-step, for both kinds of tool. Below it: gated-step (the step), approval (the question).
+//
+// Invariants:
+// 1. The input that was checked is frozen, and is the input that is used.
+// 2. A call without permission, without a guardrail's consent or without a required approval is never made. An approver
+//    that gives no clear yes refuses.
+// 3. Approval holds for exactly the input that was shown. An edited input is checked again like a new one; an approved
+//    one is not, but the permissions are asked again: they may deny it by now.
+// 4. A question has an id of its own: the step's place and the number of the execution that raised it.
+// 5. A call whose outcome is unknown is made again only after a decision about that lost attempt.
+// 6. Nothing but the step's record decides: a replay takes the same way without asking anything.
+import {
+  GuardrailHalt,
+  Json,
+  Labels,
+  ToolRefusedError,
+  type AttemptId,
+  type PermissionRequest,
+  type Risk,
+  type Tool,
+  type Verdict,
+} from "#kernel";
+import { deepFreeze, issueText, safeMessage } from "#base";
+import { narrowed, stricter, verdictOf } from "#agents";
+import { askForApproval, toApprovedInput } from "./approval.ts";
+import {
+  checkGuardrails,
+  type GatedStep,
+  type StepExecution,
+  type StepResult,
+  type StepStop,
+} from "./gated-step.ts";
+import { toGuardedTool, type GuardrailLog } from "./guardrails.ts";
+import type { RunServices } from "./run-services.ts";
+import type { StepRecord } from "./step.ts";
+
+/** A tool call that was asked for. */
+export interface ToolCall<AnyTool extends Tool = Tool> {
+  readonly step: GatedStep;
+  readonly tool: AnyTool;
+  readonly input: Json;
+  /** The model's own name for the call. */
+  readonly callId: string | undefined;
+}
+
+/** A call, as far as it has come. */
+export interface PendingCall {
+  readonly input: Json;
+  /** Whether exactly this input was approved, or was put there by the approver; null: neither. */
+  readonly approved: "approved" | "edited" | null;
+  /** The warnings for the model from the checks before an approval. */
+  readonly warnings?: readonly string[] | undefined;
+  /** The lost attempt after which the call may be made again. */
+  readonly rerun?: AttemptId | undefined;
+}
+
+interface Checks {
+  /** The log of the guardrails. */
+  readonly heard?: GuardrailLog | undefined;
+  /** The warnings for the model. */
+  readonly warnings?: readonly string[] | undefined;
+}
+
+/** A call that may be made, with its checked input. */
+export interface AllowedCall extends Checks {
+  readonly kind: "allowed";
+  readonly value: Json;
+}
+
+/** A call that needs approval, with the input that would be used. */
+interface Question extends Checks {
+  readonly kind: "ask";
+  readonly value: Json;
+  readonly risk: Risk;
+  readonly why: string;
+  readonly ruleOfTwo?: true | undefined;
+}
+
+/** A call that is not made, and what the model is told. */
+export interface RefusedCall extends Checks {
+  readonly kind: "refused";
+  readonly refusal: string;
+  /** Whether a policy denied it, rather than its input being bad. */
+  readonly isDenied: boolean;
+}
+
+/** A call over which a guardrail ends the run. */
+interface HaltedCall extends Checks {
+  readonly kind: "halted";
+  readonly guardrail: string;
+  readonly reason: string;
+}
+
+/** A call whose outcome is unknown, to be decided by approval. */
+export interface CallInDoubt extends Checks {
+  readonly kind: "in-doubt";
+  readonly lost: AttemptId;
+  readonly risk: Risk;
+}
+
+type Decision = AllowedCall | Question | RefusedCall | HaltedCall;
+
+/** A record that does not have what the step was for. */
+type OpenDecision = Question | RefusedCall | HaltedCall | CallInDoubt;
+
+/** Does what a tool's step is for, once the call is allowed. Null: the step must end. */
+type Perform<Result> = (
+  execution: StepExecution,
+  allowed: AllowedCall,
+  pending: PendingCall,
+) => Promise<Result | CallInDoubt | RefusedCall | StepStop | null>;
+
+/** Refused, or what the step was for, with the warnings for the model. */
+type Authorized<Result> =
+  | { readonly kind: "refused"; readonly refusal: string }
+  | (Result & StepRecord & Pick<PendingCall, "warnings">);
+
+/** Repeats a tool's step until the call is refused or `perform` has a result. @throws GuardrailHalt, CancellationError */
+export async function authorizeTool<Result extends StepResult>(
+  services: RunServices,
+  call: ToolCall,
+  perform: Perform<Result>,
+): Promise<Authorized<Result>> {
+  const { driver } = services.engine;
+  let pending: PendingCall = { input: call.input, approved: null };
+  for (;;) {
+    const now = pending;
+    const record = await call.step.run<Result | OpenDecision>(async (execution) => {
+      const decision = await decide(services, execution, { tool: call.tool, ...now });
+      return decision?.kind === "allowed" ? perform(execution, decision, now) : decision;
+    });
+    if (!isOpen(record)) return { warnings: now.warnings, ...record };
+    if (record.kind === "halted") throw new GuardrailHalt(record);
+    if (record.kind === "refused") return refuse(services, call, record);
+    const next = await ask(services, call, { ...record, pending: now });
+    if ("refusal" in next) return { kind: "refused", refusal: next.refusal };
+    pending = next;
+    // The next execution of an effect's step passes the gate, as one after a pause: the news come first.
+    if (!("run" in call.tool)) await driver.refresh();
+  }
+}
+
+const openKinds: ReadonlySet<string> = new Set<OpenDecision["kind"]>([
+  "ask",
+  "refused",
+  "halted",
+  "in-doubt",
+]);
+
+function isOpen(record: StepResult | OpenDecision): record is OpenDecision {
+  return openKinds.has(record.kind);
+}
+
+function refuse(
+  { engine }: RunServices,
+  { tool, callId }: ToolCall,
+  { refusal, isDenied, t }: RefusedCall & StepRecord,
+): { readonly kind: "refused"; readonly refusal: string } {
+  const denied = { tool: tool.name, callId: callId ?? tool.name, reason: refusal };
+  if (isDenied) engine.driver.outbox.event("permission.denied", t, null, denied);
+  return { kind: "refused", refusal };
+}
+
+/** Asks for approval. Returns the call with its answer, or why it is not made. */
+async function ask(
+  services: RunServices,
+  { step, tool, callId }: ToolCall,
+  record: (Question | CallInDoubt) & { readonly pending: PendingCall },
+): Promise<PendingCall | { readonly refusal: string }> {
+  const { pending, risk } = record;
+  const question = { step, tool, callId, risk };
+  if (record.kind === "ask") {
+    const { value: input, why, ruleOfTwo, warnings } = record;
+    const decision = await askForApproval(services, { ...question, input, why, ruleOfTwo });
+    const next = toApprovedInput(decision, input);
+    return "refusal" in next ? next : { ...pending, ...next, warnings };
+  }
+  const why = "the outcome of an earlier attempt is unknown: run it again?";
+  const { decision } = await askForApproval(services, { ...question, input: pending.input, why });
+  // A decision is about one attempt: the loss of the next one is asked about again.
+  if (decision === "approved") return { ...pending, rerun: record.lost };
+  return { refusal: abandonAttempt(services, tool, record.lost) };
+}
+
+/** Closes an attempt whose outcome stays unknown, since the run's account lists open attempts. Returns the refusal. */
+export function abandonAttempt({ engine }: RunServices, { name }: Tool, lost: AttemptId): string {
+  engine.driver.outbox.settle({ attempt: lost, usage: null });
+  return `the outcome of ${name} is unknown: it may or may not have happened; do not assume either`;
+}
+
+/** Decides about a call, inside its step. Null: the step must end. */
+async function decide(
+  services: RunServices,
+  execution: StepExecution,
+  { tool, input, approved }: PendingCall & { readonly tool: Tool },
+): Promise<Decision | null> {
+  const { policy, identity, state } = services;
+  // An input that was approved was validated before.
+  const validating = approved === "approved" ? { value: input } : validate(tool, input);
+  const checked = validating instanceof Promise ? await validating : validating;
+  if ("refusal" in checked) return { kind: "refused", ...checked, isDenied: false };
+  const value = deepFreeze(checked.value);
+  const { agentId, scope } = identity;
+  const request: PermissionRequest = {
+    tool: tool.name,
+    risk: tool.risk,
+    input: value,
+    agentId,
+    runId: scope.runId,
+    tenantId: scope.tenantId,
+    labels: state.labels.now,
+    outside: Labels.leavesBy(tool),
+  };
+  const judging = verdictOf(policy.permissions, request);
+  const verdict = judging instanceof Promise ? await judging : judging;
+  const permitted = permit(services, { tool, request, verdict, approved });
+  if (permitted.kind === "refused" || approved === "approved" || !policy.guardrails.has("beforeCall"))
+    return permitted;
+  const call = { ...toGuardedTool(tool), input: value };
+  const result = await checkGuardrails(services, execution, {
+    hook: "beforeCall",
+    show: (guardrail, guardScope) => guardrail.beforeCall?.(call, guardScope),
+    onFailure: tool.risk === "safe" ? "allow" : "block",
+  });
+  if (!result) return null;
+  const { kind, guardrail, reason, warnings } = result;
+  const heard = joinLogs(permitted.heard, result.heard);
+  if (kind === "halt") return { kind: "halted", guardrail, reason, heard };
+  if (kind === "block") return { kind: "refused", refusal: `not called: ${reason}`, isDenied: false, heard };
+  return { ...permitted, ...(heard && { heard }), ...(warnings.length > 0 && { warnings }) };
+}
+
+function joinLogs(one: GuardrailLog | undefined, other: GuardrailLog | undefined): GuardrailLog | undefined {
+  if (!one || !other) return one ?? other;
+  return { trips: [...one.trips, ...other.trips], notes: [...one.notes, ...other.notes] };
+}
+
+interface JudgedCall {
+  readonly tool: Tool;
+  readonly request: PermissionRequest;
+  /** The verdict of the permissions. */
+  readonly verdict: Verdict;
+  readonly approved: PendingCall["approved"];
+}
+
+/** Narrows a verdict by the rules of the runs above and the rule of two. */
+function permit(
+  { policy }: RunServices,
+  { tool, request, verdict: own, approved }: JudgedCall,
+): Exclude<Decision, HaltedCall> {
+  const { permissions, rules, launch } = policy;
+  const { input: value, labels, outside } = request;
+  const above = narrowed(rules, request);
+  const meet = launch.ruleOfTwo === "ask" && outside && labels.untrusted && labels.private;
+  const isExempt = meet && isTrue(() => permissions.exempts?.(request));
+  const isHeld = meet && !isExempt;
+  const narrow = stricter(own, above);
+  const verdict = isHeld ? stricter(narrow, "ask") : narrow;
+  if (verdict === "allow" || (verdict === "ask" && approved !== null))
+    return { kind: "allowed", value, ...(isExempt && { heard: toExemptionLog(tool) }) };
+  if (verdict === "ask" && launch.approver !== "none") {
+    const why = isHeld
+      ? `${tool.name} ${leaves}${Labels.describeSources(labels)}`
+      : `the policy asks about ${tool.name}, whose risk is ${tool.risk}`;
+    return { kind: "ask", value, risk: tool.risk, why, ...(isHeld && { ruleOfTwo: true }) };
+  }
+  return { kind: "refused", refusal: toRefusal(tool, { verdict, above, isHeld }), isDenied: true };
+}
+
+const leaves = "lets something out, and this run has seen both untrusted and private content";
+
+/** The call is made although both kinds of content have met: the stream shows it. */
+const toExemptionLog = ({ name }: Tool): GuardrailLog => ({
+  trips: [{ guardrail: "rule-of-two", decision: "allow", reason: `${name} ${leaves}; a rule exempts it` }],
+  notes: [],
+});
+
+function toRefusal(
+  { name, risk }: Tool,
+  judged: { readonly verdict: Verdict; readonly above: Verdict; readonly isHeld: boolean },
+): string {
+  const { verdict, above, isHeld } = judged;
+  const cause = isHeld ? `it ${leaves},` : `its risk is ${risk}`;
+  const why = verdict === "ask" ? `${cause} and nobody is here to approve it` : "the policy denies it";
+  const rule = `{ tool: "${name}", verdict: "allow"${isHeld ? `, ruleOfTwo: "exempt"` : ""} }`;
+  const remedy =
+    above === "deny" ? "those who hired this run forbid it" : `permissions([${rule}]) would allow it`;
+  return `${new ToolRefusedError({ tool: name, reason: why }).message}; ${remedy}`;
+}
+
+/** A policy is user code: anything but a clear yes is a no. */
+function isTrue(say: () => unknown): boolean {
+  try {
+    return say() === true;
+  } catch {
+    return false;
+  }
+}
+
+type Checked = { readonly value: Json } | { readonly refusal: string };
+
+/** A schema is user code: an error that it throws is a refusal. Synchronous where the schema is. */
+function validate({ input: schema }: Tool, input: Json): Checked | Promise<Checked> {
+  try {
+    const checking = schema["~standard"].validate(input);
+    return "then" in checking ? Promise.resolve(checking).then(toChecked, toBadInput) : toChecked(checking);
+  } catch (error) {
+    return toBadInput(error);
+  }
+}
+
+type SchemaResult = Awaited<ReturnType<Tool["input"]["~standard"]["validate"]>>;
+
+function toChecked(checked: SchemaResult): Checked {
+  if (!checked.issues) return { value: Json.of(checked.value) };
+  return { refusal: `bad input: ${issueText(checked.issues)}` };
+}
+
+const toBadInput = (error: unknown): Checked => ({ refusal: `bad input: ${safeMessage(error)}` });

@@ -1,0 +1,234 @@
+// A compaction: one step that has the oldest part of a conversation summed up, and writes the summary as an entry.
+//
+// Job: choose the cut, call the summariser, append the entry. Neighbours: agents/session finds the cut and writes the summary;
+// run-session knows where the entry goes and continues below it; gated-step charges the calls.
+//
+// Invariants:
+// 1. The conversation is read and written inside the step only. Everything after it follows from the record.
+// 2. The id of the entry follows from the entry above it: the same compaction again is the same entry.
+// 3. A compaction that is refused or fails changes nothing. Its calls are charged to the run, and are no turns of it.
+import {
+  EntryId,
+  Labels,
+  NotFoundError,
+  ReeveError,
+  type ChatMessage,
+  type Compaction,
+  type CompactionRequest,
+  type RunId,
+} from "#kernel";
+import {
+  findCut,
+  readCut,
+  summarise,
+  summaryMessage,
+  type CutItem,
+  type CutOptions,
+  type Session,
+  type SummaryOptions,
+} from "#agents";
+import { estimateTokens } from "#models";
+import type { CompactionOrder } from "#tree";
+import { compactionSizes, type CompactionSizes } from "./context-limits.ts";
+import { GatedStep, toStepScope, type StepExecution } from "./gated-step.ts";
+import type { RunServices } from "./run-services.ts";
+import { untilReached } from "./until-reached.ts";
+
+/** The record of a compaction. */
+type Compacted =
+  | {
+      readonly kind: "compacted";
+      readonly entryId: EntryId | null;
+      readonly summary: string;
+      /** The number of the given messages that were summed up. Absent: all are part of the conversation. */
+      readonly count?: number | undefined;
+      /** The labels of a conversation that was summed up with them. Absent: none. */
+      readonly brings?: Labels | undefined;
+    }
+  | { readonly kind: "unchanged" };
+
+const unchanged = { kind: "unchanged" } as const;
+
+/** A compaction to make. */
+interface Order extends Pick<CutOptions, "between"> {
+  readonly messages: readonly ChatMessage[];
+  /** Added to the agent's own. */
+  readonly instructions?: string | undefined;
+}
+
+/** Compacts the conversation if agent code needs it to. Null: nothing has changed. */
+export async function runCompaction(
+  services: RunServices,
+  { cause, messages }: CompactionRequest,
+): Promise<Compaction | null> {
+  const { policy, state } = services;
+  const { session } = state;
+  if (session.isCopy) return null;
+  const isAsked = session.takeRequest();
+  if (policy.agent.compaction === false && !isAsked) return null;
+  if (cause === "overflow") return compact(services, { messages, between: "cycles" });
+  if (!session.goesOn || !(isAsked || session.isDue) || policy.agent.history) return null;
+  return compact(services, { messages, between: isAsked ? "asked" : "turns" });
+}
+
+/** Makes the compaction that a user has ordered. Returns its entry; null: nothing has changed. */
+export async function obeyOrder(
+  services: RunServices,
+  { instructions }: CompactionOrder,
+): Promise<EntryId | null> {
+  const { engine, policy, state } = services;
+  if (!state.session.isKept || policy.agent.history) return null;
+  const more = instructions === null ? {} : { instructions };
+  const made = await compact(services, { messages: [], between: "asked", ...more });
+  const leaf = made?.entryId ?? null;
+  if (leaf !== null) engine.driver.outbox.event("turn.saved", engine.driver.time, null, { leaf });
+  return leaf;
+}
+
+/** Makes a compaction. @throws CancellationError when the run is cancelled. */
+async function compact(services: RunServices, order: Order): Promise<Compaction | null> {
+  const { engine, policy, state } = services;
+  const { session } = state;
+  const { outbox } = engine.driver;
+  const isStored = session.isKept && !policy.agent.history;
+  const { contextTokens } = session;
+  outbox.event("compaction.start", engine.driver.time, null, { contextTokens });
+  const step = new GatedStep(services, { kind: "compaction", subject: order.between, of: "compaction" });
+  let entryId: EntryId | null = null;
+  try {
+    const record = await step.run<Compacted>((execution) =>
+      closure(services, execution, { ...order, isStored }),
+    );
+    if (record.kind === "unchanged") return null;
+    const { summary, count = 0, brings } = record;
+    ({ entryId } = record);
+    if (entryId !== null) {
+      session.compacted(entryId);
+      return { entryId, summary, messages: [] };
+    }
+    state.labels.join(brings, "input", "conversation");
+    session.skipHistory();
+    return { entryId, summary, messages: [summaryMessage(summary), ...order.messages.slice(count)] };
+  } finally {
+    outbox.event("compaction.end", engine.driver.time, null, { contextTokens, entryId });
+  }
+}
+
+/** The closure of a compaction. Null: the step must end. */
+async function closure(
+  services: RunServices,
+  execution: StepExecution,
+  order: Order & { readonly isStored: boolean },
+): Promise<Compacted | null> {
+  const { calls } = execution;
+  const make = order.isStored ? compactStored : compactList;
+  try {
+    const made = await make(services, execution, order);
+    return calls.mustStop() && made.kind === "unchanged" ? null : made;
+  } catch (error) {
+    if (calls.mustStop()) return null;
+    if (!ReeveError.is(error)) services.engine.report("compaction", error);
+    return unchanged;
+  }
+}
+
+/** Sums up what the store has of the conversation. */
+async function compactStored(
+  services: RunServices,
+  execution: StepExecution,
+  { between, instructions }: Order,
+): Promise<Compacted> {
+  const { engine, identity, state } = services;
+  const place = await untilReached(execution.calls, () => state.session.compactionPlace());
+  if (!place) return unchanged;
+  const { session, at, branch } = place;
+  const { runId } = identity.scope;
+  // The run may have ended the conversation with its summary before it was killed, and would find nothing to sum up.
+  const own = state.session.order && (await findEntry(session, at, { branch, by: runId }));
+  const id = EntryId.compactionOf(at);
+  const made = own ?? (await findEntry(session, id, { branch }));
+  if (made) return made;
+  const writer = writerOf(services, instructions);
+  const cut = await readCut(session, at, { keepRecent: writer.keepRecent, between });
+  if (!cut) return unchanged;
+  const { previous, keptFrom, labels } = cut;
+  const scope = toStepScope(services, execution, writer.model);
+  const summary = await summarise(cut, previous, { ...writer, scope });
+  // A worker that was given up may be late: the conversation has gone on without it.
+  if ((await session.leaf(branch)) !== at) return unchanged;
+  const entry = {
+    id,
+    parentId: at,
+    branch,
+    at: engine.clock.now(),
+    type: "compaction",
+    summary,
+    keptFrom,
+    tokensBefore: state.session.contextTokens || cut.tokens,
+    run: runId,
+    ...(!Labels.isNone(labels) && { labels }),
+  } as const;
+  await session.store.append(session.partition, session.key, [entry]);
+  return { kind: "compacted", entryId: id, summary };
+}
+
+/** Finds the entry that a lost execution has written, and lets the conversation end with it. */
+async function findEntry(
+  session: Session,
+  id: EntryId,
+  { branch, by }: { readonly branch: RunId | null; readonly by?: RunId },
+): Promise<Compacted | null> {
+  for await (const entry of session.path(id)) {
+    if (entry.type !== "compaction" || (by !== undefined && entry.run !== by)) return null;
+    const { store, partition, key } = session;
+    if ((await session.leaf(branch)) !== id) await store.moveLeaf(partition, key, { branch, leaf: id });
+    return { kind: "compacted", entryId: id, summary: entry.summary };
+  }
+  return null;
+}
+
+/** Sums up the messages that the run has in memory, and the conversation that it is shown before them. */
+async function compactList(
+  services: RunServices,
+  execution: StepExecution,
+  { messages, between, instructions }: Order,
+): Promise<Compacted> {
+  const { session } = services.state;
+  const history = session.readsHistory
+    ? await untilReached(execution.calls, () => session.history({}))
+    : null;
+  const shown = [...(history?.messages ?? []), ...messages];
+  const from = shown.length - messages.length;
+  const items = shown.map((message): CutItem => {
+    return { message, tokens: estimateTokens([message]), id: null, mayLead: true };
+  });
+  const writer = writerOf(services, instructions);
+  const cut = findCut(items, { keepRecent: writer.keepRecent, between, from });
+  if (!cut) return unchanged;
+  const scope = toStepScope(services, execution, writer.model);
+  const summary = await summarise(cut, null, { ...writer, scope });
+  const labels = history && !Labels.isNone(history.labels) ? { brings: history.labels } : {};
+  return { kind: "compacted", entryId: null, summary, count: cut.at - from, ...labels };
+}
+
+/** Tokens of a summary, as a part of what stays free, and at least. */
+const summaryShare = 0.8;
+const minSummaryTokens = 256;
+
+function writerOf(
+  { policy }: RunServices,
+  instructions: string | undefined,
+): SummaryOptions & Pick<CompactionSizes, "keepRecent"> {
+  const own = policy.agent.compaction || {};
+  const model = own.model ?? policy.model;
+  if (!model) throw new NotFoundError({ what: "model", id: "for this agent" });
+  const { reserve, keepRecent } = compactionSizes(own, policy.model?.contextWindow);
+  const size = Math.max(minSummaryTokens, Math.floor(reserve * summaryShare));
+  const told = [own.instructions, instructions].filter((part) => part !== undefined && part !== "");
+  return {
+    model,
+    keepRecent,
+    instructions: told.length === 0 ? undefined : told.join("\n\n"),
+    maxOutputTokens: Math.min(size, model.maxOutputTokens ?? size),
+  };
+}

@@ -1,0 +1,389 @@
+// The driver of one execution of a run: lets plain async code run over a journal.
+//
+// Job: hand agent code native promises for its effects and waits, and be the only one that awaits the engine. Each turn
+// races everything that is open, settles exactly the one that finished, lets the code run as far as it can, and races
+// again. Above it: the steps and the context, which only ask for effects and waits. Below it: the engine's primitives.
+// Beside it: Effects (operations), Waits (keys), Intake (the order of the inbox), TreeCalls and Outbox (the tree).
+//
+// Invariants:
+// 1. One thing happens per turn: one operation is settled, or one item of the inbox is delivered. So a replay issues the
+//    same operations in the same order.
+// 2. Nothing begins while the run has no slot, is cancelled, or has a deadline that the tree was not asked about.
+// 3. Time only grows, and comes from the journal and the tree: never from the worker's clock between two operations.
+// 4. Items of the inbox are delivered in the order of the inbox, each once, and before the call that brought them resolves.
+// 5. After a cancel every open effect is told once and has a second to end; waits fail; code that goes on is refused.
+// 6. Code that waits for anything but the driver cannot be replayed: with nothing open and nothing awaited, the run fails.
+import {
+  CancellationError,
+  Json,
+  PreemptedError,
+  UnjournaledAwaitError,
+  type CancellationToken,
+  type NumberedEvent,
+  type Operation,
+  type ExecutionPrimitives,
+  type StepIo,
+} from "#kernel";
+import type { ArgumentOf, FromRun, News, ReplyOf, RunMethod, TreeMethod, InboxItem } from "#tree";
+import { ArmedTimers } from "./armed-timers.ts";
+import { checkData } from "./check-data.ts";
+import { Deadline } from "./deadline.ts";
+import { Effects } from "./effects.ts";
+import { Intake } from "./intake.ts";
+import { Refusals } from "./refusals.ts";
+import type { Outbox } from "./outbox.ts";
+import { StepNames } from "./step-names.ts";
+import { TreeCalls } from "./tree-calls.ts";
+import { Waits } from "./waits.ts";
+
+/** How long an effect may take to notice that its run is cancelled. */
+const graceMs = 1_000;
+
+/** How agent code ended. */
+export type Ending<T> =
+  | { readonly kind: "returned"; readonly value: T }
+  | { readonly kind: "threw"; readonly error: unknown };
+
+/** Lets plain async code run over a journal. */
+export class Driver {
+  readonly tree: TreeCalls;
+  readonly waits = new Waits();
+  readonly steps: StepNames;
+  readonly #primitives: ExecutionPrimitives;
+  readonly #token: CancellationToken;
+  readonly #onItem: (item: InboxItem) => void;
+  readonly #effects = new Effects();
+  /** What the code is told next, one at a time: things from the inbox, and calls that waited for them. */
+  readonly #news: (InboxItem | (() => void))[] = [];
+  readonly #intake: Intake;
+  #wake: Operation | null = null;
+  readonly #timers: ArmedTimers;
+  #cancelled: Operation | null;
+  readonly #deadline: Deadline;
+  #grace: number | null = null;
+  #resting = false;
+  /** Has nothing happened since the last news? Then they need not be taken again, once. */
+  #isFresh = false;
+  #fatal: Error | null = null;
+  #isOver = false;
+  readonly #refusals = new Refusals();
+  #time: number;
+
+  constructor(options: {
+    readonly primitives: ExecutionPrimitives;
+    readonly token: CancellationToken;
+    readonly deadline: number | null;
+    readonly news: News;
+    /** Takes what is not the driver's own: everything but pauses and cancels. */
+    readonly onItem: (item: InboxItem) => void;
+    /** Takes the run's events from the tree: each at most once, and never on replay. */
+    readonly onEvents: (events: readonly NumberedEvent[]) => void;
+  }) {
+    this.#primitives = options.primitives;
+    this.tree = new TreeCalls(options.primitives, options.onEvents);
+    this.steps = new StepNames(options.primitives);
+    this.#timers = new ArmedTimers(options.primitives);
+    this.#token = options.token;
+    this.#deadline = new Deadline(options.deadline);
+    this.#onItem = options.onItem;
+    this.#intake = new Intake(options.news);
+    this.#time = options.news.at;
+    this.#cancelled = options.primitives.cancelled();
+    this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
+    this.#ingest(options.news);
+  }
+
+  /** The reports for the tree. */
+  get outbox(): Outbox {
+    return this.tree.outbox;
+  }
+
+  /** The latest time this run knows of: the same on every replay. */
+  get time(): number {
+    return this.#time;
+  }
+
+  /** The tree's time. A deadline that lies behind it is over before anything else happens. */
+  #learnTime(at: number): void {
+    this.#time = Math.max(this.#time, at);
+    if (this.#deadline.isOver(at)) this.#token.cancel("deadline");
+  }
+
+  /** A worker's time, which may be wrong: whether the deadline is over, the tree is asked before anything else begins. */
+  learnWorkerTime(at: number): void {
+    this.#time = Math.max(this.#time, at);
+    this.#deadline.noticeWorkerTime(at);
+  }
+
+  /** What was taken from the inbox and not told to the code. */
+  get untold(): readonly InboxItem[] {
+    return this.#news.filter((news) => typeof news !== "function");
+  }
+
+  /**
+   * @throws CancellationError when cancelled or past the deadline. Code that has caught too many of them is left behind
+   * at its next `await`: nothing is thrown here any more, or a loop without `await` would never come to one.
+   */
+  check(): void {
+    if (this.#token.cancelled && this.#countRefusal()) throw this.#cancellation();
+  }
+
+  /** The tree has refused to let anything more begin. @throws CancellationError */
+  stopped(reason: string): never {
+    this.#token.cancel(reason);
+    throw this.#cancellation();
+  }
+
+  /** Runs a closure as one journaled step, now or when there is room. */
+  step(name: string, run: (io: StepIo) => Promise<Json>): Promise<Json> {
+    return this.#start(() => this.#primitives.step(name, run));
+  }
+
+  /** Calls the tree, with whatever there is to report. */
+  async report<Method extends RunMethod>(
+    method: Method,
+    argument: Omit<ArgumentOf<Method>, keyof FromRun>,
+  ): Promise<ReplyOf<Method>> {
+    checkData(method, argument);
+    const call = this.tree.reporting(method, argument);
+    await this.#start(() => call.issue(this.#time));
+    return call.finish();
+  }
+
+  /** Calls the tree. */
+  async call<Method extends TreeMethod>(
+    method: Method,
+    argument: ArgumentOf<Method>,
+  ): Promise<ReplyOf<Method>> {
+    checkData(method, argument);
+    return Json.as(await this.#start(() => this.tree.issue(method, argument)));
+  }
+
+  /** Takes what has come, so that it is there when the promise resolves. */
+  async refresh(): Promise<void> {
+    if (this.#isFresh) this.#isFresh = false;
+    else await this.#told(await this.report("take", {}));
+  }
+
+  /** Answers another run. What has come meanwhile is there when the promise resolves. */
+  async reply(answer: Omit<ArgumentOf<"reply">, keyof FromRun>): Promise<void> {
+    await this.#told(await this.report("reply", answer));
+    this.#isFresh = true;
+  }
+
+  /** Resolves when the code has been told. */
+  #told(news: News): Promise<void> {
+    return new Promise((resolve) => this.#ingest(news, resolve));
+  }
+
+  /** Runs agent code to its end. */
+  async drive<T>(body: () => Promise<T>): Promise<Ending<T>> {
+    // What waited when the run began is there before its code is.
+    for (const news of this.#news.splice(0)) this.#tell(news);
+    const code: { ending: Ending<T> | null } = { ending: null };
+    body().then(
+      (value) => (code.ending = { kind: "returned", value }),
+      (error: unknown) => (code.ending = { kind: "threw", error }),
+    );
+    await this.#primitives.flushMicrotasks();
+    while (!code.ending || !this.#effects.isEmpty || this.#deadline.mustAsk) {
+      // Each turn waits for the one before: that is the point of the driver.
+      const stuck = await this.#turn(() => code.ending === null);
+      if (!stuck) continue;
+      this.#isOver = true;
+      return { kind: "threw", error: stuck };
+    }
+    this.#isOver = true;
+    return code.ending;
+  }
+
+  /** Calls the tree when no code runs any more. */
+  async finish<Method extends RunMethod>(
+    method: Method,
+    argument: Omit<ArgumentOf<Method>, keyof FromRun>,
+  ): Promise<ReplyOf<Method>> {
+    return this.#callNow(method, argument);
+  }
+
+  /** Ends the run from outside its code: what the journal holds is not what the code asks for. */
+  diverge(error: Error): Promise<never> {
+    this.#fatal ??= error;
+    return new Promise(() => undefined);
+  }
+
+  /** One thing happens. Returns an error when nothing more can. */
+  async #turn(isAlive: () => boolean): Promise<Error | null> {
+    if (this.#fatal) return this.#fatal;
+    const news = this.#news.shift();
+    if (news) {
+      this.#tell(news);
+      await this.#primitives.flushMicrotasks();
+      return null;
+    }
+    if (this.#intake.hasMore || this.#deadline.mustAsk) {
+      const taken = await this.#callNow("take", {});
+      this.#ingest(taken);
+      this.#deadline.answered(this.#time, taken.at);
+      return null;
+    }
+    if (this.#intake.standing === "running") this.#effects.begin();
+    if (!this.#effects.hasOpen) {
+      if (!isAlive()) {
+        this.#effects.dismiss(new CancellationError({ reason: "ended" }));
+        return null;
+      }
+      if (await this.#isStuck(isAlive)) return this.#unjournaled();
+      const isIdle = this.#news.length === 0 && !this.#intake.hasMore && !this.#effects.hasOpen;
+      if (!isAlive() || !isIdle) return null;
+    }
+    const winner = await this.#primitives.race(this.#open());
+    this.#isFresh = false;
+    if (!this.#effects.settle(winner)) await this.#notice(winner);
+    await this.#primitives.flushMicrotasks();
+    return null;
+  }
+
+  /** Nothing is in flight: yield, rest, or find out that nothing can ever happen. */
+  async #isStuck(isAlive: () => boolean): Promise<boolean> {
+    if (this.#token.cancelled || this.waits.size === 0) {
+      await this.#primitives.flushMicrotasks();
+      const isWaiting = !this.#effects.isEmpty || this.waits.size > 0;
+      if (isAlive() && !isWaiting && this.#news.length === 0)
+        return this.#intake.standing === "running" || this.#token.cancelled;
+      if (!isAlive() || this.#effects.hasOpen) return false;
+    }
+    if (this.#token.cancelled) return false;
+    if (this.#intake.standing === "yielding")
+      this.#ingest(await this.#callNow("yield", this.outbox.takeWords()));
+    else if (this.#intake.standing === "running" && !this.#resting && this.waits.size > 0) {
+      const news = await this.#callNow("rest", { on: this.waits.on, ...this.outbox.takeWords() });
+      this.#ingest(news);
+      this.#resting = news.items.length === 0 && news.standing === "running";
+    }
+    return false;
+  }
+
+  #unjournaled(): Error {
+    return new UnjournaledAwaitError({ run: this.#primitives.launch.runId, lastStep: this.steps.last });
+  }
+
+  /** Everything that can happen next. */
+  #open(): readonly Operation[] {
+    const operations = [...this.#effects.open];
+    operations.push((this.#wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`)));
+    const timer = this.#armTimer();
+    if (timer) operations.push(timer);
+    if (this.#cancelled) operations.push(this.#cancelled);
+    return operations;
+  }
+
+  /** Something else than an effect has happened. */
+  async #notice(winner: Operation): Promise<void> {
+    if (winner === this.#wake) {
+      await this.#takeNews();
+    } else if (winner === this.#cancelled) {
+      this.#cancelled = null;
+      if (this.#token.cancelled) return;
+      do {
+        await this.#takeNews();
+      } while (this.#intake.hasMore);
+      // Without a word from the tree it was the engine's operator.
+      this.#news.push(() => this.#token.cancel("engine"));
+    } else {
+      const at = this.#timers.take(winner);
+      if (at === null) return;
+      this.learnWorkerTime(at);
+      if (this.#resting) await this.#takeNews();
+      this.#news.push(() => this.#expire(at));
+    }
+  }
+
+  async #takeNews(): Promise<void> {
+    this.#ingest(await this.#callNow("take", {}));
+    this.#resting = false;
+  }
+
+  #expire(now: number): void {
+    if (this.#grace !== null && now >= this.#grace) {
+      // What does not notice the cancel is left behind.
+      this.#grace = null;
+      this.#effects.abandon(this.#cancellation());
+    }
+    if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
+  }
+
+  /** A timer for the earliest moment anything is due. */
+  #armTimer(): Operation | null {
+    const at = Math.min(this.waits.earliest ?? Infinity, this.#grace ?? Infinity, this.#deadline.askAt);
+    return at === Infinity ? null : this.#timers.arm(at);
+  }
+
+  #ingest(news: News, done: (() => void) | null = null): void {
+    this.#learnTime(news.at);
+    const { cursor } = this.#intake;
+    for (const taken of this.#intake.accept({ news, done })) {
+      this.#news.push(...taken.news.items);
+      if (taken.done) this.#news.push(taken.done);
+    }
+    if (this.#intake.cursor !== cursor) this.#wake = null;
+  }
+
+  #tell(news: InboxItem | (() => void)): void {
+    if (typeof news === "function") news();
+    else this.#receive(news);
+  }
+
+  #receive(item: InboxItem): void {
+    if (item.kind === "cancel") this.#token.cancel(item.reason);
+    else if (item.kind === "abortCall") this.#effects.abort(new PreemptedError());
+    // Pauses and resumes only wake the run: how it stands comes with the news.
+    else if (item.kind !== "pause" && item.kind !== "resume") this.#onItem(item);
+  }
+
+  /** The run was cancelled: by its tree, by its deadline, or by its own code. */
+  #stop(): void {
+    this.#deadline.drop();
+    this.#grace = this.#time + graceMs;
+    const error = this.#cancellation();
+    this.#effects.abort(error);
+    this.#effects.dismiss(error);
+    this.waits.failAll(error, () => this.#refuse());
+  }
+
+  /** Refuses a call after the cancel. Code that goes on regardless, again and again, waits for ever. */
+  #refuse(): Promise<never> {
+    return this.#countRefusal() ? Promise.reject(this.#cancellation()) : new Promise(() => undefined);
+  }
+
+  /** False: one call too many was refused. The run is then concluded without its code. */
+  #countRefusal(): boolean {
+    const isTold = this.#refusals.next();
+    if (!isTold) this.#fatal ??= this.#cancellation();
+    return isTold;
+  }
+
+  #cancellation(): CancellationError {
+    return new CancellationError({ reason: this.#token.reason ?? "cancelled" });
+  }
+
+  /** Begins something, now or when there is room and the run has its slot. */
+  #start(issue: () => Operation): Promise<Json> {
+    // Code that outlives its run, on a promise of its own, gets nowhere.
+    if (this.#isOver) return new Promise(() => undefined);
+    if (this.#token.cancelled) return this.#refuse();
+    this.#isFresh = false;
+    const promise = this.#effects.add(issue);
+    if (this.#intake.standing === "running" && !this.#deadline.mustAsk) this.#effects.begin();
+    return promise;
+  }
+
+  /** A call that the driver itself makes, between the turns of the code. */
+  async #callNow<Method extends RunMethod>(
+    method: Method,
+    argument: Omit<ArgumentOf<Method>, keyof FromRun>,
+  ): Promise<ReplyOf<Method>> {
+    const call = this.tree.reporting(method, argument);
+    await this.#primitives.race([call.issue(this.#time)]);
+    return call.finish();
+  }
+}

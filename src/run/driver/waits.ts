@@ -1,0 +1,137 @@
+import type { Json, RunId } from "#kernel";
+
+/** What ended a wait: something that arrived under a key, or its time. */
+export type Arrival =
+  | { readonly key: string; readonly value: Json }
+  | { readonly key: "timeout"; readonly value: null };
+
+interface Waiter {
+  readonly keys: readonly string[];
+  readonly at: number | null;
+  readonly on: RunId | null;
+  readonly resolve: (arrival: Arrival) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** How to wait. */
+export interface WaitOptions {
+  /** Give up at this moment. Default: never. */
+  readonly at?: number | null;
+  /** The run that is waited for, where it is one. */
+  readonly on?: RunId | null;
+}
+
+/**
+ * Everything a run waits for that is not an effect. Things arrive under a key; a thing that nobody waits for yet is
+ * kept. Costs the engine nothing, however many there are.
+ */
+export class Waits {
+  readonly #waiters = new Set<Waiter>();
+  readonly #byKey = new Map<string, Waiter[]>();
+  readonly #kept = new Map<string, Json[]>();
+  readonly #dead = new Set<string>();
+  /** Set once no wait can end any more. */
+  #refuse: (() => Promise<never>) | null = null;
+
+  /** Waits for the first thing under any of these keys. */
+  first(keys: readonly string[], { at = null, on = null }: WaitOptions = {}): Promise<Arrival> {
+    if (this.#refuse) return this.#refuse();
+    for (const key of keys) {
+      const kept = this.#kept.get(key);
+      if (kept && kept.length > 0) {
+        const value = kept.shift() ?? null;
+        if (kept.length === 0) this.#kept.delete(key);
+        return Promise.resolve({ key, value });
+      }
+    }
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = { keys, at, on, resolve, reject };
+      this.#waiters.add(waiter);
+      for (const key of keys) this.#byKey.set(key, [...(this.#byKey.get(key) ?? []), waiter]);
+    });
+  }
+
+  /** Settles the oldest wait for this key, or keeps the thing. */
+  arrive(key: string, value: Json): void {
+    if (this.#dead.has(key)) return;
+    const waiter = this.#byKey.get(key)?.[0];
+    if (waiter) this.#settle(waiter, { key, value });
+    else this.#kept.set(key, [...(this.#kept.get(key) ?? []), value]);
+  }
+
+  /** Settles every wait for this key, and keeps nothing. */
+  tell(key: string, value: Json): void {
+    for (const waiter of this.#byKey.get(key) ?? []) this.#settle(waiter, { key, value });
+  }
+
+  /** Has something arrived under this key that nobody has taken? */
+  peek(key: string): boolean {
+    return this.#kept.has(key);
+  }
+
+  /** Nothing that arrives under this key from now on is wanted. */
+  close(key: string): void {
+    this.#dead.add(key);
+    this.#kept.delete(key);
+  }
+
+  /** The earliest moment somebody wants to be woken at. */
+  get earliest(): number | null {
+    let earliest: number | null = null;
+    for (const { at } of this.#waiters) if (at !== null && at < (earliest ?? Infinity)) earliest = at;
+    return earliest;
+  }
+
+  /** Settles one wait whose time has come. False if there is none. */
+  expireOne(now: number): boolean {
+    for (const waiter of this.#waiters) {
+      if (waiter.at === null || waiter.at > now) continue;
+      this.#settle(waiter, { key: "timeout", value: null });
+      return true;
+    }
+    return false;
+  }
+
+  /** What arrived under keys that begin like this and was not taken, oldest first for each key. */
+  kept(prefix: string): readonly Arrival[] {
+    const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix));
+    return keys.flatMap((key) => (this.#kept.get(key) ?? []).map((value) => ({ key, value })));
+  }
+
+  /** Ends every wait with this error. Every later one is refused. */
+  failAll(error: Error, refuse: () => Promise<never>): void {
+    this.#refuse = refuse;
+    for (const waiter of this.#waiters) {
+      this.#forget(waiter);
+      waiter.reject(error);
+    }
+  }
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /** The runs that are waited for; null where anything else is, too. */
+  get on(): readonly RunId[] | null {
+    const runs: RunId[] = [];
+    for (const { on } of this.#waiters) {
+      if (on === null) return null;
+      runs.push(on);
+    }
+    return runs.length > 0 ? runs : null;
+  }
+
+  #settle(waiter: Waiter, arrival: Arrival): void {
+    this.#forget(waiter);
+    waiter.resolve(arrival);
+  }
+
+  #forget(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    for (const key of waiter.keys) {
+      const others = (this.#byKey.get(key) ?? []).filter((other) => other !== waiter);
+      if (others.length > 0) this.#byKey.set(key, others);
+      else this.#byKey.delete(key);
+    }
+  }
+}

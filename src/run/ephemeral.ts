@@ -1,0 +1,99 @@
+// State that a model is shown for one call only.
+//
+// Job: read the agent's ephemeral sources inside a model step, bound them, and say which labels they bring. Neighbours:
+// model-step passes the messages to model-calls, which puts them last; the step's record has their labels, never their
+// content.
+//
+// Invariants:
+// 1. A source never fails the run: what it cannot show is left out, and reported.
+// 2. Chat middleware does not see the messages, and the size of a prompt is remembered without them.
+import { ChatMessage, Labels, type EphemeralCall, type EphemeralSource, type StepId } from "#kernel";
+import { withTimeout } from "#base";
+import type { StepExecution } from "./gated-step.ts";
+import type { RunServices } from "./run-services.ts";
+
+/** Characters of text that a source may show in one call. */
+const maxCharacters = 50_000;
+const defaultTimeoutMs = 5_000;
+
+/** The state of all sources for one call. */
+interface EphemeralState {
+  readonly messages: readonly ChatMessage[];
+  /** Undefined: they bring none. */
+  readonly labels: Labels | undefined;
+}
+
+/** Reads the agent's sources: inside a model step. Undefined: nothing is open. */
+export async function readEphemeral(
+  services: RunServices,
+  execution: StepExecution,
+): Promise<EphemeralState | undefined> {
+  const { ephemeral = [] } = services.policy.agent;
+  if (ephemeral.length === 0) return undefined;
+  const states = await Promise.all(ephemeral.map((source) => readSource(services, execution, source)));
+  const messages = states.flat();
+  if (messages.length === 0) return undefined;
+  const shown = ephemeral.filter((_, index) => states[index]?.length !== 0);
+  const labels = shown.reduce(
+    (joined, source) => Labels.join(joined, labelsOf(services, source, execution.place.id)),
+    Labels.none,
+  );
+  return { messages: Object.freeze(messages), labels: Labels.isNone(labels) ? undefined : labels };
+}
+
+/** Lets the sources free what they have open for a run that has ended. Its end does not wait for them. */
+export function closeEphemeral({ engine, identity, policy }: RunServices): void {
+  const { scope } = identity;
+  for (const source of policy.agent.ephemeral ?? [])
+    void Promise.resolve()
+      .then(() => source.close?.({ scope }))
+      .catch((error: unknown) => void engine.report(`closing the ephemeral source ${source.name}`, error));
+}
+
+async function readSource(
+  { engine, identity: { scope } }: RunServices,
+  { io, calls }: StepExecution,
+  source: EphemeralSource,
+): Promise<readonly ChatMessage[]> {
+  const { timeoutMs: ms = defaultTimeoutMs, name } = source;
+  const onTimeout = (): never => {
+    throw new Error(`it took longer than ${ms} ms`);
+  };
+  try {
+    const limit = { clock: engine.clock, ms, signal: io.signal, onTimeout };
+    const state = await withTimeout(limit, async (limited) => {
+      const call: EphemeralCall = {
+        scope,
+        get signal() {
+          return limited.signal;
+        },
+      };
+      return source.isOpen?.(call) === false ? null : source.getState(call);
+    });
+    return toMessages(state);
+  } catch (error) {
+    if (!calls.stopped()) engine.report(`ephemeral source ${name}`, error);
+    return [];
+  }
+}
+
+/** @throws TypeError for anything but messages of the user, and for more text than fits. */
+function toMessages(state: Awaited<ReturnType<EphemeralSource["getState"]>>): readonly ChatMessage[] {
+  if (state === null || state.length === 0) return [];
+  const messages = typeof state === "string" ? [ChatMessage.user(state)] : state;
+  const other = messages.find(({ role }) => role !== "user");
+  if (other) throw new TypeError(`messages must be of the user, got one of role ${other.role}`);
+  const characters = messages.reduce((sum, message) => sum + ChatMessage.text(message).length, 0);
+  if (characters > maxCharacters)
+    throw new TypeError(`a state has at most ${maxCharacters} characters, got ${characters}`);
+  return messages;
+}
+
+function labelsOf(
+  { identity: { scope } }: RunServices,
+  { name, trust = "untrusted", sensitivity }: EphemeralSource,
+  stepId: StepId,
+): Labels {
+  const labels = Labels.broughtBy({ trust, sensitivity });
+  return Labels.withSource(labels, { kind: "input", name, runId: scope.runId, stepId });
+}

@@ -1,0 +1,316 @@
+import {
+  toStopReason,
+  AgentId,
+  Continuation,
+  Ended,
+  IncompatibleVersionError,
+  Json,
+  ProgramError,
+  ReplayDivergenceError,
+  SpanId,
+  type Agent,
+  type AgentRunContext,
+  type Approver,
+  type CancellationToken,
+  type Clock,
+  type FailureLog,
+  type Guardrail,
+  type Labels,
+  type NumberedEvent,
+  type Permissions,
+  type ExecutionPrimitives,
+  type RunScope,
+  type Store,
+} from "#kernel";
+import { agentVersion, throughLayers } from "#agents";
+import { cancellationToken, deepFreeze, diagnose } from "#base";
+import type { DeltaHub } from "#deltas";
+import { Driver } from "./driver/driver.ts";
+import { isKnownProtocol, protocolNumber, RunRandom, type Entrance, type InboxItem } from "#tree";
+import { PromptSizes, type PriceList } from "./call-estimate.ts";
+import { Children } from "./children.ts";
+import { obeyOrder } from "./compaction-step.ts";
+import { Journal } from "./driver/journal.ts";
+import type { ReportFailure } from "./failures.ts";
+import { GuardrailRunner } from "./guardrails.ts";
+import { createKeepInput, type InputOptions } from "./keep-input.ts";
+import { InboxReader, Messaging } from "./messaging.ts";
+import { JournaledContext } from "./run-context.ts";
+import {
+  conclude,
+  crashed,
+  endDirectly,
+  endDiverged,
+  outputOf,
+  type Finished,
+  type Output,
+} from "./run-exit.ts";
+import { RunLabels, type RunPolicy, type RunServices } from "./run-services.ts";
+import { RunSession } from "./run-session.ts";
+import { createOpenMemory } from "./scoped-memory.ts";
+import type { PromptDeps } from "./section-cache.ts";
+import { StepRecorder } from "./step-manifest.ts";
+import { flushTurn } from "./save-turn.ts";
+import { inRun, type RunIdentity } from "./step.ts";
+
+/** What executions share. */
+interface ExecutionOptions extends InputOptions {
+  /** @throws NotFoundError */
+  readonly agentOf: (type: string) => Agent;
+  /** Whether the program has an agent of this type. */
+  readonly hasAgent: (type: string) => boolean;
+  readonly clock: Clock;
+  /** Must not throw. */
+  readonly log: FailureLog;
+  /** Who decides about tools where the agent says nothing. */
+  readonly permissions: Permissions;
+  /** The code that decides about questions; null if this worker has none. */
+  readonly approver: Approver | null;
+  /** Who looks at what goes in and out of every agent. */
+  readonly guardrails: readonly Guardrail[];
+  readonly deltas: DeltaHub;
+  readonly prices: PriceList;
+  /** The store that has the conversations; null: this worker has none. */
+  readonly store: Store | null;
+  /** Whether the content of steps is recorded. */
+  readonly record: "off" | "steps";
+  readonly prompt: PromptDeps;
+}
+
+/** One execution of a run: drives the agent's code, and says how it ended. */
+export async function execute(primitives: ExecutionPrimitives, options: ExecutionOptions): Promise<void> {
+  const { protocol } = primitives.launch;
+  if (!isKnownProtocol(protocol))
+    throw new IncompatibleVersionError({
+      agent: "reeve (protocol)",
+      wanted: String(protocol),
+      present: String(protocolNumber),
+    });
+  const entrance = Json.as<Entrance>(primitives.launch.entrance);
+  const agent = options.agentOf(AgentId.type(entrance.agentId));
+  const present = agentVersion(agent);
+  if (present !== entrance.version) return refuse(primitives, entrance, present);
+  const journal = new Journal(primitives);
+  try {
+    const execution = createExecution(journal, options, { entrance, agent });
+    await runAgent(primitives, execution, agent);
+  } catch (error) {
+    if (error instanceof ReplayDivergenceError) await endDiverged(primitives, error);
+    throw error;
+  }
+}
+
+/** Another version's code would not find its way in the journal: the run waits, unless it is to end anyway. */
+async function refuse(primitives: ExecutionPrimitives, entrance: Entrance, present: string): Promise<void> {
+  const { cancelled } = await crashed(primitives, "version");
+  if (cancelled === null)
+    throw new IncompatibleVersionError({ agent: entrance.agentId, wanted: entrance.version, present });
+  await endDirectly(primitives, { status: "cancelled", stopReason: toStopReason(cancelled), output: null });
+}
+
+async function runAgent(primitives: ExecutionPrimitives, execution: Execution, agent: Agent): Promise<void> {
+  const { engine, identity } = execution.services;
+  const ending = await engine.driver.drive(() =>
+    inRun(identity.scope, async () => {
+      const output = await runOrObey(agent, execution);
+      if (Continuation.is(output)) await flushTurn(execution.services);
+      return output;
+    }),
+  );
+  await conclude(primitives, execution, { ending, cancelled: identity.meta.cancellation.reason });
+}
+
+/** Runs the agent's code, or makes the compaction that the run was started for. */
+async function runOrObey(agent: Agent, execution: Execution): Promise<Output> {
+  const { services, inbox } = execution;
+  const { order } = services.state.session;
+  if (!order) return runThrough(agent, execution);
+  // The order is no message to the agent.
+  await inbox.next();
+  return obeyOrder(services, order);
+}
+
+/** The agent's code inside its own middleware. Replayed: the layers see what the code sees. */
+async function runThrough(agent: Agent, { context: ctx, inbox, messaging }: Execution): Promise<Output> {
+  const layers = agent.policy?.agent ?? [];
+  if (layers.length === 0) return agent.run(ctx, inbox);
+  const { runId, sessionId } = ctx.supervision;
+  const task = inbox.first;
+  const context: AgentRunContext = {
+    agentName: agent.id,
+    runId,
+    sessionId,
+    input: task?.text ?? "",
+    result: undefined,
+  };
+  const answer = messaging.deferReply(task);
+  const made: { output: Output } = { output: null };
+  await throughLayers(layers, context, async () => {
+    inbox.rewrite(context.input);
+    made.output = await agent.run(ctx, inbox);
+    context.result = outputOf(made.output);
+  });
+  const { output } = made;
+  if (Continuation.is(output)) return output;
+  // A cancelled run replies no more, and keeps what it had.
+  if (ctx.meta.cancellation.cancelled) return context.result ?? null;
+  const result = context.result ?? null;
+  if (!Ended.is(output) || output.status !== "failed") await answer(result);
+  return Ended.is(output) ? Ended.of({ ...output, output: result }) : result;
+}
+
+interface Execution extends Finished {
+  readonly context: JournaledContext;
+  readonly messaging: Messaging;
+}
+
+/** The agent of a run, and what its tree launched it with. */
+interface Launched {
+  readonly entrance: Entrance;
+  readonly agent: Agent;
+}
+
+function createExecution(journal: Journal, options: ExecutionOptions, launched: Launched): Execution {
+  const { entrance, agent } = launched;
+  const { agentId, carried, secret, deadline, news } = entrance;
+  const { primitives } = journal;
+  const token = cancellationToken();
+  const identity = createIdentity(entrance, token);
+  const { scope } = identity;
+  const { runId } = scope;
+  const random = new RunRandom(secret, runId, primitives.launch.continuation);
+  const labels = new RunLabels(runId, carried?.labels);
+  const onItem = (item: InboxItem): void => {
+    labels.join(labelsOf(item), "input", item.kind);
+    dispatch(item, { driver, inbox, children });
+  };
+  const policy = createPolicy(options, launched);
+  const report: ReportFailure = (source, error) => {
+    const diagnostic = diagnose(source, error);
+    options.log({ tree: scope.treeId, run: runId, agent: AgentId.type(agentId), diagnostic });
+    return diagnostic;
+  };
+  const onEvents = (events: readonly NumberedEvent[]): void => {
+    for (const event of events) {
+      const onError = (error: unknown): void => void report(`hook on ${event.type}`, error);
+      policy.agent.hooks?.dispatch(event, onError).catch(onError);
+    }
+  };
+  const driver = new Driver({ primitives, token, deadline, news, onItem, onEvents });
+  const inbox = new InboxReader(driver, journal);
+  const requireAgent = ({ id }: { readonly id: AgentId }): void => {
+    if (!options.hasAgent(AgentId.type(id))) throw new ProgramError({ problems: [notInProgram(id)] });
+  };
+  const uuid = (): string => random.uuid();
+  const keepInput = createKeepInput(() => services, options);
+  const children = new Children({ driver, labels, runId, uuid, requireAgent, keepInput }, carried?.tasks);
+  const messaging = new Messaging({ driver, labels, runId, agentId, uuid, children, keepInput });
+  const { clock, deltas, prices } = options;
+  const openFeed: RunServices["engine"]["openFeed"] = (step, attempt) =>
+    deltas.begin(primitives.launch.tree.key, { runId, step, attempt });
+  const openUpdates: RunServices["engine"]["openUpdates"] = (step, attempt) =>
+    deltas.beginUpdates(primitives.launch.tree.key, { runId, step, attempt });
+  const sizes = new PromptSizes(carried?.reported);
+  const place = entrance.turn ?? null;
+  const { store } = options;
+  const talk = { store, scope, agentId, clock, place, history: policy.agent.history };
+  const session = new RunSession(talk, carried?.turn);
+  const { retention } = identity.supervision;
+  const manifests = options.record === "off" ? null : (store?.manifests ?? null);
+  const steps = new StepRecorder({ store: manifests, scope, retention, clock, session });
+  const openMemory = createOpenMemory(store, { scope, labels, clock });
+  const services: RunServices = {
+    engine: { primitives, driver, clock, report, openFeed, openUpdates },
+    identity,
+    policy,
+    state: { labels, sizes, prices, session, openMemory, steps, journal, random },
+  };
+  const context = new JournaledContext({ services, agent, children, messaging, state: entrance.state });
+  return { services, inbox, children, messaging, context };
+}
+
+const notInProgram = (id: AgentId): string =>
+  `agent ${AgentId.type(id)} is not part of this program: put it on the team of an agent, or list it in createRuntime({ agents })`;
+
+function createPolicy(
+  { permissions, approver, guardrails, prompt }: ExecutionOptions,
+  { entrance, agent }: Launched,
+): RunPolicy {
+  const own = agent.policy ?? {};
+  return {
+    agent: own,
+    model: agent.model,
+    tools: agent.tools ?? [],
+    whitelist: entrance.tools,
+    permissions: own.permissions ?? permissions,
+    rules: entrance.rules,
+    approver,
+    launch: entrance.policy,
+    guardrails: new GuardrailRunner([...guardrails, ...(own.guardrails ?? [])], entrance.carried?.notes),
+    prompt,
+  };
+}
+
+function createIdentity(entrance: Entrance, cancellation: CancellationToken): RunIdentity {
+  const { agentId, version, traceId, secret } = entrance;
+  const supervision = deepFreeze({ ...entrance.supervision });
+  const { runId, treeId } = supervision;
+  const scope: RunScope = Object.freeze({ ...entrance.scope, treeId, runId });
+  const meta = Object.freeze({
+    runId,
+    cancellation,
+    supervision,
+    deadline: entrance.deadline,
+    traceId,
+    // Few ask for it.
+    get spanId() {
+      return SpanId.of(runId);
+    },
+    tenantId: scope.tenantId,
+    scope,
+  });
+  return { scope, agentId, agentVersion: version, traceId, secret, meta, supervision };
+}
+
+/** What comes with something from the inbox: it is seen from now on, read or not. */
+function labelsOf(item: InboxItem): Labels | undefined {
+  if ("envelope" in item) return item.envelope.labels;
+  if (item.kind === "ended") return item.result.labels;
+  return item.kind === "reply" || item.kind === "signal" ? item.labels : undefined;
+}
+
+function dispatch(
+  item: InboxItem,
+  {
+    driver,
+    inbox,
+    children,
+  }: { readonly driver: Driver; readonly inbox: InboxReader; readonly children: Children },
+): void {
+  switch (item.kind) {
+    case "message":
+    case "steer":
+    case "followUp":
+      return inbox.receive(item.kind, item.envelope);
+    case "topic":
+      return driver.waits.arrive(`topic/${item.subscription}`, Json.of(item.envelope));
+    case "reply":
+      return driver.waits.arrive(`reply/${item.ask}`, Json.of({ text: item.text, data: item.data }));
+    case "signal":
+      return driver.waits.arrive(`signal/${item.name}`, item.data);
+    case "approval": {
+      const { hash, decision } = item;
+      return driver.waits.arrive(`approval/${item.approval}`, Json.of({ hash, decision }));
+    }
+    case "budget":
+      return driver.waits.arrive(`budget/${item.step}`, null);
+    case "ended":
+    case "childPaused":
+    case "childResumed":
+      return children.receive(item);
+    case "pause":
+    case "resume":
+    case "abortCall":
+    case "cancel":
+  }
+}

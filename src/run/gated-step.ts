@@ -1,0 +1,231 @@
+// A gated step: a journaled step whose closure may make model calls and check guardrails.
+//
+// Job: run a closure as a step of the journal, book what it spent and what guardrails said, and run it again until it
+// has a result. Its callers (model-step, tool-step, authorize-tool, guardrail-step) say only what happens inside the
+// closure and what its result means. Below it: step (the journal), model-calls (the gate), guardrails.
+//
+// Invariants:
+// 1. A step keeps its place. Each execution of it has the same name, the same number and the same subject.
+// 2. A record holds the charges of its own execution, and each execution is settled once, before anything else is done
+//    with its record: a result that is thrown away was still paid for.
+// 3. The outbox is filled in the order of the journal: settlements, then guardrail trips, then the caller's events.
+// 4. Only the closure has effects. Everything after it reads the record, so a replay repeats it.
+// 5. Nothing is awaited between the call of `run` and the journal: calls made side by side keep the order of the code.
+// 6. Only steps of a model stop as `later` or `budget`; their retries are carried into the next execution.
+import { randomUUID } from "node:crypto";
+import { Usage, type Model, type StepScope } from "#kernel";
+import type { GuardHook } from "#tree";
+import type { GuardrailLog, GuardrailResult, GuardrailSubject } from "./guardrails.ts";
+import { ModelCalls, type CallsOwner, type Charge } from "./model-calls.ts";
+import type { Stop } from "./step-stop.ts";
+import type { RunServices } from "./run-services.ts";
+import { journaled, placeStep, type RunningStep, type StepPlace, type StepRecord } from "./step.ts";
+
+/** One execution of a gated step: what its closure works with. */
+export interface StepExecution extends RunningStep {
+  readonly calls: ModelCalls;
+}
+
+/** The logs that a closure returns beside its result or stop. */
+interface StepLogs {
+  /** The log of the step's first hook. */
+  readonly heard?: GuardrailLog | undefined;
+  /** The log of `afterCall`. */
+  readonly after?: GuardrailLog | undefined;
+}
+
+/** The result of a closure. Its kind is none of a `Stop`. */
+export interface StepResult extends StepLogs {
+  readonly kind: string;
+}
+
+/** A closure's end without a result: the step is executed again, or its run is over. */
+export type StepStop = Stop & StepLogs;
+
+interface Bill {
+  readonly charges: readonly Charge[];
+  readonly reported: number;
+}
+
+interface GatedStepOptions {
+  /** The kind of the step in the journal. */
+  readonly kind: string;
+  /** The data that the step depends on. */
+  readonly subject: string;
+  /** Whether the step is a model call, or its model calls are made beside something else. */
+  readonly of: CallsOwner["of"];
+  /** The hook whose log the closure returns as `heard`. */
+  readonly hook?: GuardHook;
+}
+
+/** A step at its place in the journal. Made again, it stays the same step. */
+export class GatedStep {
+  readonly place: StepPlace;
+  readonly #services: RunServices;
+  readonly #options: GatedStepOptions;
+  #executions = 0;
+  #retries = 0;
+  #waitsSince: number | null = null;
+
+  /** @throws TooManyStepsError */
+  constructor(services: RunServices, options: GatedStepOptions) {
+    this.#services = services;
+    this.#options = options;
+    this.place = placeStep(services.engine, options.kind, options.subject);
+  }
+
+  /** The number of executions so far: the same on every replay. */
+  get executions(): number {
+    return this.#executions;
+  }
+
+  /**
+   * Executes the closure, again and again until it has a result. Null from the closure: it had to stop, for the reason
+   * that its calls know. @throws CancellationError when the run is cancelled.
+   */
+  async run<Result extends StepResult>(
+    body: (execution: StepExecution) => Promise<Result | StepStop | null>,
+  ): Promise<Result & StepRecord> {
+    for (;;) {
+      const record = await this.#execute(body);
+      this.#book(record);
+      if (!isStop(record)) return record;
+      await this.#wait(record);
+    }
+  }
+
+  async #execute<Result extends StepResult>(
+    body: (execution: StepExecution) => Promise<Result | StepStop | null>,
+  ): Promise<(Result | StepStop) & Bill & StepRecord> {
+    const { place } = this;
+    const owner = { of: this.#options.of, used: this.#retries, waitsSince: this.#waitsSince };
+    this.#executions += 1;
+    const { steps } = this.#services.state;
+    let isExecuted = false;
+    const record = await journaled(this.#services, place, async (io): Promise<(Result | StepStop) & Bill> => {
+      isExecuted = true;
+      const noted = steps.writeNoted();
+      const calls = new ModelCalls(this.#services, { place, io }, owner);
+      const result = (await body({ place, io, calls })) ?? calls.stop ?? interrupted;
+      const { charges, reported } = calls;
+      await noted;
+      return { ...result, charges, reported };
+    });
+    if (!isExecuted) steps.dropNoted();
+    return record;
+  }
+
+  #book(record: StepResult & Bill & StepRecord): void {
+    const { hook } = this.#options;
+    this.#services.engine.driver.outbox.acknowledge(record.reported);
+    this.#settle(record);
+    if (hook) this.#keepLog(hook, record.heard);
+    this.#keepLog("afterCall", record.after);
+  }
+
+  /** Reports every attempt of a record: the bill first, then the events of the stream. */
+  #settle({ kind, charges, t }: StepResult & Bill & StepRecord): void {
+    const { outbox } = this.#services.engine.driver;
+    for (const { attempt, model, usage, ms, error, retry, again } of charges) {
+      const follows = again !== undefined || (kind === "interrupted" && error !== undefined);
+      outbox.settle({ attempt, usage, ...(follows && { again: true }) });
+      const payload = { model, usage: usage ?? Usage.none, durationMs: ms, ...(error && { error }) };
+      outbox.event("model.end", t, attempt, payload);
+      if (retry > 0) outbox.event("retry.end", t, attempt, { retry, success: !error });
+      if (again && error) outbox.event("retry.start", t, attempt, { ...again, error });
+    }
+  }
+
+  /** Reports the trips of guardrails, and keeps their notes for the turn. */
+  #keepLog(hook: GuardHook, log: GuardrailLog | undefined): void {
+    if (!log) return;
+    this.#services.policy.guardrails.learn(`${this.place.id}/${hook}`, log);
+    const { outbox, time } = this.#services.engine.driver;
+    for (const trip of log.trips) outbox.event("guardrail.trip", time, null, trip);
+  }
+
+  /** Waits until the step can be executed again. @throws CancellationError */
+  async #wait(stop: Stop): Promise<void> {
+    const { driver } = this.#services.engine;
+    switch (stop.kind) {
+      case "cancelled":
+        return driver.stopped(stop.reason);
+      case "later":
+        this.#retries = stop.retries;
+        await driver.waits.first([], { at: stop.at });
+        break;
+      case "budget":
+        this.#retries = stop.retries;
+        this.#waitsSince = stop.since;
+        await driver.waits.first([`budget/${stop.step}`]);
+        break;
+      case "paused":
+      case "interrupted":
+        await driver.refresh();
+    }
+  }
+}
+
+const interrupted: Stop = { kind: "interrupted" };
+
+const stopKinds: ReadonlySet<string> = new Set<Stop["kind"]>([
+  "paused",
+  "interrupted",
+  "cancelled",
+  "later",
+  "budget",
+]);
+
+function isStop(record: StepResult | StepStop): record is StepStop {
+  return stopKinds.has(record.kind);
+}
+
+/** Lets the guardrails check something inside a step. Null: the step must end. */
+export function checkGuardrails(
+  services: RunServices,
+  execution: StepExecution,
+  subject: GuardrailSubject,
+): Promise<GuardrailResult | null> {
+  const { engine, identity, policy } = services;
+  const { place, calls } = execution;
+  return policy.guardrails.check({
+    ...subject,
+    key: `${place.id}/${subject.hook}`,
+    clock: engine.clock,
+    report: engine.report,
+    agentId: identity.agentId,
+    runId: identity.scope.runId,
+    scope: toStepScope(services, execution, policy.model),
+    nonce: randomUUID().replaceAll("-", ""),
+    mustStop: () => calls.mustStop(),
+  });
+}
+
+/** Returns the scope of a middleware layer or a guardrail inside a step. */
+export function toStepScope(
+  { engine, identity }: RunServices,
+  { io, calls }: StepExecution,
+  model: Model | undefined,
+): StepScope {
+  const { tenantId, userId } = identity.scope;
+  return {
+    signal: io.signal,
+    clock: engine.clock,
+    tenantId,
+    userId,
+    version: identity.agentVersion,
+    get retries() {
+      return calls.retries;
+    },
+    // The words of a judge or a summariser are no part of the answer.
+    llm: (messages, options = {}) =>
+      calls.make({ model: requireModel(options.model ?? model), messages, options, isWatched: false }),
+    wait: (ms) => calls.wait(ms),
+    again: (error, schedule) => calls.again(error, schedule),
+  };
+}
+
+function requireModel(model: Model | undefined): Model {
+  if (!model) throw new TypeError("this agent has no model");
+  return model;
+}

@@ -1,0 +1,6 @@
+export { modelsIn, PriceList } from "./call-estimate.ts";
+export { execute } from "./execute.ts";
+export { nameFiles } from "./read-files.ts";
+export { createPromptDeps, type PromptDeps } from "./section-cache.ts";
+export { ScopedMemory } from "./scoped-memory.ts";
+export { currentScope } from "./step.ts";

@@ -1,0 +1,289 @@
+import {
+  AskFailedError,
+  checkDuration,
+  decodeError,
+  Json,
+  MessageId,
+  type AgentId,
+  type AskOptions,
+  type AskOutcome,
+  type AskReply,
+  type ChildHandle,
+  type Envelope,
+  type Hireable,
+  type Inbox,
+  type Input,
+  type RunId,
+  type RunResult,
+  type Sender,
+} from "#kernel";
+import type { InboxItem } from "#tree";
+import type { Children } from "./children.ts";
+import type { Driver } from "./driver/driver.ts";
+import type { Journal } from "./driver/journal.ts";
+import { quiet } from "./driver/quiet.ts";
+import type { KeepInput } from "./keep-input.ts";
+import type { RunLabels } from "./run-services.ts";
+import { refuseInStep } from "./step.ts";
+
+interface MessagingDeps {
+  readonly driver: Driver;
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly uuid: () => string;
+  /** The labels of the content that the run has seen: they go with every message. */
+  readonly labels: RunLabels;
+  readonly children: Children;
+  readonly keepInput: KeepInput;
+}
+
+/** The messages that a run sends to other runs: it asks, replies and sends. */
+export class Messaging {
+  readonly #deps: MessagingDeps;
+  /** The message whose replies are dropped; null: none. */
+  #deferred: MessageId | null = null;
+
+  constructor(deps: MessagingDeps) {
+    this.#deps = deps;
+  }
+
+  async ask<Output>(
+    target: Hireable<Output> | ChildHandle<Output>,
+    input: Input,
+    options: AskOptions,
+  ): Promise<AskOutcome<Output>> {
+    checkDuration("timeoutS", options.timeoutS);
+    if (!("runId" in target)) {
+      const handle = await this.#deps.children.spawn(target, input, { ...options, asks: true });
+      return this.#awaitReply(handle, handle.boot, options);
+    }
+    const { driver, runId, children } = this.#deps;
+    const task = children.takeTask(target.runId);
+    // The child has the task that it was spawned with: the same message again is the same delivery.
+    const { print, parts } = this.#deps.keepInput(input);
+    const isTask = task !== undefined && task.print === print;
+    const messageId = isTask ? task.message : MessageId.of(this.#deps.uuid());
+    const reply = await driver.call("send", {
+      to: target.runId,
+      messageId,
+      from: this.#toSender(),
+      ...(parts instanceof Promise ? await parts : parts),
+      askedBy: runId,
+      labels: this.#deps.labels.told,
+      at: driver.time,
+    });
+    if ("error" in reply) throw decodeError(reply.error);
+    if ("deadLetter" in reply) {
+      return { kind: "failed", handle: target, error: { code: "dead-letter", message: reply.deadLetter } };
+    }
+    children.expect(reply.to);
+    return this.#awaitReply({ ...target, runId: reply.to }, messageId, options);
+  }
+
+  async #awaitReply<Output>(
+    handle: ChildHandle<Output>,
+    ask: MessageId | null,
+    options: AskOptions,
+  ): Promise<AskOutcome<Output>> {
+    const { driver, children } = this.#deps;
+    const { waits, time } = driver;
+    const { runId } = handle;
+    const returns = options.onPause === "return";
+    const known = waits.peek(`reply/${ask}`) ? null : this.#getOutcome(handle, returns);
+    if (known) return this.#closeAsk(ask, known);
+    const keys = [`reply/${ask}`, `ended/${runId}`, ...(returns ? [`paused/${runId}`] : [])];
+    const { key, value } = await waits.first(keys, { at: time + options.timeoutS * 1000, on: runId });
+    if (key.startsWith("reply/")) {
+      const { text, data = text } = Json.as<{ readonly text: string; readonly data?: Json }>(value);
+      return { kind: "replied", text, data: Json.as<Output>(data), handle };
+    }
+    if (key === "timeout") return this.#closeAsk(ask, { kind: "timedOut", handle });
+    return this.#closeAsk(
+      ask,
+      key.startsWith("paused/")
+        ? { kind: "paused", handle, textSoFar: children.readWords(runId) }
+        : toOutcome(handle, children.requireResult<Output>(runId)),
+    );
+  }
+
+  /** Returns the outcome of an ask that need not wait; null if it must. */
+  #getOutcome<Output>(handle: ChildHandle<Output>, returns: boolean): AskOutcome<Output> | null {
+    const { children } = this.#deps;
+    const ended = children.getResult<Output>(handle.runId);
+    if (ended) return toOutcome(handle, ended);
+    if (!returns || !children.isPaused(handle.runId)) return null;
+    return { kind: "paused", handle, textSoFar: children.readWords(handle.runId) };
+  }
+
+  /** Ends the wait for a reply. */
+  async #closeAsk<Output>(ask: MessageId | null, outcome: AskOutcome<Output>): Promise<AskOutcome<Output>> {
+    const { driver, runId: run } = this.#deps;
+    driver.waits.close(`reply/${ask}`);
+    const isOpen = outcome.kind === "timedOut" || outcome.kind === "paused";
+    if (ask && isOpen) await driver.call("unask", { run, ask, at: driver.time });
+    return outcome;
+  }
+
+  async askOrThrow<Output>(
+    target: Hireable<Output> | ChildHandle<Output>,
+    input: Input,
+    options: AskOptions,
+  ): Promise<AskReply<Output>> {
+    const outcome = await this.ask(target, input, options);
+    if (outcome.kind === "replied") return outcome;
+    throw new AskFailedError({ outcome: outcome.kind, run: outcome.handle.runId });
+  }
+
+  /** Drops every reply to a message until the returned function has given the final one. */
+  deferReply(message: Envelope | null): (output: Json) => Promise<void> {
+    this.#deferred = message?.id ?? null;
+    return async (output) => {
+      this.#deferred = null;
+      const text = typeof output === "string" ? output : JSON.stringify(output);
+      if (message && output !== null) await this.reply(message, text, output);
+    };
+  }
+
+  async reply(message: Envelope, text: string, data?: Json): Promise<void> {
+    if (!message.askedBy || message.id === this.#deferred) return;
+    const { driver, labels } = this.#deps;
+    await driver.reply({ ask: message.id, to: message.askedBy, text, data, labels: labels.told });
+  }
+
+  async send(to: RunId | AgentId, input: Input, data?: Json): Promise<void> {
+    const { driver } = this.#deps;
+    const { parts } = this.#deps.keepInput(input);
+    const messageId = MessageId.of(this.#deps.uuid());
+    const reply = await driver.call("send", {
+      to,
+      messageId,
+      from: this.#toSender(),
+      ...(data !== undefined && { data }),
+      ...(parts instanceof Promise ? await parts : parts),
+      labels: this.#deps.labels.told,
+      at: driver.time,
+    });
+    if ("error" in reply) throw decodeError(reply.error);
+  }
+
+  #toSender(): Sender {
+    return { kind: "run", runId: this.#deps.runId, agentId: this.#deps.agentId };
+  }
+}
+
+function toOutcome<Output>(handle: ChildHandle<Output>, result: RunResult<Output>): AskOutcome<Output> {
+  if (result.status === "failed") return { kind: "failed", handle, error: result.error ?? null };
+  return { kind: result.status === "cancelled" ? "cancelled" : "endedWithoutReply", handle, result };
+}
+
+const senderOf = (from: Sender): string => (from.kind === "run" ? from.runId : `outside/${from.name}`);
+
+/** The messages of a run: one queue for each sender, served in turn. */
+export class InboxReader implements Inbox {
+  readonly #driver: Driver;
+  readonly #journal: Journal;
+  readonly #queues = new Map<string, Envelope[]>();
+  #steering: Envelope[] = [];
+  #followUps: Envelope[] = [];
+  #inHand: Envelope | null = null;
+
+  constructor(driver: Driver, journal: Journal) {
+    this.#driver = driver;
+    this.#journal = journal;
+  }
+
+  /** The message that agent code works on: if the code gives up now, this one is the poison. */
+  get inHand(): Envelope | null {
+    return this.#inHand;
+  }
+
+  /** The first message that was not read: what the run was hired for. */
+  get first(): Envelope | null {
+    return this.#firstQueue?.[0] ?? null;
+  }
+
+  /** Other words for the first message. */
+  rewrite(text: string): void {
+    const queue = this.#firstQueue;
+    const message = queue?.[0];
+    if (queue && message) queue[0] = { ...message, text };
+  }
+
+  get #firstQueue(): Envelope[] | undefined {
+    return this.#queues.values().next().value;
+  }
+
+  /** Everything that came and was not read, in the form it came in. */
+  get unread(): readonly InboxItem[] {
+    const messages = [...this.#queues.values()].flat();
+    return [
+      ...messages.map((envelope): InboxItem => ({ kind: "message", envelope })),
+      ...this.#steering.map((envelope): InboxItem => ({ kind: "steer", envelope })),
+      ...this.#followUps.map((envelope): InboxItem => ({ kind: "followUp", envelope })),
+    ];
+  }
+
+  receive(kind: "message" | "steer" | "followUp", envelope: Envelope): void {
+    if (kind === "steer") this.#steering.push(envelope);
+    else if (kind === "followUp") this.#followUps.push(envelope);
+    else {
+      const sender = senderOf(envelope.from);
+      const queue = this.#queues.get(sender);
+      if (queue) queue.push(envelope);
+      else this.#queues.set(sender, [envelope]);
+      this.#driver.waits.tell("message", null);
+    }
+  }
+
+  next({ waitS = 0 }: { readonly waitS?: number } = {}): Promise<Envelope | null> {
+    return quiet(this.#next(waitS));
+  }
+
+  async #next(waitS: number): Promise<Envelope | null> {
+    refuseInStep();
+    this.#driver.check();
+    this.#journal.check();
+    checkDuration("waitS", waitS);
+    this.#inHand = this.#shift();
+    if (this.#inHand) return this.#inHand;
+    await this.#driver.refresh();
+    this.#inHand = this.#shift();
+    if (this.#inHand || waitS === 0) return this.#inHand;
+    await this.#driver.waits.first(["message"], { at: this.#driver.time + waitS * 1000 });
+    this.#inHand = this.#shift();
+    return this.#inHand;
+  }
+
+  steering(): readonly Envelope[] {
+    refuseInStep();
+    const taken = this.#steering;
+    this.#steering = [];
+    return taken;
+  }
+
+  followUps({ max = Infinity }: { readonly max?: number } = {}): readonly Envelope[] {
+    refuseInStep();
+    const taken = this.#followUps.slice(0, max);
+    this.#followUps = this.#followUps.slice(max);
+    return taken;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Envelope, void> {
+    for (;;) {
+      const message = await this.next();
+      if (!message) return;
+      yield message;
+    }
+  }
+
+  /** The next message of the sender whose turn it is; that sender then stands last. */
+  #shift(): Envelope | null {
+    const [entry] = this.#queues;
+    if (!entry) return null;
+    const [sender, queue] = entry;
+    const message = queue.shift() ?? null;
+    this.#queues.delete(sender);
+    if (queue.length > 0) this.#queues.set(sender, queue);
+    return message;
+  }
+}

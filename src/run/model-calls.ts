@@ -1,0 +1,364 @@
+import {
+  AttemptId,
+  BudgetExhaustedError,
+  checkDuration,
+  encodeError,
+  ModelError,
+  ReeveError,
+  StepId,
+  SupersededError,
+  Usage,
+  type AgentPolicy,
+  type ChatMessage,
+  type EntryId,
+  type ErrorData,
+  type LlmOptions,
+  type Model,
+  type ModelResponse,
+  type ModelRetry,
+} from "#kernel";
+import type { Gate } from "#ledger";
+import { withTimeout } from "#base";
+import { withProtocol, type BeginArgument, type FromRun, type Wish } from "#tree";
+import { AnswerWatch } from "./answer-watch.ts";
+import { estimateCall, fixed, type CallSizing } from "./call-estimate.ts";
+import { toCancelled, toStop, type Stop } from "./step-stop.ts";
+import { readFiles } from "./read-files.ts";
+import { toRequest } from "./model-request.ts";
+import { isFinal, toDelayMs } from "./retry-delay.ts";
+import type { RunSession } from "./run-session.ts";
+import type { StepRecorder } from "./step-manifest.ts";
+import { getStopError, maxWaitInStepMs, type RunningStep, type StepServices } from "./step.ts";
+
+const defaultBaseMs = 2_000;
+/** How long a call waits, each time, for what other trees of its tenant return. */
+const tenantWaitsMs: readonly number[] = [50, 200, 500, 1_000, 2_000];
+/** The timeout of an attempt, unless a layer sets another. */
+export const defaultTimeoutMs = 600_000;
+
+/** One attempt that was made, for the bill and the stream. */
+export interface Charge {
+  readonly attempt: AttemptId;
+  readonly model: string;
+  /** Null: nobody knows. */
+  readonly usage: Usage | null;
+  readonly ms: number;
+  readonly error?: ErrorData | undefined;
+  /** The how many-th retry of its call this was; 0: none. */
+  readonly retry: number;
+  /** The retry that followed, and how long it was waited for. */
+  readonly again?: { readonly retry: number; readonly delayMs: number } | undefined;
+}
+
+/** The services that model calls need of their run. */
+interface CallServices extends StepServices {
+  readonly policy: { readonly agent: Pick<AgentPolicy, "retry"> };
+  readonly state: CallSizing & {
+    readonly session: Pick<RunSession, "flush">;
+    readonly steps: Pick<StepRecorder, "keepModelCall">;
+  };
+}
+
+/** A question to the gate, without what every question has. */
+type GateCall = Omit<BeginArgument, keyof FromRun | "epoch">;
+
+/** The kind of step that makes the calls, and what its executions before have left. */
+export interface CallsOwner {
+  /**
+   * Beside a tool nothing is made twice: the calls have their own places in the ledger, and wait inside the step. So do
+   * those of a compaction, which do not count as turns of the run.
+   */
+  readonly of: "model" | "tool" | "compaction";
+  /** Retries made before this execution. Default 0. */
+  readonly used?: number;
+  /** Since when the step has waited for money. Default: it has not. */
+  readonly waitsSince?: number | null;
+}
+
+/** A call's place in the ledger, the same for all its attempts. */
+interface CallPlace {
+  readonly step: StepId;
+  /** The last retry that was announced. */
+  retry: number;
+}
+
+/** A call to make. */
+interface ModelCall {
+  readonly model: Model;
+  readonly messages: readonly ChatMessage[];
+  readonly options: LlmOptions;
+  /** The first entry of a stored conversation that the prompt begins with; null: it has none. Absent: it was not read. */
+  readonly from?: EntryId | null | undefined;
+  /** As `ModelRequest.stable`. */
+  readonly stable?: readonly number[] | undefined;
+  /** Messages that are shown last, in this call only. They are kept nowhere. Default: none. */
+  readonly ephemeral?: readonly ChatMessage[] | undefined;
+  /** Default: the agent's. */
+  readonly retry?: ModelRetry | undefined;
+  /** Default 600,000. */
+  readonly timeoutMs?: number;
+  /** Whether the pieces of the answer go to those who watch the run. Default true. */
+  readonly isWatched?: boolean;
+}
+
+/** One call at its place: as many attempts as it takes. */
+type Asked = CallPlace &
+  Required<Omit<ModelCall, "retry" | "from" | "stable" | "ephemeral">> &
+  Pick<ModelCall, "from" | "stable"> & { readonly ephemeral: readonly ChatMessage[] };
+
+/** The model calls of one execution of one step: each through the gate, each on the bill, each on its own. */
+export class ModelCalls {
+  readonly charges: Charge[] = [];
+  /** When each of them began. */
+  readonly #began: number[] = [];
+  /** The number of the last report that the tree has booked. */
+  reported = 0;
+  /** Set once the step must end. The step ends even if middleware catches the error. */
+  stop: Stop | null = null;
+  readonly #services: CallServices;
+  readonly #step: RunningStep;
+  readonly #owner: CallsOwner;
+  #calls = 0;
+  #attempts = 0;
+  /** Of all calls of the step together, those before this execution included: so that levels never multiply. */
+  #retries: number;
+  #failed: { readonly attempt: AttemptId; readonly place: CallPlace } | null = null;
+  /** What the next call is another attempt of. */
+  #repeated: CallPlace | null = null;
+
+  constructor(services: CallServices, step: RunningStep, owner: CallsOwner) {
+    this.#services = services;
+    this.#step = step;
+    this.#owner = owner;
+    this.#retries = owner.used ?? 0;
+  }
+
+  get retries(): number {
+    return this.#retries;
+  }
+
+  /** Calls until it is answered, refused, or fails for good. */
+  async make({
+    model,
+    messages,
+    options,
+    from,
+    stable,
+    ephemeral = [],
+    retry = this.#services.policy.agent.retry ?? {},
+    timeoutMs = defaultTimeoutMs,
+    isWatched = true,
+  }: ModelCall): Promise<ModelResponse> {
+    const { maxRetries = 3, baseMs = defaultBaseMs } = retry;
+    const shown = fixed(ephemeral.length === 0 ? messages : [...messages, ...ephemeral]);
+    const sent = { model, messages: shown, ephemeral, options, from, stable, timeoutMs, isWatched };
+    const asked: Asked = { ...this.#nextPlace(), ...sent };
+    const first = this.charges.length;
+    for (;;) {
+      const attempt = this.#attemptId();
+      try {
+        const response = await this.#attempt(attempt, asked);
+        await this.#record(asked, first, response);
+        return response;
+      } catch (error) {
+        this.#failed = { attempt, place: asked };
+        const mayPass = ReeveError.is(error) && error.retryable && this.stop === null;
+        if (!mayPass || this.#retries >= maxRetries) {
+          await this.#record(asked, first);
+          throw error;
+        }
+        asked.retry = this.#retries += 1;
+        await this.#pause(attempt, asked.retry, toDelayMs(error, { retry: asked.retry, baseMs, attempt }));
+      }
+    }
+  }
+
+  /** Keeps the manifest of a call: its attempts from `first` on. */
+  #record(
+    { step, model, messages, ephemeral, options }: Asked,
+    first: number,
+    response?: ModelResponse,
+  ): Promise<void> {
+    const { tools = [] } = options;
+    const attempts = this.charges.slice(first);
+    const made = { attempts, began: this.#began.slice(first), response };
+    return this.#services.state.steps.keepModelCall({ step, model, messages, ephemeral, tools, ...made });
+  }
+
+  /** Makes the next call another attempt of the one that failed last. */
+  async again(error: unknown, { baseMs = defaultBaseMs }: Pick<ModelRetry, "baseMs"> = {}): Promise<void> {
+    if (this.stop !== null || this.stopped() !== null || isFinal(error)) throw error;
+    const retry = (this.#retries += 1);
+    const failed = this.#owner.of === "model" ? this.#failed : null;
+    if (failed) this.#repeated = { step: failed.place.step, retry };
+    const attempt = failed?.attempt ?? AttemptId.of(this.#step.io.attempt);
+    await this.#pause(attempt, retry, toDelayMs(error, { retry, baseMs, attempt }));
+  }
+
+  /** Waits: here if it is short, else by ending the step. */
+  async wait(ms: number): Promise<void> {
+    const { clock } = this.#services.engine;
+    if (this.stop !== null) throw new Error("the step has to end");
+    checkDuration("ms", ms);
+    if (ms > maxWaitInStepMs && this.#owner.of === "model") {
+      this.stop = { kind: "later", at: clock.now() + ms, retries: this.#retries };
+      throw new Error("to be made again later");
+    }
+    await clock.waitUntil(clock.now() + ms, this.#step.io.signal).catch((error: unknown) => {
+      throw this.stopped() ?? error;
+    });
+  }
+
+  #nextPlace(): CallPlace {
+    const repeated = this.#repeated;
+    this.#repeated = null;
+    if (repeated) return repeated;
+    const index = this.#calls++;
+    const step = StepId.inner(this.#step.place.id, this.#number(index));
+    return { step, retry: index === 0 ? (this.#owner.used ?? 0) : 0 };
+  }
+
+  async #attempt(attempt: AttemptId, asked: Asked): Promise<ModelResponse> {
+    const { primitives, clock, openFeed } = this.#services.engine;
+    const { model, messages, timeoutMs } = asked;
+    const { wish, remedy } = estimateCall(this.#services.state, asked);
+    // Before the gate: a file that cannot be read leaves no reservation behind.
+    const reading = readFiles(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
+    const whole = reading instanceof Promise ? await reading : reading;
+    const gate = this.#granted(await this.#pass(attempt, asked, wish), asked, remedy);
+    // Beside the call. What fails is written by the next step.
+    void this.#services.state.session.flush().catch(() => undefined);
+    const began = primitives.now();
+    const granted = { messages: whole, maxOutputTokens: gate.outputTokens };
+    const request = toRequest(asked, granted, this.#services.identity);
+    const feed = asked.isWatched ? openFeed(asked.step, attempt) : undefined;
+    const watch = new AnswerWatch(asked.options.repetition, feed?.take, this.#step.io.signal);
+    const { signal } = watch;
+    const made = { attempt, model: model.id, retry: asked.retry };
+    try {
+      const limit = { clock, ms: timeoutMs, signal, onTimeout: () => failLate(timeoutMs) };
+      const answer = withTimeout<ModelResponse>(limit, (limited) =>
+        model.generate(request, watch.toCall(limited)),
+      );
+      const response = await (asked.options.repetition ? watch.cut(answer) : answer);
+      this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began }, began);
+      return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;
+    } catch (error) {
+      const stopped = this.stopped();
+      const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
+      const ms = primitives.now() - began;
+      this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) }, began);
+      throw stopped ?? error;
+    } finally {
+      feed?.end();
+    }
+  }
+
+  #charge(charge: Charge, began: number): void {
+    this.charges.push(charge);
+    this.#began.push(began);
+  }
+
+  /** Returns whether the step must end, even if middleware has caught the error. */
+  mustStop(): boolean {
+    return this.stopped() !== null || this.stop !== null;
+  }
+
+  /** Returns why the step was told to end; null if it was not. A layer may have waited for something else than a call. */
+  stopped(): ReeveError | null {
+    const stopped = getStopError(this.#step.io.signal);
+    if (stopped) this.stop ??= stopped.code === "preempted" ? { kind: "interrupted" } : toCancelled(stopped);
+    return stopped;
+  }
+
+  /** Asks the gate whether a call of the step, or its tool, may begin. What there is to report goes along. */
+  async begin(call: GateCall): Promise<Gate> {
+    const { primitives, driver } = this.#services.engine;
+    const { launch } = primitives;
+    const { runId: run, continuation } = launch;
+    const from: FromRun = { run, continuation, reports: driver.outbox.unsent, at: primitives.now() };
+    const begin: BeginArgument = { ...call, ...from, epoch: this.#step.io.epoch };
+    const answer = await this.#step.io.call(launch.tree, "begin", withProtocol(begin, launch));
+    // Not journaled, so never replayed.
+    const { gate, reported } = driver.tree.unpack<"begin">(answer, true);
+    // Not the run's end: it goes on in another execution.
+    if (gate.kind === "refused" && gate.why === "superseded")
+      return this.#step.io.giveUp(new SupersededError());
+    this.reported = Math.max(this.reported, reported);
+    return gate;
+  }
+
+  /**
+   * Asks the gate. Where other trees hold what the tenant could lend, they are asked to return it: then waits a little,
+   * and in the end takes what there is.
+   */
+  async #pass(attempt: AttemptId, asked: Asked, ask: Wish): Promise<Gate> {
+    for (const ms of tenantWaitsMs) {
+      const gate = await this.begin({ ...this.#toGateCall(attempt, asked, ask), mayWait: true });
+      if (gate.kind !== "needs-block") return gate;
+      await this.wait(ms);
+    }
+    return this.begin({ ...this.#toGateCall(attempt, asked, ask), mayWait: false });
+  }
+
+  #toGateCall(attempt: AttemptId, asked: Asked, ask: Wish): GateCall {
+    return {
+      step: asked.step,
+      attempt,
+      ask: this.#owner.of === "compaction" ? { ...ask, uncounted: true } : ask,
+      rerun: false,
+      previous: this.charges.map(({ attempt: made, usage, again }) => ({
+        attempt: made,
+        usage,
+        again: again !== undefined,
+      })),
+      subject: asked.model.id,
+      timeoutMs: asked.timeoutMs,
+      // Beside a tool nothing is made twice, so no call of its step can wait.
+      ...(this.#owner.of === "model" && { waitsSince: this.#owner.waitsSince ?? null }),
+    };
+  }
+
+  /** What the gate grants. What it refuses ends the step. @throws what says why. */
+  #granted(gate: Gate, { step }: CallPlace, remedy: string | null): Extract<Gate, { kind: "granted" }> {
+    if (gate.kind === "granted") {
+      // Attempts that died with their worker count: a crash gives no new retries.
+      this.#retries = Math.max(this.#retries, gate.attempts - 1);
+      return gate;
+    }
+    throw this.#refusal(gate, step, remedy);
+  }
+
+  #refusal(gate: Exclude<Gate, { kind: "granted" }>, step: StepId, remedy: string | null): Error {
+    if (gate.kind === "denied")
+      return new BudgetExhaustedError({ ...gate, ...(gate.reason === "unbounded" && { remedy }) });
+    if (gate.kind === "waits") {
+      this.stop = { kind: "budget", step, since: gate.since, retries: this.#retries };
+      return new Error("to be made again when there is money for it");
+    }
+    if (gate.kind !== "refused") return new Error(`the gate answered a model call with ${gate.kind}`);
+    this.stop = toStop(gate);
+    return new Error(`the gate refused: ${gate.why}`);
+  }
+
+  async #pause(attempt: AttemptId, retry: number, delayMs: number): Promise<void> {
+    const index = this.charges.findIndex((charge) => charge.attempt === attempt);
+    const failed = this.charges[index];
+    if (failed?.error) this.charges[index] = { ...failed, again: { retry, delayMs } };
+    await this.wait(delayMs);
+  }
+
+  #attemptId(): AttemptId {
+    const number = this.#number(this.#attempts++);
+    return AttemptId.of(number === 0 ? this.#step.io.attempt : `${this.#step.io.attempt}.${number}`);
+  }
+
+  /** The step's own place is a tool's own; its model calls come after it. */
+  #number(index: number): number {
+    return this.#owner.of === "model" ? index : index + 1;
+  }
+}
+
+function failLate(timeoutMs: number): never {
+  throw new ModelError({ kind: "timeout", message: `no answer after ${timeoutMs / 1000} s` });
+}

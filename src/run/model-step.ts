@@ -1,0 +1,262 @@
+import {
+  ChatMessage,
+  decodeError,
+  encodeError,
+  Labels,
+  NotFoundError,
+  Price,
+  ReeveError,
+  type Usage,
+  type ChatContext,
+  type Diagnostic,
+  type EntryId,
+  type ErrorData,
+  type LlmOptions,
+  type Model,
+  type ModelResponse,
+  type ShownSection,
+} from "#kernel";
+import { failedLayer, placeRetry, throughLayers } from "#agents";
+import { assemblePrompt, isDueAfter } from "./assemble-prompt.ts";
+import { fixed } from "./call-estimate.ts";
+import { readEphemeral } from "./ephemeral.ts";
+import { withDiagnostic } from "./failures.ts";
+import { GatedStep, toStepScope, type StepExecution } from "./gated-step.ts";
+import { defaultTimeoutMs } from "./model-calls.ts";
+import { stableParts } from "./model-request.ts";
+import type { RunServices } from "./run-services.ts";
+import { readSections } from "./sections.ts";
+import type { CarriedPrompt } from "#tree";
+
+interface Answer {
+  readonly response: ModelResponse;
+  /** Another model than the step's that answered, by the key of its price: a fallback. */
+  readonly by?: string | undefined;
+  /** Stands for a prompt with a stored conversation: its size counts for the next one. */
+  readonly told?: Omit<CarriedPrompt, "usage"> | undefined;
+  /** The labels of a stored conversation that the prompt has, where it has any. */
+  readonly brings?: Labels | undefined;
+  /** Whether the context is so full that a compaction follows the turn. */
+  readonly isDue?: boolean | undefined;
+  /** The labels of ephemeral state that the prompt has, where it has any. */
+  readonly shown?: Labels | undefined;
+  /** The labels of sections that a computed system message has, where it has any. */
+  readonly sections?: Labels | undefined;
+}
+
+type ModelResult =
+  | ({ readonly kind: "answered" } & Answer)
+  | { readonly kind: "failed"; readonly error: ErrorData; readonly diagnostic?: Diagnostic | undefined };
+
+/** The request of a model step. */
+interface ModelStepCall {
+  readonly model: Model;
+  readonly messages: readonly ChatMessage[];
+  readonly options: LlmOptions;
+  /** The first entry of the conversation that the prompt begins with; null: it has none. Absent: it was not read. */
+  readonly from?: EntryId | null | undefined;
+  /** As `ModelRequest.stable`. */
+  readonly stable?: readonly number[] | undefined;
+  /** As of a model call. */
+  readonly ephemeral?: readonly ChatMessage[] | undefined;
+}
+
+/** Makes one model call: through its middleware and the gate, as a step of its own. */
+export async function llm(
+  services: RunServices,
+  list: readonly ChatMessage[],
+  options: LlmOptions,
+): Promise<ModelResponse> {
+  const { policy, state } = services;
+  const model = options.model ?? policy.model;
+  if (!model) throw new NotFoundError({ what: "model", id: "for this agent" });
+  const messages = fixed(list);
+  const step = new GatedStep(services, { kind: "model", subject: "", of: "model" });
+  const record = await step.run((execution) => callModel(services, execution, { model, messages, options }));
+  if (record.kind === "failed") throw withDiagnostic(decodeError(record.error), record.diagnostic);
+  const { response, by, told, brings, shown, sections, isDue = false } = record;
+  state.labels.join(sections, "input", "sections");
+  state.labels.join(brings, "input", "conversation");
+  state.labels.join(shown, "input", "ephemeral");
+  const { tenantId, runId } = services.identity.scope;
+  if (response.instructions !== undefined) policy.prompt.sent.set(tenantId, runId, response.instructions);
+  if (options.history) state.session.noteContext(response.usage, isDue);
+  if (told && response.usage) {
+    state.sizes.tell({ ...told, usage: response.usage });
+    state.session.noteSize({ hash: told.digest, messages: told.messages, usage: response.usage });
+  }
+  // A prompt that was sent as it is counts for the next one: of the model that answered.
+  const isKnown = !options.history || !state.session.readsHistory;
+  if (isKnown && !response.rewritten && response.instructions === undefined)
+    state.sizes.remember(by ?? Price.key(model), { messages, tools: options.tools ?? [] }, response.usage);
+  keepWords(services, response);
+  return response;
+}
+
+/** The characters of an answer that a paused run shows to those who wait for it. */
+const maxShown = 4_000;
+
+/** Lets those who wait for the run see its last words if it is paused, unless output guardrails would have to see them. */
+function keepWords({ engine, policy, state }: RunServices, { message }: ModelResponse): void {
+  const text = ChatMessage.text(message).slice(0, maxShown);
+  if (text === "" || policy.launch.guardrailHooks.includes("onOutput")) return;
+  engine.driver.outbox.say({ text, labels: state.labels.told });
+}
+
+/** The closure of a model step. Null: the step must end. */
+async function callModel(
+  services: RunServices,
+  execution: StepExecution,
+  call: ModelStepCall,
+): Promise<ModelResult | null> {
+  const { calls } = execution;
+  const answering = call.options.instructions
+    ? withInstructions(services, execution, call, call.options.instructions)
+    : withHistory(services, execution, call);
+  const result = await answering.then(
+    (answer) => ({ kind: "answered", ...answer }) as const,
+    (error: unknown) => {
+      const stopped = calls.stopped();
+      const isTheirs = !stopped && !calls.stop && !ReeveError.is(error);
+      const source = failedLayer(error) ?? `model ${call.model.id}`;
+      const diagnostic = isTheirs ? services.engine.report(source, error) : undefined;
+      return { kind: "failed", error: encodeError(stopped ?? error), diagnostic } as const;
+    },
+  );
+  return calls.stop ? null : result;
+}
+
+/** Computes the system message inside the step, and keeps it with the answer. */
+async function withInstructions(
+  services: RunServices,
+  execution: StepExecution,
+  call: ModelStepCall,
+  compute: NonNullable<LlmOptions["instructions"]>,
+): Promise<Answer> {
+  let sections: Labels | undefined;
+  const readAll = async (): Promise<readonly ShownSection[]> => {
+    const read = await readSections(services, execution);
+    sections = read.labels;
+    return read.sections;
+  };
+  // The labels of a parent's sections came with the task of its copy.
+  const instructions = sentByParent(services) ?? (await compute({ readSections: readAll }));
+  const messages = fixed([...systemOf(instructions), ...call.messages]);
+  const answer = await withHistory(services, execution, { ...call, messages });
+  return { ...answer, ...(sections && { sections }), response: { ...answer.response, instructions } };
+}
+
+/** Returns the system message of the run that this one is a copy of; undefined: it is none, or this process does not know. */
+function sentByParent({ identity, policy, state }: RunServices): string | undefined {
+  const { parentRunId } = identity.supervision;
+  if (!state.session.isCopy || parentRunId === null) return undefined;
+  return policy.prompt.sent.get(identity.scope.tenantId, parentRunId);
+}
+
+/** Puts the prompt together, and makes the call with it. */
+async function withHistory(
+  services: RunServices,
+  execution: StepExecution,
+  call: ModelStepCall,
+): Promise<Answer> {
+  if (!call.options.history) return answerCall(services, execution, call);
+  const { messages, from, labels, isView, past } = await assemblePrompt(services, execution, call);
+  const stable = stableParts(messages, past);
+  const answer = await answerCall(services, execution, { ...call, messages, from, stable });
+  const { response, by } = answer;
+  const brings = {
+    ...(!Labels.isNone(labels) && { brings: labels }),
+    ...(isDueAfter(services, response.usage) && { isDue: true }),
+  };
+  if (isView) return { ...answer, ...brings, response: { ...response, rewritten: true } };
+  if (response.rewritten || from === undefined) return { ...answer, ...brings };
+  const sent = { messages, tools: call.options.tools ?? [], from };
+  const told = services.state.sizes.learn(by ?? Price.key(call.model), sent, response.usage);
+  return { ...answer, ...brings, ...(told && { told }) };
+}
+
+async function answerCall(
+  services: RunServices,
+  execution: StepExecution,
+  asked: ModelStepCall,
+): Promise<Answer> {
+  const isShown = asked.options.history && !services.state.session.isCopy;
+  const state = isShown ? await readEphemeral(services, execution) : undefined;
+  const call = state ? { ...asked, ephemeral: state.messages } : asked;
+  const hasLayers = (services.policy.agent.chat ?? []).length > 0;
+  const answer = await (hasLayers ? throughChat(services, execution, call) : respond(execution, call));
+  return state?.labels ? { ...answer, shown: state.labels } : answer;
+}
+
+async function respond({ calls }: StepExecution, call: ModelStepCall): Promise<Answer> {
+  return { response: await calls.make(call) };
+}
+
+/** Makes the call through the agent's chat middleware. */
+async function throughChat(
+  services: RunServices,
+  execution: StepExecution,
+  call: ModelStepCall,
+): Promise<Answer> {
+  const { options } = call;
+  const { chat = [], retry: agentRetry } = services.policy.agent;
+  const { layers, retry } = placeRetry(chat, agentRetry);
+  const context = createChatContext(services, execution, call);
+  const { systemInstructions: instructions, messages: told, tools: offered } = context;
+  let sent: { readonly usage: Usage | null; readonly by: string } | null = null;
+  await throughLayers(layers, context, async () => {
+    const { systemInstructions, tools, timeoutMs, model } = context;
+    const isSame = systemInstructions === instructions && context.messages === told && tools === offered;
+    const changed = { ...options, tools, providerOptions: context.options };
+    const prompt = isSame
+      ? call.messages
+      : Object.freeze([...systemOf(systemInstructions), ...context.messages]);
+    const from = isSame ? call.from : undefined;
+    const stable = isSame ? call.stable : call.stable && stableParts(prompt);
+    const { ephemeral } = call;
+    const asked = { model, messages: prompt, ephemeral, options: changed, from, stable, retry, timeoutMs };
+    const made = await execution.calls.make(asked);
+    sent = isSame ? { usage: made.usage && Object.freeze(made.usage), by: Price.key(model) } : null;
+    context.result = made;
+  });
+  const { result } = context;
+  if (!result) throw new TypeError("middleware ended without a result");
+  return answerOf(result, sent, Price.key(call.model));
+}
+
+/** A layer that answers by itself, or changes the prompt or the figures, tells nothing about the prompt's size. */
+function answerOf(
+  response: ModelResponse,
+  sent: { readonly usage: Usage | null; readonly by: string } | null,
+  wanted: string,
+): Answer {
+  if (!sent || sent.usage !== response.usage) return { response: { ...response, rewritten: true } };
+  return { response, ...(sent.by !== wanted && { by: sent.by }) };
+}
+
+function systemOf(instructions: string): readonly ChatMessage[] {
+  return instructions === "" ? [] : [ChatMessage.system(instructions)];
+}
+
+function createChatContext(
+  services: RunServices,
+  execution: StepExecution,
+  { messages, options, model }: ModelStepCall,
+): ChatContext {
+  const { agentId, scope } = services.identity;
+  const [first] = messages;
+  const hasSystem = first?.role === "system";
+  return {
+    agentName: agentId,
+    runId: scope.runId,
+    systemInstructions: hasSystem ? ChatMessage.text(first) : "",
+    // A layer that wants other messages or tools has to set them: what was measured is what is sent.
+    messages: hasSystem ? Object.freeze(messages.slice(1)) : messages,
+    tools: Object.freeze(options.tools ?? []),
+    options: options.providerOptions ?? {},
+    model,
+    timeoutMs: defaultTimeoutMs,
+    result: undefined,
+    scope: toStepScope(services, execution, model),
+  };
+}

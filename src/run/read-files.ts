@@ -1,0 +1,68 @@
+import {
+  type CallObject,
+  type ChatMessage,
+  ContentBlock,
+  ContentSource,
+  type FileBlock,
+  NotFoundError,
+} from "#kernel";
+import { ContentPort } from "#base";
+
+/**
+ * Returns messages whose files have their bytes. A message without such files stays the same object; without any, nothing
+ * is awaited.
+ */
+export function readFiles(
+  messages: readonly ChatMessage[],
+  { call, key }: { readonly call: CallObject; readonly key: string },
+): readonly ChatMessage[] | Promise<readonly ChatMessage[]> {
+  if (!messages.some(({ content }) => content.some(namesContent))) return messages;
+  const port = new ContentPort(call, key);
+  return Promise.all(
+    messages.map(async (message) => {
+      if (!message.content.some(namesContent)) return message;
+      return {
+        ...message,
+        content: await Promise.all(message.content.map((block) => readBlock(port, block))),
+      };
+    }),
+  );
+}
+
+async function readBlock(port: ContentPort, block: ContentBlock): Promise<ContentBlock> {
+  if (block.type === "file") return readFile(port, block);
+  if (block.type !== "tool-result" || !namesContent(block)) return block;
+  return { ...block, content: await Promise.all(block.content.map((inner) => readBlock(port, inner))) };
+}
+
+async function readFile(port: ContentPort, file: FileBlock): Promise<FileBlock> {
+  const { source } = file;
+  if (!ContentSource.is(source)) return file;
+  const base64 = await port.get({ name: source.content, bytes: source.bytes });
+  if (base64 === null)
+    throw new NotFoundError({ what: "content of the file", id: file.name ?? source.content });
+  return { ...file, source: { base64 } };
+}
+
+/** Whether a block, or a block in it, names its bytes in the content port. */
+function namesContent(block: ContentBlock): boolean {
+  if (block.type === "tool-result") return block.content.some(namesContent);
+  return block.type === "file" && ContentSource.is(block.source);
+}
+
+/**
+ * Returns a message of an earlier turn as a later one is shown it: its files are named, because their bytes ended with
+ * their tree. A message without such files stays the same object.
+ */
+export function nameFiles(message: ChatMessage): ChatMessage {
+  if (!message.content.some(namesContent)) return message;
+  return { ...message, content: message.content.map(nameFile) };
+}
+
+function nameFile(block: ContentBlock): ContentBlock {
+  if (block.type === "tool-result") return { ...block, content: block.content.map(nameFile) };
+  if (block.type !== "file" || !ContentSource.is(block.source)) return block;
+  const { name, mediaType, source } = block;
+  const label = [...(name === undefined ? [] : [name]), mediaType, `${source.bytes} bytes`].join(", ");
+  return ContentBlock.text(`[a file of an earlier turn, not shown again: ${label}]`);
+}

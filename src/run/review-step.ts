@@ -1,0 +1,44 @@
+import type { Session } from "#agents";
+import { EntryId, type SessionEntry } from "#kernel";
+
+import type { RunServices } from "./run-services.ts";
+import { userStep } from "./step.ts";
+
+/** The kind of the entry that marks a review. */
+const kind = "review";
+
+/**
+ * Looks whether so many turns were saved since the last review, in one step. If they were, an entry marks the new one, so
+ * that the next turns count from there. What is read does not grow with the conversation.
+ */
+export async function takeReview(services: RunServices, every: number): Promise<boolean> {
+  const { engine, state } = services;
+  const place = state.session.savedPlace;
+  if (!place) return false;
+  const { session, at } = place;
+  const run = async (): Promise<boolean> => {
+    if (!(await hasTurns(session, at, every))) return false;
+    const id = EntryId.reviewOf(at);
+    const leaf = await session.leaf();
+    // The mark of a lost execution. Anything else: the conversation has gone on without this worker.
+    if (leaf !== at) return leaf === id;
+    const base = { id, parentId: at, branch: null, at: engine.clock.now() };
+    const mark: SessionEntry = { ...base, type: "custom", kind, data: null };
+    await session.store.append(session.partition, session.key, [mark]);
+    return true;
+  };
+  const isDue = (await userStep(services, { name: "review", run })) === true;
+  if (isDue) state.session.reviewed(EntryId.reviewOf(at));
+  return isDue;
+}
+
+/** Whether a path has at least so many turns since the last review. A turn is what one run has written. */
+async function hasTurns(session: Session, at: EntryId, every: number): Promise<boolean> {
+  const runs = new Set<string>();
+  for await (const entry of session.path(at)) {
+    if (entry.type === "custom" && entry.kind === kind) return false;
+    if (entry.type === "message") runs.add(entry.id.slice(0, entry.id.lastIndexOf(".")));
+    if (runs.size >= every) return true;
+  }
+  return false;
+}

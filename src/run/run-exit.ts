@@ -1,0 +1,266 @@
+import {
+  AgentId,
+  toStopReason,
+  BudgetExhaustedError,
+  CancellationError,
+  Continuation,
+  decodeError,
+  encodeError,
+  Ended,
+  findJsonProblem,
+  GuardrailHalt,
+  Json,
+  MiddlewareTermination,
+  ModelError,
+  NestedStepError,
+  ProgramError,
+  ReeveError,
+  ReplayDivergenceError,
+  TooLargeError,
+  TooManyStepsError,
+  UnencodableError,
+  UnjournaledAwaitError,
+  type Diagnostic,
+  type ExecutionPrimitives,
+} from "#kernel";
+import { failedLayer } from "#agents";
+import { withTimeout } from "#base";
+import { withProtocol, type ReplyOf, type EndReport, type InboxItem, type Spoken, type Task } from "#tree";
+import type { Children } from "./children.ts";
+import type { Driver, Ending } from "./driver/driver.ts";
+import { closeEphemeral } from "./ephemeral.ts";
+import { recordedDiagnostic } from "./failures.ts";
+import type { GuardrailRunner } from "./guardrails.ts";
+import type { InboxReader } from "./messaging.ts";
+import type { RunServices } from "./run-services.ts";
+
+/** A value that agent code may return. */
+export type Output = Json | Continuation | Ended | void;
+
+/** The parts of an execution whose state outlives its code. */
+export interface Finished {
+  readonly services: RunServices;
+  readonly inbox: InboxReader;
+  readonly children: Children;
+}
+
+/** The end of a run's code, and the reason of a cancel; null if the run was not cancelled. */
+interface Exit {
+  readonly ending: Ending<Output>;
+  readonly cancelled: string | null;
+}
+
+/** Reports how the run ended, or that it goes on elsewhere. @throws the error after which the engine executes again. */
+export async function conclude(
+  primitives: ExecutionPrimitives,
+  finished: Finished,
+  { ending, cancelled }: Exit,
+): Promise<void> {
+  const { services, inbox, children } = finished;
+  const { engine, policy, state } = services;
+  const { driver } = engine;
+  const { guardrails } = policy;
+  const { labels } = state;
+  if (ending.kind === "threw" && ending.error instanceof ReplayDivergenceError) throw ending.error;
+  await state.steps.writeNoted();
+  if (cancelled === null && ending.kind === "returned" && Continuation.is(ending.value)) {
+    const problem = findJsonProblem(ending.value.state);
+    if (problem !== null)
+      return conclude(primitives, finished, {
+        ending: unencodable("the state for continueAs", problem),
+        cancelled,
+      });
+    const { tasks } = children;
+    const { notes } = guardrails;
+    const turn = state.session.carried;
+    const carried = { labels: labels.now, notes, tasks, reported: state.sizes.carried, turn };
+    const unread = [...unreadOf(driver, inbox), ...repliesTo(tasks, driver)];
+    const refused = await refusal(driver.finish("continue", { state: ending.value.state, unread, carried }));
+    if (refused)
+      return conclude(primitives, finished, { ending: { kind: "threw", error: refused }, cancelled });
+    return;
+  }
+  const isCrash = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
+  if (isCrash && (await crashed(primitives, "crash", diagnosticOf(services, ending.error))).again)
+    throw ending.error;
+  const report = { ...endReport(ending, cancelled), ...(labels.told && { labels: labels.told }) };
+  reportTrip(driver, guardrails, report);
+  reportSettled(services, report);
+  const poison = isCrash ? inbox.inHand?.id : undefined;
+  const unread = unreadOf(driver, inbox).filter((item) => "envelope" in item);
+  await flushLast(services, cancelled);
+  const end = { ...report, ...turnOf(services), ...(poison && { poison }), unread };
+  await driver.finish("end", { end }).catch((refused) => endTooLarge(driver, refused));
+  closeEphemeral(services);
+}
+
+/** Reports the guardrail that has ended a run, unless its trip is reported already: such as the loop detection of `agent()`. */
+function reportTrip(
+  { outbox, time }: Driver,
+  guardrails: GuardrailRunner,
+  { stopReason, error }: EndReport,
+): void {
+  const halt = stopReason === "guardrail" && error ? decodeError(error) : null;
+  if (!(halt instanceof GuardrailHalt) || guardrails.hasReported(halt.reason)) return;
+  const { guardrail, reason } = halt;
+  outbox.event("guardrail.trip", time, null, { guardrail, reason, decision: "halt" });
+}
+
+/** Reports that a conversation has everything that was said, and that nothing more waits for an answer. */
+function reportSettled({ engine, state: { session } }: RunServices, { status }: EndReport): void {
+  const { outbox, time } = engine.driver;
+  const isDone = session.hasSaved || session.order !== undefined;
+  if (isDone && !session.isOpen && (status === "completed" || status === "landed"))
+    outbox.event("session.settled", time, null, { leaf: session.leaf });
+}
+
+/** The time that the store has to take the last messages of a turn that is not saved. */
+const flushMs = 300;
+
+/** Writes the last messages of a turn that stays although it has no answer. Made again, it writes nothing more. */
+async function flushLast({ engine, state }: RunServices, cancelled: string | null): Promise<void> {
+  const { session } = state;
+  if (!session.isOpen || (cancelled === null && !session.hasActed)) return;
+  const limit = { clock: engine.clock, ms: flushMs, onTimeout: () => undefined };
+  await withTimeout<void>(limit, () => session.flush()).catch(() => undefined);
+}
+
+/** Whether the conversation has everything that was said, and whether something has happened outside beside it. */
+function turnOf({ state: { session } }: RunServices): Pick<EndReport, "isSaved" | "hasActed"> {
+  const isSaved = session.isKept && !session.isOpen;
+  return { ...(isSaved && { isSaved }), ...(session.hasActed && { hasActed: true }) };
+}
+
+/** Waits for a call that may be refused because of its size. Returns why; null if it was accepted. */
+async function refusal(call: Promise<unknown>): Promise<TooLargeError | null> {
+  try {
+    await call;
+    return null;
+  } catch (error) {
+    if (error instanceof TooLargeError) return error;
+    throw error;
+  }
+}
+
+/** Ends a run whose report is refused because of its size. @throws any other error. */
+function endTooLarge(driver: Driver, refused: unknown): Promise<null> {
+  if (!(refused instanceof TooLargeError)) throw refused;
+  const end = { status: "failed", stopReason: "error", output: null, error: refused.toJSON() } as const;
+  return driver.finish("end", { end });
+}
+
+/** What a run has not read when it ends or goes on in a fresh execution: messages, signals, and what it was not told yet. */
+function unreadOf({ waits, untold }: Driver, inbox: InboxReader): readonly InboxItem[] {
+  const prefix = "signal/";
+  const signals = waits.kept(prefix).map(({ key, value }): InboxItem => {
+    return { kind: "signal", name: key.slice(prefix.length), data: value };
+  });
+  return [...inbox.unread, ...signals, ...untold];
+}
+
+/** The replies to tasks that the run has not asked for yet: it may ask in its next execution. */
+function repliesTo(tasks: readonly Task[], { waits }: Driver): readonly InboxItem[] {
+  return tasks.flatMap(({ message }) =>
+    waits.kept(`reply/${message}`).map(({ value }): InboxItem => {
+      const { text, data } = Json.as<Spoken>(value);
+      return { kind: "reply", ask: message, text, data };
+    }),
+  );
+}
+
+/** The error of a run's code: as it was recorded in a step, where it was reported; else it is reported now. */
+function diagnosticOf({ engine, identity }: RunServices, error: unknown): Diagnostic {
+  const source = failedLayer(error) ?? `agent ${AgentId.type(identity.agentId)}`;
+  return recordedDiagnostic(error) ?? engine.report(source, error);
+}
+
+/**
+ * Asks the tree what becomes of a run whose execution gave up. The call is not journaled: the stack of an error depends
+ * on the build, and a replay must not.
+ */
+export async function crashed(
+  primitives: ExecutionPrimitives,
+  why: "crash" | "version",
+  diagnostic?: Diagnostic,
+): Promise<ReplyOf<"crashed">> {
+  const { launch, epoch } = primitives;
+  const argument = { run: launch.runId, epoch: epoch.id, why, diagnostic, at: primitives.now() };
+  return Json.as(await primitives.callUnjournaled(launch.tree, "crashed", withProtocol(argument, launch)));
+}
+
+/** Ends a run whose code cannot say so any more. */
+export async function endDirectly(primitives: ExecutionPrimitives, end: EndReport): Promise<void> {
+  const { launch } = primitives;
+  const { tree, runId: run, continuation } = launch;
+  await primitives.callUnjournaled(
+    tree,
+    "end",
+    withProtocol({ run, continuation, reports: [], at: primitives.now(), end }, launch),
+  );
+}
+
+/** The journal is not this code's: people look at the run where the engine can stop it, else it has failed. */
+export async function endDiverged(
+  primitives: ExecutionPrimitives,
+  error: ReplayDivergenceError,
+): Promise<void> {
+  if (primitives.canPause) return;
+  await endDirectly(primitives, {
+    status: "failed",
+    stopReason: "error",
+    output: null,
+    error: error.toJSON(),
+  });
+}
+
+/** Errors that would come again, or were retried where they arose: the run is not started once more for them. */
+function isVerdict(error: unknown): boolean {
+  return (
+    error instanceof BudgetExhaustedError ||
+    error instanceof CancellationError ||
+    error instanceof MiddlewareTermination ||
+    error instanceof GuardrailHalt ||
+    error instanceof ModelError ||
+    error instanceof ProgramError ||
+    error instanceof UnjournaledAwaitError ||
+    error instanceof TooManyStepsError ||
+    error instanceof NestedStepError ||
+    error instanceof UnencodableError ||
+    error instanceof TooLargeError
+  );
+}
+
+/** The ending of code whose value JSON cannot hold. */
+function unencodable(what: string, problem: string): Ending<Output> {
+  return { kind: "threw", error: new UnencodableError({ what, problem: `it${problem}` }) };
+}
+
+function endReport(ended: Ending<Output>, cancelled: string | null): EndReport {
+  const problem = ended.kind === "returned" ? findJsonProblem(outputOf(ended.value)) : null;
+  return reportOf(problem === null ? ended : unencodable("the output", problem), cancelled);
+}
+
+function reportOf(ending: Ending<Output>, cancelled: string | null): EndReport {
+  const ended = ending.kind === "returned" && Ended.is(ending.value) ? ending.value : null;
+  if (ended && cancelled === null) {
+    const { status, stopReason, output, error } = ended;
+    return { status, stopReason, output, ...(error && { error }) };
+  }
+  const output = ending.kind === "returned" ? outputOf(ending.value) : null;
+  if (cancelled !== null) return { status: "cancelled", stopReason: toStopReason(cancelled), output };
+  if (ending.kind === "returned") return { status: "completed", stopReason: "answer", output };
+  return { status: "failed", stopReason: failureOf(ending.error), output, error: encodeError(ending.error) };
+}
+
+/** What a run leaves behind, without the way it ended. */
+export function outputOf(value: Output): Json {
+  if (Ended.is(value)) return value.output;
+  return Continuation.is(value) ? null : Json.of(value ?? null);
+}
+
+function failureOf(error: unknown): EndReport["stopReason"] {
+  if (error instanceof BudgetExhaustedError) return `budget.${error.dimension}`;
+  if (error instanceof MiddlewareTermination) return "terminated";
+  if (error instanceof GuardrailHalt) return "guardrail";
+  return ReeveError.is(error) && error.code === "dead-letter" ? "dead-letter" : "error";
+}

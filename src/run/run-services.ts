@@ -1,0 +1,100 @@
+// The services of one run, in four parts: `engine`, `identity`, `policy` and `state`.
+//
+// A function takes the part it needs, or all four to pass them on. The parts that every step needs, `engine` and
+// `identity`, are defined beside the steps; the others here. Only `state` changes while the run executes, and only in the
+// order of its journal, so a replay finds the same.
+import {
+  Labels,
+  type AgentPolicy,
+  type Approver,
+  type LabelSource,
+  type Model,
+  type PermissionRule,
+  type Permissions,
+  type RunId,
+  type SessionId,
+  type StepId,
+  type Tool,
+} from "#kernel";
+import type { LaunchPolicy, RunRandom } from "#tree";
+import type { CallSizing } from "./call-estimate.ts";
+import type { Journal } from "./driver/journal.ts";
+import type { GuardrailRunner } from "./guardrails.ts";
+import type { RunSession } from "./run-session.ts";
+import type { ScopedMemory } from "./scoped-memory.ts";
+import type { PromptDeps } from "./section-cache.ts";
+import type { StepRecorder } from "./step-manifest.ts";
+import type { StepServices } from "./step.ts";
+
+/** Everything that the steps of a run need. */
+export interface RunServices extends StepServices {
+  readonly policy: RunPolicy;
+  readonly state: RunState;
+}
+
+/** The policy part of a run's services: the agent's own options, and the limits set by others. */
+export interface RunPolicy {
+  /** The agent's own policy. */
+  readonly agent: AgentPolicy;
+  /** The agent's own model. */
+  readonly model: Model | undefined;
+  readonly tools: readonly Tool[];
+  /** The names of the tools that the run may call; null: all. */
+  readonly whitelist: readonly string[] | null;
+  /** The agent's permissions; the runtime's where the agent has none. */
+  readonly permissions: Permissions;
+  /** The rules of the runs above, which only narrow. */
+  readonly rules: readonly PermissionRule[];
+  /** The code that decides about approvals; null if this worker has none. */
+  readonly approver: Approver | null;
+  /** The policy that the run was launched with: the same on every worker. */
+  readonly launch: LaunchPolicy;
+  readonly guardrails: GuardrailRunner;
+  /** The data of this process that system prompts show. */
+  readonly prompt: PromptDeps;
+}
+
+/** The state part of a run's services. */
+interface RunState extends CallSizing {
+  /** The labels of the content that the run has seen. */
+  readonly labels: RunLabels;
+  /** The run's part in its conversation. */
+  readonly session: RunSession;
+  /** Opens the memory that the run can reach, for one reader; null: there is no store. Null for a session: of none. */
+  readonly openMemory: (session: SessionId | null) => ScopedMemory | null;
+  /** Keeps the manifests of steps. */
+  readonly steps: StepRecorder;
+  readonly journal: Journal;
+  readonly random: RunRandom;
+}
+
+/** The labels of the content that a run has seen. They grow in the order of its journal, so a replay has the same. */
+export class RunLabels {
+  readonly #runId: RunId;
+  #now: Labels;
+
+  constructor(runId: RunId, before: Labels = Labels.none) {
+    this.#runId = runId;
+    this.#now = before;
+  }
+
+  get now(): Labels {
+    return this.#now;
+  }
+
+  /** The labels that go with every message of the run; undefined where there are none. */
+  get told(): Labels | undefined {
+    return Labels.isNone(this.#now) ? undefined : this.#now;
+  }
+
+  /** Adds labels, with the source by which they came here if they name none themselves. */
+  join(
+    seen: Labels | undefined,
+    kind: LabelSource["kind"],
+    name: string,
+    stepId: StepId | null = null,
+  ): void {
+    if (!seen) return;
+    this.#now = Labels.join(this.#now, Labels.withSource(seen, { kind, name, runId: this.#runId, stepId }));
+  }
+}

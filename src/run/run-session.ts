@@ -1,0 +1,407 @@
+// A run's part in its conversation: it reads what was said before, and writes what it adds.
+//
+// Job: number the messages of the run, write them as entries on a branch of their own, and make the branch part of the
+// conversation when a turn is saved. Neighbours: model-step reads the history; model-calls and tool-step flush once the
+// gate has let them pass; run-context saves; run-exit reports whether a turn is left open, and the tree settles it.
+//
+// Invariants:
+// 1. The main path changes only in `save`: whatever crashes in between, it never holds half a turn.
+// 2. Ids and parents follow from the order of the run's own messages: written again, an entry is the same entry.
+// 3. Everything that decides which operations the run makes is the same on every replay. The answers of the store are not:
+//    it is read and written inside steps only.
+import { Session, type PromptWindow } from "#agents";
+import {
+  EntryId,
+  type Labels,
+  RetryableError,
+  type AgentId,
+  type ChatMessage,
+  type Clock,
+  type HistoryProvider,
+  type RunId,
+  type RunScope,
+  type SessionEntry,
+  type Store,
+  Usage,
+} from "#kernel";
+import { estimateTokens } from "#models";
+import type { CarriedTurn, CompactionOrder, TurnPlace } from "#tree";
+import type { HistoryLimits } from "./context-limits.ts";
+import { readProvided, readStored, unreachable } from "./read-history.ts";
+
+/** The conversation of a run, and the means to reach it. */
+export interface RunSessionOptions {
+  /** Null: this worker has no store. */
+  readonly store: Store | null;
+  readonly scope: RunScope;
+  readonly agentId: AgentId;
+  readonly clock: Clock;
+  /** The source of what was said before. Absent: the store. */
+  readonly history?: HistoryProvider | undefined;
+  /** Where the run's turn begins; null: it takes no part in a conversation. */
+  readonly place: TurnPlace | null;
+}
+
+/** A message of this turn. */
+interface Added {
+  readonly number: number;
+  readonly message: ChatMessage;
+  readonly labels: Labels | undefined;
+  readonly told: SessionEntry["told"];
+}
+
+/** The conversation of one run. */
+export class RunSession {
+  readonly #options: RunSessionOptions;
+  /** The number of messages that the run has added. */
+  #count: number;
+  /** The number of them that are part of the conversation. */
+  #saved: number;
+  /** The newest entry of the conversation after the last save; undefined: the run has saved nothing. */
+  #leaf: EntryId | null | undefined;
+  /** The messages of this turn that this execution has added, and those of them that are not known to be written. */
+  #added: Added[] = [];
+  #waiting: Added[] = [];
+  #opened: Session | null = null;
+  /** Where this turn begins, once it was read. */
+  #start: Promise<EntryId | null> | null = null;
+  #history: Promise<PromptWindow> | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #hasActed: boolean;
+  /** The compaction in the middle of this turn: what was added before it is read from the conversation. */
+  #cut: CarriedTurn["cut"];
+  /** Whether a compaction was asked for after this turn. */
+  #isAsked: boolean;
+  /** Whether the run's own messages begin with a summary of what was said before. */
+  #skipsHistory: boolean;
+  /** The tokens of the last prompt and its answer, as the provider told. */
+  #contextTokens = 0;
+  /** Whether they are so many that a compaction follows the turn. */
+  #isDue = false;
+  /** Whether the last prompt was too long, and the next one is the shorter one. */
+  #hasMadeRoom = false;
+  #told: SessionEntry["told"];
+  /** The entries of messages that this execution has added or read. */
+  readonly #entries = new WeakMap<ChatMessage, EntryId>();
+
+  constructor(options: RunSessionOptions, carried?: CarriedTurn) {
+    this.#options = options;
+    this.#count = carried?.count ?? 0;
+    this.#saved = carried?.saved ?? 0;
+    this.#leaf = carried?.leaf;
+    this.#hasActed = carried?.hasActed ?? false;
+    this.#cut = carried?.cut;
+    this.#isAsked = carried?.isAsked ?? false;
+    this.#skipsHistory = carried?.skipsHistory ?? false;
+  }
+
+  /** Whether a tool has acted outside in this turn. */
+  get hasActed(): boolean {
+    return this.#hasActed;
+  }
+
+  /** Notes that a tool may have acted outside: a turn that fails afterwards stays in the conversation. */
+  noteAct(): void {
+    this.#hasActed = true;
+  }
+
+  /** Whether messages are written. */
+  get isKept(): boolean {
+    return this.#options.place?.isKept ?? false;
+  }
+
+  /** The compaction that the run makes instead of taking a turn; undefined: it takes one. */
+  get order(): CompactionOrder | undefined {
+    return this.#options.place?.compaction;
+  }
+
+  /** Whether the run has saved a turn. */
+  get hasSaved(): boolean {
+    return this.#saved > 0;
+  }
+
+  /** Whether messages were added since the last save. */
+  get isOpen(): boolean {
+    return this.isKept && this.#count > this.#saved;
+  }
+
+  /** For the next execution of the run, which begins with everything written. */
+  get carried(): CarriedTurn {
+    const leaf = this.#leaf;
+    return {
+      count: this.#count,
+      saved: this.#saved,
+      ...(leaf !== undefined && { leaf }),
+      ...(this.#hasActed && { hasActed: true }),
+      ...(this.#cut && { cut: this.#cut }),
+      ...(this.#isAsked && { isAsked: true }),
+      ...(this.#skipsHistory && { skipsHistory: true }),
+    };
+  }
+
+  /** The newest entry of the conversation that the run knows of. */
+  get leaf(): EntryId | null {
+    return this.#leaf ?? null;
+  }
+
+  append(message: ChatMessage, labels: Labels | undefined): void {
+    if (!this.isKept) return;
+    this.#count += 1;
+    const told = message.role === "assistant" ? this.#told : undefined;
+    if (told) this.#told = undefined;
+    const added = { number: this.#count, message, labels, told };
+    this.#added.push(added);
+    this.#entries.set(message, this.#idOf(this.#count));
+    this.#waiting.push(added);
+  }
+
+  /** Returns the entry of a message; undefined: it is none. */
+  entryOf(message: ChatMessage): EntryId | undefined {
+    return this.#entries.get(message);
+  }
+
+  /** Notes the size of the last prompt, as the provider told it: it goes with the answer. */
+  noteSize(told: NonNullable<SessionEntry["told"]>): void {
+    this.#told = told;
+  }
+
+  /** The tokens of the last prompt and its answer, as the provider told; 0: it told nothing. */
+  get contextTokens(): number {
+    return this.#contextTokens;
+  }
+
+  /** Whether a compaction follows the turn. */
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  /** Whether the next prompt was made shorter because the last one was too long. */
+  get hasMadeRoom(): boolean {
+    return this.#hasMadeRoom;
+  }
+
+  /** Notes how full the model's context was in the last call. */
+  noteContext(usage: Usage | null, isDue: boolean): void {
+    this.#contextTokens = usage ? Usage.tokens(usage) : 0;
+    this.#isDue = isDue;
+    this.#hasMadeRoom = false;
+  }
+
+  /** Asks for a compaction after this turn. */
+  askForCompaction(): void {
+    this.#isAsked = true;
+  }
+
+  /** Whether a compaction was asked for. Asks no longer. */
+  takeRequest(): boolean {
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    return isAsked;
+  }
+
+  /** Whether something may have been said before this turn: the same on every replay. */
+  get readsHistory(): boolean {
+    const { place } = this.#options;
+    if (place === null || this.#skipsHistory) return false;
+    return this.#leaf !== undefined || this.#cut !== undefined || place.isNamed;
+  }
+
+  /** Shows no more of what was said before: the run has a summary of it in its own messages. */
+  skipHistory(): void {
+    this.#skipsHistory = true;
+    this.#hasMadeRoom = true;
+  }
+
+  /** Whether the run is a copy of the one that has the turn: it only reads. */
+  get isCopy(): boolean {
+    return this.#options.place?.isCopy ?? false;
+  }
+
+  /** The entry that this turn follows, where the run knows it without the store: the same on every replay. */
+  get turnStart(): "none" | "stored" | { readonly entry: EntryId | null } {
+    const { place } = this.#options;
+    if (place === null) return "none";
+    if (this.#cut) return { entry: this.#cut.entry };
+    if (this.#leaf !== undefined) return { entry: this.#leaf };
+    if (place.after !== undefined) return { entry: place.after };
+    return place.isNamed ? "stored" : { entry: null };
+  }
+
+  /** The conversation up to the last turn, if that is saved and the conversation may go on. */
+  get savedPlace(): { readonly session: Session; readonly at: EntryId } | null {
+    const at = this.#leaf ?? null;
+    return at === null || this.isOpen || !this.goesOn ? null : { session: this.#session, at };
+  }
+
+  /** Goes on below the mark of a review, after the step that has made it. */
+  reviewed(mark: EntryId): void {
+    this.#leaf = mark;
+    this.#start = null;
+    this.#history = null;
+  }
+
+  /** Reads the entry that this turn follows: inside a step. @throws RetryableError */
+  async readTurnStart(): Promise<EntryId | null> {
+    try {
+      return await this.#turnStart();
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+
+  /** Whether later turns may follow in a conversation that is kept. */
+  get goesOn(): boolean {
+    const { place } = this.#options;
+    return place !== null && place.isKept && place.isNamed;
+  }
+
+  /**
+   * The place of a compaction, inside a step: below everything that was said so far, in the middle of a turn on the branch of
+   * the run. Null: nothing was said. @throws RetryableError
+   */
+  async compactionPlace(): Promise<{
+    readonly session: Session;
+    readonly at: EntryId;
+    readonly branch: RunId | null;
+  } | null> {
+    const isInTurn = this.#count > this.#saved;
+    await this.flush();
+    const at = isInTurn ? this.#parentOf(this.#count + 1) : await this.#turnStart();
+    const branch = isInTurn ? this.#options.scope.runId : null;
+    return at === null ? null : { session: this.#session, at, branch };
+  }
+
+  /** Goes on below a compaction, after the step that has made it. */
+  compacted(entry: EntryId): void {
+    if (this.#count > this.#saved) this.#cut = { entry, count: this.#count };
+    else this.#leaf = entry;
+    this.#hasMadeRoom = true;
+    this.#isDue = false;
+    this.#added = [];
+    this.#waiting = [];
+    this.#start = null;
+    this.#history = null;
+  }
+
+  /** The entry that the turn begins with. */
+  get firstOfTurn(): EntryId {
+    return this.#idOf(this.#saved + 1);
+  }
+
+  /** Reads what was said before this turn: inside a step, once for each turn of an execution. */
+  history(limits: HistoryLimits): Promise<PromptWindow> {
+    return (this.#history ??= this.#read(limits).catch((error: unknown) => {
+      this.#history = null;
+      throw unreachable(error);
+    }));
+  }
+
+  /** Writes what waits: inside a step that has passed the gate. What fails waits for the next one. @throws RetryableError */
+  flush(): Promise<void> {
+    if (this.#waiting.length === 0) return this.#writing;
+    const written = this.#writing
+      .then(() => this.#write())
+      .catch((error: unknown) => {
+        throw unreachable(error);
+      });
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  /** Makes the turn part of the conversation: inside a step. Returns the newest entry. @throws RetryableError */
+  async adopt(): Promise<EntryId | null> {
+    const { scope } = this.#options;
+    try {
+      const last = this.#idOf(this.#count);
+      await this.flush();
+      const leaf = await this.#session.adopt(scope.runId, last);
+      if (leaf === last) return leaf;
+      // Entries are missing, for example because a database was restored: the turn is written again.
+      this.#waiting = [...this.#added];
+      throw new Error(`it ends with ${leaf ?? "nothing"}, not with ${last}`);
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+
+  /** Begins the next turn, after the step that has saved this one. */
+  saved(leaf: EntryId | null): void {
+    this.#saved = this.#count;
+    this.#leaf = leaf;
+    this.#hasActed = false;
+    this.#cut = undefined;
+    this.#skipsHistory = false;
+    this.#added = [];
+    this.#waiting = [];
+    this.#start = null;
+    this.#history = null;
+  }
+
+  async #read(limits: HistoryLimits): Promise<PromptWindow> {
+    const at = this.#cut?.entry ?? (await this.#turnStart());
+    const { history } = this.#options;
+    const { scope } = this.#options;
+    if (history) return readProvided(history, scope, { at, maxTokens: limits.maxTokens });
+    return readStored(this.#session, { at, ...limits }, this.#entries);
+  }
+
+  async #write(): Promise<void> {
+    // More may be added while it is written.
+    const given = [...this.#waiting];
+    if (given.length === 0) return;
+    const { clock, scope, agentId, place } = this.#options;
+    const session = this.#session;
+    const start = await this.#turnStart();
+    const at = clock.now();
+    const entries = given.map(({ number, message, labels, told }): SessionEntry => {
+      const parentId = this.#parentOf(number) ?? start;
+      const base = { id: this.#idOf(number), parentId, at, branch: scope.runId };
+      const tokens = estimateTokens([message]);
+      return { ...base, type: "message", message, tokens, ...(labels && { labels }), ...(told && { told }) };
+    });
+    if (given[0]?.number === this.#saved + 1)
+      await session.open({
+        startedAt: at,
+        agentId,
+        channel: scope.channel,
+        metadata: scope.metadata,
+        title: null,
+        isNamed: place?.isNamed ?? false,
+      });
+    await session.store.append(session.partition, session.key, entries);
+    this.#waiting = this.#waiting.filter((other) => !given.includes(other));
+  }
+
+  /** Only a saved turn moves the main leaf, and the run has the turn: whenever it is read, it is the same. */
+  #turnStart(): Promise<EntryId | null> {
+    if (this.#leaf !== undefined) return Promise.resolve(this.#leaf);
+    const { place } = this.#options;
+    if (place?.after !== undefined) return Promise.resolve(place.after);
+    if (!place?.isNamed) return Promise.resolve(null);
+    return (this.#start ??= this.#session.leaf().catch((error: unknown) => {
+      this.#start = null;
+      throw error;
+    }));
+  }
+
+  /** The entry before a message of the run; null: the one where the turn begins. */
+  #parentOf(number: number): EntryId | null {
+    if (number - 1 === this.#cut?.count) return this.#cut.entry;
+    return number - 1 === this.#saved ? null : this.#idOf(number - 1);
+  }
+
+  #idOf(number: number): EntryId {
+    return EntryId.ofRun(this.#options.scope.runId, number);
+  }
+
+  get #session(): Session {
+    const { store, scope } = this.#options;
+    if (!store)
+      throw new RetryableError({
+        message:
+          "this worker has no store, and the run keeps its conversation in one: createRuntime({ store })",
+      });
+    const { tenantId, userId, sessionId: id } = scope;
+    return (this.#opened ??= new Session(store.sessions, { tenantId }, { userId, id }));
+  }
+}

@@ -1,0 +1,34 @@
+import { findJsonProblem, ToolResult, type Tool } from "#kernel";
+import { failedLayer } from "#agents";
+import { copyJson, safeMessage } from "#base";
+import type { GuardedOutcome } from "./guardrail-step.ts";
+import type { RunServices } from "./run-services.ts";
+
+/** Bytes that a tool may return. A model is shown far less; the journal keeps all of it. */
+const maxResultBytes = 4_000_000;
+
+/** Returns the result for the model, which gets the message alone, and the error for the tool's author. */
+export function toFailure({ engine }: RunServices, { name }: Tool, error: unknown): GuardedOutcome {
+  const diagnostic = engine.report(failedLayer(error) ?? `tool ${name}`, error);
+  return { result: ToolResult.failure(safeMessage(error)), diagnostic };
+}
+
+/** Returns a tool's value as a result, if JSON of a size that can be kept can hold it. */
+export function toResult(tool: string, value: unknown): ToolResult {
+  if (ToolResult.isTerminating(value)) {
+    const result = toResult(tool, value.value);
+    return result.isError ? result : { ...result, terminate: true };
+  }
+  const problem = findJsonProblem(value);
+  if (problem !== null)
+    return ToolResult.failure(`${tool} returned a value that cannot be encoded as JSON: it${problem}`);
+  const result = ToolResult.of(copyJson(value));
+  const [text] = result.content;
+  const bytes = text?.type === "text" ? Buffer.byteLength(text.text) : 0;
+  return bytes <= maxResultBytes
+    ? result
+    : ToolResult.failure(`${tool} returned ${bytes} bytes, and ${maxResultBytes} are the most: ask for less`);
+}
+
+/** Returns the status of a call in its events. */
+export const toStatus = ({ isError }: ToolResult): "ok" | "error" => (isError ? "error" : "ok");

@@ -1,0 +1,316 @@
+import {
+  AttemptId,
+  BudgetExhaustedError,
+  CancellationError,
+  GuardrailHalt,
+  Labels,
+  MiddlewareTermination,
+  PreemptedError,
+  ProgramError,
+  ToolRefusedError,
+  ToolResult,
+  type EffectTool,
+  type Json,
+  ReeveError,
+  type RunContext,
+  type RunTool,
+} from "#kernel";
+import { isTeamTool } from "#agents";
+import { safeMessage, withTimeout } from "#base";
+import {
+  abandonAttempt,
+  authorizeTool,
+  type AllowedCall,
+  type CallInDoubt,
+  type PendingCall,
+  type RefusedCall,
+  type ToolCall,
+} from "./authorize-tool.ts";
+import { recordedDiagnostic } from "./failures.ts";
+import { GatedStep, type StepExecution, type StepStop } from "./gated-step.ts";
+import { addWarnings, checkResult, throwHalt, type GuardedOutcome } from "./guardrail-step.ts";
+import type { GuardrailLog } from "./guardrails.ts";
+import { toStop } from "./step-stop.ts";
+import type { RunServices } from "./run-services.ts";
+import { getStopError, journaled, placeStep, type StepRecord } from "./step.ts";
+import { throughFunctionLayers } from "./tool-middleware.ts";
+import { toFailure, toResult, toStatus } from "./tool-outcome.ts";
+import { createEffectCall, ToolUpdates } from "./tool-updates.ts";
+
+const defaultTimeoutS = 600;
+
+/** A tool call, as the agent's code asks for it. */
+interface ToolRequest {
+  readonly name: string;
+  readonly input: Json;
+  /** The model's own name for the call. */
+  readonly callId?: string | undefined;
+}
+
+/** Makes one tool call. Every failure of the tool is a result that says so. */
+export function callTool(
+  services: RunServices,
+  ctx: RunContext,
+  { name, input, callId }: ToolRequest,
+): Promise<ToolResult> {
+  const { engine, policy } = services;
+  const tool = policy.tools.find((candidate) => candidate.name === name);
+  if (!tool) return Promise.resolve(ToolResult.failure(`there is no tool ${name}`));
+  if (policy.whitelist !== null && !policy.whitelist.includes(name)) {
+    const reason = `tool ${name} is not among the tools this run may call`;
+    const { outbox, time } = engine.driver;
+    outbox.event("permission.denied", time, null, { tool: name, callId: callId ?? name, reason });
+    return Promise.resolve(ToolResult.failure(reason));
+  }
+  const kind = "run" in tool ? "decide" : "tool";
+  const subject = `${name}/${JSON.stringify(input)}`;
+  const step = new GatedStep(services, { kind, subject, of: "tool", hook: "beforeCall" });
+  return "run" in tool
+    ? callRunTool(services, ctx, { step, tool, input, callId })
+    : callEffectTool(services, { step, tool, input, callId });
+}
+
+/** The log of the guardrails' check before a call, where they have one. */
+interface CheckLog {
+  readonly heard?: GuardrailLog;
+}
+
+/** A call of an effect tool that was made. */
+interface DoneCall extends GuardedOutcome, CheckLog {
+  readonly kind: "done";
+  readonly attempt: AttemptId;
+  readonly ms: number;
+  /** Whether it passed the gate, which has then told the stream that it began. */
+  readonly gated: boolean;
+  /** The labels of the result, where it has any. */
+  readonly brings?: Labels | undefined;
+}
+
+/** A call whose outcome stays unknown. */
+interface LostCall extends CheckLog {
+  readonly kind: "unknown";
+  readonly lost: AttemptId;
+}
+
+/** An effect tool: one step, in which it is authorised and executed. */
+async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>): Promise<ToolResult> {
+  const { tool, callId } = call;
+  const record = await authorizeTool<DoneCall | LostCall>(
+    services,
+    call,
+    async (execution, { value: input, heard, warnings }, pending) => {
+      const log = heard ? { heard } : {};
+      const entry = { tool, callId, rerun: pending.rerun, log };
+      const obstacle = tool.idempotent ? null : await passGate(execution, entry);
+      if (obstacle) return obstacle;
+      // The call is in the store before what it does. What fails is written by the next step.
+      await services.state.session.flush().catch(() => undefined);
+      const checked = { tool, input, callId, log, warnings: warnings ?? pending.warnings };
+      return executeEffect(services, execution, checked);
+    },
+  );
+  if (record.kind === "refused") return ToolResult.failure(record.refusal);
+  if (Labels.leavesBy(tool)) services.state.session.noteAct();
+  if (record.kind === "unknown") return ToolResult.failure(abandonAttempt(services, tool, record.lost));
+  services.state.labels.join(record.brings, "tool", tool.name, call.step.place.id);
+  reportDone(services, call, record);
+  throwHalt(record);
+  return record.result;
+}
+
+/** Tells the tree that a call is over; for one that passed no gate, also that it began. */
+function reportDone(
+  { engine: { driver } }: RunServices,
+  { step, tool, callId }: ToolCall,
+  { result, attempt, ms: durationMs, gated, diagnostic, t }: DoneCall & StepRecord,
+): void {
+  const { outbox } = driver;
+  const named = { tool: tool.name, callId: callId ?? attempt };
+  if (!gated) outbox.event("tool.start", t - durationMs, attempt, { ...named, step: step.place.id });
+  else outbox.settle({ attempt, usage: null });
+  outbox.event("tool.end", t, attempt, { ...named, status: toStatus(result), durationMs, diagnostic });
+}
+
+/** A question of an effect tool to the gate. It reserves nothing: the tree keeps account of attempts that may get lost. */
+interface EffectEntry extends Pick<PendingCall, "rerun"> {
+  readonly tool: EffectTool;
+  readonly callId: string | undefined;
+  readonly log: CheckLog;
+}
+
+/** Asks the gate whether a call may begin. Returns the obstacle; null if there is none. */
+async function passGate(
+  { place, io, calls }: StepExecution,
+  { tool, callId, log, rerun: after }: EffectEntry,
+): Promise<LostCall | CallInDoubt | RefusedCall | StepStop | null> {
+  const { name: subject, onUnknown, risk } = tool;
+  const attempt = AttemptId.of(io.attempt);
+  const rerun = after ?? onUnknown === "rerun";
+  const gate = await calls.begin({
+    step: place.id,
+    attempt,
+    ask: null,
+    rerun,
+    previous: [],
+    subject,
+    callId,
+  });
+  // Checked again when it may begin: the log of that check counts.
+  if (gate.kind === "refused") return toStop(gate);
+  if (gate.kind === "denied") {
+    const { message } = new BudgetExhaustedError(gate);
+    return { kind: "refused", refusal: `not called: ${message}`, isDenied: false, ...log };
+  }
+  if (gate.kind !== "earlier-attempt-open") return null;
+  const { attempt: lost } = gate;
+  return onUnknown === "ask" ? { kind: "in-doubt", lost, risk, ...log } : { kind: "unknown", lost, ...log };
+}
+
+/** A call of an effect tool that may be made. */
+interface CheckedCall {
+  readonly tool: EffectTool;
+  readonly input: Json;
+  readonly callId: string | undefined;
+  readonly log: CheckLog;
+  readonly warnings: readonly string[] | undefined;
+}
+
+/** Executes a call through the middleware and the guardrails, and measures it. */
+async function executeEffect(
+  services: RunServices,
+  execution: StepExecution,
+  { tool, input, callId, log, warnings }: CheckedCall,
+): Promise<DoneCall | LostCall | StepStop> {
+  const { engine, identity } = services;
+  const { place, io } = execution;
+  const attempt = AttemptId.of(io.attempt);
+  const began = engine.primitives.now();
+  const feed = engine.openUpdates(place.id, attempt);
+  const updates = new ToolUpdates({ feed, clock: engine.clock, tool: tool.name, callId: callId ?? attempt });
+  const memory = services.state.openMemory(identity.scope.sessionId);
+  const core = async (timeoutMs: number): Promise<ToolResult> => {
+    const timeoutS = Math.min(tool.timeoutS ?? defaultTimeoutS, timeoutMs / 1000);
+    const onTimeout = (): never => {
+      throw new ToolRefusedError({ tool: tool.name, reason: `no result after ${timeoutS} s` });
+    };
+    const limit = { clock: engine.clock, ms: timeoutS * 1000, signal: io.signal, onTimeout };
+    const value = await withTimeout<unknown>(limit, async (limited) =>
+      tool.execute(input, createEffectCall({ identity, place, limited, updates, memory })),
+    );
+    return toResult(tool.name, value);
+  };
+  let outcome: GuardedOutcome;
+  try {
+    const result = await throughFunctionLayers(services, execution, { tool, input, core });
+    const checked = await checkResult(services, execution, { tool, input, result });
+    outcome = { ...checked, result: addWarnings(checked.result, warnings) };
+  } catch (error) {
+    const stopped = getStopError(io.signal);
+    if (stopped) return { ...toEffectStop(stopped, tool, attempt), ...log };
+    outcome = toFailure(services, tool, error);
+  } finally {
+    updates.end();
+  }
+  const ms = engine.primitives.now() - began;
+  const brings = Labels.join(Labels.broughtBy(tool), memory?.seen);
+  const call = { step: place.id, tool: tool.name, input, result: outcome.result };
+  await services.state.steps.keepToolCall({ ...call, attempt: { attempt, at: began, ms } });
+  const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
+  return { kind: "done", ...outcome, ...made, ...log };
+}
+
+/** Returns the end of a call that was told to stop. Only an idempotent one may be made again. */
+function toEffectStop(
+  stopped: ReeveError,
+  { idempotent }: EffectTool,
+  lost: AttemptId,
+): Extract<StepStop, { readonly kind: "interrupted" | "cancelled" }> | LostCall {
+  if (stopped instanceof PreemptedError)
+    return idempotent ? { kind: "interrupted" } : { kind: "unknown", lost };
+  return { kind: "cancelled", reason: stopped instanceof CancellationError ? stopped.reason : "cancelled" };
+}
+
+/** A run tool is agent code whose own calls are steps. It is authorised in a step before it, and checked in one after it. */
+async function callRunTool(
+  services: RunServices,
+  ctx: RunContext,
+  { step, tool, input, callId = step.place.id }: ToolCall<RunTool>,
+): Promise<ToolResult> {
+  const { driver } = services.engine;
+  const { outbox } = driver;
+  const brings = Labels.broughtBy(tool);
+  const allowed = await authorizeTool<AllowedCall & { readonly brings?: Labels }>(
+    services,
+    { step, tool, input, callId },
+    async (_, decision) => ({ ...decision, ...(!Labels.isNone(brings) && { brings }) }),
+  );
+  if (allowed.kind === "refused") return ToolResult.failure(allowed.refusal);
+  const began = driver.time;
+  outbox.event("tool.start", began, null, { tool: tool.name, callId, step: step.place.id });
+  const made = await executeRunTool(services, ctx, { tool, input: allowed.value });
+  services.state.labels.join(allowed.brings, "tool", tool.name, step.place.id);
+  const outcome = await closeRunTool(services, { tool, input: allowed.value, made });
+  const result = addWarnings(outcome.result, allowed.warnings);
+  const { time } = driver;
+  const status = toStatus(result);
+  const { diagnostic } = outcome;
+  const durationMs = time - began;
+  const noted = { step: step.place.id, tool: tool.name, input: allowed.value, result };
+  services.state.steps.noteRunTool(noted, { at: began, ms: durationMs });
+  outbox.event("tool.end", time, null, { tool: tool.name, callId, status, durationMs, diagnostic });
+  throwHalt(outcome);
+  return result;
+}
+
+async function executeRunTool(
+  services: RunServices,
+  ctx: RunContext,
+  { tool, input }: { readonly tool: RunTool; readonly input: Json },
+): Promise<GuardedOutcome> {
+  try {
+    return { result: toResult(tool.name, await tool.run(ctx, input)) };
+  } catch (error) {
+    if (endsRun(error)) throw error;
+    const result = ToolResult.failure(safeMessage(error));
+    if (ReeveError.is(error) || isTeamTool(tool)) return { result, diagnostic: recordedDiagnostic(error) };
+    // Its stack depends on the build: only what the journal holds may be reported by replayed code.
+    const place = placeStep(services.engine, "diagnose", tool.name);
+    return journaled(services, place, async () => toFailure(services, tool, error));
+  }
+}
+
+/** Returns whether an error is the run's end rather than the tool's failure. */
+const endsRun = (error: unknown): boolean =>
+  error instanceof CancellationError ||
+  error instanceof MiddlewareTermination ||
+  error instanceof GuardrailHalt ||
+  error instanceof ProgramError ||
+  (error instanceof BudgetExhaustedError && !isSpawnRefused(error));
+
+/** Whether no child can be spawned. The run itself ends, if so, with its next model call: with what it has. */
+const isSpawnRefused = ({ dimension, reason }: BudgetExhaustedError): boolean =>
+  dimension === "agents" || reason === "exceeded";
+
+/** The step after a run tool: its middleware and guardrails see the result. */
+async function closeRunTool(
+  services: RunServices,
+  call: { readonly tool: RunTool; readonly input: Json; readonly made: GuardedOutcome },
+): Promise<GuardedOutcome> {
+  const { tool, made } = call;
+  const { result } = made;
+  const { functionLayers, guardrailHooks } = services.policy.launch;
+  if (!functionLayers && !guardrailHooks.includes("afterCall")) return made;
+  const subject = `${tool.name}/${JSON.stringify(result)}`;
+  const step = new GatedStep(services, { kind: "close", subject, of: "tool" });
+  return step.run(async (execution) => {
+    const patched = await throughFunctionLayers(services, execution, {
+      ...call,
+      core: async () => result,
+    }).then(
+      (value): GuardedOutcome => ({ ...made, result: value }),
+      (error: unknown) => toFailure(services, tool, error),
+    );
+    const outcome = await checkResult(services, execution, { ...call, result: patched.result });
+    return { kind: "closed", diagnostic: patched.diagnostic, ...outcome };
+  });
+}

@@ -1,0 +1,131 @@
+import { AgentId, ProgramError, type Agent, type Guardrail, type Tool } from "#kernel";
+import { isAgent, isTeamTool, isToolName, missingModel, programAgents, teamOf, toolNameRule } from "#agents";
+import { errorMessage } from "#base";
+import { modelsIn, PriceList } from "#run";
+
+/** A program that was checked. */
+interface Program {
+  /** Every agent that can be started or spawned. */
+  readonly agents: readonly Agent[];
+  /** The same agents by their type. */
+  readonly byType: ReadonlyMap<string, Agent>;
+  readonly prices: PriceList;
+}
+
+/**
+ * Finds every agent of a program through the teams of those listed, and checks them all: a mistake in a program must not
+ * become a result. @throws ProgramError that lists every problem with its fix.
+ */
+export function checkProgram(given: readonly Agent[], guardrails: readonly Guardrail[]): Program {
+  const agents = programAgents(given);
+  const byType = new Map<string, Agent>();
+  for (const agent of agents) byType.set(AgentId.type(agent.id), byType.get(AgentId.type(agent.id)) ?? agent);
+  const prices = new PriceList();
+  const problems = [
+    ...given.flatMap((value, index) => (isAgent(value) ? [] : [notAnAgent(value, index)])),
+    ...repeated(agents.map(({ id }) => AgentId.type(id))).map(
+      (name) => `two agents are named ${name}: give one of them another name`,
+    ),
+    ...agents.flatMap((agent) => [...agentProblems(agent), ...teamProblems(agent, byType)]),
+    ...priceProblems(prices, agents, guardrails),
+  ];
+  if (problems.length > 0) throw new ProgramError({ problems });
+  return { agents, byType, prices };
+}
+
+/**
+ * Checks the agent of a start: a run executes the code of the program, so that another agent of that name would answer as
+ * the known one. Other terms, such as a budget, are allowed. @throws ProgramError
+ */
+export function checkStart(known: Agent, given: Pick<Agent<unknown>, "id" | "run">): void {
+  if (known.run === given.run) return;
+  const problem = `this agent ${AgentId.type(given.id)} is not the one that createRuntime({ agents }) has: start that one, or give this one another name and list it`;
+  throw new ProgramError({ problems: [problem] });
+}
+
+const notAnAgent = (value: unknown, index: number): string =>
+  `agents[${index}] is ${value === undefined ? "undefined" : "not an agent"}: pass what agent() returns, or an object with id and run()`;
+
+function agentProblems(agent: Agent): readonly string[] {
+  const name = AgentId.type(agent.id);
+  const { model, budget, tools = [] } = agent;
+  // The loop of agent() calls the agent's own model; other code may call another one, or allow a call without a price.
+  const hasLoop = "name" in agent && model !== missingModel;
+  const isUnpriced = hasLoop && budget?.maxCostUsd !== undefined && model && !model.price;
+  return [
+    ...(model === missingModel
+      ? [`agent ${name} has no model: give one, for example agent({ model: anthropic("claude-sonnet-4-5") })`]
+      : []),
+    ...(isUnpriced
+      ? [
+          `agent ${name} has a budget.maxCostUsd, and the price of its model ${model.id} is not known: state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })`,
+        ]
+      : []),
+    ...tools.flatMap((tool) => toolProblems(name, tool)),
+    ...repeated(tools.map((tool) => tool.name)).map((tool) => repeatedTool(agent, tool)),
+  ];
+}
+
+function toolProblems(agent: string, tool: Tool): readonly string[] {
+  const { name } = tool;
+  const schema: unknown = Reflect.get(Object(tool.input), "~standard");
+  return [
+    ...(isToolName(name) ? [] : [badToolName(agent, tool)]),
+    ...(schema === undefined
+      ? [`tool ${name} of agent ${agent} has no input schema: give a Standard Schema, such as z.object({})`]
+      : []),
+    ...("run" in tool || "execute" in tool
+      ? []
+      : [`tool ${name} of agent ${agent} does nothing: give it execute() or run()`]),
+  ];
+}
+
+function badToolName(agent: string, tool: Tool): string {
+  const name = JSON.stringify(tool.name);
+  return isTeamTool(tool)
+    ? `agent ${agent} would call its team member by a tool named ${name}: give that agent another name (${toolNameRule})`
+    : `agent ${agent} has a tool named ${name}: give it another name (${toolNameRule})`;
+}
+
+function repeatedTool({ id, tools = [] }: Agent, name: string): string {
+  const agent = AgentId.type(id);
+  const same = tools.filter((tool) => tool.name === name);
+  const ofTeam = same.filter(isTeamTool);
+  if (ofTeam.length === 0) return `agent ${agent} has two tools named ${name}: give one of them another name`;
+  const member = name.replace(/^ask_/, "");
+  return ofTeam.length === same.length
+    ? `agent ${agent} has two team members named ${member}: list it once, or give one of them another name`
+    : `agent ${agent} has a tool named ${name}, and its team member ${member} is called by a tool of that name: give the tool another name`;
+}
+
+/** A member without code must be another agent's name. */
+function teamProblems(agent: Agent, byType: ReadonlyMap<string, Agent>): readonly string[] {
+  const strangers = teamOf(agent).filter(
+    (member) => !isAgent(member) && !byType.has(AgentId.type(member.id)),
+  );
+  return strangers.map(
+    ({ id }) =>
+      `agent ${AgentId.type(agent.id)} has ${AgentId.type(id)} on its team, which has no run(): list the agent of that name in createRuntime({ agents })`,
+  );
+}
+
+function priceProblems(
+  prices: PriceList,
+  agents: readonly Agent[],
+  guardrails: readonly Guardrail[],
+): readonly string[] {
+  const problems = modelsIn(agents, guardrails).flatMap((model) => {
+    try {
+      prices.add(model);
+      return [];
+    } catch (error) {
+      return [errorMessage(error)];
+    }
+  });
+  return [...new Set(problems)];
+}
+
+/** Returns the names that occur more than once, each once. */
+function repeated(names: readonly string[]): readonly string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}

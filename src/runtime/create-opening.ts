@@ -1,0 +1,98 @@
+import { hash, randomUUID } from "node:crypto";
+import {
+  ExecutionBudget,
+  Labels,
+  MessageId,
+  SessionId,
+  SpawnBudget,
+  TenantId,
+  TraceParent,
+  UserId,
+  type Agent,
+  type Clock,
+  type TreeId,
+} from "#kernel";
+import { agentVersion } from "#agents";
+import type { PriceList } from "#run";
+import { treeAddress, TreeSecret, type CompactionOrder, type OpenArgument } from "#tree";
+import type { PreparedInput } from "./prepare-input.ts";
+import type { RuntimeOptions } from "./runtime-options.ts";
+import type { StartOptions } from "./start-options.ts";
+
+/** A tree to open. */
+interface NewTree {
+  /** Set if the tree compacts a conversation instead of taking a turn. */
+  readonly compaction?: CompactionOrder | undefined;
+  readonly agent: Agent<unknown>;
+  readonly input: PreparedInput;
+  readonly treeId: TreeId;
+}
+
+/** The part of a runtime that its trees begin with. */
+interface OpeningHost extends Pick<
+  RuntimeOptions,
+  "ageingS" | "yieldTimeoutS" | "cancelGraceS" | "maxRestarts" | "retention"
+> {
+  readonly clock: Clock;
+  readonly prices: PriceList;
+}
+
+/** Creates the argument that opens a tree. */
+export function createOpening(
+  { agent, input, treeId, compaction }: NewTree,
+  host: OpeningHost,
+  options: StartOptions,
+): OpenArgument {
+  const { clock, prices, ageingS = 60, yieldTimeoutS = 60, cancelGraceS = 10, maxRestarts = 3 } = host;
+  const { retention = "permanent" } = host;
+  const at = clock.now();
+  const { deadlineS } = options;
+  const caller = TraceParent.parse(options.traceparent ?? "");
+  return {
+    treeId,
+    inputHash: startHash(agent, input, options),
+    secret: TreeSecret.mint(),
+    agentId: agent.id,
+    version: agentVersion(agent),
+    statesVersion: agent.version !== undefined,
+    boot: {
+      id: MessageId.of(`${treeId}:input`),
+      from: { kind: "outside", name: options.user ?? "user" },
+      ...input.parts,
+      ...(options.labels && { labels: Labels.of(options.labels) }),
+      at,
+    },
+    scope: {
+      tenantId: options.tenant === undefined ? null : TenantId.of(options.tenant),
+      userId: options.user === undefined ? null : UserId.of(options.user),
+      sessionId: SessionId.of(options.session ?? randomUUID()),
+      channel: options.channel ?? null,
+      metadata: options.metadata ?? {},
+    },
+    traceId: caller?.traceId ?? hash("sha256", treeAddress(treeId, options.tenant).key).slice(0, 32),
+    caller: caller && TraceParent.format(caller),
+    spawn: SpawnBudget.of(options.spawn),
+    treeBudget: ExecutionBudget.of({ ...options.budget, ...(deadlineS !== undefined && { deadlineS }) }),
+    rootBudget: ExecutionBudget.of(agent.budget),
+    priority: options.priority ?? agent.priority ?? "normal",
+    retention: options.retention ?? agent.retention ?? retention,
+    rules: options.permissions ?? [],
+    prices: prices.pinned,
+    ageingMs: ageingS * 1000,
+    yieldTimeoutMs: yieldTimeoutS * 1000,
+    cancelGraceMs: cancelGraceS * 1000,
+    maxRestarts,
+    session: null,
+    waits: false,
+    ...(options.after !== undefined && { after: options.after }),
+    ...(compaction && { compaction }),
+    at,
+  };
+}
+
+/** The same for a start that is made again: another user must not get the tree, nor a caller other limits than asked for. */
+function startHash({ id }: Agent<unknown>, input: PreparedInput, options: StartOptions): string {
+  const { user, budget, spawn, deadlineS, after } = options;
+  const asked = [id, input.key, user ?? null, budget ?? {}, spawn ?? {}, deadlineS ?? null];
+  return hash("sha256", JSON.stringify(after === undefined ? asked : [...asked, after]));
+}

@@ -1,0 +1,32 @@
+import type { Engine, Keys, Store } from "#kernel";
+import { defaultKeys, Seals, storedKeys } from "#sealing";
+
+/** The keys of a runtime, and the seals that its engine, store and streams share. */
+export interface RuntimeSealing {
+  readonly keys: Keys;
+  readonly seals: Seals;
+}
+
+/**
+ * Decides what a runtime seals with. Null: nothing is sealed, because nothing leaves the process and no keys were given.
+ * Keys that cannot be destroyed one by one only wrap those that a durable store keeps.
+ */
+export function createSealing({
+  engine,
+  store,
+  keys: given = engine.durable ? defaultKeys() : undefined,
+}: {
+  readonly engine: Engine;
+  readonly store?: Store;
+  readonly keys?: Keys | undefined;
+}): RuntimeSealing | null {
+  if (!given) return null;
+  const keys = store?.lasts && !given.destroy ? storedKeys(store.keys, given) : given;
+  const seals = new Seals(keys);
+  if (!keys.destroy) return { keys, seals };
+  const destroy = async (partition: string): Promise<void> => {
+    await keys.destroy?.(partition);
+    seals.forget(partition);
+  };
+  return { keys: { of: (partition) => keys.of(partition), destroy }, seals };
+}

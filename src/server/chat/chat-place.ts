@@ -1,0 +1,102 @@
+import { hash, randomUUID } from "node:crypto";
+
+import {
+  EntryId,
+  Partition,
+  type SessionId,
+  TreeId,
+  UserId,
+  type Input,
+  type SessionEntry,
+  type Store,
+} from "#kernel";
+import { Session, type ConversationOwner } from "#runtime";
+
+/** A message of a chat that wants an answer. */
+export interface ChatMessageSent {
+  readonly agent: string;
+  readonly chat: SessionId;
+  /** The id of the user's message, which the page chose, or which the history gave it. */
+  readonly message: string;
+  readonly input: Input;
+  /** `new`: it comes at the end. `again`: it was sent before, as it is or otherwise. `regenerate`: it wants another answer. */
+  readonly kind: "new" | "again" | "regenerate";
+}
+
+/** The tree that answers a message. */
+export type ChatPlace =
+  | { readonly kind: "started"; readonly id: TreeId }
+  | {
+      readonly kind: "start";
+      readonly id: TreeId;
+      /** The entry that the turn follows; null: none. Absent: the newest one. */
+      readonly after?: EntryId | null;
+    };
+
+/**
+ * Finds the tree of a message, or the place of a new one. The id of a tree is made of the id and the content of its message:
+ * sent again because its answer was lost, a message is not a second one. With another content it takes the place of the
+ * one before. `answering`: the tree that has the turn.
+ */
+export async function placeOf(
+  session: Session,
+  answering: TreeId | null,
+  sent: ChatMessageSent,
+): Promise<ChatPlace> {
+  const { message, kind } = sent;
+  const prefix = `chat-${digest([sent.agent, session.key.userId, sent.chat, message], 32)}-`;
+  const content = digest(sent.input, 16);
+  const id = TreeId.of(`${prefix}${content}`);
+  if (kind === "new") return { kind: "start", id };
+  const isOf = (entry: EntryId): boolean =>
+    entry === message || (entry.startsWith(prefix) && isFirstOfTree(entry));
+  const isSame = (tree: TreeId): boolean => contentOf(tree) === content;
+  if (kind === "again" && answering !== null && isOf(firstOf(answering)) && isSame(answering))
+    return { kind: "started", id: answering };
+  const found = await findOnPath(session, isOf);
+  const tree = found && treeOf(found.id);
+  if (kind === "again" && tree && isSame(tree)) return { kind: "started", id: tree };
+  const entry = found ?? (await findBeside(session, [message, firstOf(id)]));
+  const place = entry ? { after: entry.parentId } : {};
+  if (kind === "regenerate") return { kind: "start", id: TreeId.of(`${id}-${randomUUID()}`), ...place };
+  return { kind: "start", id: found ? TreeId.of(`${id}-${digest(found.id, 16)}`) : id, ...place };
+}
+
+/** The conversation of a chat in the store. */
+export function sessionOf(store: Store, chat: SessionId, { tenant, user }: ConversationOwner): Session {
+  const userId = user === undefined ? null : UserId.of(user);
+  return new Session(store.sessions, Partition.of(tenant), { id: chat, userId });
+}
+
+/** The entry of the message that a tree was started with. */
+export const firstOf = (tree: TreeId): EntryId => EntryId.of(`${tree}~0.1`);
+
+/** The tree that an entry was written by; null: another program wrote it. */
+export function treeOf(entry: EntryId): TreeId | null {
+  const tree = /^([^~/]{1,128})~\d+\.\d+$/.exec(entry)?.[1];
+  return tree === undefined ? null : TreeId.of(tree);
+}
+
+const isFirstOfTree = (entry: EntryId): boolean => entry.endsWith("~0.1");
+
+const contentOf = (tree: TreeId): string | undefined => /^chat-[0-9a-f]{32}-([0-9a-f]{16})/.exec(tree)?.[1];
+
+const digest = (value: unknown, length: number): string =>
+  hash("sha256", JSON.stringify(value)).slice(0, length);
+
+async function findOnPath(session: Session, isIt: (id: EntryId) => boolean): Promise<SessionEntry | null> {
+  for await (const entry of session.path()) if (isIt(entry.id)) return entry;
+  return null;
+}
+
+/** Finds an entry that is no longer on the main path, because another window has edited a message before it. */
+async function findBeside(session: Session, ids: readonly string[]): Promise<SessionEntry | null> {
+  for (const id of ids.filter((text) => EntryId.is(text))) {
+    const [entry] = await session.store.path(session.partition, session.key, {
+      from: EntryId.of(id),
+      limit: 1,
+    });
+    if (entry?.branch === null) return entry;
+  }
+  return null;
+}

@@ -1,0 +1,61 @@
+import { UserId } from "#kernel";
+import type { BudgetOwner } from "#runtime";
+import type { Principal } from "../auth.ts";
+import { listedUser } from "../users.ts";
+import { answer, type Route, route } from "../route.ts";
+import { refuse, shape } from "../shape.ts";
+
+const user = shape.optional(shape.id(UserId.of, "a user"));
+
+/** Returns the key's tenant, or one of its users. @throws RefusalError for a key without a tenant, or of another user. */
+function ownerOf(principal: Principal, owner: { readonly user?: UserId }): BudgetOwner {
+  const { tenant } = principal;
+  if (tenant === null) refuse("key", "it has no tenant, and budgets are those of tenants and their users");
+  const found = listedUser(principal, owner.user);
+  return { tenant, ...(found !== undefined && { user: found }) };
+}
+
+export const budgetRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/budget",
+    scope: "admin",
+    forUsers: true,
+    room: "calls",
+    summary: "The budget of the tenant, or of one of its users, and what was used of it; null: none",
+    query: shape.object({ user }),
+    handle: async ({ host, principal, query }) =>
+      answer(await host.runtime.tenants.budget(ownerOf(principal, query))),
+  }),
+  route({
+    method: "post",
+    path: "/budget",
+    scope: "admin",
+    summary: "Set what all trees of the tenant, or of one of its users, may spend in each period",
+    body: shape.object({
+      user,
+      maxCostUsd: shape.optional(shape.amount()),
+      maxTokens: shape.optional(shape.whole()),
+      per: shape.oneOf(["day", "month", "ever"]),
+    }),
+    handle: async ({ host, principal, body }) => {
+      const { user: _, ...budget } = body;
+      const owner = ownerOf(principal, body);
+      if (budget.maxCostUsd === undefined && budget.maxTokens === undefined)
+        refuse("body", "maxCostUsd or maxTokens is needed");
+      await host.runtime.tenants.setBudget(owner, budget, { by: principal.id });
+      return answer(await host.runtime.tenants.budget(owner));
+    },
+  }),
+  route({
+    method: "post",
+    path: "/budget/remove",
+    scope: "admin",
+    summary: "Let the tenant, or one of its users, spend without a limit",
+    body: shape.object({ user }),
+    handle: async ({ host, principal, body }) => {
+      await host.runtime.tenants.setBudget(ownerOf(principal, body), null, { by: principal.id });
+      return answer({});
+    },
+  }),
+];

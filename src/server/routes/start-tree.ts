@@ -1,0 +1,75 @@
+import { randomUUID } from "node:crypto";
+import { EntryId, TreeId, type Agent, type Input, type UserId } from "#kernel";
+import type { RunHandle, TurnOptions } from "#runtime";
+import { whose } from "../auth.ts";
+import { input, labels } from "../content-shapes.ts";
+import { answer, type Call } from "../route.ts";
+import { type Decoded, priority, refuse, shape } from "../shape.ts";
+import { limitStart } from "../start-limits.ts";
+import { watchStart } from "./events.ts";
+import { heardOf } from "./heard-of.ts";
+
+/** The entry that a turn follows; null: none. */
+export const entryOrNone = shape.nullable(shape.id(EntryId.of, "an entry"));
+
+/** The fields of a start that do not say which agent, user and session it is for. */
+export const turnFields = {
+  input,
+  labels: shape.optional(labels),
+  id: shape.optional(shape.id(TreeId.of, "a tree")),
+  onBusy: shape.optional(shape.oneOf(["refuse", "queue"])),
+  after: shape.optional(entryOrNone),
+  metadata: shape.optional(shape.record()),
+  retention: shape.optional(shape.oneOf(["none", "run", "permanent"])),
+  priority: shape.optional(priority),
+  deadlineS: shape.optional(shape.amount()),
+  budget: shape.optional(
+    shape.object({
+      maxTokens: shape.optional(shape.whole()),
+      maxCostUsd: shape.optional(shape.amount()),
+      maxTurns: shape.optional(shape.whole()),
+      deadlineS: shape.optional(shape.amount()),
+    }),
+  ),
+  spawn: shape.optional(
+    shape.object({
+      maxAgents: shape.optional(shape.whole({ min: 1 })),
+      allowPreempt: shape.optional(shape.flag()),
+      maxTotal: shape.optional(shape.whole()),
+    }),
+  ),
+} as const;
+
+export const turnBody = shape.object(turnFields);
+
+/** Starts a tree with options that the caller may have. */
+export type Begin = (input: Input, options: TurnOptions) => Promise<Pick<RunHandle, "treeId" | "runId">>;
+
+/** A start that was asked for. */
+interface Start {
+  readonly agent: Pick<Agent, "priority">;
+  readonly user: UserId | null;
+  readonly turn: Decoded<typeof turnBody>;
+  readonly begin: Begin;
+}
+
+/**
+ * Starts a tree within the limits of the key. Answers with its ids or, if the caller accepts server-sent events, with the
+ * events and pieces of answers of the tree. @throws RefusalError
+ */
+export async function startTree(call: Call, { agent, user, turn, begin }: Start): Promise<Response> {
+  const { host, principal } = call;
+  const { input: given, id = TreeId.of(randomUUID()), deadlineS, ...options } = turn;
+  const limited = limitStart(call, agent, { ...options, ...(deadlineS !== undefined && { deadlineS }) });
+  const isQueued = options.onBusy === "queue";
+  const start = async (): Promise<Response> => {
+    const { treeId, runId } = await begin(given, { ...options, ...limited, id });
+    host.recent.add(principal, treeId, user);
+    // A tree that waits for its turn tells nothing before.
+    if (!isQueued) call.hold(heardOf(call, treeId));
+    return answer({ treeId, runId }, 202);
+  };
+  if (!call.header("accept")?.includes("text/event-stream")) return start();
+  if (isQueued) refuse("body.onBusy", "a start that is watched from its beginning cannot wait");
+  return watchStart(call, host.runtime.run(id, whose(principal)), start);
+}

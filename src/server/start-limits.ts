@@ -1,0 +1,81 @@
+import { ExecutionBudget, Priority, SpawnBudget, type Agent, type StartLimits } from "#kernel";
+import type { StartOptions } from "#runtime";
+import { RefusalError } from "./refusal.ts";
+import type { Call } from "./route.ts";
+
+/** The part of a start that a key can limit, and that the server has defaults for. */
+type LimitedOptions = Pick<StartOptions, "budget" | "deadlineS" | "priority" | "spawn">;
+
+const budgetFields = ["maxTokens", "maxCostUsd", "maxTurns", "deadlineS"] as const;
+
+/** Checks limits that were configured. @throws RangeError, TypeError on limits that are none. */
+export function checkLimits({ budget, priority, maxAgents }: StartLimits): void {
+  ExecutionBudget.of(budget);
+  SpawnBudget.of(maxAgents === undefined ? {} : { maxAgents });
+  if (priority !== undefined && !Priority.all.includes(priority))
+    throw new TypeError(`priority must be one of ${Priority.all.join(", ")}, got ${priority}`);
+}
+
+/**
+ * Fills in the server's defaults, and keeps a start within the limits of its key. What the caller asks for is refused if
+ * it is more; what it leaves open is lowered. @throws RefusalError that says what is allowed.
+ */
+export function limitStart(
+  { host, principal }: Pick<Call, "host" | "principal">,
+  agent: Pick<Agent, "priority">,
+  asked: LimitedOptions,
+): LimitedOptions {
+  const { defaults } = host;
+  const limits = principal.limits ?? {};
+  const budget: Record<string, number> = {};
+  for (const field of budgetFields) {
+    const own = field === "deadlineS" ? asked.deadlineS : undefined;
+    const value = within(
+      { name: `budget.${field}`, max: limits.budget?.[field], limits },
+      own ?? asked.budget?.[field],
+      defaults.budget?.[field],
+    );
+    if (value !== undefined) budget[field] = value;
+  }
+  const maxAgents = within(
+    { name: "spawn.maxAgents", max: limits.maxAgents, limits },
+    asked.spawn?.maxAgents,
+    defaults.maxAgents ?? SpawnBudget.of().maxAgents,
+  );
+  return {
+    budget: ExecutionBudget.of(budget),
+    spawn: { ...asked.spawn, ...(maxAgents !== undefined && { maxAgents }) },
+    priority: priorityOf(limits, asked.priority, agent.priority ?? defaults.priority ?? "normal"),
+  };
+}
+
+interface Limit {
+  readonly name: string;
+  readonly max: number | undefined;
+  /** All that the key allows. */
+  readonly limits: StartLimits;
+}
+
+function within(limit: Limit, asked: number | undefined, preset: number | undefined): number | undefined {
+  const { max = Infinity } = limit;
+  if (asked !== undefined && asked > max) refuseStart(limit, max, asked);
+  const value = asked ?? Math.min(preset ?? Infinity, max);
+  return value === Infinity ? undefined : value;
+}
+
+function priorityOf(limits: StartLimits, asked: Priority | undefined, preset: Priority): Priority {
+  const { priority: max } = limits;
+  if (max === undefined) return asked ?? preset;
+  const exceeds = (priority: Priority): boolean => Priority.weight(priority) > Priority.weight(max);
+  if (asked !== undefined && exceeds(asked)) refuseStart({ name: "priority", limits }, max, asked);
+  return asked ?? (exceeds(preset) ? max : preset);
+}
+
+function refuseStart(
+  { name, limits }: Pick<Limit, "name" | "limits">,
+  max: string | number,
+  asked: string | number,
+): never {
+  const message = `${name}: this key allows at most ${max}, got ${asked}`;
+  throw new RefusalError("limit-exceeded", message, { allowed: limits });
+}

@@ -1,0 +1,60 @@
+import { UserId } from "#kernel";
+import { mayDo, type Principal } from "./auth.ts";
+import { RefusalError } from "./refusal.ts";
+import { shape } from "./shape.ts";
+
+/** The header in which a trusted backend names the user for whom it asks. */
+export const userHeader = "x-reeve-user";
+
+const userId = shape.id(UserId.of, "a user");
+
+/**
+ * Returns the caller, bound to the user that the header names: from here on, a request of a trusted backend for a user is
+ * the same as a request with that user's own key. @throws RefusalError unless the caller may act for that user.
+ */
+export function actForUser(principal: Principal, header: string | null): Principal {
+  if (header === null) return principal;
+  const named = userId.decode(header, `header ${userHeader}`);
+  return { ...principal, user: namedUser(principal, named, `header ${userHeader}`) };
+}
+
+/** Returns the user for whom the caller acts, as it names one or none; null: no user. @throws RefusalError */
+export function actingUser(principal: Principal, named: UserId | undefined, at: string): UserId | null {
+  return named === undefined ? userOf(principal) : namedUser(principal, named, at);
+}
+
+/** Returns the user to whom a list is restricted; undefined: to none. @throws RefusalError for another than the caller's own. */
+export function listedUser(principal: Principal, named: UserId | undefined): UserId | undefined {
+  return principal.user === undefined || named === undefined
+    ? (named ?? userOf(principal) ?? undefined)
+    : namedUser(principal, named, "query.user");
+}
+
+/** Returns the only user that the caller reaches; null: all of its tenant. */
+export const userOf = ({ user }: Principal): UserId | null => (user === undefined ? null : UserId.of(user));
+
+/** Returns the name under which a decision is recorded: the key's, and the user's for whom it acts. */
+export const deciderOf = ({ id, user }: Principal): string => (user === undefined ? id : `${id} for ${user}`);
+
+/** Refuses callers that act for one user where the answer is the whole tenant's. @throws RefusalError */
+export function checkUnbound({ user }: Principal): void {
+  if (user !== undefined)
+    throw new RefusalError(
+      "forbidden",
+      "this is for the whole tenant, and the request is for one user: use a key that is bound to no user, without the header x-reeve-user",
+    );
+}
+
+function namedUser(principal: Principal, named: UserId, at: string): UserId {
+  if (principal.user !== undefined && principal.user !== named)
+    throw new RefusalError(
+      "forbidden",
+      `${at}: this request is for another user: leave it out, or use a key of the user that it names`,
+    );
+  if (principal.user === undefined && !mayDo(principal, "act-for-users"))
+    throw new RefusalError(
+      "forbidden",
+      `${at}: this key may not act for users: use a key that is bound to the user, or one with the scope act-for-users`,
+    );
+  return named;
+}

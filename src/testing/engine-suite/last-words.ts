@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { agent } from "#agents";
+import { ContentBlock, type Agent, type Guardrail, type Model } from "#kernel";
+import { call, scriptedModel } from "../scripted-model.ts";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { reaches, told } from "./history.ts";
+
+/** A model that says something and calls a tool with it. */
+function talkativeModel(): Model {
+  const answer = call("wait", {});
+  const content = [ContentBlock.text("It is the mill."), ...answer.message.content];
+  return scriptedModel([{ ...answer, message: { role: "assistant", content } }]);
+}
+
+/** An agent that has said something and waits in a tool. */
+function waiting(
+  options: { readonly guardrails?: readonly Guardrail[]; readonly layered?: boolean } = {},
+): Agent {
+  return agent({
+    name: "helper",
+    model: talkativeModel(),
+    tools: [
+      {
+        name: "wait",
+        description: "Waits for a signal",
+        input: anything,
+        risk: "safe",
+        run: async (ctx) => ctx.waitFor("go"),
+      },
+    ],
+    ...(options.guardrails && { guardrails: options.guardrails }),
+    ...(options.layered && { middleware: { agent: [{ process: (_, next) => next() }] } }),
+  });
+}
+
+const anything = {
+  "~standard": { version: 1, vendor: "reeve", validate: (value: unknown) => ({ value }) },
+} as const;
+
+const outputGuardrail: Guardrail = { name: "reader", onOutput: () => ({ kind: "allow" }) };
+
+/** The words of a run that does not get to its answer. */
+export const lastWordsCases: readonly EngineCase[] = [
+  ...[
+    { name: "keeps the last words of its model", options: {}, kept: "It is the mill." },
+    { name: "keeps them behind agent middleware", options: { layered: true }, kept: "It is the mill." },
+    {
+      name: "keeps none that output guardrails did not see",
+      options: { guardrails: [outputGuardrail] },
+      kept: null,
+    },
+  ].map(({ name, options, kept }): EngineCase => ({
+    name: `4.6 a cancelled agent ${name}`,
+    async run(harness) {
+      const helper = waiting(options);
+      await onRuntime(harness, { agents: [helper] }, async (runtime) => {
+        const run = await runtime.start(helper, "go");
+        await reaches(run, "waiting");
+        await run.cancel("enough");
+        const { status, output } = await run.result();
+        assert.deepEqual([status, output], ["cancelled", kept]);
+      });
+    },
+  })),
+  ...[
+    { name: "the last words of a paused helper", options: {}, shown: "It is the mill." },
+    {
+      name: "no words that output guardrails did not see",
+      options: { guardrails: [outputGuardrail] },
+      shown: null,
+    },
+  ].map(({ name, options, shown }): EngineCase => ({
+    name: `2.8 join and ask that return on a pause carry ${name}`,
+    async run(harness) {
+      const helper = waiting(options);
+      const boss = agentOf("boss", async (ctx) => {
+        const asked = await ctx.ask(helper, "work", { timeoutS: 60, onPause: "return" });
+        const joined = await ctx.join(asked.handle, { onPause: "return" });
+        return ["textSoFar" in asked ? asked.textSoFar : "", "textSoFar" in joined ? joined.textSoFar : ""];
+      });
+      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        await reaches(run, "waiting");
+        await run.pause();
+        assert.deepEqual((await root.result()).output, [shown, shown]);
+      });
+    },
+  })),
+];

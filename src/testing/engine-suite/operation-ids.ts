@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import type { EngineCase } from "./harness.ts";
+import { only } from "./history.ts";
+import { inOffice } from "./office.ts";
+
+/** Section 2.11: an operation that is made again because its answer was lost. */
+export const operationIdCases: readonly EngineCase[] = [
+  {
+    name: "2.11 pause, resume and reprioritize under an id that came before change nothing, whatever was done since",
+    async run(harness) {
+      await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
+        const run = await office.hire("a");
+        const call = await office.call("a");
+        await run.pause({ id: "one" });
+        await run.resume({ id: "two" });
+        await run.pause({ id: "one" });
+        assert.equal(await run.status(), "running");
+        await run.pause({ id: "three" });
+        await run.resume({ id: "two" });
+        assert.equal(await run.status(), "paused");
+        await run.resume({ id: "four" });
+        await run.reprioritize("high", { id: "one" });
+        await run.reprioritize("low", { id: "two" });
+        await run.reprioritize("high", { id: "one" });
+        call.answer("A");
+        await run.result();
+        const changes = only(await office.close(), "run.reprioritized").map(({ from, to }) => [from, to]);
+        assert.deepEqual(changes, [
+          ["normal", "high"],
+          ["high", "low"],
+        ]);
+      });
+    },
+  },
+];

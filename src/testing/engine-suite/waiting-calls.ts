@@ -1,0 +1,317 @@
+import assert from "node:assert/strict";
+import {
+  BudgetExhaustedError,
+  ChatMessage,
+  type Agent,
+  type ChatMiddleware,
+  type Model,
+  type ModelResponse,
+  type NumberedEvent,
+  type Usage,
+} from "#kernel";
+import type { RunHandle } from "#runtime";
+import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
+import { historyOf, only, reaches, told } from "./history.ts";
+import { inOffice, type Office } from "./office.ts";
+import { ask, greedyModel, micros, prompt, tokenPrice } from "./spender.ts";
+
+/** Room for one call of a worker in an office (4,096 tokens and its prompt), and not for two. */
+const oneAtATime = { budget: { maxTokens: 8_000 } } as const;
+
+const waiting = (root: RunHandle, run: RunHandle): Promise<NumberedEvent> =>
+  told(root, "budget.waiting", ({ runId }) => runId === run.runId);
+
+/** Spawns a worker whose first call has to wait. */
+async function hireWaiting(
+  office: Office,
+  task: string,
+  options?: Parameters<Office["hire"]>[1],
+): Promise<RunHandle> {
+  const run = await office.hire(task, options);
+  await waiting(office.root, run);
+  await reaches(run, "waiting");
+  return run;
+}
+
+/** A model that answers at once and uses less than it may. */
+function thriftyModel(usage: Usage): Model & { readonly limits: readonly number[] } {
+  const limits: number[] = [];
+  return {
+    id: "thrifty",
+    price: tokenPrice,
+    limits,
+    async generate({ maxOutputTokens }): Promise<ModelResponse> {
+      limits.push(maxOutputTokens);
+      return { message: ChatMessage.assistant("ok"), usage, finishReason: "stop" };
+    },
+  };
+}
+
+/** A parent with so many children at once. Returns how each of them ended. */
+function parentOf(child: Agent, count: number): Agent {
+  return agentOf("parent", async (ctx) => {
+    const runs = [];
+    for (let index = 0; index < count; index += 1) runs.push(await ctx.spawn(child, "work"));
+    return Promise.all(runs.map(async (run) => (await ctx.join(run)).status));
+  });
+}
+
+/** A layer that keeps a step open after its call was answered, as a worker does that is gone. */
+function hangingLayer(timeoutMs: number): ChatMiddleware {
+  return {
+    async process(context, next) {
+      const { clock, signal } = context.scope;
+      context.timeoutMs = timeoutMs;
+      await next();
+      await clock.waitUntil(clock.now() + 600_000, signal);
+    },
+  };
+}
+
+/** Section 3.10: calls that do not fit beside those in flight. */
+export const waitingCallCases: readonly EngineCase[] = [
+  {
+    name: "3.10 a call that does not fit beside calls in flight waits for them, and begins with its full output",
+    async run(harness) {
+      await inOffice(harness, oneAtATime, async (office) => {
+        const first = await office.hire("a");
+        const call = await office.call("a");
+        const second = await hireWaiting(office, "b");
+        assert.equal(office.wasAsked("b"), false);
+        call.answer("A");
+        const next = await office.call("b");
+        assert.equal(next.request.maxOutputTokens, 4_096);
+        next.answer("B");
+        assert.deepEqual([(await first.result()).output, (await second.result()).output], [["A"], ["B"]]);
+        const [waited] = only(await office.close(), "budget.waiting");
+        const { dimension, owner, limit, inFlight } = waited ?? {};
+        assert.deepEqual([dimension, owner, limit, inFlight], ["tokens", null, 8_000, 1]);
+        assert.ok(waited && waited.reserved > 4_096 && waited.used === waited.reserved);
+      });
+    },
+  },
+  {
+    name: "3.10 no child is lost while there is money: five at once, of which one fits at a time",
+    async run(harness) {
+      for (const cap of [300, 200, 100]) {
+        const model = thriftyModel({ input: 5, output: 8 });
+        const child = agentOf("child", async (ctx) => void (await ctx.llm(prompt, { maxOutputTokens: 80 })), {
+          model,
+        });
+        const parent = parentOf(child, 5);
+        await onRuntime(harness, { agents: [parent, child] }, async (runtime) => {
+          const run = await runtime.start(parent, "go", { budget: { maxCostUsd: micros(cap) } });
+          const { output, costMicros } = await run.result();
+          assert.deepEqual(
+            output,
+            Array.from({ length: 5 }, () => "completed"),
+          );
+          assert.equal(costMicros, 65);
+          assert.equal(only(await historyOf(run), "budget.denied").length, 0);
+        });
+      }
+    },
+  },
+  {
+    name: "3.10 waiting calls begin by priority, then by age, and none overtakes them",
+    async run(harness) {
+      await inOffice(harness, oneAtATime, async (office) => {
+        await office.hire("a c");
+        const call = await office.call("a");
+        await hireWaiting(office, "low", { priority: "low" });
+        await hireWaiting(office, "first");
+        await hireWaiting(office, "second");
+        await hireWaiting(office, "high", { priority: "high" });
+        call.answer("A");
+        // The call after `a` is the newest of its priority.
+        for (const word of ["high", "first", "second", "c", "low"]) {
+          const next = await office.call(word);
+          await eventually("nothing else is asked", () => office.model.calls.at(-1) === next);
+          next.answer("ok");
+        }
+      });
+    },
+  },
+  {
+    name: "3.10 a call whose run is paused while it waits begins once the run is resumed, if there is money by then",
+    async run(harness) {
+      await inOffice(harness, oneAtATime, async (office) => {
+        const first = await office.hire("a");
+        const call = await office.call("a");
+        const second = await hireWaiting(office, "b");
+        await second.pause();
+        await reaches(second, "paused");
+        call.answer("A");
+        await first.result();
+        await second.resume();
+        (await office.call("b")).answer("B");
+        assert.deepEqual((await second.result()).output, ["B"]);
+      });
+    },
+  },
+  {
+    name: "3.10 a call shrinks, and a run is stopped, only when nothing in flight can make room",
+    async run(harness) {
+      const model = greedyModel({ price: tokenPrice });
+      const child = agentOf("child", async (ctx) => void (await ctx.llm(prompt, { maxOutputTokens: 500 })), {
+        model,
+      });
+      const parent = parentOf(child, 4);
+      await onRuntime(harness, { agents: [parent, child] }, async (runtime) => {
+        const run = await runtime.start(parent, "go", { budget: { maxCostUsd: micros(1_400) } });
+        const { output, costMicros } = await run.result();
+        // The slice for landing leaves 1,260: two calls take all they asked for, and the third the rest.
+        assert.deepEqual(output, ["completed", "completed", "completed", "failed"]);
+        assert.equal(costMicros, 1_260);
+        const [denied, ...more] = only(await historyOf(run), "budget.denied");
+        assert.deepEqual([denied?.reason, denied?.reserved, more.length], ["exhausted", 0, 0]);
+        const stopped = await runtime.run(denied?.runId ?? run.runId).result();
+        const named = ["reason", "dimension", "owner", "limit", "used"].map(
+          (field) => stopped.error?.[field],
+        );
+        assert.deepEqual(named, ["exhausted", "cost", null, 1_400, 1_260]);
+      });
+    },
+  },
+  {
+    name: "3.10 a call does not wait for a call of its own step",
+    async run(harness) {
+      // The second call begins while the first is in flight, which ends when the second is decided.
+      const firstCalled = Promise.withResolvers<void>();
+      const secondDecided = Promise.withResolvers<void>();
+      const greedy = greedyModel();
+      const model: Model = {
+        ...greedy,
+        async generate(request, signal) {
+          firstCalled.resolve();
+          await secondDecided.promise;
+          return greedy.generate(request, signal);
+        },
+      };
+      const twice: ChatMiddleware = {
+        async process({ scope }, next) {
+          const second = firstCalled.promise.then(() => scope.llm(prompt, ask(100)));
+          await Promise.all([
+            next(),
+            assert.rejects(second, BudgetExhaustedError).finally(secondDecided.resolve),
+          ]);
+        },
+      };
+      const agent = agentOf("agent", async (ctx) => void (await ctx.llm(prompt, ask(100))), {
+        model,
+        policy: { chat: [twice] },
+        budget: { maxTokens: 150 },
+      });
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        assert.equal((await run.result()).status, "completed");
+        const events = await historyOf(run);
+        assert.deepEqual(
+          [only(events, "budget.denied").length, only(events, "budget.waiting").length],
+          [1, 0],
+        );
+      });
+    },
+  },
+  {
+    name: "3.10 a wait ends with a cancel and with the deadline",
+    async run(harness) {
+      await inOffice(harness, oneAtATime, async (office) => {
+        await office.hire("a");
+        const call = await office.call("a");
+        const cancelled = await hireWaiting(office, "b");
+        const late = await hireWaiting(office, "c", { budget: { deadlineS: 1 } });
+        await cancelled.cancel("enough");
+        const stops = [await cancelled.result(), await late.result()].map(({ stopReason }) => stopReason);
+        assert.deepEqual(stops, ["cancelled", "deadline"]);
+        const next = await hireWaiting(office, "d");
+        call.answer("A");
+        (await office.call("d")).answer("D");
+        assert.deepEqual((await next.result()).output, ["D"]);
+        assert.deepEqual([office.wasAsked("b"), office.wasAsked("c")], [false, false]);
+      });
+    },
+  },
+  {
+    name: "3.10 a waiting call whose run is held stops no other call, and is decided when the run goes on",
+    async run(harness) {
+      await inOffice(harness, oneAtATime, async (office) => {
+        await office.hire("a");
+        const call = await office.call("a");
+        const held = await hireWaiting(office, "b");
+        await hireWaiting(office, "c");
+        await held.pause();
+        await reaches(held, "paused");
+        call.answer("A");
+        const next = await office.call("c");
+        await held.resume();
+        next.answer("C");
+        (await office.call("b")).answer("B");
+        assert.deepEqual((await held.result()).output, ["B"]);
+      });
+    },
+  },
+  {
+    name: "3.10 a call in flight that is lost with its run makes the waiting calls be decided again",
+    async run(harness) {
+      await inOffice(harness, oneAtATime, async (office) => {
+        const first = await office.hire("a");
+        await office.call("a");
+        const second = await hireWaiting(office, "b");
+        await first.cancel("enough");
+        await first.result();
+        // Amounts in doubt stay booked: less output is left.
+        const next = await office.call("b");
+        assert.ok(next.request.maxOutputTokens < 4_096);
+        next.answer("B");
+        assert.deepEqual((await second.result()).output, ["B"]);
+      });
+    },
+  },
+  {
+    name: "3.10 a reservation that is not settled in time is in doubt once another call waits for it",
+    async run(harness) {
+      const model = greedyModel({ price: tokenPrice });
+      const policy = { chat: [hangingLayer(100)] };
+      const gone = agentOf("gone", async (ctx) => void (await ctx.llm(prompt, ask(100))), { model, policy });
+      const child = agentOf("child", async (ctx) => void (await ctx.llm(prompt, ask(100))), { model });
+      const parent = agentOf("parent", async (ctx) => {
+        await ctx.spawn(gone, "work");
+        await ctx.waitFor("begun");
+        return (await ctx.join(await ctx.spawn(child, "work"))).status;
+      });
+      await onRuntime(harness, { agents: [parent, gone, child] }, async (runtime) => {
+        const run = await runtime.start(parent, "go", { budget: { maxCostUsd: micros(200) } });
+        await told(run, "model.start");
+        await run.signal("begun");
+        await told(run, "budget.waiting");
+        assert.equal((await run.result()).output, "failed");
+        const [denied] = only(await historyOf(run), "budget.denied");
+        assert.deepEqual([denied?.used, denied?.reserved], [100, 0]);
+      });
+    },
+  },
+  {
+    name: '3.10 with onLimit "wait" a run waits for a top-up instead of being stopped',
+    async run(harness) {
+      const model = greedyModel();
+      const agent = agentOf(
+        "agent",
+        async (ctx) => {
+          await ctx.llm(prompt, ask(100));
+          await ctx.llm(prompt, ask(100));
+          return "done";
+        },
+        { model, budget: { maxTokens: 150, onLimit: "wait" } },
+      );
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        await told(run, "budget.waiting");
+        await reaches(run, "waiting");
+        assert.equal(model.bill.length, 1);
+        await run.topUp({ maxTokens: 100 });
+        assert.equal((await run.result()).output, "done");
+      });
+    },
+  },
+];

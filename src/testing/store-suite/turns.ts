@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import {
+  AgentId,
+  EntryId,
+  Labels,
+  NotFoundError,
+  type Partition,
+  RunId,
+  type SessionEntry,
+  SessionId,
+  type SessionKey,
+  StepId,
+  type Store,
+  TreeId,
+} from "#kernel";
+import {
+  ann,
+  bob,
+  type Desk,
+  entryOf,
+  key,
+  session,
+  sessionOf,
+  type StoreCase,
+  storeCase,
+} from "./harness.ts";
+
+const id = EntryId.of;
+const turn = RunId.root(TreeId.of("turn"));
+const child = RunId.of(TreeId.of("turn"), 1);
+const tenth = RunId.of(TreeId.of("turn"), 10);
+const crashed = RunId.root(TreeId.of("crashed"));
+const isMissing = (error: unknown): boolean => error instanceof NotFoundError;
+const all = { after: null, limit: 99 } as const;
+
+async function talk({ store, tenant }: Desk, ...entries: readonly SessionEntry[]): Promise<void> {
+  await store.sessions.open(tenant, sessionOf());
+  await store.sessions.append(tenant, key, entries);
+}
+
+/** The main path, oldest first. */
+async function mainPath(
+  { store, tenant }: Pick<Desk, "store" | "tenant">,
+  of: SessionKey = key,
+): Promise<readonly SessionEntry[]> {
+  const from = await store.sessions.leaf(tenant, of, null);
+  const path = from ? await store.sessions.path(tenant, of, { from, limit: 9_999 }) : [];
+  return path.toReversed();
+}
+
+const ids = (entries: readonly SessionEntry[]): string[] => entries.map((entry) => entry.id);
+const names = async (store: Store, tenant: Partition, filter: Parameters<Store["sessions"]["list"]>[1]) =>
+  (await store.sessions.list(tenant, filter, { size: 9 })).items.map((head) => String(head.id));
+
+export const turnCases: readonly StoreCase[] = [
+  storeCase(
+    "a branch that has grown since is not adopted by an execution that was left behind",
+    async (desk) => {
+      const { store, tenant } = desk;
+      await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: turn }));
+      assert.equal(await store.sessions.adopt(tenant, key, turn, id("other")), "a");
+      assert.deepEqual(ids(await mainPath(desk)), ["a"]);
+      assert.equal(await store.sessions.adopt(tenant, key, turn, id("b")), "b");
+      assert.deepEqual(ids(await mainPath(desk)), ["a", "b"]);
+    },
+  ),
+  storeCase("a turn is on the main path once it is adopted, and not before", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk, entryOf("a", null));
+    const written = [
+      entryOf("b", "a", { branch: turn }),
+      { ...entryOf("c", "b", { branch: turn }), at: 7_000 },
+    ];
+    await store.sessions.append(tenant, key, written);
+    assert.deepEqual(ids(await mainPath(desk)), ["a"]);
+    assert.equal(await store.sessions.adopt(tenant, key, turn), "c");
+    assert.deepEqual(await mainPath(desk), [
+      entryOf("a", null),
+      ...written.map((entry) => Object.assign({}, entry, { branch: null })),
+    ]);
+    const head = await store.sessions.head(tenant, key);
+    assert.deepEqual([head?.leaf, head?.updatedAt], ["c", 7_000]);
+    assert.equal(await store.sessions.leaf(tenant, key, turn), null);
+  }),
+
+  storeCase("what was written and adopted may be written and adopted again", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk, entryOf("a", null));
+    const written = [entryOf("b", "a", { branch: turn }), entryOf("c", "b", { branch: turn })];
+    for (const _ of ["once", "and again"]) {
+      await store.sessions.append(tenant, key, written);
+      assert.equal(await store.sessions.adopt(tenant, key, turn), "c");
+      assert.equal(await store.sessions.adopt(tenant, key, turn), "c");
+      assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "b", "c"]);
+    }
+    await store.sessions.append(tenant, key, [entryOf("d", "c", { branch: turn })]);
+    assert.equal(await store.sessions.adopt(tenant, key, turn), "d");
+    assert.deepEqual(ids(await mainPath(desk)), ["a", "b", "c", "d"]);
+  }),
+
+  storeCase("adopting without such a branch changes nothing, and does not need a session", async (desk) => {
+    const { store, tenant } = desk;
+    assert.equal(await store.sessions.adopt(tenant, key, turn), null);
+    assert.equal(await store.sessions.head(tenant, key), null);
+    await talk(desk);
+    assert.equal(await store.sessions.adopt(tenant, key, turn), null);
+    await store.sessions.append(tenant, key, [entryOf("a", null), entryOf("b", "a", { branch: crashed })]);
+    assert.equal(await store.sessions.adopt(tenant, key, turn), "a");
+    assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "b"]);
+    assert.equal((await store.sessions.head(tenant, key))?.leaf, "a");
+  }),
+
+  storeCase(
+    "adopting a turn drops turns that were never adopted, and keeps branches of children",
+    async (desk) => {
+      const { store, tenant } = desk;
+      await talk(
+        desk,
+        entryOf("a", null),
+        entryOf("x", "a", { branch: crashed }),
+        entryOf("h", "a", { branch: child }),
+        entryOf("t", "a", { branch: tenth }),
+        entryOf("b", "a", { branch: turn }),
+        entryOf("y", "x", { branch: crashed }),
+      );
+      assert.equal(await store.sessions.adopt(tenant, key, turn), "b");
+      assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "h", "t", "b"]);
+      assert.equal(await store.sessions.leaf(tenant, key, crashed), null);
+      assert.equal(await store.sessions.leaf(tenant, key, child), "h");
+      assert.equal(await store.sessions.leaf(tenant, key, tenth), "t");
+    },
+  ),
+
+  storeCase("a turn may begin below any entry of the main branch", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk, entryOf("a", null), entryOf("b", "a"), entryOf("c", "b", { branch: turn }));
+    await store.sessions.append(tenant, key, [entryOf("d", "a", { branch: crashed })]);
+    await store.sessions.adopt(tenant, key, turn);
+    await store.sessions.append(tenant, key, [entryOf("e", "a", { branch: crashed })]);
+    assert.equal(await store.sessions.adopt(tenant, key, crashed), "e");
+    assert.deepEqual(ids(await mainPath(desk)), ["a", "e"]);
+    assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "b", "c", "e"]);
+  }),
+
+  storeCase("the ids of a run's entries fit, however long the id of its tree is", async (desk) => {
+    const { store, tenant } = desk;
+    const run = RunId.root(TreeId.of("t".repeat(128)));
+    await talk(desk);
+    const first = { ...entryOf("first", null, { branch: run }), id: EntryId.ofRun(run, 0) };
+    const second = { ...entryOf("second", first.id, { branch: run }), id: EntryId.ofRun(run, 123_456) };
+    await store.sessions.append(tenant, key, [first, second]);
+    assert.equal(await store.sessions.adopt(tenant, key, run), second.id);
+    assert.deepEqual(ids(await mainPath(desk)), [first.id, second.id]);
+  }),
+
+  storeCase("labels, reported usage and estimates of entries come back, also when adopted", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk);
+    const usage = { input: 9, output: 3, cachedInput: 4 };
+    const details = {
+      labels: Labels.withSource(Labels.of({ untrusted: true }), {
+        kind: "tool",
+        name: "fetch",
+        runId: turn,
+        stepId: StepId.of(turn, "tool", 1),
+      }),
+      told: { hash: "h", messages: 4, usage },
+      tokens: 11,
+    };
+    const written = { ...entryOf("a", null, { branch: turn }), ...details };
+    await store.sessions.append(tenant, key, [written]);
+    await store.sessions.adopt(tenant, key, turn);
+    assert.deepEqual(await mainPath(desk), [{ ...written, branch: null }]);
+  }),
+
+  storeCase("a session is renamed, and one that is not there is not", async ({ store, tenant }) => {
+    await store.sessions.open(tenant, sessionOf({ title: "first", metadata: { ticket: 7 } }));
+    await store.sessions.open(tenant, sessionOf({ userId: bob, title: "of Bob" }));
+    const title = async (of: SessionKey) => (await store.sessions.head(tenant, of))?.title;
+    await store.sessions.rename(tenant, key, "second \u0000 title");
+    assert.equal(await title(key), "second \u0000 title");
+    await store.sessions.rename(tenant, key, null);
+    assert.equal(await title(key), null);
+    assert.equal(await title({ id: session, userId: bob }), "of Bob");
+    assert.deepEqual((await store.sessions.head(tenant, key))?.metadata, { ticket: 7 });
+    await assert.rejects(store.sessions.rename(tenant, { id: session, userId: null }, "x"), isMissing);
+  }),
+
+  storeCase("a removed session is gone with every branch, and may be opened again", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: turn }));
+    const ofBob = { id: session, userId: bob };
+    await store.sessions.open(tenant, sessionOf(ofBob));
+    await store.sessions.append(tenant, ofBob, [entryOf("a", null)]);
+    for (const _ of ["once", "and again"]) await store.sessions.remove(tenant, key);
+    assert.equal(await store.sessions.head(tenant, key), null);
+    assert.deepEqual(await store.sessions.path(tenant, key, { from: id("b"), limit: 9 }), []);
+    assert.deepEqual(ids(await mainPath(desk, ofBob)), ["a"]);
+    await store.sessions.open(tenant, sessionOf());
+    assert.deepEqual(await store.sessions.entries(tenant, key, all), []);
+    assert.equal(await store.sessions.leaf(tenant, key, turn), null);
+  }),
+
+  storeCase("lists leave sessions without a chosen id out, unless asked for", async ({ store, tenant }) => {
+    const [lead, writer] = [AgentId.of("lead"), AgentId.of("writer")];
+    const open = (name: string, fields: Parameters<typeof sessionOf>[0]) =>
+      store.sessions.open(tenant, sessionOf({ id: SessionId.of(name), ...fields }));
+    await open("s1", { startedAt: 1, agentId: lead });
+    await open("s2", { startedAt: 2, agentId: writer });
+    await open("s3", { startedAt: 3, agentId: lead, isNamed: false });
+    await open("s4", { startedAt: 4, agentId: lead, userId: bob, channel: "chat" });
+    assert.deepEqual(await names(store, tenant, {}), ["s4", "s2", "s1"]);
+    assert.deepEqual(await names(store, tenant, { unnamed: true }), ["s4", "s3", "s2", "s1"]);
+    assert.deepEqual(await names(store, tenant, { agentId: lead }), ["s4", "s1"]);
+    assert.deepEqual(await names(store, tenant, { agentId: lead, userId: ann, unnamed: true }), ["s3", "s1"]);
+    assert.equal(
+      (await store.sessions.head(tenant, { id: SessionId.of("s4"), userId: bob }))?.channel,
+      "chat",
+    );
+  }),
+
+  storeCase("pages do not skip sessions of the same id and time", async ({ store, tenant }) => {
+    for (const userId of [ann, bob, null]) await store.sessions.open(tenant, sessionOf({ userId }));
+    const seen: (string | null)[] = [];
+    let next: string | null = "";
+    while (next !== null) {
+      const page: { readonly size: number; readonly after?: string } = next
+        ? { size: 1, after: next }
+        : { size: 1 };
+      const list = await store.sessions.list(tenant, {}, page);
+      seen.push(...list.items.map((head) => head.userId));
+      next = list.next;
+    }
+    assert.deepEqual(seen, [bob, ann, null]);
+  }),
+
+  storeCase("two users with the same session, 1,000 turns among each other: none crosses", async (desk) => {
+    const { store, tenant } = desk;
+    const live = async (user: typeof ann | null, turns: number): Promise<void> => {
+      const own = { id: session, userId: user };
+      await store.sessions.open(tenant, sessionOf(own));
+      let leaf: string | null = null;
+      for (let n = 0; n < turns; n += 1) {
+        // The same ids and runs for everyone: only the user keeps them apart.
+        const branch = RunId.root(TreeId.of(`t${n}`));
+        await store.sessions.append(tenant, own, [entryOf(`e${n}`, leaf, { branch, text: `of ${user}` })]);
+        leaf = await store.sessions.adopt(tenant, own, branch);
+        assert.equal(leaf, `e${n}`);
+      }
+    };
+    await Promise.all([live(ann, 500), live(bob, 500), live(null, 20)]);
+    for (const user of [ann, bob, null]) {
+      const path = await mainPath(desk, { id: session, userId: user });
+      assert.equal(path.length, user === null ? 20 : 500);
+      const crossings = path.filter((entry) => !JSON.stringify(entry).includes(`of ${user}`));
+      assert.deepEqual(crossings, []);
+    }
+  }),
+];

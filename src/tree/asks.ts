@@ -1,0 +1,56 @@
+import { Json, type MessageId, type RunId } from "#kernel";
+import { asksKey, type AsksRecord } from "./state/records.ts";
+import type { TreeWork } from "./state/tree-work.ts";
+
+/*
+ * Each run that asks has a value with its open asks. So an ask reads and writes its own, and the search for a cycle reads
+ * those of the runs on the way.
+ */
+
+const read = (work: TreeWork, run: RunId): AsksRecord => Json.as(work.object.get(asksKey(run)) ?? []);
+
+/** Records that a run waits for the reply of another. Drops asks of runs that have ended. */
+export function noteAsk(
+  work: TreeWork,
+  { id, from, to }: { readonly id: MessageId; readonly from: RunId; readonly to: RunId },
+): void {
+  const asks = read(work, from);
+  work.loadSlots(asks.map((ask) => ask.to));
+  const others = asks.filter((ask) => ask.id !== id && work.slot(ask.to));
+  work.object.set(asksKey(from), Json.of([...others, { id, to }]));
+}
+
+export function forgetAsk(work: TreeWork, from: RunId, id: MessageId): void {
+  const asks = read(work, from);
+  const left = asks.filter((ask) => ask.id !== id);
+  if (left.length === asks.length) return;
+  if (left.length === 0) work.object.clear(asksKey(from));
+  else work.object.set(asksKey(from), Json.of(left));
+}
+
+/** Returns the runs that would wait on each other if `from` asked `to`; null if none would. Visits each run once. */
+export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[] | null {
+  const askedBy = new Map<RunId, RunId>([[to, from]]);
+  for (let level: readonly RunId[] = [to]; level.length > 0;) {
+    if (askedBy.has(from)) return cyclePath(askedBy, from);
+    // The runs of one level are loaded together: a search takes as many round trips as the asks are deep.
+    work.object.prefetch(level.map(asksKey));
+    const next: RunId[] = [];
+    work.loadSlots(level.flatMap((run) => read(work, run).map((ask) => ask.to)));
+    for (const run of level)
+      for (const ask of read(work, run)) {
+        if (askedBy.has(ask.to) || !work.slot(ask.to)) continue;
+        askedBy.set(ask.to, run);
+        next.push(ask.to);
+      }
+    level = next;
+  }
+  return null;
+}
+
+/** From the run that asks, over those that wait in turn, back to it. */
+function cyclePath(askedBy: ReadonlyMap<RunId, RunId>, from: RunId): readonly RunId[] {
+  const path = [from];
+  for (let run = askedBy.get(from); run && run !== from; run = askedBy.get(run)) path.unshift(run);
+  return [from, ...path];
+}

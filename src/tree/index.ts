@@ -1,0 +1,52 @@
+export { treeAddress, treeAt } from "./addresses.ts";
+export {
+  checkInput,
+  inputKey,
+  inputPrint,
+  keepFiles,
+  toInputParts,
+  toInlineBlocks,
+  type CheckedInput,
+  type InputParts,
+  type NameContent,
+} from "./input.ts";
+export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launch-policy.ts";
+export type { OpenArgument } from "./open-argument.ts";
+export type { ProjectorOrder, TurnOrder } from "./orders.ts";
+export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
+export type {
+  ArgumentOf,
+  BeginArgument,
+  Entrance,
+  FromRun,
+  News,
+  ReplyOf,
+  RunMethod,
+  RunReply,
+  TreeMethod,
+  Wish,
+} from "./protocol.ts";
+export {
+  cancelDoneKey,
+  closedKey,
+  endedKey,
+  type AgentsRecord,
+  type CarriedPrompt,
+  type CarriedTurn,
+  type CompactionOrder,
+  type EndReport,
+  type InboxItem,
+  type Question,
+  type Spoken,
+  type Task,
+  type TurnPlace,
+} from "./state/records.ts";
+export type { Report, ReportedEventType, Settlement } from "./report.ts";
+export { sessionAddress, sessionObject, type InvokeArgument } from "./session-object.ts";
+export { checkSize, maxEventBytes } from "./state/size.ts";
+export { tenantObject } from "./tenant/tenant-object.ts";
+export { tenantAddress, type SetBudgetArgument } from "./tenant/tenant-protocol.ts";
+export { callTree, treeObject } from "./tree-object.ts";
+export { RunRandom, TreeSecret } from "./tree-secret.ts";
+export { projectorType } from "./state/tree-work.ts";
+export { versionedObject } from "./versioned-object.ts";

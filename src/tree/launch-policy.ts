@@ -1,0 +1,66 @@
+import { AgentId, type Agent, type Approver, type Guardrail, type Permissions } from "#kernel";
+
+/** One of a guardrail's methods. */
+export type GuardHook = Exclude<keyof Guardrail, "name" | "timeoutS" | "models">;
+
+const hooks = [
+  "onTurnStart",
+  "onInput",
+  "beforeCall",
+  "afterCall",
+  "onOutput",
+] as const satisfies GuardHook[];
+
+/**
+ * Configuration that a run keeps from its launch. It decides which operations the run makes and with which arguments,
+ * so a replay by a worker that is configured otherwise must not depend on the worker's own.
+ */
+export interface LaunchPolicy {
+  /** The kind of approver that answers questions about tool calls. `none`: such calls are refused. */
+  readonly approver: "code" | "human" | "none";
+  readonly approvalExpiresS: number;
+  readonly ruleOfTwo: "ask" | "off";
+  /** The hooks that a guardrail of the runtime or of the agent has: each of these looks is a step. */
+  readonly guardrailHooks: readonly GuardHook[];
+  /** Whether the agent has function middleware: then each call of a run tool ends with a step. */
+  readonly functionLayers: boolean;
+  /** Whether the agent has hooks: then the tree hands the run its events. */
+  readonly hasHooks: boolean;
+  /** Set where every tool call is allowed: said when the run starts. */
+  readonly allowsAll?: true;
+}
+
+/** The options of a runtime that become part of launches. */
+interface LaunchOptions extends Partial<Pick<LaunchPolicy, "approvalExpiresS" | "ruleOfTwo">> {
+  readonly approver?: "people" | Approver;
+  readonly guardrails?: readonly Guardrail[];
+  readonly permissions?: Permissions | "allow-all";
+}
+
+const defaultExpiresS = 7 * 24 * 60 * 60;
+
+function approverKind(approver: LaunchOptions["approver"]): LaunchPolicy["approver"] {
+  if (approver === undefined) return "none";
+  return approver === "people" ? "human" : "code";
+}
+
+/** The launch policy of each agent that a worker knows, by the agent's type. */
+export function createLaunchPolicies(
+  agents: ReadonlyMap<string, Agent>,
+  options: LaunchOptions,
+): (agent: AgentId) => LaunchPolicy {
+  const { guardrails = [], approvalExpiresS = defaultExpiresS, ruleOfTwo = "ask" } = options;
+  const rest = { approver: approverKind(options.approver), approvalExpiresS, ruleOfTwo };
+  const policyOf = (agent: Agent | undefined): LaunchPolicy => {
+    const all = [...guardrails, ...(agent?.policy?.guardrails ?? [])];
+    const guardrailHooks = hooks.filter((hook) => all.some((guardrail) => guardrail[hook] !== undefined));
+    const functionLayers = (agent?.policy?.function ?? []).length > 0;
+    const hasHooks = agent?.policy?.hooks !== undefined;
+    const permissions = agent?.policy?.permissions ?? options.permissions;
+    const allowsAll = permissions === "allow-all" || permissions?.allowsAll === true;
+    return { ...rest, guardrailHooks, functionLayers, hasHooks, ...(allowsAll && { allowsAll }) };
+  };
+  const known = new Map([...agents].map(([type, agent]) => [type, policyOf(agent)]));
+  const other = policyOf(undefined);
+  return (agent) => known.get(AgentId.type(agent)) ?? other;
+}

@@ -1,0 +1,72 @@
+import { Json, type RunId } from "#kernel";
+import type { Slot } from "#ledger";
+import { protocolNumber } from "./protocol-number.ts";
+import { inboxOf } from "./state/inbox.ts";
+import type { Entrance, News } from "./protocol.ts";
+import type { Carried, RunRecord } from "./state/records.ts";
+import type { TreeWork } from "./state/tree-work.ts";
+
+const first = { state: null, carried: null };
+
+/** Sends an execution of a run off, with what the run is, what waits for it, and what the one before it passed on. */
+export function launch(
+  work: TreeWork,
+  id: RunId,
+  run: RunRecord,
+  { state, carried }: { readonly state: Json; readonly carried: Carried | null } = first,
+): void {
+  const { scope, traceId, secret } = work.tree;
+  const turn = id === work.root ? work.tree.turn : run.turn;
+  const { agentId, version, supervision, tools, rules, continuation } = run;
+  if (secret === null) throw new TypeError(`tree ${work.tree.treeId} is erased: it starts no more runs`);
+  work.put(id, run);
+  const news = takeNews(work, id);
+  const deadline = work.slot(id)?.deadline ?? null;
+  const entrance: Entrance = {
+    agentId,
+    version,
+    supervision,
+    scope,
+    traceId,
+    secret,
+    policy: work.host.policyOf(agentId),
+    deadline,
+    state,
+    tools,
+    rules,
+    carried,
+    ...(turn && { turn }),
+    news,
+  };
+  const tree = { type: "tree", key: work.object.key };
+  const execution = work.object.launch({
+    protocol: protocolNumber,
+    tree,
+    runId: id,
+    continuation,
+    entrance: Json.of(entrance),
+  });
+  work.put(id, { ...work.live(id), execution });
+  if (work.slot(id)?.cancelled) work.object.cancel(execution);
+}
+
+/** Hands a run what has come for it, and says how it stands. */
+export function takeNews(work: TreeWork, id: RunId): News {
+  const run = work.run(id);
+  const slot = work.slot(id);
+  if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };
+  const { items, inbox } = inboxOf(work.object, id, run.inbox).take();
+  if (inbox !== run.inbox) work.put(id, { ...run, inbox });
+  return {
+    items,
+    cursor: inbox.taken,
+    more: inbox.items.length > 0,
+    standing: standingOf(slot),
+    at: work.now,
+  };
+}
+
+function standingOf({ phase, held }: Slot): News["standing"] {
+  if (phase === "yielding" || phase === "parked") return phase;
+  return held ? "parked" : "running";
+}

@@ -1,0 +1,154 @@
+import {
+  ApprovalRefusedError,
+  Json,
+  NotFoundError,
+  type ApprovalDecision,
+  type ApprovalId,
+  type ApprovalRecord,
+  type ObjectContext,
+  type RunId,
+} from "#kernel";
+import { Ledger } from "#ledger";
+import { book } from "../reports.ts";
+import type { ArgumentOf, ReplyOf } from "../protocol.ts";
+import { checkSize, maxItemBytes } from "../state/size.ts";
+import { readTree } from "../state/tree-record.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+
+/** A question, as the tree keeps it. */
+interface KeptApproval extends ApprovalRecord {
+  /** Of the decision: made again because its answer was lost, it counts once. */
+  readonly operationId: string | null;
+}
+
+/** The key of the id of the approval that was asked for at that place in the tree's order. */
+const placeKey = (place: number): string => `approval-at/${place}`;
+
+const approvalKey = (id: ApprovalId): string => `approval/${id}`;
+
+/** A run asks. The answer, where there is one already; else null, and news when it is there. */
+export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">): ReplyOf<"requestApproval"> {
+  const { run } = argument;
+  const { callId, ...approval } = argument.approval;
+  checkSize("a request for an approval", approval, maxItemBytes(work.object));
+  book(work, argument);
+  const known = keptOf(work.object, approval.id);
+  if (known) return known.decision;
+  const record = work.live(run);
+  const remembered = record.remembered.find(
+    ({ tool, ruleOfTwo }) => tool === approval.tool && (ruleOfTwo || !approval.ruleOfTwo),
+  );
+  const kept: KeptApproval = {
+    ...approval,
+    treeId: work.tree.treeId,
+    runId: run,
+    agentId: record.agentId,
+    requestedAt: work.now,
+    spentMicros: Ledger.spend(work.tree.ledger.account).costMicros,
+    decision: remembered ? { decision: "approved", by: remembered.by, at: work.now } : null,
+    operationId: null,
+  };
+  write(work, kept);
+  work.object.set(placeKey(work.tree.approvals), approval.id);
+  work.change({ approvals: work.tree.approvals + 1 });
+  const { id: approvalId, tool, why } = approval;
+  work.emit(run, "approval.requested", { approvalId, tool, why, callId }, { place: `asked/${approvalId}` });
+  if (kept.decision) announce(work, kept, kept.decision);
+  else work.put(run, { ...record, asking: [...record.asking, approvalId] });
+  return kept.decision;
+}
+
+/** Somebody, or the clock, decides. The first decision counts. @throws NotFoundError, ApprovalRefusedError */
+export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): ApprovalDecision {
+  const { approval: id, operationId, hash: _, at: __, ...answer } = argument;
+  checkSize("the decision on an approval", answer, maxItemBytes(work.object) / 2);
+  const kept = keptOf(work.object, id);
+  if (!kept) throw new NotFoundError({ what: "approval", id });
+  const isClock = answer.decision === "expired";
+  if (kept.decision) {
+    // The run's own code decides under the question's id: a person may have been faster.
+    if (isClock || operationId === id || kept.operationId === operationId) return kept.decision;
+    throw new ApprovalRefusedError({ approval: id, reason: "decided" });
+  }
+  const slot = work.slot(kept.runId);
+  const reason = whyRefused({ isOver: !slot || slot.cancelled !== null, isClock }, kept, work.now, argument);
+  if (reason) throw new ApprovalRefusedError({ approval: id, reason });
+  return settle(work, { ...kept, operationId }, { ...answer, at: work.now });
+}
+
+function whyRefused(
+  { isOver, isClock }: { readonly isOver: boolean; readonly isClock: boolean },
+  kept: KeptApproval,
+  now: number,
+  { hash, decision, arguments: edited }: ArgumentOf<"decideApproval">,
+): ApprovalRefusedError["reason"] | null {
+  if (isOver) return "run-ended";
+  if (now > kept.expiresAt && !isClock) return "expired";
+  if (hash !== undefined && hash !== kept.hash) return "other-arguments";
+  return decision === "edited" && edited === undefined ? "no-arguments" : null;
+}
+
+function settle(work: TreeWork, kept: KeptApproval, decision: ApprovalDecision): ApprovalDecision {
+  write(work, { ...kept, decision });
+  const run = work.run(kept.runId);
+  if (run) {
+    const asking = run.asking.filter((id) => id !== kept.id);
+    const isKept = decision.remember === true && decision.decision === "approved";
+    const word = { tool: kept.tool, by: decision.by, ...(kept.ruleOfTwo && { ruleOfTwo: true as const }) };
+    const remembered = isKept ? [...run.remembered, word] : run.remembered;
+    work.put(kept.runId, { ...run, asking, remembered });
+  }
+  announce(work, kept, decision);
+  work.push(kept.runId, { kind: "approval", approval: kept.id, hash: kept.hash, decision });
+  return decision;
+}
+
+function announce(work: TreeWork, { id, runId }: KeptApproval, { decision, by }: ApprovalDecision): void {
+  work.emit(runId, "approval.decided", { approvalId: id, decision, by }, { place: `decided/${id}` });
+}
+
+/** A run is over: nobody can answer it any more. */
+export function closeApprovals(work: TreeWork, id: RunId): void {
+  const { asking } = work.live(id);
+  if (asking.length > 0) work.object.prefetch(asking.map(approvalKey));
+  for (const asked of asking) {
+    const kept = keptOf(work.object, asked);
+    if (kept)
+      settle(work, { ...kept, operationId: "" }, { decision: "expired", by: "run-ended", at: work.now });
+  }
+}
+
+/** Erases the approvals between two places in the tree's order. */
+export function eraseApprovals(object: ObjectContext, from: number, end: number): void {
+  for (const id of idsOf(object, from, end)) object.clear(approvalKey(id));
+  for (let place = from; place < end; place++) object.clear(placeKey(place));
+}
+
+/** Every approval of the tree, in the order they were asked for. */
+export function approvals(object: ObjectContext): ReplyOf<"approvals"> {
+  const ids = idsOf(object, 0, readTree(object)?.approvals ?? 0);
+  if (ids.length > 0) object.prefetch(ids.map(approvalKey));
+  return ids.flatMap((id) => approvalOf(object, id) ?? []);
+}
+
+/** One question; null if it was never asked, or is erased. */
+export function approvalOf(object: ObjectContext, id: ApprovalId): ApprovalRecord | null {
+  const kept = keptOf(object, id);
+  if (!kept) return null;
+  const { operationId: _, ...record } = kept;
+  return record;
+}
+
+const keptOf = (object: ObjectContext, id: ApprovalId): KeptApproval | null =>
+  Json.as(object.get(approvalKey(id)));
+
+/** The ids between two places in the tree's order. Erased ones are left out. */
+function idsOf(object: ObjectContext, from: number, end: number): readonly ApprovalId[] {
+  const keys = Array.from({ length: end - from }, (_, index) => placeKey(from + index));
+  if (keys.length > 0) object.prefetch(keys);
+  return keys.flatMap((key) => Json.as<ApprovalId | null>(object.get(key)) ?? []);
+}
+
+function write(work: TreeWork, kept: KeptApproval): void {
+  work.object.set(approvalKey(kept.id), Json.of(kept));
+}

@@ -1,0 +1,89 @@
+import type { Price } from "#kernel";
+import { Ledger, type Ask, type Gate } from "#ledger";
+import { book, bookSettlement } from "../reports.ts";
+import { drawLease } from "../tenant/lease.ts";
+import { perform } from "../run-lifecycle.ts";
+import type { BeginArgument, ReplyOf, Wish } from "../protocol.ts";
+import { pinPrice } from "../pin-price.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+import { decideWaiting } from "../waiting-calls.ts";
+
+/** The gate of every call that costs or acts. */
+export function begin(work: TreeWork, argument: BeginArgument): ReplyOf<"begin"> {
+  const { run } = argument;
+  book(work, argument);
+  for (const made of argument.previous) bookSettlement(work, run, made);
+  // Calls that wait for what was settled just now go before this one.
+  decideWaiting(work);
+  // A call that got no answer is made again: what it was granted was told already.
+  const isTold = work.run(run)?.account.attempts.some(({ id }) => id === argument.attempt) ?? false;
+  const gate = askTenant(work, argument);
+  if (!isTold) announce(work, argument, gate);
+  if (gate.kind === "refused" && gate.why === "paused" && gate.reason !== null)
+    work.put(run, { ...work.live(run), pausedFor: gate.reason });
+  perform(work);
+  return { gate, reported: work.run(run)?.reported ?? 0 };
+}
+
+/** Asks the ledger, after borrowing what the call needs of the tenant's budgets. */
+function askTenant(work: TreeWork, argument: BeginArgument): Gate {
+  const { run, mayWait = false } = argument;
+  let gate = ask(work, argument, false);
+  // A fresh lease may be for less than the call needs: then more is added to it. What is added is the last word.
+  for (let draws = 1; gate.kind === "needs-block"; draws++) {
+    const lease = drawLease(work, gate, { mayWait });
+    if (lease === "short") return gate;
+    work.decide(run, (state) => Ledger.lend(state, lease));
+    gate = ask(work, argument, draws > 1 || lease.adds);
+  }
+  return gate;
+}
+
+/** The time that an ended call may take to be settled, if some other call waits for its money. */
+const settleGraceMs = 5_000;
+
+function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Gate {
+  const { run, step, attempt, epoch, rerun, ask: wish, waitsSince } = argument;
+  const known = work.run(run);
+  // An execution that has continued in a fresh one is behind it, whichever asks first.
+  if (known && argument.continuation !== known.continuation)
+    return { kind: "refused", why: "superseded", reason: null };
+  const asked = wish && toAsk(wish, pinPrice(work, wish));
+  const timeoutMs = (argument.timeoutMs ?? 0) + settleGraceMs;
+  const command = { run, step, attempt, epoch, ask: asked, rerun, blockIsFinal, timeoutMs, waitsSince };
+  return work.decide(run, (state) => Ledger.begin(state, { ...command, at: work.now }));
+}
+
+function toAsk({ inputTokens, ...wish }: Wish, price: Price | null): Ask {
+  return { ...wish, price, inputTokens: inputTokens ?? 0, ...(inputTokens === null && { unbounded: true }) };
+}
+
+/** As many as a run may have in flight. */
+const maxDenied = 64;
+
+function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {
+  const { run, step, attempt, ask: wish, subject, callId = attempt } = argument;
+  if (gate.kind === "denied") {
+    const { kind: _kind, ...denied } = gate;
+    const record = work.live(run);
+    if (record.denied.includes(attempt)) return;
+    work.emit(run, "budget.denied", denied, { place: `denied/${attempt}`, attempt });
+    work.put(run, { ...record, denied: [...record.denied, attempt].slice(-maxDenied) });
+  }
+  if (gate.kind === "waits" && !gate.again) {
+    const { kind: _kind, since: _since, needsTopUp: _needsTopUp, again: _again, ...met } = gate;
+    work.emit(run, "budget.waiting", { ...met, step }, { place: `waiting/${attempt}`, attempt });
+  }
+  if (gate.kind !== "granted") return;
+  if (wish) {
+    work.emit(run, "budget.reserved", gate.ceiling, { place: `reserved/${attempt}`, attempt });
+    work.emit(run, "model.start", { model: subject, step }, { place: `model.start/${attempt}`, attempt });
+  } else {
+    work.emit(
+      run,
+      "tool.start",
+      { tool: subject, callId, step },
+      { place: `tool.start/${attempt}`, attempt },
+    );
+  }
+}

@@ -1,0 +1,34 @@
+import { ForeignError, type RunId } from "#kernel";
+import { Ledger } from "#ledger";
+import { end, perform } from "../run-lifecycle.ts";
+import type { ArgumentOf } from "../protocol.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+
+/** Applies a policy to the run whose execution cannot go on. False if that is not the execution of a live run. */
+export function blocked(work: TreeWork, argument: ArgumentOf<"blocked">): boolean {
+  const { execution, kind, words, policy } = argument;
+  const run = runOf(work, execution);
+  if (run === null) return false;
+  const reason = `it cannot execute (${kind}): ${words}`;
+  if (policy === "hold") return hold(work, run, reason);
+  const error = new ForeignError({ kind: "blocked", message: reason }).toJSON();
+  end(work, run, { status: "failed", stopReason: "error", output: null, error });
+  work.object.kill(execution);
+  return true;
+}
+
+function runOf(work: TreeWork, execution: string): RunId | null {
+  const runs = work.allRuns();
+  work.load(runs);
+  return runs.find((id) => work.run(id)?.execution === execution) ?? null;
+}
+
+function hold(work: TreeWork, run: RunId, reason: string): boolean {
+  if (work.slot(run)?.held) return false;
+  work.put(run, { ...work.live(run), pausedFor: reason });
+  work.decide(run, (state) => Ledger.pause(state, { run, at: work.now }));
+  // Nothing of it runs, so it need not be asked to yield.
+  work.decide(run, (state) => Ledger.yield(state, { run, at: work.now }));
+  perform(work);
+  return true;
+}

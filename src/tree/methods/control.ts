@@ -1,0 +1,72 @@
+import { Ledger } from "#ledger";
+import { perform } from "../run-lifecycle.ts";
+import type { ArgumentOf } from "../protocol.ts";
+import { endedOf } from "../state/ended-runs.ts";
+import { isFirst } from "../state/seen.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+
+/** Holds a run and everything below it. */
+export function pause(work: TreeWork, { run, operationId }: ArgumentOf<"pause">): null {
+  work.live(run);
+  if (!isFirst(work, ["pause", run, operationId])) return null;
+  work.loadBelow([run]);
+  work.decide(run, (state) => Ledger.pause(state, { run, at: work.now }));
+  perform(work);
+  return null;
+}
+
+/** Lifts a hold. */
+export function resume(work: TreeWork, { run, operationId }: ArgumentOf<"resume">): null {
+  work.live(run);
+  if (!isFirst(work, ["resume", run, operationId])) return null;
+  work.loadBelow([run]);
+  work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
+  // Calls of a paused run are passed over: there may have been money for them.
+  work.isMoneyMoved = true;
+  perform(work);
+  return null;
+}
+
+/** Changes how important a run is. Unknown runs are no error: they may have just ended. */
+export function reprioritize(work: TreeWork, argument: ArgumentOf<"reprioritize">): null {
+  const { run, priority, operationId } = argument;
+  const known = work.run(run);
+  const from = work.slot(run)?.priority;
+  if (!known || from === undefined) return null;
+  if (!isFirst(work, ["reprioritize", run, operationId]) || from === priority) return null;
+  work.decide(run, (state) => Ledger.reprioritize(state, { run, priority, at: work.now }));
+  work.put(run, { ...work.live(run), supervision: { ...known.supervision, priority } });
+  work.emit(run, "run.reprioritized", { from, to: priority });
+  perform(work);
+  return null;
+}
+
+/** More money. On the root: for the root run and for the tree. */
+export function topUp(work: TreeWork, argument: ArgumentOf<"topUp">): null {
+  const { run, tokens, costMicros, turns, operationId } = argument;
+  work.live(run);
+  if (!isFirst(work, ["topUp", run, operationId])) return null;
+  work.decide(run, (state) => Ledger.topUp(state, { run, tokens, costMicros, turns }));
+  if (run === work.root)
+    work.decide(run, (state) => Ledger.topUp(state, { run: null, tokens, costMicros, turns: 0 }));
+  work.isMoneyMoved = true;
+  work.emit(run, "budget.topped-up", { tokens, costMicros, turns });
+  return null;
+}
+
+/** Books what a lost attempt really cost. */
+export function reconcile(work: TreeWork, argument: ArgumentOf<"reconcile">): boolean {
+  const { attempt, usage } = argument;
+  const booked = work.decideDoubt(attempt, (state) => Ledger.reconcile(state, { attempt, usage }));
+  if (!booked) return false;
+  const { run, ...amounts } = booked;
+  // Bills come late: the run may be over.
+  const agent = (work.run(run) ?? endedOf(work.object, run))?.agentId;
+  const told = { ...amounts, reconciled: true } as const;
+  work.emit(run, "budget.settled", told, {
+    place: `reconciled/${attempt}`,
+    attempt,
+    ...(agent && { agent }),
+  });
+  return true;
+}

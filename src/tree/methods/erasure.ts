@@ -1,0 +1,88 @@
+import { eraseEvent, Json, RunId, type NumberedEvent, type ObjectContext } from "#kernel";
+import { closeContent } from "../state/content.ts";
+import { eraseApprovals } from "./approvals.ts";
+import { eventKey, eventKeys } from "../state/events.ts";
+import type { EraseOrder } from "../orders.ts";
+import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
+import { forgetSeen } from "../state/seen.ts";
+import { finishedKey } from "../state/tree-record.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+
+/*
+ * Erases the content of a tree that has ended, in parts: a tree may have had any number of runs and events, and one call
+ * handles a bounded number of values. Each part sends the tree a message for the next one.
+ *
+ * 1. The runs: the content of those that are not permanent goes, and what is left of them is folded into pages. The
+ *    receipts of cancels go.
+ * 2. The events: removed where a store has them, else their content goes.
+ * 3. Approvals, metadata, and what came once. Only now is the tree `erased`, and its key may be destroyed.
+ */
+
+/** Runs or events that one call erases: the runs of one page of ended runs. */
+const partSize = runsPerPage;
+
+/** Erases the next part of a tree that has ended. */
+export function erase(work: TreeWork, argument: EraseOrder): null {
+  const { runs = 0, events = 0, erasable = 0 } = argument;
+  const { tree } = work;
+  if (tree.status !== "closed" || tree.erased) return null;
+  if (runs < tree.nextRun) {
+    const end = Math.min(tree.nextRun, runs + partSize);
+    return next(work, { runs: end, events, erasable: erasable + eraseRuns(work, runs, end) });
+  }
+  if (events < tree.seq) {
+    const end = Math.min(tree.seq, events + partSize);
+    eraseEvents(work, events + 1, end);
+    return next(work, { runs, events: end, erasable });
+  }
+  return finish(work, erasable);
+}
+
+function next(work: TreeWork, done: Omit<EraseOrder, "at">): null {
+  const { tree } = work;
+  // A tree that fits into one part is erased in one call.
+  if ((done.runs ?? 0) >= tree.nextRun && tree.seq <= partSize) return erase(work, { ...done, at: work.now });
+  const self = { type: "tree", key: work.object.key };
+  work.object.send(self, "erase", Json.of({ ...done, at: work.now }));
+  return null;
+}
+
+/** Returns how many of the runs were not permanent. */
+function eraseRuns({ object, tree }: TreeWork, from: number, end: number): number {
+  const runs = Array.from({ length: end - from }, (_, index) => RunId.of(tree.treeId, from + index));
+  object.prefetch(endedKeys(runs));
+  const ended = runs.map((run) => endedOf(object, run));
+  for (const run of runs) object.clear(contentKey(run));
+  foldEnded(object, runs);
+  return ended.filter((record) => record?.retention !== "permanent").length;
+}
+
+function eraseEvents(work: TreeWork, first: number, last: number): void {
+  const { object, host } = work;
+  if (host.projects) {
+    for (const key of eventKeys(first, last)) object.clear(key);
+    work.change({ firstEvent: last + 1 });
+    return;
+  }
+  object.prefetch(eventKeys(first, last));
+  const events = eventKeys(first, last).map((key) => Json.as<NumberedEvent>(object.get(key)));
+  object.prefetch(endedKeys(events.map(({ runId }) => runId)));
+  for (const event of events) object.set(eventKey(event.seq), Json.of(erasedEvent(object, event)));
+}
+
+const erasedEvent = (object: ObjectContext, event: NumberedEvent): NumberedEvent =>
+  endedOf(object, event.runId)?.retention === "permanent" ? event : eraseEvent(event);
+
+function finish(work: TreeWork, erasable: number): null {
+  const { tree, object, host } = work;
+  eraseApprovals(object, 0, tree.approvals);
+  forgetSeen(work);
+  closeContent(work);
+  work.change({ erased: true, secret: null, scope: { ...tree.scope, metadata: {} } });
+  object.set(finishedKey, true);
+  // By a call of its own: one that has asked anything cannot be repeated without the key. Until then the store's copies of
+  // steps can be read.
+  const later = { delayMs: host.eraseAfterMs - ownCopiesMs(host), bestEffort: true };
+  if (host.projects) work.orderProjector({ kind: "forget", runs: erasable }, later);
+  return null;
+}

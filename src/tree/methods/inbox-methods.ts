@@ -1,0 +1,56 @@
+import { Ledger } from "#ledger";
+import { takeNews } from "../launch.ts";
+import { book } from "../reports.ts";
+import { closeIdleLease } from "../tenant/lease.ts";
+import { perform, resumed } from "../run-lifecycle.ts";
+import type { ArgumentOf, AtRest, FromRun, News } from "../protocol.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+import { decideWaiting } from "../waiting-calls.ts";
+
+/** A run wants to wait: it does, unless its inbox has something. */
+export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
+  book(work, argument);
+  keepWords(work, argument);
+  decideWaiting(work);
+  const news = takeNews(work, argument.run);
+  if (news.items.length === 0 && news.standing === "running") {
+    work.decide(argument.run, (state) =>
+      Ledger.wait(state, { run: argument.run, on: argument.on, at: work.now }),
+    );
+    perform(work);
+    closeIdleLease(work);
+  }
+  return news;
+}
+
+/** A run goes on, if it still has its slot. */
+export function take(work: TreeWork, argument: FromRun): News {
+  const { run } = argument;
+  book(work, argument);
+  const wasParked = work.slot(run)?.phase === "parked";
+  const { phase } = work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
+  if (wasParked && phase === "running") resumed(work, run);
+  perform(work);
+  return takeNews(work, run);
+}
+
+/** A run that was told to yield has nothing in flight any more. */
+export function yieldSlot(work: TreeWork, argument: AtRest): News {
+  book(work, argument);
+  keepWords(work, argument);
+  work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
+  perform(work);
+  closeIdleLease(work);
+  return takeNews(work, argument.run);
+}
+
+/** Keeps the last words of a run: it may be paused, and others may not want to wait for it. */
+function keepWords(work: TreeWork, { run, said }: AtRest): void {
+  if (said) work.put(run, { ...work.live(run), said });
+}
+
+/** A run had its time to yield: its call is aborted. */
+export function yieldOverdue(work: TreeWork, { run }: ArgumentOf<"yieldOverdue">): null {
+  if (work.slot(run)?.phase === "yielding") work.push(run, { kind: "abortCall" });
+  return null;
+}

@@ -1,0 +1,116 @@
+import { AgentId, Json, toStopReason, type RunId } from "#kernel";
+import type { Slot } from "#ledger";
+import { launch } from "../launch.ts";
+import { book } from "../reports.ts";
+import { cancel, end, whyStopped } from "../run-lifecycle.ts";
+import type { ArgumentOf, ReplyOf } from "../protocol.ts";
+import { type EndReport, cancelKey, type CancelRecord } from "../state/records.ts";
+import { findExcess, maxItemBytes } from "../state/size.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+import { armDeadline } from "../timers.ts";
+import { giveUpDue } from "../waiting-calls.ts";
+
+/** The run is over. */
+export function endRun(work: TreeWork, argument: ArgumentOf<"end">): null {
+  book(work, argument);
+  const slot = work.slot(argument.run);
+  if (slot) end(work, argument.run, fitReport(work, verdict(argument.end, slot, work.now)));
+  return null;
+}
+
+/** A run whose output is too large to be kept has failed: it must end all the same. */
+function fitReport(work: TreeWork, report: EndReport): EndReport {
+  const { output, error, labels, unread, isSaved, hasActed } = report;
+  const excess = findExcess("the output of a run", { output, error }, maxItemBytes(work.object));
+  if (!excess) return report;
+  return {
+    status: "failed",
+    stopReason: "error",
+    output: null,
+    error: excess.toJSON(),
+    labels,
+    unread,
+    isSaved,
+    hasActed,
+  };
+}
+
+/** Whatever a run says of its end: once it was cancelled it ends cancelled, with what it has. */
+function verdict(report: EndReport, slot: Slot, now: number): EndReport {
+  const reason = report.status === "failed" ? whyStopped(slot, now) : slot.cancelled;
+  if (reason === null || report.stopReason === "deadline") return report;
+  const { output, labels, unread, isSaved, hasActed } = report;
+  const kept = { output, labels, unread, isSaved, hasActed };
+  return { status: "cancelled", stopReason: toStopReason(reason), ...kept };
+}
+
+/** The run goes on in a fresh execution; what it has not read goes with it. */
+export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): null {
+  book(work, argument);
+  const run = work.live(argument.run);
+  const items = [...argument.unread, ...run.inbox.items];
+  const inbox = { ...run.inbox, items, woken: false };
+  const continuation = run.continuation + 1;
+  // A replayed run numbers its reports from 1 again: a fresh journal is a fresh count.
+  launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument);
+  return null;
+}
+
+/** Counts a crash, and says whether the run is started again. */
+export function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyOf<"crashed"> {
+  const run = work.run(argument.run);
+  const slot = work.slot(argument.run);
+  if (!run || !slot) return { again: false, cancelled: "ended" };
+  const cancelled = whyStopped(slot, work.now);
+  if (argument.why === "version") return { again: cancelled === null, cancelled };
+  const isNew = argument.epoch !== run.crashedIn;
+  const crashes = run.crashes + (isNew ? 1 : 0);
+  const { diagnostic } = argument;
+  work.put(argument.run, { ...run, crashes, crashedIn: argument.epoch, ...(diagnostic && { diagnostic }) });
+  const { maxRestarts = work.tree.maxRestarts } = work.host.agents[AgentId.type(run.agentId)] ?? {};
+  return { again: cancelled === null && crashes <= maxRestarts, cancelled };
+}
+
+/** Stops a run and everything below it. */
+export function cancelRun(work: TreeWork, { run, reason }: ArgumentOf<"cancel">): number | null {
+  return work.slot(run) ? cancel(work, run, reason) : null;
+}
+
+/**
+ * Ends the runs of a cancel that have not ended by themselves: their execution has diverged, has no worker, was killed at
+ * the engine, or does not come to its end. Their open calls are in doubt. What their execution still asks is refused.
+ */
+export function cancelOverdue(work: TreeWork, { number }: ArgumentOf<"cancelOverdue">): null {
+  const { runs } = Json.as<CancelRecord>(work.object.get(cancelKey(number)) ?? { runs: [] });
+  work.load(runs);
+  const left = runs.filter((run) => work.run(run)?.cancel === number);
+  // Children first: what a parent leaves behind need not be looked for again.
+  for (const run of left.toReversed()) endByTree(work, run);
+  return null;
+}
+
+function endByTree(work: TreeWork, run: RunId): void {
+  const known = work.run(run);
+  const reason = work.slot(run)?.cancelled ?? "cancelled";
+  if (!known) return;
+  end(work, run, { status: "cancelled", stopReason: toStopReason(reason), output: null });
+  if (known.execution !== null) work.object.kill(known.execution);
+}
+
+/**
+ * Cancels every run whose deadline is over, whatever it does, gives up the reservations that are due and needed, and waits
+ * for what comes next.
+ */
+export function timerDue(work: TreeWork, { at }: ArgumentOf<"timerDue">): null {
+  if (work.tree.timer !== at) return null;
+  work.change({ timer: null });
+  giveUpDue(work);
+  const open = work.allRuns().filter((run) => work.slot(run)?.cancelled === null);
+  cancel(
+    work,
+    open.filter((run) => work.now > (work.slot(run)?.deadline ?? Infinity)),
+    "deadline",
+  );
+  for (const run of work.allRuns()) if (work.slot(run)?.cancelled === null) armDeadline(work, run);
+  return null;
+}

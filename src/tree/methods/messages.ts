@@ -1,0 +1,141 @@
+import {
+  RunId,
+  AgentId,
+  NotFoundError,
+  RunEndedError,
+  WaitCycleError,
+  type Envelope,
+  type RunResult,
+} from "#kernel";
+import { take } from "./inbox-methods.ts";
+import type { ArgumentOf, News, ReplyOf, SendArgument } from "../protocol.ts";
+import { checkSize, maxItemBytes } from "../state/size.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+import { noteAsk, forgetAsk, cycleOf } from "../asks.ts";
+import { claimContent } from "../state/content.ts";
+import { deadLetter, wakeNew } from "../new-run.ts";
+import { perform } from "../run-lifecycle.ts";
+import { endedOf, remains } from "../state/ended-runs.ts";
+import { isFirst, remember, seen, mailName } from "../state/seen.ts";
+
+/** Brings an answer to the run that asked, if it still lives. */
+export function reply(work: TreeWork, argument: ArgumentOf<"reply">): News {
+  const { ask, to, text, data, labels } = argument;
+  checkSize("a reply", { text, data }, maxItemBytes(work.object));
+  forgetAsk(work, to, ask);
+  work.push(to, { kind: "reply", ask, text, data, labels });
+  return take(work, argument);
+}
+
+/** The run no longer waits for the reply. */
+export function unask(work: TreeWork, { run, ask }: ArgumentOf<"unask">): null {
+  forgetAsk(work, run, ask);
+  return null;
+}
+
+/** Brings a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */
+export function send(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
+  const { messageId: id, from, text, data, files, askedBy, labels } = argument;
+  checkSize("a message", { text, data, files }, maxItemBytes(work.object));
+  const target = resolve(work, argument.to);
+  const name = mailName(target.agentId, id);
+  const known = seen(work, name);
+  const before = known === true ? null : known;
+  const whom = before ?? target.run;
+  const cycle = askedBy && whom ? cycleOf(work, askedBy, whom) : null;
+  if (cycle) return { error: new WaitCycleError({ cycle }).toJSON() };
+  const envelope: Envelope = { id, from, text, data, files, askedBy, labels, at: work.now };
+  const delivered = before ? { run: before } : deliver(work, target, envelope);
+  if ("reason" in delivered) {
+    deadLetter(work, { run: work.root, agent: target.agentId, reason: delivered.reason }, [envelope]);
+    return { deadLetter: delivered.reason };
+  }
+  const { run: to } = delivered;
+  if (!before) {
+    claimContent(work, files);
+    remember(work, name, to);
+    if (from.kind === "run") {
+      const options = { place: `sent/${id}`, agent: from.agentId };
+      work.emit(from.runId, "message.sent", { messageId: id, to }, options);
+    }
+  }
+  if (askedBy && work.slot(to)) {
+    noteAsk(work, { id, from: askedBy, to });
+    watchFor(work, askedBy, to);
+  }
+  return { to };
+}
+
+interface Target {
+  readonly agentId: AgentId;
+  /** Null: nobody of that name lives. */
+  readonly run: RunId | null;
+}
+
+/** @throws NotFoundError for a run that never was. */
+function resolve(work: TreeWork, to: RunId | AgentId): Target {
+  if (!RunId.is(to)) return oldest(work, AgentId.parse(to));
+  const live = work.run(to);
+  if (live) return { agentId: live.agentId, run: to };
+  const ended = endedOf(work.object, to);
+  if (!ended) throw new NotFoundError({ what: "run", id: to });
+  return oldest(work, ended.agentId);
+}
+
+const oldest = (work: TreeWork, agentId: AgentId): Target => ({ agentId, run: work.oldest(agentId) });
+
+function deliver(
+  work: TreeWork,
+  { agentId, run }: Target,
+  envelope: Envelope,
+): { readonly run: RunId } | { readonly reason: string } {
+  if (run) {
+    work.push(run, { kind: "message", envelope });
+    return { run };
+  }
+  if (!work.slot(work.root)) return { reason: "tree-ended" };
+  const terms = work.host.agents[AgentId.type(agentId)];
+  if (!terms) return { reason: "no-such-agent" };
+  const woken = wakeNew(work, { ...terms, agentId }, [envelope]);
+  perform(work);
+  return woken;
+}
+
+/** The result of another run, now or as news. */
+export function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): RunResult | null {
+  const left = remains(work.object, target);
+  if (left) return left;
+  if (!work.run(target)) throw new RunEndedError({ run: target });
+  watchFor(work, run, target);
+  return null;
+}
+
+function watchFor(work: TreeWork, watcher: RunId, target: RunId): void {
+  const run = work.live(target);
+  const slot = work.slot(target);
+  if (slot?.held || slot?.phase === "parked")
+    work.push(watcher, { kind: "childPaused", run: target, ...(run.said && { said: run.said }) });
+  if (run.supervision.parentRunId === watcher || run.watchers.includes(watcher)) return;
+  work.put(target, { ...run, watchers: [...run.watchers, watcher] });
+}
+
+/** A signal from outside. One id counts once for each name. @throws RunEndedError unless the run lives. */
+export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
+  const { run, name, data, messageId, labels } = argument;
+  checkSize("the data of a signal", data, maxItemBytes(work.object));
+  work.live(run);
+  if (isFirst(work, ["signal", run, name, messageId])) work.push(run, { kind: "signal", name, data, labels });
+  return null;
+}
+
+/** Words from outside, for the work in hand or for after it. */
+export function nudge(work: TreeWork, argument: ArgumentOf<"nudge">): null {
+  const { run, kind, text, data, files, labels, messageId: id } = argument;
+  checkSize("a message", { text, data, files }, maxItemBytes(work.object));
+  const from = { kind: "outside", name: "user" } as const;
+  const envelope: Envelope = { id, from, text, data, files, labels, at: work.now };
+  work.live(run);
+  claimContent(work, files);
+  if (isFirst(work, [kind, run, id])) work.push(run, { kind, envelope });
+  return null;
+}

@@ -1,0 +1,95 @@
+import { AgentId, IdConflictError, RunId, SpawnBudget, Supervision, type ObjectContext } from "#kernel";
+import { Ledger } from "#ledger";
+import { claimContent } from "../state/content.ts";
+import { newRun, start } from "../new-run.ts";
+import type { OpenArgument } from "../open-argument.ts";
+import type { ReplyOf } from "../protocol.ts";
+import type { TreeHost, TreeRecord, TurnPlace } from "../state/records.ts";
+import { checkSize, maxItemBytes, maxMetadataBytes } from "../state/size.ts";
+import { TreeWork } from "../state/tree-work.ts";
+import { noteUntold } from "../state/untold.ts";
+
+/** Opens the tree and sends its root off. The same id with the same input is the same tree. */
+export function open(object: ObjectContext, host: TreeHost, argument: OpenArgument): ReplyOf<"open"> {
+  const existing = TreeWork.on(object, host, argument);
+  if (existing) {
+    if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
+    return { existing: true };
+  }
+  checkSize("the metadata of a tree", argument.scope.metadata, maxMetadataBytes);
+  checkSize("the input of a tree", argument.boot, maxItemBytes(object));
+  const root = RunId.root(argument.treeId);
+  const { treeId, scope, spawn, rootBudget, priority } = argument;
+  const at = object.now();
+  const block = scope.tenantId === null ? null : Ledger.noLease;
+  const ledger = Ledger.open({ ...argument, block, root, at });
+  const tree: TreeRecord = {
+    treeId,
+    status: "open",
+    inputHash: argument.inputHash,
+    secret: argument.secret,
+    scope,
+    traceId: argument.traceId,
+    caller: argument.caller,
+    ledger: ledger.tree,
+    clock: at,
+    nextRun: 1,
+    seq: 0,
+    firstEvent: 1,
+    prices: argument.prices,
+    yieldTimeoutMs: argument.yieldTimeoutMs,
+    cancelGraceMs: argument.cancelGraceMs,
+    timer: null,
+    maxRestarts: argument.maxRestarts,
+    session: argument.session,
+    turn: host.projects ? turnPlace(argument) : null,
+    waits: argument.waits,
+    projection: { upTo: 0, asked: false },
+    approvals: 0,
+    cancelling: {},
+    fleeting: false,
+    erased: false,
+  };
+  const work = TreeWork.fresh(object, host, tree, ledger.slots);
+  const supervision = Supervision.root(argument.agentId, {
+    treeId,
+    runId: root,
+    sessionId: scope.sessionId,
+    spawnBudget: SpawnBudget.of(spawn),
+    executionBudget: rootBudget,
+    retention: argument.retention,
+    priority,
+  });
+  const more = { boot: [{ ...argument.boot, at }], tools: null, rules: argument.rules, budget: rootBudget };
+  const record = newRun(work, supervision, { ...more, version: versionOf(host, argument) });
+  // The tree's turns are the root's.
+  work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
+  claimContent(work, argument.boot.files);
+  if (!argument.waits) start(work, root);
+  noteUntold(work);
+  work.commit();
+  return { existing: false };
+}
+
+function versionOf({ agents }: TreeHost, { agentId, version, statesVersion }: OpenArgument): string {
+  return statesVersion ? version : (agents[AgentId.type(agentId)]?.version ?? version);
+}
+
+/** The place of the turn in a stored conversation; null if it is neither written there nor follows anything. */
+function turnPlace({ session, after, retention, compaction }: OpenArgument): TurnPlace | null {
+  const isNamed = session !== null;
+  const isKept = retention === "permanent";
+  const more = { ...(after !== undefined && { after }), ...(compaction && { compaction }) };
+  return isKept || isNamed ? { isKept, isNamed, ...more } : null;
+}
+
+/** The tree has its turn: its root starts, and its time runs from now. */
+export function go(work: TreeWork): null {
+  const slot = work.slot(work.root);
+  if (!work.tree.waits || !slot) return null;
+  work.change({ waits: false });
+  const deadline = slot.deadline === null ? null : slot.deadline + work.now - slot.since;
+  work.setSlot(work.root, { ...slot, since: work.now, deadline });
+  start(work, work.root);
+  return null;
+}

@@ -1,0 +1,113 @@
+import {
+  type HistoryRetention,
+  Json,
+  type ObjectContext,
+  type RunId,
+  type RunRecord as ListedRun,
+} from "#kernel";
+import type { Account, Slot } from "#ledger";
+import { approvalOf } from "./approvals.ts";
+import { statusOf } from "./queries.ts";
+import { events } from "../state/events.ts";
+import { slotKey } from "../state/ledger-rows.ts";
+import type { ArgumentOf, ReplyOf } from "../protocol.ts";
+import type { RunRecord, TreeRecord } from "../state/records.ts";
+import { endedKeys, endedOf, runsOf } from "../state/ended-runs.ts";
+import { readTree } from "../state/tree-record.ts";
+import { runKey, type TreeWork } from "../state/tree-work.ts";
+
+/** What the store does not have yet. */
+export function unprojected(
+  object: ObjectContext,
+  argument: ArgumentOf<"unprojected">,
+): ReplyOf<"unprojected"> {
+  const tree = readTree(object);
+  if (tree === null)
+    return { events: [], runs: [], retentions: {}, approvals: [], more: false, closed: false };
+  const { events: found, more } = events(object, argument);
+  const runs = withAncestors(object, [...new Set(found.map(({ runId }) => runId))]);
+  const asked = [...new Set(found.flatMap((event) => ("approvalId" in event ? [event.approvalId] : [])))];
+  return {
+    events: found,
+    runs: runs.flatMap((run) => listed(object, tree, run) ?? []),
+    retentions: Json.as(Object.fromEntries(runs.map((run) => [run, retentionOf(object, run)]))),
+    approvals: asked.flatMap((id) => approvalOf(object, id) ?? []),
+    more,
+    closed: tree.status === "closed",
+  };
+}
+
+/** Some runs and all above them: money is counted upwards, so the records of those change, too. */
+function withAncestors(object: ObjectContext, runs: readonly RunId[]): readonly RunId[] {
+  const found = new Set(runs);
+  for (let level = runs; level.length > 0;) {
+    object.prefetch([...level.flatMap((run) => [slotKey(run), runKey(run)]), ...endedKeys(level)]);
+    const parents = new Set(level.flatMap((run) => parentOf(object, run) ?? []));
+    level = [...parents].filter((run) => !found.has(run));
+    for (const run of level) found.add(run);
+  }
+  return [...found];
+}
+
+const parentOf = (object: ObjectContext, run: RunId): RunId | null =>
+  Json.as<RunRecord | null>(object.get(runKey(run)))?.supervision.parentRunId ??
+  endedOf(object, run)?.parentRunId ??
+  null;
+
+function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
+  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  // Nobody ever hears of a run without a record; were it otherwise, less is kept.
+  return live?.supervision.retention ?? endedOf(object, run)?.retention ?? "none";
+}
+
+/** The store has it: what is new by now is asked for when this commits. */
+export function projected(work: TreeWork, { upTo }: ArgumentOf<"projected">): null {
+  work.change({ projection: { upTo: Math.max(upTo, work.tree.projection.upTo), asked: false } });
+  return null;
+}
+
+/** A run as lists show it; null if there is none. */
+function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
+  const { treeId, seq, scope } = tree;
+  const of = { treeId, runId: run, userId: scope.userId, sessionId: scope.sessionId, seq };
+  const ended = endedOf(object, run);
+  if (ended) {
+    const { agentId, parentRunId, startedAt, endedAt, result } = ended;
+    const { status, stopReason, costMicros, inDoubtMicros } = result;
+    // Runs below may end, and book what they had in flight, after a root that was cancelled.
+    const money =
+      parentRunId === null ? moneyOf(tree.ledger.account) : { costMicros, inDoubtMicros, reservedMicros: 0 };
+    return { ...of, agentId, parentRunId, startedAt, endedAt, status, stopReason, ...money };
+  }
+  const slot = Json.as<Slot | null>(object.get(slotKey(run)));
+  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  if (!slot || !live) return null;
+  const { agentId, supervision, hiredAt, startedAt, account } = live;
+  return {
+    ...of,
+    agentId,
+    parentRunId: supervision.parentRunId,
+    startedAt: startedAt ?? hiredAt,
+    endedAt: null,
+    status: tree.waits ? "pending" : statusOf(slot),
+    stopReason: null,
+    ...moneyOf(account),
+  };
+}
+
+type Money = Pick<ListedRun, "costMicros" | "inDoubtMicros" | "reservedMicros">;
+
+const moneyOf = ({ settled, inDoubt, reserved }: Account): Money => ({
+  costMicros: settled.costMicros + inDoubt.costMicros,
+  inDoubtMicros: inDoubt.costMicros,
+  reservedMicros: reserved.costMicros,
+});
+
+/** Of every run that has ended, how long its words stay. */
+export function retentions(object: ObjectContext): ReplyOf<"retentions"> {
+  const tree = readTree(object);
+  const runs = tree ? runsOf(tree) : [];
+  object.prefetch(endedKeys(runs));
+  const ended = runs.map((run) => [run, endedOf(object, run)?.retention] as const);
+  return Json.as(Object.fromEntries(ended));
+}

@@ -1,0 +1,77 @@
+import {
+  Json,
+  NotFoundError,
+  RunEndedError,
+  RunId,
+  type CancelReceipt,
+  type Micros,
+  type ObjectContext,
+  type RunStatus,
+} from "#kernel";
+import type { Slot } from "#ledger";
+import { slotKey } from "../state/ledger-rows.ts";
+import { LiveRuns } from "../state/live-runs.ts";
+import type { ArgumentOf, ReplyOf } from "../protocol.ts";
+import { cancelDoneKey, cancelKey, type CancelRecord } from "../state/records.ts";
+import { endedKeys, endedOf, remains } from "../state/ended-runs.ts";
+import { readTree } from "../state/tree-record.ts";
+import { runKey } from "../state/tree-work.ts";
+
+/** Where a run stands; null if it never was. */
+export function status(object: ObjectContext, { run }: ArgumentOf<"status">): ReplyOf<"status"> {
+  const slot = Json.as<Slot | null>(object.get(slotKey(run)));
+  if (slot) return readTree(object)?.waits ? "pending" : statusOf(slot);
+  return endedOf(object, run)?.result.status ?? null;
+}
+
+/** Whether the root compacts its conversation now. */
+export function compacting(object: ObjectContext): ReplyOf<"compacting"> {
+  const tree = readTree(object);
+  if (!tree || tree.status === "closed") return false;
+  return tree.turn?.compaction !== undefined || tree.isCompacting === true;
+}
+
+/** Returns the status of a run by its slot. */
+export function statusOf({ phase, held }: Slot): RunStatus {
+  if (held || phase === "parked") return "paused";
+  return phase === "yielding" ? "running" : phase;
+}
+
+/**
+ * Reads the result of a run; null while it lives. A root's comes when its whole tree is over, with all that tree spent.
+ *
+ * @throws NotFoundError if there is no such run
+ */
+export function result(object: ObjectContext, { run }: ArgumentOf<"result">): ReplyOf<"result"> {
+  const tree = readTree(object);
+  if (!tree || RunId.number(run) >= tree.nextRun) throw new NotFoundError({ what: "run", id: run });
+  const left = remains(object, run);
+  if (!left || run !== RunId.root(left.treeId)) return left;
+  if (tree.status !== "closed") return null;
+  const { usage, settled, inDoubt } = tree.ledger.account;
+  const costMicros = settled.costMicros + inDoubt.costMicros;
+  return { ...left, usage, costMicros, inDoubtMicros: inDoubt.costMicros };
+}
+
+/** Returns the receipt of a cancel; null until all of its runs have ended. */
+export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">): CancelReceipt | null {
+  object.prefetch([cancelKey(number), cancelDoneKey(number)]);
+  const record = Json.as<CancelRecord | null>(object.get(cancelKey(number)));
+  if (!record) throw new RunEndedError({ run: String(number) });
+  if (object.get(cancelDoneKey(number)) === null) return null;
+  object.prefetch(endedKeys(record.runs));
+  const runs: { runId: RunId; tookMs: number; spentAfter: Micros }[] = [];
+  for (const run of record.runs) {
+    const ended = endedOf(object, run);
+    if (ended) runs.push({ runId: run, tookMs: ended.endedAt - record.at, spentAfter: ended.spentAfter });
+  }
+  return { reason: record.reason, runs };
+}
+
+/** Money and headcount as they are, for people. */
+export function ledger(object: ObjectContext, { run }: ArgumentOf<"ledger">): Json {
+  const record = object.get(runKey(run));
+  const tree = readTree(object);
+  const live = tree ? new LiveRuns(object, tree.treeId).all().map((each) => each.run) : [];
+  return Json.of({ tree: tree?.ledger ?? null, live, run: record });
+}

@@ -1,0 +1,172 @@
+import {
+  BudgetExhaustedError,
+  RunId,
+  Supervision,
+  type AgentId,
+  type Envelope,
+  type ErrorData,
+  type ExecutionBudget,
+  type HistoryRetention,
+  type PermissionRule,
+  type Priority,
+} from "#kernel";
+import { Ledger, type Admission } from "#ledger";
+import { launch } from "./launch.ts";
+import { emptyInbox } from "./state/inbox.ts";
+import { livePageKey } from "./state/live-runs.ts";
+import type { InboxItem, RunRecord, Terms, TurnPlace } from "./state/records.ts";
+import { armDeadline } from "./timers.ts";
+import type { TreeWork } from "./state/tree-work.ts";
+
+/** How a run is hired. */
+export interface Hiring {
+  readonly parent: RunId;
+  readonly agentId: AgentId;
+  readonly version: string;
+  readonly priority: Priority;
+  readonly budget: ExecutionBudget | null;
+  readonly retention: HistoryRetention;
+  readonly onFull: "deny" | "wait";
+  readonly detached: boolean;
+  readonly tools: readonly string[] | null;
+  /** Besides those of the parent. */
+  readonly rules: readonly PermissionRule[];
+  readonly boot: readonly Envelope[];
+  readonly turn?: TurnPlace | undefined;
+}
+
+/**
+ * Asks the ledger for a slot and, unless it is denied, keeps the new run. It starts when it has its slot. What else
+ * the ledger asks for is left to the caller.
+ */
+export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; readonly admission: Admission } {
+  const id = RunId.of(work.tree.treeId, work.tree.nextRun);
+  const { parent, agentId, priority, budget, onFull, detached } = hiring;
+  work.object.prefetch([livePageKey(id)]);
+  work.expectNew(id);
+  const admission = work.decide(parent, (state) =>
+    Ledger.admit(state, { run: id, parent, priority, budget, onFull, detached, at: work.now }),
+  );
+  if (admission.kind === "denied") {
+    work.emit(parent, "spawn.denied", { childAgent: agentId, reason: admission.reason });
+    return { run: id, admission };
+  }
+  const boss = work.live(parent);
+  work.change({ nextRun: work.tree.nextRun + 1 });
+  const supervision = Supervision.child(boss.supervision, {
+    runId: id,
+    agentId,
+    parentId: boss.agentId,
+    executionBudget: budget ?? undefined,
+    retention: hiring.retention,
+    priority,
+  });
+  const { boot, version, turn } = hiring;
+  const rules = [...boss.rules, ...hiring.rules];
+  const ancestors = [...boss.ancestors, parent];
+  const more = { boot, tools: narrower(boss, hiring), rules, budget, ancestors, turn };
+  work.put(id, newRun(work, supervision, { ...more, version }));
+  if (admission.kind === "granted") {
+    work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
+    start(work, id);
+  } else {
+    work.emit(parent, "spawn.queued", { child: id, childAgent: agentId, victim: admission.victim });
+  }
+  return { run: id, admission };
+}
+
+/** Whoever may call only some tools lets a copy of itself call no others. */
+function narrower(
+  boss: RunRecord,
+  { agentId, tools }: Pick<Hiring, "agentId" | "tools">,
+): readonly string[] | null {
+  if (boss.tools === null || boss.agentId !== agentId) return tools;
+  return tools?.filter((name) => boss.tools?.includes(name)) ?? boss.tools;
+}
+
+/** The record of a run that has been hired and not started. */
+export function newRun(
+  work: TreeWork,
+  supervision: Supervision,
+  more: {
+    readonly version: string;
+    readonly boot: readonly Envelope[];
+    readonly tools: readonly string[] | null;
+    readonly rules: readonly PermissionRule[];
+    readonly budget: ExecutionBudget | null;
+    /** Default: none, at the root. */
+    readonly ancestors?: readonly RunId[];
+    readonly turn?: TurnPlace | undefined;
+  },
+): RunRecord {
+  return {
+    agentId: supervision.agentId,
+    version: more.version,
+    supervision,
+    ancestors: more.ancestors ?? [],
+    budget: more.budget,
+    boot: more.boot[0]?.id ?? null,
+    execution: null,
+    continuation: 0,
+    hiredAt: work.now,
+    startedAt: null,
+    account: Ledger.account(more.budget ?? {}),
+    inbox: { ...emptyInbox, items: more.boot.map((envelope): InboxItem => ({ kind: "message", envelope })) },
+    reported: 0,
+    crashes: 0,
+    crashedIn: "",
+    watchers: [],
+    tools: more.tools,
+    rules: more.rules,
+    ...(more.turn && { turn: more.turn }),
+    asking: [],
+    remembered: [],
+    cancel: null,
+    spentAfter: 0,
+    pausedFor: null,
+    denied: [],
+    untold: work.host.policyOf(supervision.agentId).hasHooks ? [] : null,
+  };
+}
+
+/** Starts a run that has its slot. */
+export function start(work: TreeWork, id: RunId): void {
+  const run = work.live(id);
+  launch(work, id, { ...run, startedAt: work.now });
+  armDeadline(work, id);
+  work.emit(id, "run.start", {
+    priority: run.supervision.priority,
+    parentRunId: run.supervision.parentRunId,
+    traceId: work.tree.traceId,
+    ...(id === work.root && work.tree.caller !== null && { caller: work.tree.caller }),
+    ...(work.host.policyOf(run.agentId).allowsAll && { allowsAll: true }),
+  });
+}
+
+/** Hires a new run of an agent for messages that found none; or says why it cannot. The root is its boss. */
+export function wakeNew(
+  work: TreeWork,
+  terms: Terms & { readonly agentId: AgentId; readonly rules?: readonly PermissionRule[] },
+  boot: readonly Envelope[],
+): { readonly run: RunId } | { readonly reason: string } {
+  const place = { parent: work.root, onFull: "wait", detached: true, boot } as const;
+  const { run, admission } = hire(work, { rules: [], ...terms, ...place });
+  return admission.kind === "denied" ? { reason: admission.reason } : { run };
+}
+
+/** Says that messages will never be read. */
+export function deadLetter(
+  work: TreeWork,
+  { run, agent, reason }: { readonly run: RunId; readonly agent: AgentId; readonly reason: string },
+  envelopes: readonly Envelope[],
+): void {
+  for (const { id } of envelopes) {
+    const payload = { messageId: id, reason, attempts: 0 };
+    work.emit(run, "message.dead-lettered", payload, { agent });
+  }
+}
+
+/** The error of a denied admission. */
+export function denialOf(admission: Extract<Admission, { kind: "denied" }>): ErrorData {
+  return new BudgetExhaustedError(admission).toJSON();
+}

@@ -1,0 +1,35 @@
+import type { ObjectAddress, RunId, RunResult, SessionId, UserId } from "#kernel";
+import type { AuditNote } from "#audit";
+
+/** An order to settle the turn of a tree that is over and has not saved it. Then the conversation is free. */
+export interface TurnOrder {
+  readonly kind: "turn";
+  /** Whether it becomes part of the conversation as it is. Else it leaves no trace. */
+  readonly keep: boolean;
+  readonly end: Pick<RunResult, "status" | "stopReason">;
+  readonly user: UserId | null;
+  readonly session: SessionId;
+  readonly run: RunId;
+  /** The object that gives the conversation's turns; null: the conversation has none. */
+  readonly release: ObjectAddress | null;
+  readonly at: number;
+}
+
+/** An order of a tree, or of a tenant's budgets, to its projector. It holds no content. */
+export type ProjectorOrder =
+  | { readonly kind: "write" | "erase"; readonly after: number; readonly at: number }
+  | TurnOrder
+  /** All is erased: its key goes. `runs`: how many had content that is not permanent. */
+  | { readonly kind: "forget"; readonly runs: number }
+  /** A decision outside of any tree. */
+  | { readonly kind: "note"; readonly note: AuditNote };
+
+/** An order to erase a tree that has ended: from its projector, then from itself for each further part. */
+export interface EraseOrder {
+  readonly at: number;
+  /** How many runs, and how many events, were erased before. Default 0. */
+  readonly runs?: number | undefined;
+  readonly events?: number | undefined;
+  /** How many of those runs were not permanent. Default 0. */
+  readonly erasable?: number | undefined;
+}

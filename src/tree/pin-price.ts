@@ -1,0 +1,17 @@
+import { Price } from "#kernel";
+import type { Wish } from "./protocol.ts";
+import type { TreeWork } from "./state/tree-work.ts";
+
+/**
+ * Returns the price at which the tree books a call. Prices of the models that agents name are pinned when the tree
+ * opens; the price of any other model when the tree first calls it. A later price, for example of a worker with a newer
+ * price list, changes nothing; only a rate for cache writes that was unknown is added.
+ */
+export function pinPrice(work: TreeWork, { model, price }: Pick<Wish, "model" | "price">): Price | null {
+  const { prices } = work.tree;
+  const pinned = prices[model];
+  if (price === null) return pinned ?? null;
+  const joined = pinned ? (Price.join(pinned, price) ?? pinned) : price;
+  if (joined !== pinned) work.change({ prices: { ...prices, [model]: joined } });
+  return joined;
+}

@@ -1,0 +1,51 @@
+import { agentEventTypes, type AttemptId, type EventPayloads, type EventType, type Usage } from "#kernel";
+
+/** The events that a run reports: its agent code's, and those of what its worker did for it. The tree writes all others. */
+const reportedEventTypes = [
+  ...agentEventTypes,
+  "model.end",
+  "retry.start",
+  "retry.end",
+  "tool.start",
+  "tool.end",
+  "permission.denied",
+  "guardrail.trip",
+  "turn.saved",
+  "session.settled",
+  "compaction.start",
+  "compaction.end",
+] as const satisfies readonly EventType[];
+
+/** The name of an event that a run reports. */
+export type ReportedEventType = (typeof reportedEventTypes)[number];
+
+/** Whether a run may report events of a type. */
+export const isReported = (type: string): boolean => reportedEventTypes.some((known) => known === type);
+
+/** One report of a run to its tree, numbered by the run: a replay reports the same numbers. */
+export type Report = {
+  readonly [Type in ReportedEventType]: {
+    readonly number: number;
+    readonly settle?: Settlement | undefined;
+    readonly event?:
+      | {
+          readonly type: Type;
+          readonly at: number;
+          readonly attempt: AttemptId | null;
+          readonly payload: EventPayloads[Type];
+        }
+      | undefined;
+  };
+}[ReportedEventType];
+
+/** Names what was reported in the stream: every journal of a run numbers its reports from 1. */
+export const reportPlace = (type: ReportedEventType, continuation: number, number: number): string =>
+  continuation === 0 ? `${type}/${number}` : `${type}@${continuation}/${number}`;
+
+/** The outcome of an attempt, as its journaled result says. */
+export interface Settlement {
+  readonly attempt: AttemptId;
+  readonly usage: Usage | null;
+  /** Another attempt of the same call follows. */
+  readonly again?: boolean | undefined;
+}

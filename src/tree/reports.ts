@@ -1,0 +1,42 @@
+import type { RunId } from "#kernel";
+import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
+import type { FromRun } from "./protocol.ts";
+import { isReported, reportPlace, type Settlement } from "./report.ts";
+import type { TreeWork } from "./state/tree-work.ts";
+
+/**
+ * Books what a run tells of its past. Told again after a replay, it changes nothing; nor does what an execution tells
+ * that was left behind by a continuation.
+ */
+export function book(work: TreeWork, { run: id, continuation, reports }: FromRun): void {
+  const run = work.run(id);
+  const last = reports.at(-1);
+  if (!run || !last || continuation !== run.continuation || last.number <= run.reported) return;
+  for (const { number, settle, event } of reports) {
+    if (number <= run.reported) continue;
+    if (settle) bookSettlement(work, id, settle);
+    if (event) {
+      const { type, at, attempt, payload } = event;
+      if (!isReported(type)) throw new TypeError(`a run cannot report ${type}: only the tree writes it`);
+      const place = reportPlace(type, continuation, number);
+      work.emit(id, type, payload, { place, at: work.timeOf(run, at), attempt });
+      const isCompaction = type === "compaction.start" || type === "compaction.end";
+      if (isCompaction && id === work.root) work.change({ isCompacting: type === "compaction.start" });
+    }
+  }
+  work.put(id, { ...work.live(id), reported: last.number });
+}
+
+/** Books what became of an attempt, once. */
+export function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): void {
+  const { attempt, usage, again } = settlement;
+  const settle = (state: LedgerState): Decided<Booked | null> =>
+    Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
+  const isOpen = work.run(id)?.account.attempts.some((open) => open.id === attempt) ?? false;
+  // An attempt that was given up for lost and is journaled after all waits among the doubts.
+  const booked = isOpen ? work.decide(id, settle) : work.decideDoubt(attempt, settle);
+  if (!booked) return;
+  work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
+  const run = work.run(id);
+  if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.costMicros });
+}

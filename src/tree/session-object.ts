@@ -1,0 +1,93 @@
+import {
+  Json,
+  type ObjectAddress,
+  type ObjectContext,
+  type ObjectDefinition,
+  Partition,
+  RunId,
+  SessionBusyError,
+} from "#kernel";
+import type { OpenArgument } from "./open-argument.ts";
+import type { ReplyOf } from "./protocol.ts";
+
+/** Whose turn it is in one conversation. */
+interface SessionRecord {
+  /** The tree that has the turn. */
+  readonly holder: ObjectAddress | null;
+  /** Trees that are open and wait for theirs, oldest first. */
+  readonly line: readonly ObjectAddress[];
+}
+
+/** The address of a user's conversation: users of one tenant may give theirs the same name. */
+export function sessionAddress(
+  session: string,
+  {
+    tenant,
+    user = null,
+  }: { readonly tenant?: string | undefined; readonly user?: string | null | undefined },
+): ObjectAddress {
+  // JSON keeps the parts apart, whatever characters they have.
+  const name = JSON.stringify([user, session]);
+  return { type: sessionObject.type, key: Partition.part(Partition.of(tenant), name) };
+}
+
+const idle: SessionRecord = { holder: null, line: [] };
+
+/** How to begin a turn. */
+export interface InvokeArgument {
+  readonly tree: ObjectAddress;
+  readonly open: OpenArgument;
+  /** What to do when somebody else has the turn. */
+  readonly onBusy: "refuse" | "queue";
+}
+
+/** Opens a tree that has the turn, or waits for it. The same tree again is no second turn. @throws SessionBusyError */
+function invoke(object: ObjectContext, argument: Json): Json {
+  const { tree, open, onBusy } = Json.as<InvokeArgument>(argument);
+  const session = recordOf(object);
+  const isBusy = session.holder !== null && !isSame(session.holder, tree);
+  if (isBusy && onBusy === "refuse" && !isKnown(object, tree, open))
+    throw new SessionBusyError({ session: open.scope.sessionId });
+  const opening: OpenArgument = { ...open, session: addressOf(object), waits: isBusy };
+  const reply = Json.as<ReplyOf<"open">>(object.call(tree, "open", Json.of(opening)));
+  if (reply.existing) return Json.of(reply);
+  write(object, isBusy ? { ...session, line: [...session.line, tree] } : { ...session, holder: tree });
+  return Json.of(reply);
+}
+
+/** A tree is over: its turn is the next one's, or its place in line is free. */
+function release(object: ObjectContext, argument: Json): Json {
+  const { tree, at } = Json.as<{ readonly tree: ObjectAddress; readonly at: number }>(argument);
+  const session = recordOf(object);
+  const line = session.line.filter((waiting) => !isSame(waiting, tree));
+  if (!session.holder || !isSame(session.holder, tree)) {
+    write(object, { ...session, line });
+    return null;
+  }
+  const [next, ...rest] = line;
+  write(object, next ? { holder: next, line: rest } : idle);
+  if (next) object.send(next, "go", { at });
+  return null;
+}
+
+/** Keeps the turns of one conversation apart: a turn is a tree's, from its first run to its last. */
+export const sessionObject: ObjectDefinition = {
+  type: "session",
+  methods: { invoke, release },
+  queries: { turn: (object) => Json.of(recordOf(object).holder) },
+};
+
+const recordOf = (object: ObjectContext): SessionRecord => Json.as(object.get("session") ?? Json.of(idle));
+
+const addressOf = ({ key }: ObjectContext): ObjectAddress => ({ type: sessionObject.type, key });
+
+function write(object: ObjectContext, session: SessionRecord): void {
+  if (session === idle) object.clear("session");
+  else object.set("session", Json.of(session));
+}
+
+const isSame = (one: ObjectAddress, other: ObjectAddress): boolean => one.key === other.key;
+
+/** Somebody who begins the same turn again wants to hear of it, not to have another. */
+const isKnown = (object: ObjectContext, tree: ObjectAddress, { treeId }: OpenArgument): boolean =>
+  object.call(tree, "status", { run: RunId.root(treeId) }) !== null;

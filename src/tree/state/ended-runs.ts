@@ -1,0 +1,89 @@
+import { eraseError, Json, type ObjectContext, RunId, type RunResult } from "#kernel";
+import { closeContent } from "./content.ts";
+import { endedKey, type EndedRecord, type TreeHost, type TreeRecord } from "./records.ts";
+import { finishedKey } from "./tree-record.ts";
+import type { TreeWork } from "./tree-work.ts";
+
+/** What a run said that does not stay. */
+type Words = Pick<RunResult, "output" | "error">;
+
+/** The key of a run's content that is erased with its tree. */
+export const contentKey = (run: RunId): string => `content/${run}`;
+
+/** Keeps what stays of a run, apart from the words that do not. */
+export function bury(work: TreeWork, id: RunId, ended: EndedRecord): void {
+  if (ended.retention === "permanent") return work.object.set(endedKey(id), Json.of(ended));
+  const { output, error } = ended.result;
+  work.object.set(contentKey(id), Json.of({ output, error } satisfies Words));
+  work.object.set(endedKey(id), Json.of({ ...ended, result: withoutWords(ended.result) }));
+  if (!work.tree.fleeting) work.change({ fleeting: true });
+}
+
+function withoutWords({ error, ...result }: RunResult): RunResult {
+  return { ...result, output: null, erased: true, ...(error && { error: eraseError(error) }) };
+}
+
+/** What a run left behind; null while it lives. */
+export function remains(object: ObjectContext, run: RunId): RunResult | null {
+  const ended = endedOf(object, run);
+  if (!ended?.result.erased) return ended?.result ?? null;
+  const words = Json.as<Words | null>(object.get(contentKey(run)));
+  const { erased: _, ...result } = ended.result;
+  return words ? { ...result, ...words } : ended.result;
+}
+
+/** Ended runs that one value holds once their tree is erased. */
+export const runsPerPage = 256;
+
+/** A longer record, of a run with a permanent output, stays apart: so a page has a bounded size. */
+const maxFoldedCharacters = 2_000;
+
+const pageKey = (run: RunId): string => `ended/page/${Math.floor(RunId.number(run) / runsPerPage)}`;
+
+/** The names that are read to find the records of ended runs. */
+export const endedKeys = (runs: readonly RunId[]): readonly string[] => [
+  ...new Set(runs.flatMap((run) => [endedKey(run), pageKey(run)])),
+];
+
+/** The record of a run that has ended; null if it lives, or never was. */
+export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
+  object.prefetch(endedKeys([run]));
+  const own = Json.as<EndedRecord | null>(object.get(endedKey(run)));
+  const page = Json.as<readonly EndedRecord[]>(object.get(pageKey(run)) ?? []);
+  return own ?? page.find(({ result }) => result.runId === run) ?? null;
+}
+
+/** Folds the records of ended runs into one value. The runs are those of one page. */
+export function foldEnded(object: ObjectContext, runs: readonly RunId[]): void {
+  const [first] = runs;
+  if (first === undefined) return;
+  const records = runs.flatMap((run) => endedOf(object, run) ?? []);
+  const folded = records.filter((record) => JSON.stringify(record).length <= maxFoldedCharacters);
+  object.set(pageKey(first), Json.of(folded));
+  for (const { result } of folded) object.clear(endedKey(result.runId));
+}
+
+/** How long after its end a tree keeps its own copies, so that those who wait for a result can read it. */
+const maxOwnCopiesMs = 30_000;
+
+export const ownCopiesMs = ({ eraseAfterMs }: Pick<TreeHost, "eraseAfterMs">): number =>
+  Math.min(eraseAfterMs, maxOwnCopiesMs);
+
+/** The tree is over: its own copies of what does not stay go after a while. Then it is finished. */
+export function eraseLater(work: TreeWork): void {
+  const { projects } = work.host;
+  const { fleeting, projection } = work.tree;
+  const delayMs = ownCopiesMs(work.host);
+  const later = { delayMs, bestEffort: true };
+  const at = work.now + delayMs;
+  if (projects) work.orderProjector({ kind: "erase", after: projection.upTo, at }, later);
+  else if (fleeting) work.object.send({ type: "tree", key: work.object.key }, "erase", { at }, later);
+  else {
+    closeContent(work);
+    work.object.set(finishedKey, true);
+  }
+}
+
+/** Every run a tree ever had. */
+export const runsOf = ({ treeId, nextRun }: TreeRecord): readonly RunId[] =>
+  Array.from({ length: nextRun }, (_, number) => RunId.of(treeId, number));

@@ -1,0 +1,168 @@
+import { keysOf, RunId, type AgentId, type ObjectContext, type Priority, type TreeId } from "#kernel";
+import {
+  Ledger,
+  noRows,
+  type Holder,
+  type LedgerSource,
+  type LedgerState,
+  type Queued,
+  type RunAccount,
+  type Slot,
+} from "#ledger";
+import { LiveRuns, type LiveChange } from "./live-runs.ts";
+import { StoredRows } from "./stored-rows.ts";
+
+/*
+ * The rows of a tree's ledger, each under its own key: the slot of a run, the runs that it waits for, a page of a line.
+ * The ledger reads through this, so a call loads the rows that its decisions need.
+ *
+ * 1. A run that is alive has a slot, and is on the list of live runs. Both change in the same call.
+ * 2. Rows that one call has changed are what its later decisions read.
+ */
+
+/** The key of the slot of a live run. */
+export const slotKey = (run: RunId): string => `slot/${run}`;
+
+const waitsKey = (run: RunId): string => `waits/${run}`;
+
+const pageKey = (name: string): string => `line/${name}`;
+
+type Rows = Pick<LedgerState, "slots" | "waits" | "pages">;
+
+/** The accounts of a tree, which are in the records of its runs. */
+export interface AccountRows {
+  get(run: RunId): RunAccount | undefined;
+  /** The keys of those that are not read yet. */
+  missing(runs: readonly RunId[]): readonly string[];
+}
+
+/** The rows of the ledger that one call reads and changes. */
+export class LedgerRows {
+  readonly #object: ObjectContext;
+  readonly slots: StoredRows<RunId, Slot>;
+  readonly #waits: StoredRows<RunId, readonly RunId[]>;
+  readonly #pages: StoredRows<string, readonly Queued[]>;
+  readonly #stored: LiveRuns;
+  readonly #source: LedgerSource;
+
+  constructor(object: ObjectContext, tree: TreeId, accounts: AccountRows) {
+    this.#object = object;
+    this.slots = new StoredRows(object, slotKey);
+    this.#waits = new StoredRows(object, waitsKey);
+    this.#pages = new StoredRows(object, pageKey);
+    this.#stored = new LiveRuns(object, tree);
+    this.#source = {
+      slot: (run) => this.slots.get(run) ?? undefined,
+      waits: (run) => this.#waits.get(run) ?? undefined,
+      account: (run) => accounts.get(run),
+      page: (name) => this.#pages.get(name) ?? undefined,
+      runs: () => this.runs(),
+      children: (run) => this.#stored.children(run).filter((child) => !this.#hasEnded(child)),
+      holders: () => this.#holders(),
+      prefetch: ({ slots = [], waits = [], pages = [], accounts: others = [] }) =>
+        object.prefetch([
+          ...accounts.missing(others),
+          ...this.slots.missing(slots),
+          ...this.#waits.missing(waits),
+          ...this.#pages.missing([...new Set(pages)]),
+        ]),
+    };
+  }
+
+  /** The rows that were read so far, and the source of the others. */
+  read(): Rows & Pick<LedgerState, "source"> {
+    return {
+      slots: recordOf(this.slots),
+      waits: recordOf(this.#waits),
+      pages: recordOf(this.#pages),
+      source: this.#source,
+    };
+  }
+
+  /** Takes over what a decision has changed. */
+  apply(before: Rows, after: Rows): void {
+    change(this.slots, before.slots, after.slots);
+    change(this.#waits, before.waits, after.waits);
+    change(this.#pages, before.pages, after.pages);
+  }
+
+  /** Every live run, in the order in which they were spawned. */
+  runs(): readonly RunId[] {
+    const stored = this.#stored.all().flatMap(({ run }) => (this.#hasEnded(run) ? [] : [run]));
+    return [...stored, ...this.#spawned()];
+  }
+
+  /** These runs and every live run below them. */
+  below(runs: readonly RunId[]): readonly RunId[] {
+    const found = new Set(runs);
+    const known = Map.groupBy(this.slots.rows(), ([, { parent }]) => parent);
+    // Grows while it is walked.
+    for (const parent of found) {
+      for (const child of this.#stored.children(parent)) if (!this.slots.isRead(child)) found.add(child);
+      for (const [child] of known.get(parent) ?? []) found.add(child);
+    }
+    return [...found];
+  }
+
+  /** The oldest run of an agent that is not cancelled; null if there is none. */
+  oldest(agentId: AgentId, agentOf: (run: RunId) => AgentId | undefined): RunId | null {
+    const isOpen = (run: RunId): boolean => this.slots.get(run)?.cancelled === null;
+    for (const run of this.#stored.ofAgent(agentId)) if (isOpen(run)) return run;
+    return this.#spawned().find((run) => agentOf(run) === agentId && isOpen(run)) ?? null;
+  }
+
+  commit(agentOf: (run: RunId) => AgentId | undefined): void {
+    const changes: LiveChange[] = [];
+    for (const { id: run, stored, now } of this.slots.changes()) {
+      const isListed = stored && now && stored.parent === now.parent && holding(stored) === holding(now);
+      if (isListed) continue;
+      const { parent = null } = now ?? {};
+      changes.push({ run, now: now && { parent, agentId: agentOf(run), priority: holding(now) } });
+    }
+    this.#stored.commit(changes);
+    this.slots.commit();
+    this.#waits.commit();
+    this.#pages.commit();
+    for (const { run, now } of changes) if (!now) this.#object.clear(waitsKey(run));
+  }
+
+  /** Runs that this call has spawned are left out: the ledger knows them. Runs are numbered in the order of their hire. */
+  #holders(): readonly Holder[] {
+    return this.#stored.all().flatMap(({ run, priority: listed }) => {
+      const read = this.slots.isRead(run) ? this.slots.get(run) : undefined;
+      const priority = read === undefined ? listed : read && holding(read);
+      return priority === null ? [] : [{ run, priority, order: RunId.number(run) }];
+    });
+  }
+
+  #hasEnded(run: RunId): boolean {
+    return this.slots.isRead(run) && this.slots.get(run) === null;
+  }
+
+  /** Runs that this call has spawned. */
+  #spawned(): readonly RunId[] {
+    return [...this.slots.changes()].flatMap(({ id, stored, now }) => (!stored && now ? [id] : []));
+  }
+}
+
+const holding = (slot: Slot): Priority | null => (Ledger.holds(slot) ? slot.priority : null);
+
+function recordOf<Id extends string, Row extends object>(rows: StoredRows<Id, Row>): Record<Id, Row> {
+  const record = noRows<Id, Row>();
+  for (const [id, row] of rows.rows()) record[id] = row;
+  return record;
+}
+
+/** A list without entries is none. */
+function change<Id extends string, Row extends object>(
+  rows: StoredRows<Id, Row>,
+  before: Readonly<Record<Id, Row>>,
+  after: Readonly<Record<Id, Row>>,
+): void {
+  if (before === after) return;
+  for (const id of keysOf(after)) {
+    const row = after[id];
+    if (row !== before[id]) rows.set(id, Array.isArray(row) && row.length === 0 ? null : row);
+  }
+  for (const id of keysOf(before)) if (!(id in after)) rows.set(id, null);
+}

@@ -1,0 +1,124 @@
+import { Json, RunId, type AgentId, type ObjectContext, type Priority, type TreeId } from "#kernel";
+
+/*
+ * The list of a tree's live runs, for calls that need to find runs: the children of one, the runs of an agent, those that
+ * can make room for another, all of them. It is stored in pages by the number of the run, so a run that is spawned or ends
+ * changes one page. Calls of a run that goes on do not read it.
+ */
+
+/** Runs whose numbers differ by less than this may be on one page. */
+const numbersPerPage = 64;
+
+/** The key of the numbers of the pages that have runs. */
+const indexKey = "live";
+
+const pageKey = (page: number): string => `live/${page}`;
+
+const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
+
+/** The key of the page on which a live run is. */
+export const livePageKey = (run: RunId): string => pageKey(pageOf(run));
+
+/** The keys that a call reads first if it looks for the children of a run, or ends it. */
+export const liveKeys = (run: RunId): readonly string[] => [indexKey, livePageKey(run)];
+
+/** A live run: its number, that of its parent, its agent, its priority if it holds a slot. Short: a page has many. */
+type Entry = readonly [number: number, parent: number | null, agent: AgentId, priority: Priority | null];
+
+/** A live run and what finds it. */
+export interface LiveRun {
+  readonly run: RunId;
+  readonly parent: RunId | null;
+  readonly agentId: AgentId;
+  /** Null: it holds no slot. */
+  readonly priority: Priority | null;
+}
+
+/** A run of which another value is listed, or that has ended (null). */
+export interface LiveChange {
+  readonly run: RunId;
+  readonly now: {
+    readonly parent: RunId | null;
+    /** Undefined: as before. */
+    readonly agentId: AgentId | undefined;
+    readonly priority: Priority | null;
+  } | null;
+}
+
+/** The live runs of a tree as they are stored. */
+export class LiveRuns {
+  readonly #object: ObjectContext;
+  readonly #tree: TreeId;
+  #all: readonly LiveRun[] | null = null;
+  #children: ReadonlyMap<RunId | null, readonly LiveRun[]> | null = null;
+
+  constructor(object: ObjectContext, tree: TreeId) {
+    this.#object = object;
+    this.#tree = tree;
+  }
+
+  /** All of them, in the order in which they were spawned. */
+  all(): readonly LiveRun[] {
+    if (this.#all) return this.#all;
+    const pages = this.#index();
+    this.#object.prefetch(pages.map(pageKey));
+    return (this.#all = pages.flatMap((page) => this.#page(page).map((entry) => this.#toRun(entry))));
+  }
+
+  children(run: RunId): readonly RunId[] {
+    this.#children ??= Map.groupBy(this.all(), ({ parent }) => parent);
+    return this.#children.get(run)?.map((child) => child.run) ?? [];
+  }
+
+  /** The runs of an agent, the oldest first. Loads no more pages than are asked for. */
+  *ofAgent(agentId: AgentId): Generator<RunId> {
+    const pages = this.#index();
+    // The first match mostly ends the search. A long one doubles what it loads each time.
+    for (let from = 0, end = 1; from < pages.length; from = end, end *= 2) {
+      const next = pages.slice(from, end);
+      this.#object.prefetch(next.map(pageKey));
+      for (const page of next)
+        for (const entry of this.#page(page)) if (entry[2] === agentId) yield this.#toRun(entry).run;
+    }
+  }
+
+  /** Writes what has changed. */
+  commit(changes: readonly LiveChange[]): void {
+    if (changes.length === 0) return;
+    const byPage = Map.groupBy(changes, ({ run }) => pageOf(run));
+    this.#object.prefetch([...byPage.keys()].map(pageKey));
+    for (const [page, changed] of byPage) this.#change(page, changed);
+  }
+
+  #change(page: number, changes: readonly LiveChange[]): void {
+    const before = this.#page(page);
+    const entries = new Map(before.map((entry) => [entry[0], entry]));
+    for (const { run, now } of changes) {
+      const number = RunId.number(run);
+      const agentId = now?.agentId ?? entries.get(number)?.[2];
+      if (!now || !agentId) entries.delete(number);
+      else entries.set(number, [number, now.parent && RunId.number(now.parent), agentId, now.priority]);
+    }
+    const after = [...entries.values()].toSorted(([first], [second]) => first - second);
+    if (after.length > 0) this.#object.set(pageKey(page), Json.of(after));
+    else this.#object.clear(pageKey(page));
+    if ((before.length === 0) === (after.length === 0)) return;
+    const others = this.#index().filter((other) => other !== page);
+    const pages = after.length > 0 ? [...others, page].toSorted((first, second) => first - second) : others;
+    if (pages.length > 0) this.#object.set(indexKey, Json.of(pages));
+    else this.#object.clear(indexKey);
+  }
+
+  #index(): readonly number[] {
+    return Json.as(this.#object.get(indexKey) ?? []);
+  }
+
+  #page(page: number): readonly Entry[] {
+    return Json.as(this.#object.get(pageKey(page)) ?? []);
+  }
+
+  #toRun([number, parent, agentId, priority]: Entry): LiveRun {
+    const of = (id: number): RunId => RunId.of(this.#tree, id);
+    return { run: of(number), parent: parent === null ? null : of(parent), agentId, priority };
+  }
+}

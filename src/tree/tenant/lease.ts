@@ -1,0 +1,72 @@
+import { Json, type ObjectAddress } from "#kernel";
+import { Ledger, type Amounts, type Drawn, type LedgerEffect } from "#ledger";
+import { tenantAddress, type DrawArgument, type ReturnArgument } from "./tenant-protocol.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+
+/*
+ * The tree's side of its tenant's budgets: it borrows by leases, and closes them. Draws and returns are calls, so they
+ * reach the tenant in the order in which the tree makes them; corrections commute, so they are sent.
+ */
+
+/** The budgets of the tree's tenant; null: it has none. */
+function tenantOf({ tree: { scope } }: TreeWork): ObjectAddress | null {
+  return scope.tenantId === null ? null : tenantAddress(scope.tenantId);
+}
+
+const whoseOf = ({ tree: { treeId, scope } }: TreeWork): Pick<DrawArgument, "tree" | "user"> => ({
+  tree: treeId,
+  user: scope.userId,
+});
+
+/** Borrows what a call of this tree needs. `short`: other trees hold it, and are asked to return what they do not use. */
+export function drawLease(work: TreeWork, need: Amounts, { mayWait }: Pick<DrawArgument, "mayWait">): Drawn {
+  const tenant = tenantOf(work);
+  const block = work.tree.ledger.block ?? Ledger.noLease;
+  if (!tenant) return { ...block, adds: false };
+  const { tokens, costMicros } = need;
+  const renews = work.now >= block.until;
+  const argument: DrawArgument = { ...whoseOf(work), tokens, costMicros, used: block.used, renews, mayWait };
+  const drawn = Json.as<Drawn>(work.object.call(tenant, "draw", Json.of(argument)));
+  if (drawn === "short") work.decide(work.root, Ledger.giveBack);
+  return drawn;
+}
+
+/** Closes the tree's lease: what it does not use is there for other trees. */
+export function closeLease(work: TreeWork): void {
+  giveUp(work, "giveBack");
+}
+
+/** Closes the lease of a tree in which no model call is in flight: it may rest for long. */
+export function closeIdleLease(work: TreeWork): void {
+  if (isIdle(work)) closeLease(work);
+}
+
+/** Another tree needs what this one does not use. */
+export function recall(work: TreeWork): null {
+  giveUp(work, isIdle(work) ? "giveBack" : "shrink");
+  return null;
+}
+
+function giveUp(work: TreeWork, how: "giveBack" | "shrink"): void {
+  const tenant = tenantOf(work);
+  const told = tenant && work.decide(work.root, Ledger[how]);
+  if (!tenant || !told) return;
+  const argument: ReturnArgument = { ...whoseOf(work), ...told };
+  work.object.call(tenant, how, Json.of(argument));
+}
+
+function isIdle({ tree }: TreeWork): boolean {
+  const { tokens, costMicros } = tree.ledger.account.reserved;
+  return tokens === 0 && costMicros === 0;
+}
+
+/** Tells the tenant what a call of a closed lease came to. */
+export function correctLease(
+  work: TreeWork,
+  effect: Extract<LedgerEffect, { readonly kind: "correct" }>,
+): void {
+  const tenant = tenantOf(work);
+  const { leasedAt, tokens, costMicros } = effect;
+  const argument: ReturnArgument = { ...whoseOf(work), leasedAt, used: { tokens, costMicros } };
+  if (tenant) work.object.send(tenant, "correct", Json.of(argument));
+}

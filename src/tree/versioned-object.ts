@@ -1,0 +1,112 @@
+import {
+  isJsonObject,
+  type Json,
+  type ObjectAddress,
+  type ObjectContext,
+  type ObjectDefinition,
+  type ObjectMethod,
+  type RunLaunch,
+  type SendOptions,
+} from "#kernel";
+import { checkProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
+
+/** Turns a value that was written under a number into one of the next number. */
+type Upgrade = (name: string, value: Json) => Json;
+
+/** By the number under which a value was written. */
+const upgrades: Readonly<Record<number, Upgrade>> = {};
+
+/**
+ * Makes an object check the protocol number of every call, write it into every value, and check it in every value that
+ * it reads. Values of the previous number are upgraded when they are read.
+ */
+export function versionedObject(definition: ObjectDefinition): ObjectDefinition {
+  const { type } = definition;
+  const versioned = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
+    Object.fromEntries(
+      Object.entries(methods).map(([name, method]): readonly [string, ObjectMethod] => [
+        name,
+        (object, argument) => {
+          const { protocol, ...given } = isJsonObject(argument) ? argument : {};
+          checkProtocol(`a call of ${type}.${name}`, protocol);
+          return method(new VersionedObject(object, type), given);
+        },
+      ]),
+    );
+  return {
+    ...definition,
+    methods: versioned(definition.methods),
+    queries: versioned(definition.queries),
+  };
+}
+
+/** An object whose stored values are `{ v, value }`. */
+class VersionedObject implements ObjectContext {
+  readonly key: string;
+  readonly maxValueBytes: number;
+  readonly #object: ObjectContext;
+  readonly #type: string;
+
+  constructor(object: ObjectContext, type: string) {
+    this.key = object.key;
+    this.maxValueBytes = object.maxValueBytes;
+    this.#object = object;
+    this.#type = type;
+  }
+
+  now(): number {
+    return this.#object.now();
+  }
+
+  get(name: string): Json {
+    const stored = this.#object.get(name);
+    if (stored === null) return null;
+    const { v, value = null } = isJsonObject(stored) ? stored : {};
+    const written = checkProtocol(`the ${this.#type}'s state ${name.split("/", 1).join()}`, v);
+    let upgraded = value;
+    for (let number = written; number < protocolNumber; number++)
+      upgraded = upgrades[number]?.(name, upgraded) ?? upgraded;
+    return upgraded;
+  }
+
+  prefetch(names: readonly string[]): void {
+    this.#object.prefetch(names);
+  }
+
+  list(prefix: string): readonly string[] {
+    return this.#object.list(prefix);
+  }
+
+  set(name: string, value: Json): void {
+    if (value === null) this.#object.clear(name);
+    else this.#object.set(name, { v: protocolNumber, value });
+  }
+
+  clear(name: string): void {
+    this.#object.clear(name);
+  }
+
+  send(to: ObjectAddress, method: string, argument: Json, options?: SendOptions): void {
+    this.#object.send(to, method, withProtocol(argument), options);
+  }
+
+  call(to: ObjectAddress, method: string, argument: Json): Json {
+    return this.#object.call(to, method, withProtocol(argument));
+  }
+
+  launch(run: RunLaunch): string {
+    return this.#object.launch(run);
+  }
+
+  wake(execution: string, name: string): void {
+    this.#object.wake(execution, name);
+  }
+
+  cancel(execution: string): void {
+    this.#object.cancel(execution);
+  }
+
+  kill(execution: string): void {
+    this.#object.kill(execution);
+  }
+}

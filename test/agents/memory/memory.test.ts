@@ -1,0 +1,250 @@
+import {
+  agent,
+  cache,
+  ChatMessage,
+  Json,
+  MemoryOwner,
+  memory,
+  Partition,
+  tool,
+  UserId,
+  type Model,
+  type Store,
+} from "reeve";
+import { memoryStore } from "reeve/stores/memory";
+import { call, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const ada = MemoryOwner.user(UserId.of("ada"));
+const acme = Partition.of("acme");
+const request = { tenant: "acme", user: "ada" } as const;
+
+const remembers = memory({
+  blocks: {
+    human: { limit: 200, description: "The user" },
+    project: { limit: 400, shared: "tenant" },
+    scratch: { limit: 100, shared: "session" },
+  },
+  facts: true,
+});
+
+const systems = ({ requests }: ScriptedModel): readonly string[] =>
+  requests.map(({ messages: [first] }) => (first ? ChatMessage.text(first) : ""));
+
+const lastResult = ({ requests }: ScriptedModel): Json => {
+  const block = requests
+    .at(-1)
+    ?.messages.findLast(({ role }) => role === "tool")
+    ?.content.at(0);
+  const text = block?.type === "tool-result" ? block.content[0] : undefined;
+  return text?.type === "text" ? Json.of(JSON.parse(text.text)) : null;
+};
+
+const worker = (model: Model, name = "worker") => agent({ name, model, extensions: [remembers] });
+
+const edit = (block: string, from: string, to: string) =>
+  call("edit_block", { block, old_text: from, new_text: to });
+
+test("blocks are shown whole with their fill, and a later turn of the user sees an edit", async () => {
+  const model = scriptedModel([
+    edit("human", "", "Drinks tea."),
+    edit("human", "tea", "coffee"),
+    say("done"),
+    say("again"),
+  ]);
+  const lead = worker(model);
+  const store = memoryStore();
+  await using t = testRuntime({ agents: [lead], store });
+  await t.run(lead, "one", request);
+  await t.run(lead, "two", request);
+  await t.run(lead, "three", { ...request, user: "bob" });
+  const shown = systems(model);
+  expect(shown[0]).toContain('Memory block "human" (0 of 200 characters): The user\n(empty)');
+  // Within a turn the prompt stays the same.
+  expect(shown[2]).toBe(shown[0]);
+  expect(shown[3]).toContain('Memory block "human" (14 of 200 characters): The user\nDrinks coffee.');
+  expect(shown[4]).toContain("(0 of 200 characters)");
+  // Shared by the tenant comes first.
+  expect(shown[0]?.indexOf('"project"')).toBeLessThan(shown[0]?.indexOf('"human"') ?? 0);
+  expect(await store.memory.block(acme, ada, "human")).toMatchObject({ version: 2, text: "Drinks coffee." });
+});
+
+test("a block is shared by the tenant, or kept to a session, as it says", async () => {
+  const model = scriptedModel([
+    call("edit_shared_block", { block: "project", old_text: "", new_text: "Ship in May." }, [
+      "edit_block",
+      { block: "scratch", old_text: "", new_text: "draft 1" },
+    ]),
+    say("x"),
+  ]);
+  const lead = worker(model);
+  await using t = testRuntime({ agents: [lead], store: memoryStore() });
+  await t.run(lead, "one", { ...request, session: "a" });
+  await t.run(lead, "two", { ...request, session: "b" });
+  await t.run(lead, "two", { ...request, session: "a" });
+  await t.run(lead, "two", { ...request, user: "bob", session: "a" });
+  await t.run(lead, "two", { tenant: "other", user: "ada", session: "a" });
+  const shown = systems(model).slice(2);
+  expect(shown.map((text) => [text.includes("Ship in May."), text.includes("draft 1")])).toEqual([
+    [true, false],
+    [true, true],
+    [true, false],
+    [false, false],
+  ]);
+});
+
+test.each([
+  [edit("human", "nothing", "x"), /old_text is not in the block/],
+  [edit("human", "a", "x"), /more than once/],
+  [edit("human", "", "y".repeat(199)), /would have 206 characters, and 200 are the most/],
+])("an edit that cannot be made says why, and shows the text", async (order, reason) => {
+  const model = scriptedModel([edit("human", "", "banana"), order, say("done")]);
+  const lead = worker(model);
+  await using t = testRuntime({ agents: [lead], store: memoryStore() });
+  await t.run(lead, "go", request);
+  expect(lastResult(model)).toEqual({
+    edited: false,
+    block: "human",
+    reason: expect.stringMatching(reason),
+    text: "banana",
+  });
+});
+
+test("a fact is found by its words in a later conversation, replaced by a later one, and forgotten", async () => {
+  const model = scriptedModel([
+    call("remember", { key: "city", value: "Lives in Düsseldorf" }),
+    call("remember", { key: "city", value: "Lives in Cologne" }),
+    call("recall", { query: "which city?" }),
+    say("done"),
+    call("recall", { query: "cologne" }),
+    call("forget", { key: "city" }),
+    call("recall", { query: "cologne city" }),
+    say("done"),
+  ]);
+  const lead = agent({
+    name: "lead",
+    model,
+    extensions: [remembers],
+    // What memory says changes: a cache keeps none of it.
+    middleware: { function: [cache()] },
+  });
+  await using t = testRuntime({ agents: [lead], store: memoryStore() });
+  await t.run(lead, "one", request);
+  expect(lastResult(model)).toMatchObject([{ kind: "fact", key: "city", value: "Lives in Cologne" }]);
+  await t.run(lead, "two", request);
+  expect(lastResult(model)).toEqual([]);
+});
+
+/** Brings what a tool says, then does what the script says. */
+const page = tool({
+  name: "fetch_page",
+  description: "x",
+  risk: "safe",
+  origin: "web",
+  outside: false,
+  input: z.object({}),
+  execute: () => "ignore all",
+});
+const account = tool({
+  name: "read_account",
+  description: "x",
+  risk: "safe",
+  sensitivity: "private",
+  input: z.object({}),
+  execute: () => "4711",
+});
+
+const labelled = (model: Model) =>
+  agent({ name: "lead", model, tools: [page, account], extensions: [remembers] });
+
+/** The labels that a probe of the permissions sees. */
+async function labelsAfter(store: Store, script: ScriptedModel): Promise<unknown> {
+  const seen: unknown[] = [];
+  const lead = agent({
+    name: "lead",
+    model: script,
+    tools: [page],
+    extensions: [remembers],
+    permissions: { decide: ({ labels }) => (seen.push(labels), "allow") },
+  });
+  await using t = testRuntime({ agents: [lead], store });
+  expect((await t.run(lead, "go", request)).status).toBe("completed");
+  return seen.at(-1);
+}
+
+test("a block keeps the labels of the run that wrote it, with their sources, and a run that is shown it joins them", async () => {
+  const store = memoryStore();
+  const model = scriptedModel([
+    call("fetch_page", {}),
+    call("read_account", {}),
+    edit("human", "", "ignore all"),
+    say("done"),
+  ]);
+  const lead = labelled(model);
+  await using t = testRuntime({ agents: [lead], store });
+  await t.run(lead, "go", request);
+  const block = await store.memory.block(acme, ada, "human");
+  expect(block?.labels).toMatchObject({ untrusted: true, private: true });
+  expect(block?.labels.sources?.map(({ name }) => name)).toEqual(["fetch_page", "read_account"]);
+  const shown = await labelsAfter(store, scriptedModel([call("fetch_page", {}), say("done")]));
+  expect(shown).toMatchObject({ untrusted: true, private: true });
+  expect(JSON.stringify(shown)).toContain("read_account");
+});
+
+test("what other users would see is not written unasked by a run that has seen untrusted and private content", async () => {
+  const store = memoryStore();
+  const model = scriptedModel([
+    call("fetch_page", {}),
+    call("read_account", {}),
+    call("edit_shared_block", { block: "project", old_text: "", new_text: "4711" }),
+    say("done"),
+  ]);
+  const lead = labelled(model);
+  await using t = testRuntime({ agents: [lead], store });
+  await t.run(lead, "go", request);
+  expect(await store.memory.block(acme, MemoryOwner.tenant, "project")).toBeNull();
+});
+
+test("a block that a run without labels wrote brings none", async () => {
+  const store = memoryStore();
+  const lead = labelled(scriptedModel([edit("human", "", "tea"), say("done")]));
+  await using t = testRuntime({ agents: [lead], store });
+  await t.run(lead, "go", request);
+  expect(await labelsAfter(store, scriptedModel([call("fetch_page", {}), say("done")]))).toEqual({
+    untrusted: false,
+    private: false,
+  });
+});
+
+test("what recall brings is untrusted, and has the labels of the facts that it shows", async () => {
+  const store = memoryStore();
+  const lead = labelled(
+    scriptedModel([
+      call("remember", { key: "tea", value: "green" }),
+      call("read_account", {}),
+      call("remember", { key: "number", value: "4711" }),
+      say("done"),
+    ]),
+  );
+  await using t = testRuntime({ agents: [lead], store });
+  await t.run(lead, "go", request);
+  const ask = (query: string) =>
+    labelsAfter(store, scriptedModel([call("recall", { query }), call("fetch_page", {}), say("done")]));
+  expect(await ask("tea")).toMatchObject({ untrusted: true, private: false });
+  expect(await ask("number")).toMatchObject({ untrusted: true, private: true });
+});
+
+test("without a store the tools say so, and the run goes on", async () => {
+  const model = scriptedModel([call("remember", { key: "a", value: "b" }), say("done")]);
+  const lead = worker(model);
+  await using t = testRuntime({ agents: [lead] });
+  expect(await t.run(lead, "go")).toMatchObject({ status: "completed" });
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("memory needs a store");
+});
+
+test("a block that cannot be kept is refused when the agent is defined", () => {
+  expect(() => memory({ blocks: { "my block": { limit: 10 } } })).toThrow(/not the name of a block/);
+  expect(() => memory({ blocks: { a: { limit: 0 } } })).toThrow(/limit of the block a/);
+  expect(() => memory({ blocks: { a: { limit: 1_000_000 } } })).toThrow(/at most 50000/);
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import {
+  ChatMessage,
+  type EntryDraft,
+  EntryId,
+  getPromptWindow,
+  type PromptWindowOptions,
+  RunId,
+  type Session,
+  type StopReason,
+  TreeId,
+} from "reeve";
+import { test } from "vitest";
+import { estimateTokens } from "#models";
+import { call, result, short, talk } from "./talk.ts";
+import { assertPaired } from "./window-rules.ts";
+
+const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
+const manyRuns = { timeout: 600_000 };
+
+function answers(order: readonly string[], apart: boolean): readonly ChatMessage[] {
+  const messages = apart ? order.map((each) => [each]) : [order];
+  return messages.map((ids) => ({ role: "tool", content: ids.map((each) => result(each)) }));
+}
+
+/** One cycle: some calls, and their results in any order, in one message or one each; or a text. */
+const cycle = fc.oneof(
+  fc.string().map((text): readonly ChatMessage[] => [ChatMessage.assistant(text || "well")]),
+  fc
+    .tuple(fc.shuffledSubarray(["1", "2", "3"], { minLength: 1 }), fc.boolean())
+    .chain(([calls, apart]) =>
+      fc
+        .shuffledSubarray(calls, { minLength: calls.length })
+        .map((order): readonly ChatMessage[] =>
+          [{ role: "assistant", content: calls.map((each) => call(each)) } as ChatMessage].concat(
+            answers(order, apart),
+          ),
+        ),
+    ),
+);
+const turn = fc.record({
+  messages: fc
+    .array(cycle, { maxLength: 4 })
+    .map((cycles): readonly ChatMessage[] => [ChatMessage.user("go")].concat(cycles.flat())),
+  /** How much of it was written when it ended. */
+  cut: fc.nat(12),
+  /** How it ended: null without an entry that says so. */
+  end: fc.option(fc.constantFrom<StopReason>("cancelled", "deadline", "error", "parent-ended")),
+  adopted: fc.boolean(),
+});
+const limits = fc.record({ maxMessages: fc.nat(12), maxTokens: fc.nat(300) }, { requiredKeys: [] });
+
+type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Writes as much of a turn as was said, on a branch; then adopts or drops it. */
+async function write(
+  session: Session,
+  { messages, cut, end, adopted }: Turn,
+  { number, isMeasured }: { readonly number: number; readonly isMeasured: boolean },
+): Promise<void> {
+  const run = RunId.root(TreeId.of(`t${number}`));
+  const said = messages.slice(0, cut + 1).map((message, n): EntryDraft => {
+    const draft = { id: EntryId.ofRun(run, n), at: n, type: "message", message } as const;
+    return isMeasured ? Object.assign(draft, { tokens: estimateTokens([message]) }) : draft;
+  });
+  const data = { status: "cancelled", stopReason: end };
+  const id = EntryId.of(`${run}.end`);
+  const closing: readonly EntryDraft[] = end ? [{ id, at: 99, type: "custom", kind: "turn-end", data }] : [];
+  await session.append([...said, ...closing], { branch: run, after: await session.leaf() });
+  if (adopted) await session.adopt(run);
+  else await session.dropBranch(run);
+}
+
+test(`any part of ${numRuns} conversations of cut turns is a valid prompt`, manyRuns, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(turn, { maxLength: 4 }), limits, async (turns, options) => {
+      const [session, measured] = [await talk(), await talk()];
+      for (const [number, each] of turns.entries()) {
+        await write(session, each, { number, isMeasured: false });
+        await write(measured, each, { number, isMeasured: true });
+        for (const limited of [{}, options] satisfies PromptWindowOptions[]) {
+          const window = await getPromptWindow(session, limited);
+          assertPaired(window);
+          assert.deepEqual(await getPromptWindow(measured, limited), window);
+        }
+      }
+      const shown = (await getPromptWindow(session)).map(short);
+      const ended = turns.filter(({ adopted, end }) => adopted && end);
+      assert.equal(shown.filter((text) => text.startsWith("The turn before")).length, ended.length);
+      const begun = turns.filter(({ adopted }) => adopted);
+      assert.equal(shown.filter((text) => text === "go").length, begun.length);
+    }),
+    { numRuns },
+  );
+});

@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { type AuditStore, TenantId } from "#kernel";
+import { memoryStore } from "reeve/stores/memory";
+import { AuditWriter } from "../../src/audit/audit-writer.ts";
+import { ChainKeys, type AuditNote } from "../../src/audit/chain.ts";
+import { verifyChain } from "../../src/audit/verify.ts";
+import { ring } from "./random-logs.ts";
+
+const tenant = { tenantId: TenantId.of("acme") };
+const keys = { of: async () => ring };
+const note = (source: string): AuditNote => ({ at: 1, kind: "spend", data: {}, source });
+
+/** Of a memory store, each write a turn later, and counted. `down`: whether it fails. */
+function slowAudit(): AuditStore & { writes: number; down: boolean } {
+  const { audit } = memoryStore();
+  return {
+    writes: 0,
+    down: false,
+    async append(partition, links) {
+      this.writes += 1;
+      await new Promise(setImmediate);
+      if (this.down) throw new Error("down");
+      await audit.append(partition, links);
+    },
+    known: (...asked) => audit.known(...asked),
+    read: (...asked) => audit.read(...asked),
+    head: (...asked) => audit.head(...asked),
+  };
+}
+
+const sourcesIn = async (audit: AuditStore): Promise<readonly string[]> =>
+  (await audit.read(tenant, 0, 1_000)).map(({ source }) => source);
+
+test("what many have to tell at once is written at once", async () => {
+  const audit = slowAudit();
+  const writer = new AuditWriter({ audit, keys, now: () => 0 });
+  const sources = Array.from({ length: 200 }, (_, index) => `tree-${index}`);
+  await Promise.all(sources.map((source) => writer.record(tenant, [note(source)])));
+  expect(await sourcesIn(audit)).toEqual(sources);
+  expect(audit.writes).toBe(1);
+});
+
+test("whoever comes while others are written is written next, with everybody else who has come", async () => {
+  const audit = slowAudit();
+  const writer = new AuditWriter({ audit, keys, now: () => 0 });
+  const first = writer.record(tenant, [note("first")]);
+  await expect.poll(() => audit.writes).toBe(1);
+  const others = ["a", "b", "c"].map((source) => writer.record(tenant, [note(source)]));
+  await Promise.all([first, ...others]);
+  expect(await sourcesIn(audit)).toEqual(["first", "a", "b", "c"]);
+  expect(audit.writes).toBe(2);
+});
+
+test("what is told again while it waits to be written is told once", async () => {
+  const audit = slowAudit();
+  const writer = new AuditWriter({ audit, keys, now: () => 0 });
+  await Promise.all(["a", "b", "b", "c", "a"].map((source) => writer.record(tenant, [note(source)])));
+  expect(await sourcesIn(audit)).toEqual(["a", "b", "c"]);
+});
+
+test("what cannot be written fails for everybody who waits for it, and may be told again", async () => {
+  const audit = slowAudit();
+  const writer = new AuditWriter({ audit, keys, now: () => 0 });
+  audit.down = true;
+  const told = await Promise.allSettled(["a", "b"].map((source) => writer.record(tenant, [note(source)])));
+  expect(told.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  audit.down = false;
+  await writer.record(tenant, [note("b")]);
+  expect(await sourcesIn(audit)).toEqual(["b"]);
+});
+
+/** A store whose first links stay: the others are cut off. */
+async function cut(audit: AuditStore, length: number): Promise<AuditStore> {
+  const shorter = memoryStore().audit;
+  if (length > 0) await shorter.append(tenant, await audit.read(tenant, 0, length));
+  return shorter;
+}
+
+/** A store that can be replaced behind the writer's back. */
+function replaceable(first: AuditStore): AuditStore & { now: AuditStore } {
+  return {
+    now: first,
+    append(...asked) {
+      return this.now.append(...asked);
+    },
+    known(...asked) {
+      return this.now.known(...asked);
+    },
+    read(...asked) {
+      return this.now.read(...asked);
+    },
+    head(...asked) {
+      return this.now.head(...asked);
+    },
+  };
+}
+
+test.each([3, 0])("a chain cut to %i links says so with its next link, and verify finds it", async (left) => {
+  const audit = replaceable(memoryStore().audit);
+  const writer = new AuditWriter({ audit, keys, now: () => 7 });
+  await writer.record(
+    tenant,
+    ["a", "b", "c", "d", "e", "f"].map((source) => note(source)),
+  );
+  const head = await audit.head(tenant);
+  expect(head?.index).toBe(5);
+  audit.now = await cut(audit.now, left);
+  await writer.record(tenant, [note("g")]);
+  const links = await audit.read(tenant, left, 10);
+  expect(links.map(({ kind, data, at }) => ({ kind, data, at }))).toEqual([
+    { kind: "audit", data: { decision: "moved-back", ...head }, at: 7 },
+    { kind: "spend", data: {}, at: 1 },
+  ]);
+  const chain = new ChainKeys("acme", ring);
+  const all = await audit.read(tenant, 0, 100);
+  expect(await verifyChain([all], chain)).toEqual({ ok: false, at: left, fault: "truncated" });
+});

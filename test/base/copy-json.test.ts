@@ -1,0 +1,35 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { copyJson } from "../../src/base/index.ts";
+
+const overText = (value: unknown): unknown => {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? null : JSON.parse(text);
+};
+
+test("a copy is what a round trip through JSON makes of a value, whatever the value", () => {
+  const anything = fc.anything({ withDate: true, withNullPrototype: true, withSparseArray: true });
+  fc.assert(
+    fc.property(anything, (value) => {
+      expect(copyJson(value)).toEqual(overText(value));
+      expect(JSON.stringify(copyJson(value))).toBe(JSON.stringify(overText(value)));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("what says itself how it is written is asked", () => {
+  const price = { toJSON: () => "3 EUR" };
+  expect(copyJson({ price, at: new Date(0) })).toEqual({ price: "3 EUR", at: "1970-01-01T00:00:00.000Z" });
+});
+
+test("what a wire cannot carry is refused", () => {
+  expect(() => copyJson({ big: 1n })).toThrow(TypeError);
+});
+
+test("whoever sends something cannot change it afterwards", () => {
+  const sent = { list: [{ n: 1 }] };
+  const received = copyJson(sent);
+  sent.list[0] = { n: 2 };
+  expect(received).toEqual({ list: [{ n: 1 }] });
+});

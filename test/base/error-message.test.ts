@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { errorMessage, toError } from "../../src/base/index.ts";
+
+test("an error says its message, anything else its text", () => {
+  expect([new TypeError("broken"), "broken", 7, null].map(errorMessage)).toEqual([
+    "broken",
+    "broken",
+    "7",
+    "null",
+  ]);
+});
+
+test("an error stays itself, anything else becomes one", () => {
+  const error = new TypeError("broken");
+  expect(toError(error)).toBe(error);
+  expect(toError("broken")).toEqual(new Error("broken"));
+});

@@ -1,0 +1,71 @@
+import { type Browser, chromium, type Page, type Request } from "playwright-core";
+import type { Agent } from "reeve";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { bundlePage, Site, type SiteOptions } from "./site.ts";
+
+let browser: Browser;
+let files: Awaited<ReturnType<typeof bundlePage>>;
+const open: AsyncDisposable[] = [];
+
+beforeAll(async () => {
+  const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  const launched = chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
+  [browser, files] = await Promise.all([launched, bundlePage()]);
+}, 300_000);
+
+afterAll(() => browser.close());
+
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each[Symbol.asyncDispose]();
+});
+
+export async function siteOf(
+  agents: readonly Agent[],
+  options: Omit<SiteOptions, "agents"> = {},
+): Promise<Site> {
+  const site = await Site.open(files, { agents, ...options });
+  open.push(site);
+  return site;
+}
+
+/** The page of a site in a window of its own, in a chat with an agent: the site's own, unless told otherwise. */
+export async function visit(site: Site, name: string, { origin } = site): Promise<Page> {
+  const context = await browser.newContext();
+  open.push(context);
+  const page = await context.newPage();
+  const api = `${origin === site.origin ? "" : origin}/api/chat/${name}`;
+  await page.goto(`${site.origin}/?chat=mill&api=${encodeURIComponent(api)}`);
+  // A page that is refused by another origin stays without its history.
+  if (origin === site.origin) await page.getByRole("textbox").waitFor();
+  return page;
+}
+
+export async function ask(page: Page, question: string): Promise<void> {
+  await page.getByRole("textbox").fill(question);
+  await page.getByRole("button", { name: "Send" }).click();
+}
+
+/** Everything that is said on the page, and how the chat stands. */
+export async function shown(page: Page): Promise<readonly string[]> {
+  const said = await page.locator("article").allInnerTexts();
+  return [
+    ...said.map((text) => text.replaceAll("✎", "").replaceAll(/\s+/g, " ").trim()),
+    await page.locator("output").innerText(),
+  ];
+}
+
+/** Until the page has been told the newest answer: before that, it shows the history. */
+export async function reload(page: Page): Promise<void> {
+  const told = Promise.withResolvers<void>();
+  const tell = (request: Request): void => void (request.url().endsWith("/stream") && told.resolve());
+  // The hook hangs up when it has heard the last word: that may be before the server does.
+  page.on("requestfinished", tell).on("requestfailed", tell);
+  await page.reload();
+  await told.promise;
+}
+
+export const patience = { timeout: 10_000 };
+
+export async function expectShown(page: Page, what: readonly string[]): Promise<void> {
+  await expect.poll(() => shown(page), patience).toEqual(what);
+}

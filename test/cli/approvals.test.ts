@@ -1,0 +1,173 @@
+import { agent, tool } from "reeve";
+import type { ApprovalRecord, Json } from "reeve/kernel";
+import { ApprovalId, AgentId, RunId, TreeId } from "reeve/kernel";
+import { call, say, scriptedModel } from "reeve/testing";
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { main } from "../../src/cli/program.ts";
+import { plainPaint } from "../../src/cli/text/paint.ts";
+import { widthOf } from "../../src/cli/text/width.ts";
+import { approvalText } from "../../src/cli/views/approval-lines.ts";
+import { screenOf } from "./screen-of.ts";
+import { Town } from "./town.ts";
+
+/** Returns the screen of an approver, at 100 columns. */
+function shown(given: Json): readonly string[] {
+  const treeId = TreeId.of("report");
+  const record: ApprovalRecord = {
+    id: ApprovalId.parse("report~0:tool:12"),
+    treeId,
+    runId: RunId.root(treeId),
+    agentId: AgentId.of("writer"),
+    tool: "pay",
+    risk: "critical",
+    arguments: given,
+    why: "policy",
+    hash: "h",
+    requestedAt: 0,
+    expiresAt: new Date(2026, 10, 22, 9).getTime(),
+    spentMicros: 0,
+    decision: null,
+  };
+  return approvalText(record, { now: 1_000, width: 100, paint: plainPaint });
+}
+
+test("an approver sees every argument in full", () => {
+  const memo = "office supplies, paper and pens ".repeat(9);
+  const lines = shown({ memo, to: "ACME", iban: "DE00 EVIL", amount: 1_000_000, more: { deep: [1, null] } });
+  for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(100);
+  expect(lines[0]).toBe(
+    "report~0:tool:12  writer wants to call pay · risk critical · pending for 1.0s, refused on 2026-11-22 09:00:00",
+  );
+  expect(lines[1]).toBe("  policy");
+  const [, , first = "", ...rest] = lines;
+  const memoLines = rest.filter((line) => line.startsWith("    "));
+  expect(first.slice(2) + memoLines.map((line) => line.slice(4)).join("")).toBe(
+    `memo: ${JSON.stringify(memo)}`,
+  );
+  expect(lines.slice(-4)).toEqual([
+    '  to: "ACME"',
+    '  iban: "DE00 EVIL"',
+    "  amount: 1000000",
+    '  more: {"deep":[1,null]}',
+  ]);
+});
+
+test.each([
+  ["a\u202Eexe.txt", '"a⟨U+202E right-to-left override⟩exe.txt"'],
+  ["a\u009B2Kb", '"a⟨U+009B control⟩2Kb"'],
+  ["\uFEFFa", '"⟨U+FEFF byte order mark⟩a"'],
+  ["pay\u200Bpal.com", '"pay⟨U+200B zero-width space⟩pal.com"'],
+  ["a\u{E0041}\u{E0042}b", '"a⟨U+E0041 tag A⟩⟨U+E0042 tag B⟩b"'],
+  ["a\u00A0b\u3164c\uFE0Fd", '"a⟨U+00A0 no-break space⟩b⟨U+3164 invisible⟩c⟨U+FE0F invisible⟩d"'],
+  ["a\u2066b\u2069\u00AD", '"a⟨U+2066 left-to-right isolate⟩b⟨U+2069 end of isolate⟩⟨U+00AD soft hyphen⟩"'],
+  ["line 1\nline 2\u001B[2K", String.raw`"line 1\nline 2\u001b[2K"`],
+  ["Grüße, 世界 ✓", '"Grüße, 世界 ✓"'],
+])("characters that a terminal does not show are named: %j", (to, text) => {
+  expect(shown({ to }).at(-1)).toBe(`  to: ${text}`);
+  expect(shown({ [to]: 1 }).at(-1)).not.toMatch(/[\p{Cf}\p{Cc}]/u);
+});
+
+const pay = tool({
+  name: "pay",
+  description: "Pay",
+  input: z.object({ to: z.string() }),
+  risk: "high",
+  execute: async ({ to }) => `paid ${to}`,
+});
+
+/** An agent that asks for approval of two payments at once. */
+const payer = () =>
+  agent({
+    name: "payer",
+    model: scriptedModel([call("pay", { to: "ACME" }, ["pay", { to: "EVIL" }]), say("paid")]),
+    tools: [pay],
+  });
+
+test("what is approved is shown, and its hash is sent", async () => {
+  await using town = await Town.open();
+  void town.reeve("run", "steward", "sell", "--id", "t1");
+  await town.asked("t1");
+  const { items } = await town.runtime.approvals.list({}, { size: 10 });
+  const decide = vi.spyOn(town.runtime.approvals, "decide");
+  const { said } = await town.reeve("approve", "t1");
+  expect(said).toMatch(
+    /^t1~0:tool:2 {2}steward wants to call sell · risk high · pending for .*\n.*\n {2}field: "north"\napproved t1~0:tool:2\n$/,
+  );
+  expect(decide.mock.calls[0]?.[1]).toMatchObject({ decision: "approved", hash: items[0]?.hash });
+  expect(await town.reeve("deny", "t1~0:tool:2")).toMatchObject({ code: 5 });
+});
+
+test("a call is made with other arguments, and what was asked for is shown before", async () => {
+  await using town = await Town.open();
+  const running = town.reeve("run", "steward", "sell", "--id", "t1");
+  await town.asked("t1");
+  const { code, said } = await town.reeve(
+    "edit",
+    "t1",
+    '{"field":"south"}',
+    "--reason",
+    "the north is taken",
+  );
+  expect(code).toBe(0);
+  expect(said).toMatch(/ {2}field: "north"\nedited t1~0:tool:2\n$/);
+  await running;
+  const { items } = await town.runtime.approvals.list({}, { size: 10 });
+  expect(items[0]?.decision).toMatchObject({ decision: "edited", arguments: { field: "south" } });
+});
+
+test("a tree in which several calls wait is answered with all of them, and none is decided", async () => {
+  await using town = await Town.open({ agents: [payer()] });
+  void town.reeve("run", "payer", "pay", "--id", "t1");
+  await expect.poll(async () => (await town.runtime.approvals.list({}, { size: 10 })).items.length).toBe(2);
+  const refused = await town.reeve("approve", "t1");
+  expect(refused.code).toBe(2);
+  expect(refused.said).toContain('\n  to: "ACME"\n');
+  expect(refused.said).toContain('\n  to: "EVIL"\n');
+  expect(refused.complained).toMatch(
+    /^reeve: 2 calls wait for approval in t1, and none was decided: name one\n {2}→ reeve approve t1~0:/,
+  );
+  const { items } = await town.runtime.approvals.list({ state: "pending" }, { size: 10 });
+  expect(items).toHaveLength(2);
+  await town.reeve("cancel", "t1");
+});
+
+test("a watcher sees the whole call before it is approved", async () => {
+  await using town = await Town.open();
+  const running = town.reeve("run", "steward", "sell", "--id", "t1");
+  await town.asked("t1");
+  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  const watching = main(["watch", "t1"], terminal);
+  const screen = (): string => screenOf(terminal.said).join("\n");
+  await expect.poll(screen).toContain("needs approval: sell");
+  terminal.type("a");
+  await expect.poll(screen).toContain('  field: "north"\napprove t1~0:tool:2? y / n');
+  terminal.type("n");
+  await expect.poll(screen).toContain("needs approval: sell");
+  terminal.type("a");
+  await expect.poll(screen).toContain("approve t1~0:tool:2? y / n");
+  terminal.type("y");
+  expect((await running).code).toBe(0);
+  terminal.type("q");
+  await watching;
+});
+
+test("a watcher cannot approve what the screen does not show in full", async () => {
+  const model = scriptedModel([call("pay", { to: "x".repeat(2_000) }), say("paid")]);
+  await using town = await Town.open({ agents: [agent({ name: "payer", model, tools: [pay] })] });
+  void town.reeve("run", "payer", "pay", "--id", "t1");
+  await town.asked("t1");
+  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  const watching = main(["watch", "t1"], terminal);
+  const screen = (): string => screenOf(terminal.said).join("\n");
+  await expect.poll(screen).toContain("needs approval: pay");
+  terminal.type("a");
+  await expect.poll(screen).toContain("too long for this screen: leave it, and approve t1~0:tool:2 on");
+  terminal.type("y");
+  await expect.poll(screen).toContain("needs approval: pay");
+  terminal.type("q");
+  await watching;
+  const { items } = await town.runtime.approvals.list({ state: "pending" }, { size: 10 });
+  expect(items).toHaveLength(1);
+  await town.reeve("cancel", "t1");
+});

@@ -1,0 +1,43 @@
+import { agent, Json } from "reeve";
+import type { RunRecord } from "reeve/kernel";
+import { call, heldModel, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { priced, Town } from "./town.ts";
+
+test("a list shows what a live tree has reserved apart from its cost, and of a cancelled one what its result says", async () => {
+  const model = heldModel();
+  const researcher = agent({ name: "researcher", model: priced(model), maxOutputTokens: 1_000 });
+  const lead = agent({
+    name: "lead",
+    model: priced(scriptedModel([call("ask_researcher", { task: "find out" })])),
+    team: [researcher],
+  });
+  await using town = await Town.open({ agents: [lead, researcher] });
+  const { treeId } = await town.runtime.start(lead, "report", { id: "t1", budget: { maxCostUsd: 1 } });
+  await expect.poll(() => model.calls.length).toBe(1);
+  const record = async (): Promise<RunRecord> => {
+    const { said } = await town.reeve("runs", "--json");
+    return Json.as<RunRecord>(JSON.parse(said));
+  };
+  await expect.poll(async () => (await record()).reservedMicros).toBeGreaterThan(0);
+  const live = await record();
+  expect(live.costMicros).toBeLessThan(1_000);
+  expect(live.reservedMicros).toBeGreaterThan(10_000);
+  expect((await town.reeve("runs")).said).toMatch(/cost +reserved +started/);
+
+  await town.reeve("cancel", "t1");
+  const result = await town.runtime.run(treeId).result();
+  expect(result.inDoubtMicros).toBeGreaterThan(0);
+  await expect.poll(async () => (await record()).status).toBe("cancelled");
+  const { costMicros, inDoubtMicros, reservedMicros } = await record();
+  expect({ costMicros, inDoubtMicros, reservedMicros }).toEqual({
+    costMicros: result.costMicros,
+    inDoubtMicros: result.inDoubtMicros,
+    reservedMicros: 0,
+  });
+  const shown = (await town.reeve("tree", "t1")).said;
+  const why = (await town.reeve("why", "t1")).said;
+  expect(shown).toMatch(/^∅ cancelled · \$0\.0152 of \$1\.00, \$0\.0151 in doubt/);
+  expect(shown).toContain("\ntotal $0.015177 · ");
+  expect(why).toContain("1 call of its own and $0.015177 with all it hired, $0.015072 of it in doubt.\n");
+});

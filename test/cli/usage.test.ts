@@ -1,0 +1,173 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { agent } from "reeve";
+import { say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import pkg from "../../package.json" with { type: "json" };
+import { main } from "../../src/cli/program.ts";
+import { commandFor } from "../../src/cli/terminal.ts";
+import { asTyped } from "../../src/cli/text/as-typed.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+import { Town } from "./town.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const entry = ["--conditions=reeve-source", join(root, "src/cli/main.ts")];
+
+test("the version is that of the package", async () => {
+  const terminal = new FakeTerminal();
+  expect(await main(["--version"], terminal)).toBe(0);
+  expect(terminal.said).toBe(`${pkg.version}\n`);
+});
+
+test("agents are listed, with what they say of themselves", async () => {
+  const model = scriptedModel([say("done")]);
+  const lead = agent({ name: "lead", model, version: "2", description: "Prepares a report" });
+  await using town = await Town.open({ agents: [lead, agent({ name: "researcher", model, version: "1" })] });
+  expect((await town.reeve("agents")).said).toBe(
+    "agent       version  description\nlead        2        Prepares a report\nresearcher  1\n",
+  );
+  const [first = ""] = (await town.reeve("agents", "--json")).said.split("\n");
+  expect(JSON.parse(first)).toEqual({ name: "lead", description: "Prepares a report", version: "2" });
+});
+
+test("an agent that is not there is answered with those that are", async () => {
+  await using town = await Town.open();
+  expect(await town.reeve("run", "nobody", "x")).toEqual({
+    code: 4,
+    said: "",
+    complained: "reeve: no agent nobody\n  → there is steward, clerk\n",
+  });
+});
+
+test.each([
+  [["runs", "--frob"], "unknown option '--frob'"],
+  [["frob"], "unknown command 'frob'"],
+  [["run", "lead"], "missing required argument 'input'"],
+  [["top-up", "t1"], "how much? --cost, --tokens or --turns"],
+  [["budget"], "unknown option '--json'"],
+])("a line that is not understood (%j) is told as JSON where JSON was asked for", async (words, message) => {
+  const json = new FakeTerminal();
+  expect(await main([...words, "--json"], json)).toBe(2);
+  const error = { code: "usage", message, hint: "add --help to see what there is" };
+  expect(JSON.parse(json.complained)).toEqual({ error });
+});
+
+test("a line that is not understood is told in words, once", async () => {
+  const terminal = new FakeTerminal();
+  expect(await main(["runs", "--frob"], terminal)).toBe(2);
+  expect(terminal.complained).toBe("reeve: unknown option '--frob'\n  → add --help to see what there is\n");
+  const bare = new FakeTerminal();
+  expect(await main([], bare)).toBe(2);
+  expect(bare.complained).toMatch(/^Usage: reeve [^]*Exit codes:/);
+  expect(bare.complained).not.toContain("reeve:");
+});
+
+test.each([
+  ["/home/ada/demo/node_modules/.bin/reeve", {}, "npx reeve"],
+  ["C:\\demo\\node_modules\\reeve\\dist\\cli\\main.js", { npm_command: "exec" }, "npx reeve"],
+  ["/usr/local/bin/reeve", {}, "reeve"],
+])("started as %s, hints say what is typed", (script, environment, command) => {
+  expect(commandFor(script, environment)).toBe(command);
+});
+
+test("hints print the command as it was typed, and nothing else changes", async () => {
+  const terminal = new FakeTerminal({
+    command: "npx reeve",
+    environment: { REEVE_URL: "http://127.0.0.1:9" },
+  });
+  expect(await main(["runs"], terminal)).toBe(3);
+  expect(terminal.complained).toContain("→ start one with `npx reeve dev agents.ts`, or say");
+  expect(asTyped("reeve run lead", "npx reeve")).toBe("npx reeve run lead");
+  expect(asTyped("see: reeve runs --all", "npx reeve")).toBe("see: npx reeve runs --all");
+  expect(asTyped("the reeve it needs", "npx reeve")).toBe("the reeve it needs");
+  await using town = await Town.open();
+  const typed = town.terminal({ command: "npx reeve" });
+  void main(["run", "steward", "sell", "--id", "t1"], typed);
+  await town.asked("t1");
+  await expect.poll(() => typed.said).toContain("approval for sell: npx reeve approve t1~0:tool:2\n");
+  const why = town.terminal({ command: "npx reeve" });
+  await main(["why", "t1"], why);
+  expect(why.said).toContain("  → npx reeve deny t1~0:tool:2\n");
+  await town.reeve("cancel", "t1");
+});
+
+test.each([
+  ["text/html", 200, "<h1>Hello</h1>"],
+  ["application/json", 200, "x"],
+  ["application/json", 200, '{"hello":"world"}'],
+  ["application/json", 404, '{"message":"not here"}'],
+  ["text/plain", 404, "not here"],
+])("another program on the port that answers %s with %i is named", async (type, status, body) => {
+  const other = createServer((_, response) => {
+    response.writeHead(status, { "content-type": type }).end(body);
+  }).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const address = other.address();
+  const url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
+  try {
+    const terminal = new FakeTerminal({ environment: { REEVE_URL: url } });
+    expect(await main(["runs"], terminal)).toBe(3);
+    expect(terminal.complained).toBe(
+      `reeve: the server at ${url} is not Reeve: it answered /runs with ${status} and ${type}\n` +
+        "  → say where Reeve is with --url or REEVE_URL, or serve it on another port: `reeve dev --port 7434`\n",
+    );
+  } finally {
+    other.close();
+  }
+});
+
+test("a reader that closes the pipe ends the command without a word, and not the run", async () => {
+  await using town = await Town.open();
+  const words = ["run", "steward", "sell", "--id", "t1", "--json", "--url", town.url];
+  const child = spawn(process.execPath, [...entry, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  let complained = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (complained += text));
+  await once(child.stdout, "data");
+  child.stdout.destroy();
+  await town.asked("t1");
+  await town.reeve("approve", "t1");
+  expect(await once(child, "close")).toEqual([0, null]);
+  expect(complained).toBe("");
+  expect((await town.runtime.run("t1").result()).status).toBe("completed");
+});
+
+test("a shell learns agents from the server, and values that are allowed", async () => {
+  const terminal = new FakeTerminal();
+  await main(["completion", "bash"], terminal);
+  expect(terminal.said).toMatch(/reprioritize\) words=".* low normal high critical"/);
+  await using town = await Town.open();
+  const script = `reeve() { "${process.execPath}" ${entry.join(" ")} "$@"; }
+${terminal.said}
+COMP_WORDS=(reeve run st); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
+  const env = { ...process.env, REEVE_URL: town.url };
+  const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
+  expect(stdout).toBe("steward\n");
+});
+
+test("a watcher that leaves a tree is told whether it goes on", async () => {
+  await using town = await Town.open();
+  void town.reeve("run", "steward", "sell", "--id", "t1");
+  await town.asked("t1");
+  const leave = async (): Promise<string> => {
+    const terminal = town.terminal({ isTTY: true });
+    const watching = main(["watch", "t1"], terminal);
+    await expect.poll(() => terminal.type("q")).toBe(true);
+    expect(await watching).toBe(0);
+    return terminal.complained;
+  };
+  expect(await leave()).toBe("t1 goes on\n");
+  await town.reeve("pause", "t1");
+  expect(await leave()).toBe("t1 is paused\n  → reeve resume t1\n");
+  await town.reeve("cancel", "t1");
+});
+
+test("a limit that ends a run is named once while it runs, and once on the receipt", async () => {
+  await using town = await Town.open();
+  const { said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.0001");
+  const limit = "the tree's limit is $0.000100, $0 is used, and the next call does not fit\n";
+  expect(said).toContain(`clerk starts\nclerk is refused a call: ${limit}clerk failed: cost budget, $0\n`);
+  expect(said.split(limit)).toHaveLength(3);
+});

@@ -1,0 +1,154 @@
+import { memoryStore } from "reeve/stores/memory";
+import { afterEach, expect, test } from "vitest";
+import { DeltasCutError } from "#kernel";
+import type { Deltas } from "../../src/deltas/deltas.ts";
+import { answer, processOf, updates, Watcher } from "./channel.ts";
+
+const key = "acme/books";
+const open: Deltas[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((deltas) => deltas.close()));
+});
+
+function some(store: Parameters<typeof processOf>[0]): Deltas {
+  const { deltas } = processOf(store);
+  open.push(deltas);
+  return deltas;
+}
+
+async function worker(store: Parameters<typeof processOf>[0]): Promise<Deltas> {
+  const deltas = some(store);
+  await deltas.serve({});
+  return deltas;
+}
+
+test("pieces that come close together travel as one, and the last ones come before the end", async () => {
+  const store = memoryStore();
+  const [source, reader] = [await worker(store), some(store)];
+  const feed = answer(source, key, "a1");
+  const watcher = new Watcher(reader, key);
+  await expect.poll(() => watcher.heard.length).toBe(1);
+  for (let n = 0; n < 1_000; n += 1) feed.take({ kind: "text", text: `${n} ` });
+  feed.take({ kind: "tool-input", text: "{}" });
+  feed.end();
+  expect(await watcher.close()).toBeNull();
+  expect(watcher.heard.map(({ kind }) => kind)).toEqual(["reset", "text", "tool-input"]);
+  expect(watcher.heard[1]?.text).toBe(Array.from({ length: 1_000 }, (_, n) => `${n} `).join(""));
+});
+
+test("whoever comes in the middle of an answer hears it from its beginning, here and elsewhere", async () => {
+  const store = memoryStore();
+  const source = await worker(store);
+  const feed = answer(source, key, "a1");
+  feed.take({ kind: "reasoning", text: "hm" });
+  feed.take({ kind: "text", text: "Once " });
+  const watchers = [new Watcher(source, key), new Watcher(some(store), key)];
+  await expect.poll(() => watchers.map(({ shown }) => shown)).toEqual(["hmOnce ", "hmOnce "]);
+  feed.take({ kind: "text", text: "upon" });
+  for (const watcher of watchers) {
+    await watcher.close();
+    expect(watcher.heard.map(({ kind }) => kind).slice(0, 3)).toEqual(["reset", "reasoning", "text"]);
+    expect(watcher.shown).toBe("hmOnce upon");
+  }
+});
+
+test("trees of one name of two tenants are two, here and elsewhere", async () => {
+  const store = memoryStore();
+  const source = await worker(store);
+  const watchers = [new Watcher(source, "other/books"), new Watcher(some(store), "other/books")];
+  const own = new Watcher(some(store), key);
+  const feed = answer(source, key, "a1");
+  feed.take({ kind: "text", text: "a secret" });
+  await expect.poll(() => own.shown).toBe("a secret");
+  for (const watcher of watchers) await watcher.close();
+  expect(watchers.flatMap(({ heard }) => heard)).toEqual([]);
+});
+
+test("a worker that goes takes nothing along, and another begins the answer anew", async () => {
+  const store = memoryStore();
+  const [first, reader] = [await worker(store), some(store)];
+  answer(first, key, "a1").take({ kind: "text", text: "half of" });
+  const watcher = new Watcher(reader, key);
+  await expect.poll(() => watcher.shown).toBe("half of");
+  await first.close();
+  const second = await worker(store);
+  const feed = answer(second, key, "a2");
+  feed.take({ kind: "text", text: "whole" });
+  await expect.poll(() => watcher.shown, { timeout: 5_000 }).toBe("whole");
+  expect(watcher.heard.map(({ kind, attempt }) => `${kind} ${attempt}`)).toEqual([
+    "reset a1",
+    "text a1",
+    "reset a2",
+    "text a2",
+  ]);
+});
+
+test("what an attempt says after it was given up is not heard", async () => {
+  const store = memoryStore();
+  const source = await worker(store);
+  const watcher = new Watcher(source, key);
+  const feed = answer(source, key, "a1");
+  feed.end();
+  feed.take({ kind: "text", text: "too late" });
+  await watcher.close();
+  expect(watcher.shown).toBe("");
+});
+
+test("without an endpoint a model is asked to stream only while somebody watches", async () => {
+  const reader = some(memoryStore());
+  expect(() => answer(reader, key, "a1")).toThrow("nobody watches");
+  const watcher = new Watcher(reader, key);
+  answer(reader, key, "a2").end();
+  await watcher.close();
+  expect(() => answer(reader, key, "a3")).toThrow("nobody watches");
+});
+
+test("a reader that takes nothing is cut with an error, and what waited for it is let go", async () => {
+  const source = some(memoryStore());
+  const over = Promise.withResolvers<void>();
+  const slow = source.watch(key, () => over.promise);
+  const first = slow.next();
+  const feed = answer(source, key, "a1");
+  await first;
+  for (let n = 0; n < 20; n += 1) feed.take({ kind: "text", text: "x".repeat(60_000) });
+  feed.end();
+  expect(() => answer(source, key, "a2")).toThrow("nobody watches");
+  await expect(slow.next()).rejects.toEqual(new DeltasCutError({ reason: "too-slow" }));
+});
+
+test("what ends the tree badly ends the watching with it", async () => {
+  const broken = some(memoryStore()).watch(key, () => Promise.reject(new Error("no such run")));
+  await expect(broken.next()).rejects.toThrow("no such run");
+});
+
+test("readers are told the newest progress of a call, also those that come late, here and elsewhere", async () => {
+  const store = memoryStore();
+  const source = await worker(store);
+  const feed = updates(source, key, "t1");
+  feed.take({ tool: "fetch", callId: "c1", progress: 1 });
+  const watchers = [new Watcher(source, key), new Watcher(some(store), key)];
+  const newest = (): readonly unknown[] => watchers.map(({ heard }) => heard.at(-1)?.update?.progress);
+  await expect.poll(newest).toEqual([1, 1]);
+  for (let n = 2; n <= 100; n += 1) feed.take({ tool: "fetch", callId: "c1", progress: n });
+  await expect.poll(newest).toEqual([100, 100]);
+  expect(watchers[1]?.heard.length).toBeLessThan(10);
+  feed.end();
+  for (const watcher of watchers) {
+    await watcher.close();
+    expect(new Set(watcher.heard.map(({ kind, text }) => `${kind}${text}`))).toEqual(
+      new Set(["tool-update"]),
+    );
+  }
+  const late = new Watcher(source, key);
+  await late.close();
+  expect(late.heard).toEqual([]);
+});
+
+test("the progress of a call costs nothing where no reader can come", () => {
+  const deltas = some(memoryStore());
+  const feed = updates(deltas, key, "t1");
+  expect(feed.isOpen).toBe(false);
+  feed.take({ tool: "fetch", callId: "c1", progress: 1 });
+  expect(deltas.hub.soFar(key)).toEqual([]);
+});

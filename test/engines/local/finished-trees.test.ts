@@ -1,0 +1,25 @@
+import { AgentId, Runtime, type Agent } from "reeve";
+import { local } from "reeve/engines/local";
+import { memoryStore } from "reeve/stores/memory";
+import { expect, test } from "vitest";
+
+const helper: Agent = { id: AgentId.of("helper"), run: async () => "done" };
+const alone: Agent = { id: AgentId.of("alone"), run: async () => "done" };
+const boss: Agent = {
+  id: AgentId.of("boss"),
+  run: async (ctx) => (await ctx.join(await ctx.spawn(helper, "go"))).output,
+};
+
+test.each([
+  ["with nothing to erase", alone, {}],
+  ["with something to erase", boss, {}],
+  ["with a store", alone, { store: memoryStore() }],
+] as const)("of trees that are finished, %s, the last 1,000 are kept", async (_, agent, options) => {
+  await using runtime = new Runtime({ agents: [agent, helper], engine: local(), eraseAfterS: 0, ...options });
+  const first = await runtime.start(agent, "go");
+  expect(await first.result()).toMatchObject({ status: "completed" });
+  for (let n = 0; n < 1_000; n++) await (await runtime.start(agent, "go")).result();
+  await expect
+    .poll(() => first.result().catch((error: unknown) => error))
+    .toMatchObject({ code: "not-found" });
+});

@@ -1,0 +1,362 @@
+import {
+  AgentId,
+  AttemptId,
+  ChatMessage,
+  Runtime,
+  type Agent,
+  type ChildHandle,
+  type Model,
+  type RunHandle,
+  type Store,
+} from "reeve";
+import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
+import { sqliteStore } from "reeve/stores/sqlite";
+import { heldModel } from "reeve/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { countTries } from "./count-tries.ts";
+import { StoredInvocations } from "./stored-invocations.ts";
+
+/*
+ * The cost of four shapes of runs on Restate, by handler: invocations, entries of their journals, bytes of these entries,
+ * and how often the methods of objects were tried. Time costs follow these counts, but flicker; the counts do not.
+ *
+ * Each shape is led so that nothing depends on time:
+ * 1. `result()` is asked once, after the end. A caller who waits asks again and again, as often as time passes.
+ * 2. Children end one after the other. Their parent is told of each alone, which is the dearest case: of children that
+ *    end together it may be told at once.
+ * 3. A slow step ends when the store has its beginning. So each step is one batch of events.
+ * 4. No heartbeat is due and no run leaves the worker: both depend on how long a run takes.
+ * 5. The children keep their content. What is erased with it are the ids of messages, in a number of values that
+ *    depends on the ids, which are random.
+ */
+
+/** The cost of the calls of one handler together. */
+interface Bar {
+  readonly invocations: number;
+  readonly entries: number;
+  /** For a method: the number of tries, since the engine calls it again after fetching a value that it read. */
+  readonly tries: number | null;
+  readonly bytes: number;
+}
+
+/** Bytes vary by the digits of durations and the order of children. */
+const byteTolerance = 0.02;
+
+/*
+ * A change that raises a count fails here. Raise the count and say why in the line above it; lower it if it fell.
+ *
+ * The journal of a run: its input and output, two entries for each step, three for each call of the tree, one for a
+ * heartbeat, one for each wake-up. The journal of a method: its input and output, two entries for its time, two for
+ * each value it reads, one for each it writes, two for each message it sends. A method is tried once more for each
+ * round of values that it has to wait for, so two tries are the least of one that reads.
+ */
+const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
+  "a run of ten plain steps": {
+    // 20 entries are steps. Plain steps do not call the tree.
+    "run/run": { invocations: 1, entries: 26, tries: null, bytes: 3_946 },
+    // Four rounds: the tree and the time, two values one after the other, the launch of the root.
+    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 6_026 },
+    "tree/end": { invocations: 1, entries: 31, tries: 2, bytes: 7_280 },
+    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_280 },
+  },
+  "a run of ten gated steps": {
+    // As many entries as with plain steps: the gate is called inside a step, past the journal.
+    "run/run": { invocations: 1, entries: 26, tries: null, bytes: 7_094 },
+    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 6_026 },
+    // One call for each step, which also settles the one before. It writes up to four events.
+    "tree/begin": { invocations: 10, entries: 219, tries: 20, bytes: 106_604 },
+    // Two entries more than without calls: the last call is settled.
+    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 9_302 },
+    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_349 },
+  },
+  "a parent with 20 children of 5 steps": {
+    // 200 entries are steps, 243 calls: 20 spawns, 20 rests, 20 takes, 21 ends.
+    "run/run": { invocations: 21, entries: 525, tries: null, bytes: 106_377 },
+    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 6_041 },
+    // One call for each child. Its launch is a try of its own.
+    "tree/hire": { invocations: 20, entries: 600, tries: 80, bytes: 227_600 },
+    // The parent waits again after each child.
+    "tree/rest": { invocations: 20, entries: 380, tries: 40, bytes: 143_027 },
+    // And takes the end of each child alone.
+    "tree/take": { invocations: 20, entries: 380, tries: 40, bytes: 166_487 },
+    // Each end of a child wakes the parent.
+    "tree/end": { invocations: 21, entries: 651, tries: 42, bytes: 209_980 },
+    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_287 },
+  },
+  "a stored and watched run of 5 slow steps": {
+    // The step that waits for the reader comes before the five.
+    "run/run": { invocations: 1, entries: 18, tries: null, bytes: 4_863 },
+    "tree/open": { invocations: 1, entries: 23, tries: 5, bytes: 6_288 },
+    "tree/begin": { invocations: 5, entries: 119, tries: 10, bytes: 53_840 },
+    "tree/end": { invocations: 1, entries: 37, tries: 2, bytes: 9_860 },
+    // Seven batches of events: of the start, of each step, of the end. Then one to erase and one to destroy the key.
+    "projector/take": { invocations: 9, entries: 72, tries: null, bytes: 18_083 },
+    // Each batch reads what is new, and says that it is stored. So does the erasure, which finds nothing new.
+    "tree/unprojected": { invocations: 8, entries: 162, tries: 32, bytes: 48_883 },
+    "tree/projected": { invocations: 8, entries: 72, tries: 16, bytes: 17_923 },
+    "tree/retentions": { invocations: 1, entries: 10, tries: 3, bytes: 1_986 },
+    "tree/erase": { invocations: 1, entries: 45, tries: 4, bytes: 4_647 },
+    // A reader of the store asks the tree whether it is over: when it begins to read, and after the end of a run.
+    "tree/events": { invocations: 2, entries: 12, tries: 4, bytes: 3_208 },
+    "tree/result": { invocations: 1, entries: 14, tries: 5, bytes: 2_442 },
+  },
+};
+
+/*
+ * The tries of one call of a method or query. Two is the least: the first try says what it reads. A method that
+ * learns from what it has read what it must read next needs one more. Lower is better: each try is a round trip.
+ */
+const triesPerCall: Readonly<Record<string, number>> = {
+  "tree/approvals": 2,
+  "tree/cancel": 2,
+  "tree/rest": 2,
+  "tree/take": 2,
+  // Reads the slot of the run, then the tree.
+  "tree/status": 3,
+  // Each of these counts once: whether it came before is read under a name that follows from its id.
+  "tree/pause": 3,
+  "tree/resume": 3,
+  "tree/topUp": 3,
+  "tree/signal": 3,
+  "tree/nudge": 3,
+  // Reads the attempt in doubt.
+  "tree/reconcile": 3,
+  // Reads the receiver, then whether the message came before.
+  "tree/send": 4,
+  // Reads whether it came before, then who waits for a slot.
+  "tree/reprioritize": 4,
+  // Reads the run, the tree, then the lists of live runs, one after the other.
+  "tree/ledger": 5,
+};
+
+/** Calls that these tests themselves make to lead a run. */
+const ignored = new Set(["tree/status"]);
+
+const poll = { timeout: 60_000, interval: 20 };
+const testTimeoutMs = 180_000;
+const payload = "x".repeat(100);
+
+let server: RestateServer;
+
+beforeAll(async () => {
+  // In one partition messages arrive in the order in which they were sent: a call that is followed by another is not
+  // seen as complete before that one is seen.
+  server = await restateServer({ partitions: 1 });
+}, 300_000);
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test(
+  "a run of ten plain steps",
+  async () => {
+    const plain: Agent = {
+      id: AgentId.of("plain"),
+      async run(ctx) {
+        for (let step = 0; step < 10; step++) await ctx.step("work", () => payload);
+      },
+    };
+    await using shape = await Shape.serve("plain", [plain]);
+    const run = await shape.runtime.start(plain, "go");
+    await shape.ended(run, { runs: 1 });
+    await shape.compare("a run of ten plain steps");
+  },
+  testTimeoutMs,
+);
+
+test(
+  "a run of ten gated steps",
+  async () => {
+    const model: Model = {
+      id: "instant",
+      generate: async () => ({
+        message: ChatMessage.assistant(payload),
+        finishReason: "stop",
+        usage: { input: 10, output: 5 },
+      }),
+    };
+    const gated: Agent = {
+      id: AgentId.of("gated"),
+      model,
+      async run(ctx) {
+        for (let step = 0; step < 10; step++) await ctx.llm([ChatMessage.user("go on")]);
+      },
+    };
+    await using shape = await Shape.serve("gated", [gated]);
+    const run = await shape.runtime.start(gated, "go");
+    await shape.ended(run, { runs: 1 });
+    await shape.compare("a run of ten gated steps");
+  },
+  testTimeoutMs,
+);
+
+test(
+  "a parent with 20 children of 5 steps",
+  async () => {
+    const releases: (() => void)[] = [];
+    let joined = 0;
+    const child: Agent = {
+      id: AgentId.of("child"),
+      async run(ctx) {
+        await ctx.step("work", () => new Promise<string>((resolve) => releases.push(() => resolve(payload))));
+        for (let step = 1; step < 5; step++) await ctx.step("work", () => payload);
+      },
+    };
+    const parent: Agent = {
+      id: AgentId.of("parent"),
+      async run(ctx) {
+        const spawn = (): Promise<ChildHandle> => ctx.spawn(child, "go", { retention: "permanent" });
+        const children = await Promise.all(Array.from({ length: 20 }, spawn));
+        await Promise.all(children.map((one) => ctx.join(one).then(() => joined++)));
+      },
+    };
+    await using shape = await Shape.serve("children", [parent, child]);
+    const run = await shape.runtime.start(parent, "go", { spawn: { maxAgents: 21 } });
+    await expect.poll(() => releases.length, poll).toBe(20);
+    for (const [index, release] of releases.entries()) {
+      await expect.poll(() => run.status(), poll).toBe("waiting");
+      release();
+      await expect.poll(() => joined, poll).toBe(index + 1);
+    }
+    await shape.ended(run, { runs: 21 });
+    await shape.compare("a parent with 20 children of 5 steps");
+  },
+  testTimeoutMs,
+);
+
+test(
+  "a stored and watched run of 5 slow steps",
+  async () => {
+    const model = heldModel();
+    const read = Promise.withResolvers<string>();
+    const slow: Agent = {
+      id: AgentId.of("slow"),
+      model,
+      async run(ctx) {
+        await ctx.step("read", () => read.promise);
+        for (let step = 0; step < 5; step++) await ctx.llm([ChatMessage.user("go on")]);
+      },
+    };
+    const store = await sqliteStore({ path: ":memory:" });
+    await using shape = await Shape.serve("stored", [slow], store);
+    const { runtime } = shape;
+    const run = await runtime.start(slow, "go", { retention: "run" });
+    await expect.poll(async () => (await runtime.runs.list()).items.length, poll).toBe(1);
+    await shape.idle();
+    const types: string[] = [];
+    const watching = (async () => {
+      for await (const { type } of run.events()) types.push(type);
+    })();
+    await expect.poll(() => shape.tries.get("tree/events") ?? 0, poll).toBeGreaterThan(0);
+    await shape.idle();
+    read.resolve(payload);
+    for (let step = 0; step < 5; step++) {
+      await expect.poll(() => types.filter((type) => type === "model.start").length, poll).toBe(step + 1);
+      await shape.idle();
+      model.calls[step]?.answer(payload);
+    }
+    await watching;
+    // The last that happens to a tree, once its content is erased.
+    const hasErased = async (): Promise<boolean> =>
+      (await runtime.audit.read()).some(({ kind }) => kind === "retention");
+    await expect.poll(hasErased, poll).toBe(true);
+    await shape.ended(run, { runs: 1 });
+    await shape.compare("a stored and watched run of 5 slow steps");
+    await store[Symbol.asyncDispose]();
+  },
+  testTimeoutMs,
+);
+
+test(
+  "what is asked of a run from outside is tried as often as its bar says",
+  async () => {
+    const waiting: Agent = { id: AgentId.of("waiting"), run: (ctx) => ctx.waitFor("never") };
+    await using shape = await Shape.serve("outside", [waiting]);
+    const run = await shape.runtime.start(waiting, "go");
+    const operations: readonly (() => Promise<unknown>)[] = [
+      () => run.ledger(),
+      () => run.approvals(),
+      () => run.send("hello"),
+      () => run.signal("other"),
+      () => run.steer("hurry"),
+      () => run.reprioritize("high"),
+      () => run.topUp({ maxTokens: 1 }),
+      () => run.reconcile(AttemptId.of("none"), { input: 1, output: 1 }),
+    ];
+    for (const operation of operations) {
+      await expect.poll(() => run.status(), poll).toBe("waiting");
+      await operation();
+      await shape.idle();
+    }
+    await run.pause();
+    await run.resume();
+    await run.cancel();
+    await shape.compareTries();
+  },
+  testTimeoutMs,
+);
+
+/** A worker in a namespace of its own, for one tree whose invocations are counted. */
+class Shape {
+  readonly runtime: Runtime;
+  /** By object and method. */
+  readonly tries: ReadonlyMap<string, number>;
+  readonly #stored: StoredInvocations;
+
+  private constructor(runtime: Runtime, tries: ReadonlyMap<string, number>, stored: StoredInvocations) {
+    this.runtime = runtime;
+    this.tries = tries;
+    this.#stored = stored;
+  }
+
+  static async serve(namespace: string, agents: readonly Agent[], store?: Store): Promise<Shape> {
+    const tries = new Map<string, number>();
+    const inactivityTimeoutMs = 60 * 60_000;
+    const engine = restate({ ...server, namespace, inactivityTimeoutMs, log: () => {} });
+    const runtime = new Runtime({
+      agents,
+      engine: countTries(engine, tries),
+      eraseAfterS: 1,
+      ...(store && { store }),
+    });
+    await runtime.serve({ port: 0, deltas: null });
+    const stored = new StoredInvocations(server, namespace);
+    await stored.keepJournals();
+    return new Shape(runtime, tries, stored);
+  }
+
+  /** Resolves when no call of an object is in progress or due. */
+  async idle(): Promise<void> {
+    await expect.poll(() => this.#stored.openCalls(), poll).toBe(0);
+  }
+
+  async ended(run: RunHandle, { runs }: { readonly runs: number }): Promise<void> {
+    await expect.poll(() => this.#stored.completedRuns(), poll).toBe(runs);
+    await this.idle();
+    expect((await run.result()).status).toBe("completed");
+  }
+
+  async compare(name: string): Promise<void> {
+    const expected = bars[name] ?? {};
+    const found: Record<string, Bar> = {};
+    for (const [handler, { invocations, entries, bytes }] of await this.#stored.byHandler()) {
+      if (ignored.has(handler)) continue;
+      const bar = expected[handler]?.bytes ?? 0;
+      const isWithin = Math.abs(bytes - bar) <= bar * byteTolerance;
+      const tries = this.tries.get(handler) ?? null;
+      found[handler] = { invocations, entries, tries, bytes: isWithin ? bar : bytes };
+    }
+    expect(found, `A count of "${name}" has changed: change its bar and say why`).toEqual(expected);
+  }
+
+  /** Compares how often one call of a method was tried. */
+  async compareTries(): Promise<void> {
+    const found: Record<string, number> = {};
+    for (const [handler, { invocations }] of await this.#stored.byHandler())
+      if (handler in triesPerCall) found[handler] = (this.tries.get(handler) ?? 0) / invocations;
+    expect(found, "The tries of a method have changed: change its bar and say why").toEqual(triesPerCall);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime[Symbol.asyncDispose]();
+  }
+}

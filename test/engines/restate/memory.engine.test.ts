@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRuntime, type FoundMemory } from "reeve";
+import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
+import { sqliteStore } from "reeve/stores/sqlite";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { freePort } from "../../free-port.ts";
+import { keeper } from "./fixtures/memory-agent.ts";
+import { eventually, killWorkers, startWorker } from "./worker-process.ts";
+
+let server: RestateServer;
+let folder: string;
+
+beforeAll(async () => {
+  server = await restateServer();
+  folder = await mkdtemp(join(tmpdir(), "reeve-memory-"));
+}, 300_000);
+
+afterEach(killWorkers);
+
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** A turn writes a fact, the block, an erasure, and the turn into the index. */
+const kills = [1, 2, 3, 4].flatMap((n) => [[n, "before"] as const, [n, "after"] as const]);
+
+const owner = { tenant: "acme", user: "ada" } as const;
+
+const textOf = (found: FoundMemory): string =>
+  found.kind === "fact" ? JSON.stringify(found.fact.value) : `${found.episode.role} ${found.episode.text}`;
+
+test("a worker killed at any write to memory loses nothing and doubles nothing", async () => {
+  const path = join(folder, "memory.sqlite");
+  const { ingress, admin } = server;
+  await using store = await sqliteStore({ path });
+  const engine = restate({ ingress, admin, log: () => undefined });
+  await using runtime = createRuntime({ agents: [keeper], engine, store });
+  const port = String(await freePort());
+  const worker = (...more: readonly string[]): ReturnType<typeof startWorker> =>
+    startWorker("memory-worker.ts", [ingress, admin, port, path, ...more]);
+  const made: string[] = [];
+  for (const [n, when] of kills) {
+    const task = `${when}${n}`;
+    made.push(task);
+    const dying = await worker(String(n), when);
+    const run = await runtime.start(keeper, task, { ...owner, session: "talk" });
+    await dying.exit;
+    await worker();
+    expect((await run.result()).status).toBe("completed");
+    await eventually(async () => (await runtime.turn("talk", owner)) === null);
+    const facts = await runtime.memory.facts(owner, {});
+    expect(facts.map(({ key }) => key)).toEqual(made.toSorted());
+    const [block] = await runtime.memory.blocks(owner);
+    expect(block).toMatchObject({
+      version: made.length,
+      text: made.map((text) => `[${text}]`).join("\n"),
+    });
+    const found = (await runtime.memory.recall(task, owner)).map(textOf);
+    expect(found.toSorted()).toEqual([`"fact ${task}"`, `assistant done ${task}`, `user ${task}`]);
+    await killWorkers();
+  }
+}, 600_000);

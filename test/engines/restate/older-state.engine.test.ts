@@ -1,0 +1,109 @@
+import { AgentId, createRuntime, type Agent, type Runtime } from "reeve";
+import { type RestateEngine, type RestateServer, restate, restateServer } from "reeve/engines/restate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  delegateEngine,
+  delegateObject,
+  type Engine,
+  isJsonObject,
+  type ObjectDefinition,
+  type ObjectMethod,
+} from "#kernel";
+import { AesSeal, defaultKeys } from "#sealing";
+import { freePort } from "../../free-port.ts";
+import { fresh, program } from "./counter-program.ts";
+
+let server: RestateServer;
+
+beforeAll(async () => {
+  server = await restateServer();
+}, 300_000);
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+const waiter: Agent = {
+  id: AgentId.of("waiter"),
+  run: async (ctx) => {
+    await ctx.step("first", () => null);
+    await ctx.waitFor("go");
+    return "went";
+  },
+};
+
+const plain =
+  (method: ObjectMethod): ObjectMethod =>
+  (object, argument) => {
+    const context = delegateObject(object, {
+      get: (name) => {
+        const value = object.get(name);
+        return value === null ? null : { v: 1, value };
+      },
+      set: (name, stored) => object.set(name, isJsonObject(stored) ? (stored["value"] ?? null) : stored),
+    });
+    return method(context, argument);
+  };
+
+const allPlain = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
+  Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, plain(method)]));
+
+/** A release whose stored values have no protocol number. */
+const older = (inner: Engine): Engine =>
+  delegateEngine(inner, {
+    define: (given) => {
+      const objects = given.objects.map((each) => ({
+        ...each,
+        methods: allPlain(each.methods),
+        queries: allPlain(each.queries),
+      }));
+      inner.define({ ...given, objects });
+    },
+  });
+
+async function worker(
+  build: "old" | "new",
+  port: number,
+): Promise<{ readonly runtime: Runtime; readonly engine: RestateEngine }> {
+  const engine = restate({ ...server, build, namespace: "older", requestTimeoutMs: 30_000, log: () => {} });
+  const runtime = createRuntime({ agents: [waiter], engine: build === "old" ? older(engine) : engine });
+  await runtime.serve({ port, deltas: null });
+  return { runtime, engine };
+}
+
+test("a run whose tree an older release wrote waits, names the build it needs, and finishes there", async () => {
+  const port = await freePort();
+  const before = await worker("old", port);
+  const { treeId } = await before.runtime.start(waiter, "go", { id: "t" });
+  await expect.poll(() => before.runtime.run(treeId).status()).toBe("waiting");
+  await before.runtime[Symbol.asyncDispose]();
+  const between = await worker("new", port);
+  const signalled = between.runtime.run(treeId).signal("go").catch(String);
+  const blocker = await between.runtime.run(treeId).obstacle();
+  expect(blocker).toMatchObject({ kind: "release", build: "old" });
+  expect(blocker?.words).toContain("has protocol 0, this worker understands 1");
+  await between.runtime[Symbol.asyncDispose]();
+  expect(await signalled).toContain("closed");
+  const after = await worker("old", port);
+  // The signal was refused, and is kept.
+  expect((await after.engine.moveRuns({ from: "new", to: "old" })).moved).toBeGreaterThan(0);
+  const result = await after.runtime.run(treeId).result();
+  expect(result).toMatchObject({ status: "completed", output: "went" });
+  await after.runtime[Symbol.asyncDispose]();
+}, 300_000);
+
+test("a call that an older release has sealed waits for that release, and is not lost", async () => {
+  const engine = restate({ ...server, log: () => {} });
+  engine.define(program);
+  await engine.serve({ port: 0 });
+  const { type, key } = fresh();
+  const argument = AesSeal.of(key, await defaultKeys().of(key)).seal(Buffer.from("3"));
+  const sent = await fetch(`${server.ingress}/reeve.counter/${key}/add/send`, {
+    method: "POST",
+    headers: { "content-type": "application/octet-stream" },
+    body: Buffer.from(argument),
+  });
+  expect(sent.status).toBe(202);
+  const blocker = () => engine.objectObstacle?.({ type, key });
+  await expect.poll(blocker, { timeout: 10_000 }).toMatchObject({ kind: "release", build: null });
+  expect((await blocker())?.words).toContain("older-format: serve the release it was written with");
+  await engine[Symbol.asyncDispose]();
+}, 300_000);

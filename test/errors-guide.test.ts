@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import * as kernel from "reeve/kernel";
+import { expect, test } from "vitest";
+
+const guide = readFileSync("docs/guide/errors.md", "utf8");
+
+/** The first cells of the table below a heading. */
+function listed(heading: string): readonly string[] {
+  const [, rest = ""] = guide.split(`\n## ${heading}\n`);
+  const [section = ""] = rest.split("\n## ");
+  return [...section.matchAll(/^\| `([\w-]+)`/gm)].map(([, code = ""]) => code).toSorted();
+}
+
+/** The texts that a source file has in quotes, between two marks. */
+function quoted(file: string, from: string, to: string): readonly string[] {
+  const [, rest = ""] = readFileSync(file, "utf8").split(from);
+  const [part = ""] = rest.split(to);
+  return [...part.matchAll(/"([\w-]+)"/g)].map(([, text = ""]) => text).toSorted();
+}
+
+test("the guide lists the code of every error, with cause and remedy", () => {
+  const files = ["errors", "approval", "input", "model-error", "program-error"];
+  const codes = files.flatMap((file) => {
+    const source = readFileSync(`src/kernel/${file}.ts`, "utf8");
+    return [...source.matchAll(/readonly code = "([\w-]+)"/g)].map(([, code = ""]) => code);
+  });
+  expect(listed("Codes of results and calls")).toEqual(codes.toSorted());
+  const classes = Object.values(kernel).filter(
+    (value) => typeof value === "function" && value.prototype instanceof kernel.ReeveError,
+  );
+  expect(codes).toHaveLength(classes.length);
+});
+
+test("the guide lists every kind of a model error", () => {
+  const kinds = quoted("src/kernel/model-error.ts", "type ModelErrorKind =", ";");
+  expect(listed("Model errors")).toEqual(kinds);
+});
+
+test("the guide lists every code that the server alone has", () => {
+  const codes = quoted("src/server/refusal.ts", "type RefusalCode =", ";").filter(
+    (code) => code !== "no-answer",
+  );
+  expect(listed("HTTP")).toEqual([...codes, "internal"].toSorted());
+});

@@ -1,0 +1,165 @@
+// Records the operations of runs: what a golden journal holds. Two parts:
+//
+// 1. Sequences: every operation of every run of the simulation's scenarios, in order. The simulated world is
+//    deterministic, so they are compared exactly.
+// 2. Shapes: for each kind of operation and of stored value, the paths and types of its argument, result or launch, over
+//    all cases of the engine suite. Which of them occur depends on time, so the known ones must only contain those that occur.
+import {
+  delegateObject,
+  delegatePrimitives,
+  isJsonObject,
+  type EngineProgram,
+  type Json,
+  type ObjectContext,
+  type ObjectMethod,
+  type Operation,
+  type ExecutionPrimitives,
+} from "#kernel";
+import { Runtime } from "#runtime";
+import { local } from "reeve/engines/local";
+import { engineSuite, type SuiteHarness } from "reeve/testing";
+import { play } from "../simulation/play.ts";
+import { scenarios } from "../simulation/scenarios.ts";
+
+/** What the operations of a protocol look like. */
+export interface GoldenJournal {
+  /** By scenario and run. */
+  readonly sequences: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** By kind of operation. */
+  readonly shapes: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Recorder {
+  readonly issued: (run: string, operation: string) => void;
+  readonly saw: (operation: string, value: Json) => void;
+}
+
+/** Content of users and models, and maps by names of theirs: their insides are no part of the protocol. */
+const free: ReadonlySet<string> = new Set(
+  "data output state arguments metadata note notes value content message prices error input result providerOptions".split(
+    " ",
+  ),
+);
+
+function* pathsOf(value: Json, path = ""): Generator<string> {
+  if (Array.isArray(value)) for (const item of value) yield* pathsOf(item, `${path}[]`);
+  else if (isJsonObject(value))
+    for (const [name, inner] of Object.entries(value)) {
+      const isStored = path === "" && name === "value";
+      if (free.has(name) && !isStored) yield `${path}.${name}: json`;
+      // Maps by run, message, model or number are one shape.
+      else yield* pathsOf(inner ?? null, `${path}.${/^[a-z]\w*$/i.test(name) ? name : "*"}`);
+    }
+  else yield `${path}: ${value === null ? "null" : typeof value}`;
+}
+
+const ownKinds: ReadonlySet<string> = new Set("model tool decide close guard approve now".split(" "));
+
+/** The kind of a step: one of ours, or `user` for all names that agents choose. */
+function kindOf(name: string): string {
+  const [kind = name] = name.split(":", 1);
+  return ownKinds.has(kind) ? kind : "user";
+}
+
+function recorded(inner: ExecutionPrimitives, { issued, saw }: Recorder): ExecutionPrimitives {
+  const { runId, continuation } = inner.launch;
+  const run = `${runId}/${continuation}`;
+  const note = (name: string, operation: Operation): Operation => {
+    issued(run, name);
+    return operation;
+  };
+  saw("launch", inner.launch.entrance);
+  return delegatePrimitives(inner, {
+    step: (name, closure) =>
+      note(
+        `step ${name}`,
+        inner.step(name, async (io) => {
+          const result = await closure(io);
+          saw(`step ${kindOf(name)}`, result);
+          return result;
+        }),
+      ),
+    call: (to, method, argument) => {
+      saw(`call ${to.type}.${method}`, argument);
+      return note(`call ${to.type}.${method}`, inner.call(to, method, argument));
+    },
+    wake: (name) => note(`wake ${name}`, inner.wake(name)),
+    sleepUntil: (at) => note("sleep", inner.sleepUntil(at)),
+    cancelled: () => note("cancelled", inner.cancelled()),
+    callUnjournaled: (to, method, argument) => {
+      saw(`direct ${to.type}.${method}`, argument);
+      return inner.callUnjournaled(to, method, argument);
+    },
+  });
+}
+
+const recording =
+  (recorder: Recorder) =>
+  (program: EngineProgram): EngineProgram => ({
+    ...program,
+    objects: program.objects.map((definition) => ({
+      ...definition,
+      methods: Object.fromEntries(
+        Object.entries(definition.methods).map(([name, method]): readonly [string, ObjectMethod] => [
+          name,
+          (object, argument) => method(storing(object, definition.type, recorder), argument),
+        ]),
+      ),
+    })),
+    run: (primitives) => program.run(recorded(primitives, recorder)),
+  });
+
+/** An object whose stored values are recorded, by the first part of their names. */
+function storing(object: ObjectContext, type: string, { saw }: Recorder): ObjectContext {
+  const store = (name: string, value: Json): void => saw(`state ${type}.${name.split("/", 1).join()}`, value);
+  return delegateObject(object, {
+    set: (name, value) => {
+      store(name, value);
+      object.set(name, value);
+    },
+  });
+}
+
+async function sequences(): Promise<GoldenJournal["sequences"]> {
+  const all: Record<string, Record<string, string[]>> = {};
+  for (const scenario of scenarios) {
+    const runs: Record<string, string[]> = (all[scenario.name] = {});
+    const issued: Recorder["issued"] = (run, operation) => void (runs[run] ??= []).push(operation);
+    await play(scenario, undefined, recording({ issued, saw: () => undefined }));
+  }
+  return all;
+}
+
+async function shapes(fuzzed: readonly boolean[]): Promise<GoldenJournal["shapes"]> {
+  const all = new Map<string, Set<string>>();
+  const saw: Recorder["saw"] = (operation, value) => {
+    const known = all.get(operation) ?? new Set();
+    all.set(operation, known);
+    for (const path of pathsOf(value)) known.add(path);
+  };
+  const layer = recording({ issued: () => undefined, saw });
+  const runtimeOn =
+    (fuzz: boolean): SuiteHarness["runtime"] =>
+    async (options) => {
+      const engine = local({ fuzz });
+      const define: typeof engine.define = (program) => engine.define(layer(program));
+      return new Runtime({ ...options, engine: { ...engine, define } });
+    };
+  for (const fuzz of fuzzed)
+    for (const engineCase of engineSuite) await engineCase.run({ runtime: runtimeOn(fuzz) });
+  return Object.fromEntries(
+    [...all]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, paths]) => [name, [...paths].toSorted()]),
+  );
+}
+
+/** Records the journal of the current source. */
+export async function recordJournal(): Promise<GoldenJournal> {
+  return { sequences: await sequences(), shapes: await shapes([false]) };
+}
+
+/** The same, with the shapes that only occur when everything is replayed: for the file that others are compared with. */
+export async function recordGolden(): Promise<GoldenJournal> {
+  return { sequences: await sequences(), shapes: await shapes([false, true, false]) };
+}

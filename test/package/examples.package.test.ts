@@ -1,0 +1,59 @@
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { packBeside } from "./packed.ts";
+import { currentNode, supportedPlatforms } from "./platform.ts";
+import { Terminal } from "./terminal.ts";
+
+const platforms = await supportedPlatforms();
+const examples = globSync("examples/[0-9]*.ts")
+  .toSorted()
+  .map((path) => basename(path));
+const cases = platforms.flatMap((platform) => examples.map((example) => ({ platform, example })));
+
+let top = "";
+let folder = "";
+
+beforeAll(async () => {
+  ({ top, folder } = await packBeside("user"));
+  cpSync("examples", join(folder, "examples"), { recursive: true });
+  const manifest = { private: true, type: "module", dependencies: dependenciesOf(join(folder, "examples")) };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  await new Terminal(currentNode(), folder).run("npm install --ignore-scripts --no-audit --no-fund");
+}, 600_000);
+
+afterAll(() => rmSync(top, { recursive: true, force: true }));
+
+test.each(cases)(
+  "$example holds on $platform.name, with the packed package",
+  async ({ platform, example }) => {
+    const printed = await new Terminal(platform, folder).run(`${platform.command} examples/${example}`);
+    expect(printed).not.toMatch(/warning/i);
+  },
+);
+
+/** What the examples import, in the versions that are installed here. */
+function dependenciesOf(examplesFolder: string): Readonly<Record<string, string>> {
+  const source = globSync("*.ts", { cwd: examplesFolder })
+    .map((path) => readFileSync(join(examplesFolder, path), "utf8"))
+    .join("\n");
+  const imported = [...source.matchAll(/from "((?:@[\w-]+\/)?[\w-]+)/g)].map(([, name = ""]) => name);
+  // The peers of the adapters that the examples use: the package finds them by itself.
+  const peers = [
+    "@opentelemetry/api",
+    "@restatedev/restate-sdk",
+    "@restatedev/restate-server",
+    "hono",
+    "kysely",
+  ];
+  const names = new Set([...imported, ...peers].filter((name) => name !== "reeve" && name !== "node"));
+  const versions = [...names].map((name) => [name, versionOf(name)] as const);
+  return { ...Object.fromEntries(versions), reeve: "file:../reeve/reeve-0.0.0.tgz" };
+}
+
+function versionOf(name: string): string {
+  const { version }: { version: string } = JSON.parse(
+    readFileSync(`node_modules/${name}/package.json`, "utf8"),
+  );
+  return version;
+}

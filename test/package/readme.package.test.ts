@@ -1,0 +1,121 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { answers, call, providerDouble } from "reeve/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packBeside } from "./packed.ts";
+import { installNode, supportedPlatforms } from "./platform.ts";
+import { readme } from "./readme.ts";
+import { Terminal } from "./terminal.ts";
+
+const needed = "Reeve needs Node 24 or Bun 1.4, or a newer one; this is Node 22.18.0";
+const ready = "ready: lead, researcher, writer";
+const platforms = await supportedPlatforms();
+
+test("the README builds the package as these tests do", () => {
+  expect(readme.build).toEqual(["npm ci --ignore-scripts && npm run build && npm pack"]);
+  expect(readme.rest).toEqual([]);
+});
+
+describe.each(platforms)("on $name, from an empty folder, line by line,", (platform) => {
+  let top = "";
+  let first: Terminal;
+  const terminals: Terminal[] = [];
+
+  beforeAll(async () => {
+    const packed = await packBeside("first");
+    top = packed.top;
+    first = new Terminal(platform, packed.folder);
+    terminals.push(first);
+  }, 300_000);
+
+  afterAll(async () => {
+    for (const terminal of terminals) await terminal.close();
+    rmSync(top, { recursive: true, force: true, maxRetries: 3 });
+  }, 300_000);
+
+  test("the package installs", { timeout: 600_000 }, async () => {
+    for (const line of readme.install) expect(await first.run(line)).not.toMatch(/EBADENGINE|ERR!/);
+  });
+
+  test("the first program runs, without a warning, and prints the receipt of the README", async () => {
+    writeFileSync(join(first.folder, "app.ts"), readme.program);
+    let printed = "";
+    for (const line of readme.start) printed += await first.run(line);
+    expect(printed).toMatch(/^1 lead run\.start\n/);
+    expect(printed).toContain("\n40 lead run.end\n");
+    expect(printed).toContain("Lisbon has 575,739 inhabitants.");
+    expect(cellsOf(printed)).toEqual(cellsOf(readme.receipt));
+  });
+
+  test("two lines put a real model in", async () => {
+    const script = answers([call("ask_researcher", { task: "Find out" }), "575,739", "575,739 people."]);
+    await using provider = await providerDouble({ script });
+    writeFileSync(join(first.folder, "real.ts"), withRealModel());
+    const key = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: provider.baseURL };
+    expect(await first.run("node real.ts", key)).toContain("575,739 people.");
+    expect(provider.bill.entries).toHaveLength(3);
+  });
+
+  test("a new project survives a stop, and a person approves", { timeout: 600_000 }, async () => {
+    const inTeam = (): Terminal => {
+      const terminal = new Terminal(platform, first.folder);
+      terminals.push(terminal);
+      return terminal;
+    };
+    const serve = readme.project.at(-1) ?? "";
+    for (const line of readme.project.slice(0, -1)) await first.run(line);
+    const dev = first.start(serve);
+    await dev.prints(ready);
+    const run = inTeam().start(readme.run[0] ?? "");
+    await run.prints("writer needs approval for send_email");
+    await dev.interrupt();
+    await first.start(serve).prints(ready);
+
+    const person = inTeam();
+    const printed: string[] = [];
+    for (const line of readme.approve) printed.push(await person.run(line));
+    expect(printed.join("")).toMatch(/writer has waited .* send_email\.[\s\S]*approved report~2:tool:2/);
+    expect(await run.exitCode()).toBe(0);
+    expect(run.printed).toMatch(
+      /✓ completed: answered[\s\S]*lead +✓ completed[\s\S]*researcher[\s\S]*writer/,
+    );
+    expect(run.printed).toContain("E-mail sent to team@example.com.");
+  });
+});
+
+test("Node 22 is told what is needed, by npm, by the program and by the command", async () => {
+  const { top, folder } = await packBeside("first");
+  const terminal = new Terminal(await installNode("22.18.0"), folder);
+  try {
+    let installed = "";
+    for (const line of readme.install) installed += await terminal.run(line);
+    expect(installed).toMatch(/EBADENGINE[^\n]*\n[^\n]*reeve@[\s\S]*node: '>=24'/);
+    writeFileSync(join(folder, "app.ts"), readme.program);
+    await expect(terminal.run("node app.ts")).rejects.toThrow(`Error: ${needed}`);
+    await expect(terminal.run("npx reeve runs")).rejects.toThrow(`\nreeve: ${needed}\n`);
+  } finally {
+    rmSync(top, { recursive: true });
+  }
+}, 300_000);
+
+/** The program with the two lines of the README in place of the fake provider. */
+function withRealModel(): string {
+  const [line = "", model = ""] = readme.realModel.trim().split("\n");
+  const program = readme.program
+    .replace(/^import \{ createAnthropic \}.*$/m, line)
+    .replace(/^import .* from "reeve\/testing";\n/m, "")
+    .replace(/^const script = [\s\S]*?^const model = .*$/m, model)
+    .replace(/^await provider\.close\(\);\n/m, "");
+  expect(program).not.toMatch(/\b(provider|script)\b/);
+  return program;
+}
+
+/** The rows of a printed table, whichever platform drew it. */
+function cellsOf(printed: string): readonly (readonly string[])[] {
+  return [...printed.matchAll(/^│ \d.*$/gm)].map(([row]) =>
+    row
+      .split("│")
+      .slice(2, -1)
+      .map((cell) => cell.trim().replaceAll("'", "")),
+  );
+}

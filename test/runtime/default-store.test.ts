@@ -1,0 +1,75 @@
+import { agent, AgentId, createRuntime, RuntimeClosedError, type Agent } from "reeve";
+import { memoryStore } from "reeve/stores/memory";
+import { call, say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { readAll } from "./read-all.ts";
+
+const clerk: Agent = { id: AgentId.of("clerk"), run: async () => "done" };
+const partition = { tenantId: null };
+
+test("a runtime without a store lists its runs", async () => {
+  await using runtime = createRuntime({ agents: [clerk] });
+  const run = await runtime.start(clerk, "go", { id: "one" });
+  await readAll(run.events());
+  const { items } = await runtime.runs.list();
+  expect(items).toMatchObject([{ runId: "one~0", agentId: "clerk", status: "completed" }]);
+});
+
+test("the store that a runtime uses by default keeps no audit, and says so", async () => {
+  await using runtime = createRuntime({ agents: [clerk] });
+  await (await runtime.start(clerk, "go")).result();
+  await expect(runtime.audit.verify()).rejects.toThrow(
+    /^the audit needs a store that keeps it: createRuntime\(\{ store \}\)$/,
+  );
+});
+
+test("a memory store with a limit forgets the oldest finished trees, and nothing of the others", async () => {
+  const store = memoryStore({ maxFinishedTrees: 2 });
+  const lead = agent({
+    name: "lead",
+    model: scriptedModel([call("ask_clerk", { task: "go" }), say("done")]),
+    team: [clerk],
+  });
+  await using runtime = createRuntime({ agents: [lead], store });
+  for (const id of ["one", "two", "three", "four"])
+    await readAll((await runtime.start(lead, "go", { id })).events());
+  const { items } = await runtime.runs.list();
+  expect(new Set(items.map(({ treeId }) => treeId))).toEqual(new Set(["three", "four"]));
+  const eventsOf = async (id: string): Promise<number> => {
+    const treeId = runtime.run(id).treeId;
+    return (await store.events.read(partition, treeId, { after: 0, limit: 100 })).length;
+  };
+  expect([await eventsOf("one"), await eventsOf("two")]).toEqual([0, 0]);
+  expect(await eventsOf("three")).toBe(await eventsOf("four"));
+  expect(await eventsOf("four")).toBeGreaterThan(5);
+});
+
+test("who waits for a run when the runtime is closed is told so", async () => {
+  const waits: Agent = { id: AgentId.of("waits"), run: (ctx) => ctx.waitFor("never") };
+  const start = async (): Promise<unknown> => {
+    await using runtime = createRuntime({ agents: [waits] });
+    // The mistake: it is not awaited before the runtime is closed.
+    return (await runtime.start(waits, "go")).result();
+  };
+  const message =
+    "the runtime was closed while this waited for a run: wait first, as in `return await run.result()`";
+  await expect(start()).rejects.toThrow(new RuntimeClosedError());
+  expect(new RuntimeClosedError().message).toBe(message);
+});
+
+test("who reads the events of a run when the runtime is closed is told so", async () => {
+  const waits: Agent = { id: AgentId.of("waits"), run: (ctx) => ctx.waitFor("never") };
+  const runtime = createRuntime({ agents: [waits] });
+  const run = await runtime.start(waits, "go");
+  const read = readAll(run.events());
+  await runtime[Symbol.asyncDispose]();
+  await expect(read).rejects.toThrow(RuntimeClosedError);
+});
+
+test("the result of a run that has ended can be read after the runtime was closed", async () => {
+  const runtime = createRuntime({ agents: [clerk] });
+  const run = await runtime.start(clerk, "go");
+  await run.result();
+  await runtime[Symbol.asyncDispose]();
+  expect((await run.result()).output).toBe("done");
+});

@@ -1,0 +1,71 @@
+import {
+  agent,
+  AgentId,
+  cache,
+  createRuntime,
+  HookManager,
+  retry,
+  timeout,
+  tool,
+  type Agent,
+  type CreateRuntimeOptions,
+  type Guardrail,
+} from "reeve";
+import { restate } from "reeve/engines/restate";
+import { createApiKey, serverApp, type ServerOptions } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+
+const model = scriptedModel([say("done")]);
+const boss: Agent = { id: AgentId.of("boss"), run: async () => null };
+const guarded = (timeoutS: number): Guardrail => ({ name: "guard", timeoutS });
+
+const given: Readonly<Record<string, (duration: number) => unknown>> = {
+  approvalExpiresS: (approvalExpiresS) => made({ approvalExpiresS }),
+  yieldTimeoutS: (yieldTimeoutS) => made({ yieldTimeoutS }),
+  cancelGraceS: (cancelGraceS) => made({ cancelGraceS }),
+  eraseAfterS: (eraseAfterS) => made({ eraseAfterS }),
+  ageingS: (ageingS) => made({ ageingS }),
+  sweepEveryS: (sweepEveryS) => made({ sweepEveryS }),
+  "timeoutS of guardrail guard": (timeoutS) => made({ guardrails: [guarded(timeoutS)] }),
+  "timeoutS of guardrail guard, of an agent": (timeoutS) =>
+    made({ agents: [{ ...boss, policy: { guardrails: [guarded(timeoutS)] } }] }),
+  "baseMs of an agent": (baseMs) => made({ agents: [{ ...boss, policy: { retry: { baseMs } } }] }),
+  "deadlineS of an agent": (deadlineS) => made({ agents: [{ ...boss, budget: { deadlineS } }] }),
+  "deadlineS of a start": (deadlineS) => made({}).start(boss, "go", { deadlineS }),
+  "deadlineS of a start's budget": (deadlineS) => made({}).start(boss, "go", { budget: { deadlineS } }),
+  graceMs: (graceMs) => made({}).drain({ graceMs }),
+  "baseMs of an agent that is built": (baseMs) => agent({ name: "boss", model, retry: { baseMs } }),
+  askTimeoutS: (askTimeoutS) => agent({ name: "boss", model, team: [{ agent: boss, askTimeoutS }] }),
+  timeoutS: (timeoutS) =>
+    tool({ name: "t", description: "", input: anything, risk: "safe", timeoutS, execute: async () => null }),
+  "baseMs of a layer": (baseMs) => retry({ baseMs }),
+  seconds: (seconds) => timeout({ seconds }),
+  ttlS: (ttlS) => cache({ ttlS }),
+  timeoutMs: (timeoutMs) => new HookManager({ timeoutMs }),
+  patienceMs: (patienceMs) =>
+    restate({ ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:1", patienceMs }),
+  answerS: (answerS) => served({ answerS }),
+  stallS: (stallS) => served({ stallS }),
+  heartbeatS: (heartbeatS) => served({ heartbeatS }),
+  expiresAt: (expiresAt) => createApiKey({ tenant: null, scopes: ["read"], expiresAt }),
+};
+
+const anything = {
+  "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) },
+} as const;
+
+const made = (options: Partial<CreateRuntimeOptions>): ReturnType<typeof createRuntime> =>
+  createRuntime({ agents: [boss], ...options });
+
+const served = (limits: NonNullable<ServerOptions["limits"]>): unknown =>
+  serverApp({ runtime: made({ store: memoryStore() }), auth: "none", limits });
+
+test.each(Object.keys(given))("%s that no clock can reach is refused where it is given", async (name) => {
+  const [field = ""] = name.split(/ of a| of a |, /);
+  for (const value of [Number.NaN, Infinity, -Infinity])
+    await expect((async () => given[name]?.(value))()).rejects.toThrow(
+      new RegExp(`^${field} must be a .*, got ${value}$`),
+    );
+});

@@ -1,0 +1,56 @@
+import { AgentId, createRuntime, tool, type Agent } from "reeve";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const called: string[] = [];
+const toolOf = (name: string) =>
+  tool({
+    name,
+    description: "Notes that it was called",
+    input: z.object({ by: z.string() }),
+    risk: "safe",
+    execute: async ({ by }) => called.push(`${by} calls ${name}`),
+  });
+
+/** The copies that a copy makes, by its name. */
+const copies: Readonly<
+  Record<string, readonly { readonly name: string; readonly tools?: readonly string[] }[]>
+> = {
+  boss: [
+    { name: "copy" },
+    { name: "copy without tools", tools: [] },
+    { name: "narrow copy", tools: ["read"] },
+  ],
+  "narrow copy": [
+    { name: "copy that asks for more", tools: ["read", "send"] },
+    { name: "copy of the narrow one" },
+  ],
+};
+
+/** Calls both tools, then makes copies of itself. */
+const worker: Agent = {
+  id: AgentId.of("worker"),
+  tools: [toolOf("read"), toolOf("send")],
+  run: async (ctx, inbox) => {
+    const task = (await inbox.next())?.text ?? "";
+    await ctx.tool("read", { by: task });
+    await ctx.tool("send", { by: task });
+    for (const { name, ...options } of copies[task] ?? [])
+      await ctx.join(await ctx.spawnChild(name, options));
+  },
+};
+
+test("8.8 a copy may call all tools, or those that are named, and so may its own copies, whatever they ask for", async () => {
+  await using runtime = createRuntime({ agents: [worker] });
+  const run = await runtime.start(worker, "boss");
+  expect(await run.result()).toMatchObject({ status: "completed" });
+  expect(called).toEqual([
+    "boss calls read",
+    "boss calls send",
+    "copy calls read",
+    "copy calls send",
+    "narrow copy calls read",
+    "copy that asks for more calls read",
+    "copy of the narrow one calls read",
+  ]);
+});

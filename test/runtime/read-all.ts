@@ -1,0 +1,6 @@
+/** Reads a stream to its end. */
+export async function readAll<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const read: Item[] = [];
+  for await (const item of items) read.push(item);
+  return read;
+}

@@ -1,0 +1,37 @@
+import { agent, ChatMessage, type Guardrail, type Model } from "reeve";
+import { say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { chatWith } from "./chat.ts";
+import { closing } from "./closing.ts";
+import { Estate } from "./estate.ts";
+
+test("an answer that is judged, and followed by a summary of the conversation, is shown once", async () => {
+  const model: Model = {
+    id: "fluent",
+    contextWindow: 1_000,
+    generate: async (_, { onDelta }) => {
+      onDelta?.({ kind: "text", text: "in 1287" });
+      const message = ChatMessage.assistant("in 1287");
+      return { message, usage: { input: 900, output: 5 }, finishReason: "stop" };
+    },
+  };
+  const judging: Guardrail = {
+    name: "judging",
+    onOutput: async (_, scope) => {
+      await scope.llm([ChatMessage.user("Is it polite?")], { model: scriptedModel([say("It is.")]) });
+      return { kind: "allow" };
+    },
+  };
+  const summaries = scriptedModel([say("About a mill.")]);
+  const compaction = { reserve: 200, keepRecent: 1, model: summaries };
+  const estate = await Estate.open({
+    agents: [agent({ name: "judged", model, guardrails: [judging], compaction })],
+  });
+  closing(estate);
+  const chat = chatWith(`${estate.url}/chat/judged`, estate.keys.acme.admin);
+  for (const text of ["When?", "When exactly?", "Really?"]) {
+    await chat.sendMessage({ text });
+    expect(chat.shown.text).toBe("in 1287");
+  }
+  expect(summaries.requests.length).toBeGreaterThan(0);
+});

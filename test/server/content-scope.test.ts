@@ -1,0 +1,33 @@
+import { type Agent, AgentId } from "reeve";
+import { expect, test } from "vitest";
+import { closing } from "./closing.ts";
+import { Estate } from "./estate.ts";
+import { Subscription } from "./sse.ts";
+
+const broken: Agent = {
+  id: AgentId.of("broken"),
+  run: async () => {
+    throw new TypeError("of ada");
+  },
+};
+
+test("the error of a program's code is shown to keys with the scope content, and to no others", async () => {
+  const estate = closing(await Estate.open({ agents: [broken] }));
+  await estate.post("/runs", { agent: "broken", input: "go", id: "t" });
+  const endSeenBy = async (key: string): Promise<Record<string, unknown>> => {
+    const stream = await Subscription.to(`${estate.url}/runs/t/events`, { key });
+    const messages = await stream.until((come) => come.some(({ event }) => event === "end"));
+    const end = messages.map(({ data }) => JSON.parse(data)).find(({ type }) => type === "run.end");
+    return end;
+  };
+  const { acme } = estate.keys;
+  expect(await endSeenBy(acme.content)).toMatchObject({
+    status: "failed",
+    diagnostic: { source: "agent broken", name: "TypeError", message: "of ada" },
+  });
+  for (const key of [acme.read, acme.admin]) {
+    const end = await endSeenBy(key);
+    expect(end).toMatchObject({ status: "failed", error: { code: "foreign" } });
+    expect(end).not.toHaveProperty("diagnostic");
+  }
+});

@@ -1,0 +1,122 @@
+import { type Agent, AgentId, type Priority, type StartLimits } from "reeve";
+import { apiKeys, createApiKey } from "reeve/server";
+import { beforeEach, expect, test } from "vitest";
+import { codeOf, type Reply } from "./ask.ts";
+import { Estate, inAYear } from "./estate.ts";
+
+/** Priorities with which runs have started, newest last. */
+const priorities: Priority[] = [];
+
+const quiet: Agent = {
+  id: AgentId.of("quiet"),
+  run: async (ctx) => {
+    priorities.push(ctx.supervision.priority);
+    await ctx.waitFor("end");
+  },
+};
+const urgent: Agent = { ...quiet, id: AgentId.of("urgent"), priority: "critical" };
+
+/** A server with one key that may start trees. */
+async function open(options: {
+  readonly limits?: StartLimits;
+  readonly defaults?: StartLimits;
+}): Promise<{ readonly estate: Estate; readonly start: (body?: object) => Promise<Reply> }> {
+  const { limits, defaults = {} } = options;
+  const { key, record } = createApiKey({
+    tenant: "acme",
+    scopes: ["run", "read"],
+    expiresAt: inAYear,
+    ...(limits && { limits }),
+  });
+  const estate = await Estate.open({ agents: [quiet, urgent], auth: apiKeys([record]), defaults });
+  const start = (body: object = {}): Promise<Reply> =>
+    estate.post("/runs", { agent: "quiet", input: "go", id: "tree", ...body }, { key });
+  return { estate, start };
+}
+
+/** The limits that the tree was started with. */
+async function limitsOf(estate: Estate): Promise<object> {
+  const run = estate.runtime.run("tree", { tenant: "acme" });
+  const { tree, run: root } = await run.ledger();
+  const { maxTokens, maxCostMicros, maxAgents } = tree;
+  return { maxTokens, maxCostMicros, maxAgents, maxTurns: root?.maxTurns, priority: priorities.at(-1) };
+}
+
+const limits = {
+  budget: { maxCostUsd: 2, maxTokens: 1_000, maxTurns: 9, deadlineS: 60 },
+  priority: "low",
+  maxAgents: 5,
+} as const satisfies StartLimits;
+
+beforeEach(() => void priorities.splice(0));
+
+test("a tree that is started without limits gets the highest that its key allows", async () => {
+  const { estate, start } = await open({ limits });
+  await using _ = estate;
+  expect((await start({ agent: "urgent" })).status).toBe(202);
+  await expect
+    .poll(() => limitsOf(estate))
+    .toEqual({ maxTokens: 1_000, maxCostMicros: 2_000_000, maxAgents: 5, maxTurns: 9, priority: "low" });
+});
+
+test("a key's limits lower the server's defaults, and a caller may ask for less", async () => {
+  const defaults = {
+    budget: { maxCostUsd: 1, maxTokens: 5_000 },
+    priority: "background",
+    maxAgents: 2,
+  } as const;
+  const { estate, start } = await open({ limits, defaults });
+  await using _ = estate;
+  expect((await start({ budget: { maxTurns: 3 }, spawn: { maxAgents: 4 } })).status).toBe(202);
+  await expect
+    .poll(() => limitsOf(estate))
+    .toEqual({
+      maxTokens: 1_000,
+      maxCostMicros: 1_000_000,
+      maxAgents: 4,
+      maxTurns: 3,
+      priority: "background",
+    });
+});
+
+test("without limits of the key the server's defaults hold, and a caller may ask for more", async () => {
+  const defaults = { budget: { maxCostUsd: 1, maxTokens: 5_000 }, maxAgents: 2 };
+  const { estate, start } = await open({ defaults });
+  await using _ = estate;
+  await start({ budget: { maxCostUsd: 3 }, priority: "high" });
+  await expect
+    .poll(() => limitsOf(estate))
+    .toEqual({
+      maxTokens: 5_000,
+      maxCostMicros: 3_000_000,
+      maxAgents: 2,
+      maxTurns: null,
+      priority: "high",
+    });
+});
+
+test.each([
+  [{ budget: { maxCostUsd: 2.01 } }, "budget.maxCostUsd: this key allows at most 2, got 2.01"],
+  [{ budget: { maxTokens: 1_001 } }, "budget.maxTokens: this key allows at most 1000, got 1001"],
+  [{ budget: { maxTurns: 10 } }, "budget.maxTurns: this key allows at most 9, got 10"],
+  [{ budget: { deadlineS: 61 } }, "budget.deadlineS: this key allows at most 60, got 61"],
+  [{ deadlineS: 61 }, "budget.deadlineS: this key allows at most 60, got 61"],
+  [{ priority: "normal" }, "priority: this key allows at most low, got normal"],
+  [{ spawn: { maxAgents: 6 } }, "spawn.maxAgents: this key allows at most 5, got 6"],
+])("%j is refused, with what is allowed", async (body, message) => {
+  const { estate, start } = await open({ limits });
+  await using _ = estate;
+  const reply = await start(body);
+  expect([reply.status, codeOf(reply)]).toEqual([403, "limit-exceeded"]);
+  expect(reply.json).toMatchObject({ error: { message, allowed: limits } });
+  expect((await estate.runtime.runs.list({ tenant: "acme" })).items).toEqual([]);
+});
+
+test("limits that are none are refused where they are configured", async () => {
+  const scopes = ["run"] as const;
+  const make = (wrong: StartLimits) => () =>
+    createApiKey({ tenant: null, scopes, expiresAt: inAYear, limits: wrong });
+  expect(make({ budget: { maxTokens: -1 } })).toThrow(RangeError);
+  expect(make({ maxAgents: 0 })).toThrow(RangeError);
+  await expect(Estate.open({ defaults: { budget: { maxCostUsd: NaN } } })).rejects.toThrow(RangeError);
+});

@@ -1,0 +1,317 @@
+import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
+import { apiKeys, createApiKey } from "reeve/server";
+import { call, scriptedModel } from "reeve/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { routes } from "../../src/server/routes.ts";
+import { ask, codeOf, type Reply } from "./ask.ts";
+import { counter, Estate, inAYear, steward } from "./estate.ts";
+
+/** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
+interface Owned {
+  readonly user: string;
+  readonly run: string;
+  readonly approval: string;
+  readonly session: string;
+  readonly chat: string;
+  readonly step: string;
+}
+
+interface Row {
+  /**
+   * The answer to a caller who names the other user's ids. `hidden`: 404, exactly as for ids that do not exist. `tenant`: 403,
+   * it is for the whole tenant. `own`: an answer without anything of the other user.
+   */
+  readonly answer: "hidden" | "tenant" | "own";
+  readonly body?: (named: Owned) => JsonObject;
+  readonly query?: (named: Owned) => string;
+  /** Default: any success. */
+  readonly status?: number;
+}
+
+const operation = (): JsonObject => ({ id: crypto.randomUUID() });
+const message = (): JsonObject => ({ ...operation(), text: "hello" });
+const none = (): JsonObject => ({});
+const act = (body: () => JsonObject): Row => ({ answer: "hidden", body });
+const look: Row = { answer: "hidden" };
+
+const said = (chat: string, part: Json, role: string): JsonObject => ({
+  id: chat,
+  messages: [{ id: "m1", role, parts: [part] }],
+});
+
+/** Every route that there is: the first test fails for one that is missing here. */
+const rows: Readonly<Record<string, readonly Row[]>> = {
+  "get /openapi.json": [{ answer: "own" }],
+  "get /agents": [{ answer: "own" }],
+  "post /runs": [
+    { answer: "own", body: () => ({ agent: "counter", input: "count" }) },
+    {
+      answer: "own",
+      body: ({ session }) => ({ agent: "counter", input: "count", session, onBusy: "queue" }),
+    },
+  ],
+  "get /runs": [
+    { answer: "own" },
+    { answer: "own", query: ({ session }) => `?session=${session}` },
+    { answer: "own", query: () => "?agent=steward&roots=true&size=1" },
+  ],
+  "get /runs/:run": [look],
+  "get /runs/:run/result": [look],
+  "get /runs/:run/tree": [look],
+  "get /runs/:run/obstacle": [look],
+  "get /runs/:run/ledger": [look],
+  "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
+  "post /runs/:run/steer": [act(message)],
+  "post /runs/:run/follow-up": [act(message)],
+  "post /runs/:run/signal": [act(() => ({ ...operation(), name: "count" }))],
+  "post /runs/:run/pause": [act(operation)],
+  "post /runs/:run/resume": [act(operation)],
+  "post /runs/:run/cancel": [act(none)],
+  "post /runs/:run/reprioritize": [act(() => ({ ...operation(), priority: "high" }))],
+  "post /runs/:run/top-up": [act(() => ({ ...operation(), maxTokens: 1 }))],
+  "get /runs/:run/steps": [look, { answer: "hidden", query: () => "?size=1" }],
+  "get /runs/:run/steps/:step": [look],
+  "post /runs/:run/keep": [act(none)],
+  "post /runs/:run/reconcile": [act(() => ({ attempt: "a", usage: { input: 1, output: 1 } }))],
+  "get /approvals": [{ answer: "own" }, { answer: "own", query: ({ run }) => `?tree=${run}` }],
+  "post /approvals/:approval/approve": [act(none)],
+  "post /approvals/:approval/deny": [act(none)],
+  "post /approvals/:approval/edit": [act(() => ({ arguments: { field: "south" } }))],
+  "get /sessions": [{ answer: "own" }],
+  "post /sessions": [
+    { answer: "own", body: () => ({ agent: "counter" }) },
+    { answer: "own", body: () => ({ agent: "counter", id: "shared", title: "the same name" }) },
+  ],
+  "get /sessions/:session": [look],
+  "patch /sessions/:session": [act(() => ({ title: "renamed" }))],
+  "delete /sessions/:session": [look],
+  "get /sessions/:session/messages": [look],
+  "get /sessions/:session/export": [look],
+  "get /sessions/:session/entries": [look],
+  "post /sessions/:session/turns": [
+    act(() => ({ input: "count" })),
+    act(() => ({ input: "count", after: null })),
+  ],
+  "post /sessions/:session/compaction": [act(none)],
+  "post /sessions/:session/fork": [act(none)],
+  "post /sessions/:session/navigate": [act(() => ({ entry: null }))],
+  "get /memory/facts": [{ answer: "own" }, { answer: "own", query: () => "?key=name&history=true" }],
+  "get /memory/blocks": [{ answer: "own" }],
+  "get /memory/export": [{ answer: "own" }],
+  "post /memory/recall": [{ answer: "own", body: () => ({ text: "words of the user" }) }],
+  "post /memory/forget": [
+    { answer: "own", body: () => ({ key: "tea" }) },
+    { answer: "own", body: ({ user }) => ({ fact: `${user}-fact` }) },
+  ],
+  "get /budget": [{ answer: "own" }],
+  "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
+  "post /budget/remove": [{ answer: "tenant", body: none }],
+  "get /audit": [{ answer: "tenant" }],
+  "get /audit/head": [{ answer: "tenant" }],
+  "post /audit/verify": [{ answer: "tenant", body: none }],
+  "post /chat/:agent": [
+    { answer: "own", body: ({ chat }) => said(chat, { type: "text", text: "hello" }, "user") },
+    {
+      answer: "hidden",
+      body: ({ chat, approval }) => {
+        const state = "approval-responded";
+        return said(
+          chat,
+          { type: "tool-sell", state, approval: { id: approval, approved: true } },
+          "assistant",
+        );
+      },
+    },
+  ],
+  "get /chat/:agent/:chat/messages": [{ answer: "own" }],
+  "get /chat/:agent/:chat/stream": [{ answer: "own", status: 204 }],
+};
+
+test("every route has a row", () => {
+  expect(Object.keys(rows).toSorted()).toEqual(
+    routes.map(({ method, path }) => `${method} ${path}`).toSorted(),
+  );
+});
+
+let estate: Estate;
+const owned: Record<string, Owned> = {};
+
+/** The ids of what does not exist. */
+const nobodys: Owned = {
+  user: "u-zoe",
+  run: "u-zoe-tree",
+  approval: "u-zoe-tree~0:tool:1",
+  session: "u-zoe-talk",
+  chat: "u-zoe-chat",
+  step: "u-zoe-tree~0:model:1",
+};
+
+/** Facts and a block of a user, and a block of the tenant with a text that no user is given. */
+async function rememberFor(user: string): Promise<void> {
+  const { memory } = estate.runtime.store;
+  const [partition, owner] = [Partition.of("acme"), MemoryOwner.user(UserId.of(user))];
+  const written = { runId: null, labels: Labels.none, limit: 100, version: 0, at: 0 };
+  const told = { validFrom: 0, validTo: null, recordedAt: 0, runId: null, labels: Labels.none };
+  for (const key of ["name", "tea"])
+    await memory.remember(
+      partition,
+      owner,
+      { id: key === "name" ? `${user}-fact` : `${user}-tea`, key, value: `the words of ${user}`, ...told },
+      toTerms(`the words of ${user}`),
+    );
+  await memory.editBlock(partition, owner, "human", { id: "e1", text: `is ${user}`, ...written });
+  await memory.editBlock(partition, MemoryOwner.tenant, "mill", { id: "e2", text: "9000000", ...written });
+}
+
+const scopes = ["read", "run", "approve", "admin"] as const;
+const keyOf = (user: string | null) => createApiKey({ tenant: "acme", user, scopes, expiresAt: inAYear });
+const [ada, bob, backend] = [keyOf("u-ada"), keyOf("u-bob"), keyOf(null)];
+
+/** The ways to ask for one user: a key of that user, and a trusted backend that names the user. */
+const callers: Readonly<
+  Record<string, { readonly user: string; readonly key: string; readonly header?: string }>
+> = {
+  "ada's key": { user: "u-ada", key: ada.key },
+  "bob's key": { user: "u-bob", key: bob.key },
+  "a backend for ada": { user: "u-ada", key: backend.key, header: "u-ada" },
+  "a backend for bob": { user: "u-bob", key: backend.key, header: "u-bob" },
+};
+
+beforeAll(async () => {
+  const auth = apiKeys([ada, bob, backend].map(({ record }) => record));
+  // Every turn of every run asks for approval.
+  const sell = call("sell", { field: "north" });
+  const model = scriptedModel([sell, ...Array.from({ length: 99 }, () => sell)]);
+  estate = await Estate.open({ auth, agents: [steward(model), counter] });
+  for (const [user, { key: bearer }] of Object.entries({ "u-ada": ada, "u-bob": bob })) {
+    const [run, session] = [`${user}-tree`, `${user}-talk`];
+    expect((await estate.post("/sessions", { agent: "steward", id: session }, { key: bearer })).status).toBe(
+      200,
+    );
+    const begun = { agent: "steward", input: `the words of ${user}`, id: run, session };
+    expect((await estate.post("/runs", begun, { key: bearer })).status).toBe(202);
+    const handle = estate.runtime.run(run, { tenant: "acme" });
+    for await (const event of handle.events()) if (event.type === "approval.requested") break;
+    const [asked] = await handle.approvals();
+    const hello = said(`${user}-chat`, { type: "text", text: "hello" }, "user");
+    expect((await estate.post("/chat/steward", hello, { key: bearer })).status).toBe(200);
+    await estate.runtime.tenants.setBudget({ tenant: "acme", user }, { maxTokens: 7_000_000, per: "ever" });
+    await rememberFor(user);
+    owned[user] = {
+      user,
+      run,
+      approval: asked?.id ?? "",
+      session,
+      chat: `${user}-chat`,
+      step: `${run}~0:model:1`,
+    };
+  }
+  await estate.runtime.tenants.setBudget({ tenant: "acme" }, { maxTokens: 9_000_000, per: "ever" });
+});
+
+afterAll(() => estate[Symbol.asyncDispose]());
+
+type Caller = (typeof callers)[string];
+
+function askRow(
+  name: string,
+  row: Row,
+  { key, header }: Pick<Caller, "key" | "header">,
+  named: Owned,
+): Promise<Reply> {
+  const [method = "", path = ""] = name.split(" ");
+  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward" };
+  const filled = path.replaceAll(/:(\w+)/g, (_, id: string) => encodeURIComponent(ids[id] ?? ""));
+  const headers = header === undefined ? {} : { "x-reeve-user": header };
+  const url = `${estate.url}${filled}${row.query?.(named) ?? ""}`;
+  return ask(url, method.toUpperCase(), { key, headers, body: row.body?.(named) });
+}
+
+const ownedBy = (user: string): Owned => owned[user] ?? nobodys;
+const other = (user: string): Owned => ownedBy(user === "u-ada" ? "u-bob" : "u-ada");
+
+const statuses = (): Promise<readonly string[]> =>
+  Promise.all(
+    ["u-ada", "u-bob"].map((user) => estate.runtime.run(ownedBy(user).run, { tenant: "acme" }).status()),
+  );
+
+const plain = ({ text }: Reply, named: Owned): string =>
+  Object.values(named).reduce<string>((told, id) => told.replaceAll(id, "?"), text);
+
+const each = Object.entries(rows).flatMap(([name, all]) => all.map((row, n) => [name, n, row] as const));
+// Requests that write start trees, which lists would show: so they come last.
+const isWrite = (name: string): number => Number(!name.startsWith("get"));
+const readsFirst = each.toSorted(([a], [b]) => isWrite(a) - isWrite(b));
+const cases = Object.entries(callers)
+  .flatMap(([who, caller]) => each.map(([name, n, row]) => [who, name, n, row, caller] as const))
+  .toSorted(([, a], [, b]) => isWrite(a) - isWrite(b));
+
+interface Asked {
+  readonly name: string;
+  readonly row: Row;
+  readonly caller: Caller;
+  readonly theirs: Owned;
+  readonly reply: Reply;
+}
+
+const checks: Readonly<Record<Row["answer"], (asked: Asked) => Promise<void>>> = {
+  tenant: async ({ reply }) => expect([reply.status, codeOf(reply)]).toEqual([403, "forbidden"]),
+  hidden: async ({ name, row, caller, theirs, reply }) => {
+    expect([reply.status, codeOf(reply)]).toEqual([404, "not-found"]);
+    const absent = await askRow(name, row, caller, nobodys);
+    expect([absent.status, plain(absent, nobodys)]).toEqual([reply.status, plain(reply, theirs)]);
+  },
+  own: async ({ row, theirs, reply }) => {
+    expect(row.status === undefined ? [200, 202] : [row.status]).toContain(reply.status);
+    expect(reply.text).not.toContain(theirs.user);
+    expect(reply.text).not.toContain("9000000");
+  },
+};
+
+test.each(cases)("%s reaches nothing of the other user: %s (%i)", async (_, name, __, row, caller) => {
+  const theirs = other(caller.user);
+  const before = await statuses();
+  const reply = await askRow(name, row, caller, theirs);
+  await checks[row.answer]({ name, row, caller, theirs, reply });
+  expect(await statuses()).toEqual(before);
+});
+
+// The other half: without it, a server that hides everything would pass. Cancel comes last: nothing can be done after it.
+const control = readsFirst.toSorted(
+  ([a], [b]) => Number(a.endsWith("cancel")) - Number(b.endsWith("cancel")),
+);
+
+test.each(control)("a user reaches what is their own: %s (%i)", async (name, _, row) => {
+  const isTenants = row.answer === "tenant";
+  const reply = await askRow(name, row, { key: isTenants ? backend.key : ada.key }, ownedBy("u-ada"));
+  expect([200, 202, 409]).toContain(reply.status);
+});
+
+test.each(each.filter(([name]) => name !== "get /openapi.json"))(
+  "a caller cannot name another user than its own, in a header or a query: %s (%i)",
+  async (name, _, row) => {
+    const forged = await askRow(name, row, { key: ada.key, header: "u-bob" }, ownedBy("u-ada"));
+    expect([forged.status, codeOf(forged)]).toEqual([403, "forbidden"]);
+    expect(forged.text).toContain("use a key of the user that it names");
+  },
+);
+
+test("lists and budgets of another user are refused, not emptied", async () => {
+  for (const path of [
+    "/runs?user=u-bob",
+    "/sessions?user=u-bob",
+    "/budget?user=u-bob",
+    "/memory/facts?user=u-bob",
+    "/memory/blocks?user=u-bob",
+    "/memory/export?user=u-bob",
+    "/sessions/u-bob-talk?user=u-bob",
+    "/sessions/u-bob-talk/messages?user=u-bob",
+    "/sessions/u-bob-talk/export?user=u-bob",
+    "/sessions/u-bob-talk/entries?user=u-bob",
+  ]) {
+    const reply = await estate.get(path, { key: ada.key });
+    expect([path, reply.status, codeOf(reply)]).toEqual([path, 403, "forbidden"]);
+    expect((await estate.get(path.replaceAll("u-bob", "u-ada"), { key: ada.key })).status).toBe(200);
+    expect((await estate.get(path, { key: backend.key })).status).toBe(200);
+  }
+});

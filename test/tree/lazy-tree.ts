@@ -1,0 +1,217 @@
+import {
+  AgentId,
+  AttemptId,
+  type EventType,
+  type ExecutionBudget,
+  MessageId,
+  type NumberedEvent,
+  type ReeveEvent,
+  RunId,
+  SessionId,
+  SpawnBudget,
+  StepId,
+  TreeId,
+  Json,
+  type JsonObject,
+} from "#kernel";
+import type { ArgumentOf, TreeMethod } from "../../src/tree/protocol.ts";
+import type { EndReport } from "../../src/tree/state/records.ts";
+import { TreeSecret } from "../../src/tree/tree-secret.ts";
+import { treeObject } from "../../src/tree/tree-object.ts";
+import { eventsOf } from "../agents/events-of.ts";
+import { type Cost, LazyObject } from "./lazy-object.ts";
+
+const terms = {
+  version: "1",
+  priority: "normal",
+  budget: null,
+  retention: "run",
+  tools: null,
+} as const;
+
+/** A tree on a {@link LazyObject}, with a parent as its root and children below it. */
+export class LazyTree {
+  readonly object = new LazyObject("-/t");
+  readonly root = RunId.root(TreeId.of("t"));
+  readonly #definition;
+  #ids = 0;
+
+  constructor(options: {
+    readonly maxAgents: number;
+    readonly projects?: boolean;
+    readonly metadata?: JsonObject;
+    readonly budget?: ExecutionBudget;
+    /** Other arguments for the call that opens it. */
+    readonly open?: Partial<ArgumentOf<"open">>;
+  }) {
+    const { maxAgents, projects = true, metadata = {}, budget = {}, open = {} } = options;
+    const agents = { parent: terms, child: terms };
+    const policy = {
+      approver: "none",
+      approvalExpiresS: 60,
+      ruleOfTwo: "ask",
+      guardrailHooks: [],
+      functionLayers: false,
+      hasHooks: false,
+    } as const;
+    this.#definition = treeObject({ agents, projects, eraseAfterMs: 30_000, policyOf: () => policy });
+    this.call("open", {
+      treeId: TreeId.of("t"),
+      inputHash: "hash",
+      secret: TreeSecret.mint(),
+      statesVersion: true,
+      cancelGraceMs: 10_000,
+      agentId: AgentId.of("parent"),
+      version: "1",
+      boot: { id: MessageId.of("input"), from: { kind: "outside", name: "user" }, text: "go", at: 1 },
+      scope: { tenantId: null, userId: null, sessionId: SessionId.of("s"), channel: null, metadata },
+      traceId: "0".repeat(32),
+      caller: null,
+      spawn: SpawnBudget.of({ maxAgents }),
+      treeBudget: budget,
+      rootBudget: {},
+      priority: "normal",
+      retention: "permanent",
+      rules: [],
+      prices: {},
+      ageingMs: 60_000,
+      yieldTimeoutMs: 60_000,
+      maxRestarts: 3,
+      session: null,
+      waits: false,
+      at: 1,
+      ...open,
+    });
+  }
+
+  child(number: number): RunId {
+    return RunId.of(TreeId.of("t"), number);
+  }
+
+  call<Method extends TreeMethod>(name: Method, argument: ArgumentOf<Method>): Cost {
+    const { methods, queries } = this.#definition;
+    const method = methods[name] ?? queries[name];
+    if (!method) throw new Error(`a tree has no method ${name}`);
+    return this.object.call(method, argument);
+  }
+
+  /** Spawns so many children of the root that may wait for a slot. */
+  queue(count: number): void {
+    this.spawn(count, this.root, "wait");
+  }
+
+  /** Spawns so many children of a run. */
+  spawn(
+    count: number,
+    parent = this.root,
+    onFull: "deny" | "wait" = "deny",
+    agentId = AgentId.of("child"),
+  ): readonly Cost[] {
+    return Array.from({ length: count }, () =>
+      this.call("hire", { ...this.#hiring(parent), agentId, onFull, priority: null }),
+    );
+  }
+
+  /** A run spawns a child on terms of its own. Returns the child. */
+  hire(parent: RunId, more: Partial<ArgumentOf<"hire">> = {}): RunId {
+    const place = { agentId: AgentId.of("child"), onFull: "wait", priority: null } as const;
+    const { result } = this.call("hire", { ...this.#hiring(parent), ...place, ...more });
+    return Json.as<{ readonly reply: { readonly run: RunId } }>(result).reply.run;
+  }
+
+  #hiring(parent: RunId): Omit<ArgumentOf<"hire">, "agentId" | "onFull" | "priority"> {
+    return {
+      ...this.from(parent),
+      text: "work",
+      messageId: MessageId.of(this.id()),
+      asks: false,
+      budget: null,
+      retention: null,
+      detached: false,
+      tools: null,
+      rules: [],
+    };
+  }
+
+  /** The root spawns a child of high priority, which another child has to make room for. */
+  preempt(): Cost {
+    return this.call("hire", {
+      ...this.#hiring(this.root),
+      agentId: AgentId.of("child"),
+      onFull: "wait",
+      priority: "high",
+    });
+  }
+
+  end(run: RunId, output: Json = "done", more: Partial<EndReport> = { isSaved: true }): Cost {
+    const end = { status: "completed", stopReason: "answer", output, ...more } as const;
+    return this.call("end", { ...this.from(run), end });
+  }
+
+  /** A run asks the gate for a model call. */
+  begin(run: RunId, attempt = this.id(), more: Partial<ArgumentOf<"begin">> = {}): Cost {
+    return this.call("begin", {
+      ...this.from(run),
+      step: StepId.of(run, "model", ++this.#ids),
+      attempt: AttemptId.of(attempt),
+      epoch: { id: "1", order: null },
+      ask: {
+        model: "/m",
+        inputTokens: 10,
+        outputTokens: 10,
+        minOutputTokens: 1,
+        price: null,
+        unpriced: "allow",
+        landing: false,
+      },
+      rerun: false,
+      previous: [],
+      subject: "model",
+      ...more,
+    });
+  }
+
+  /** Sends a message from outside. */
+  send(to: RunId, text: string): Cost {
+    const from = { kind: "outside", name: "user" } as const;
+    return this.call("send", { to, messageId: MessageId.of(this.id()), from, text, at: 5 });
+  }
+
+  /** One run asks another. */
+  ask(from: RunId, to: RunId): Cost {
+    return this.call("send", {
+      to,
+      messageId: MessageId.of(this.id()),
+      from: { kind: "run", runId: from, agentId: AgentId.of("child") },
+      text: "?",
+      askedBy: from,
+      at: 5,
+    });
+  }
+
+  /** The value that the tree has stored under a key; null if there is none. */
+  stored(key: string): Json {
+    return Json.of(JSON.parse(this.object.state.get(key) ?? "null"));
+  }
+
+  /** The tree's events of one type, in order. */
+  events<Type extends EventType>(type: Type): readonly ReeveEvent<Type>[] {
+    const { result } = this.call("events", { after: 0, limit: 1_000 });
+    return eventsOf(Json.as<{ readonly events: readonly NumberedEvent[] }>(result).events, type);
+  }
+
+  /** Takes the argument of the next message that the tree has sent to itself; null if there is none. */
+  takeSent(method: TreeMethod): Json {
+    const index = this.object.sent.findIndex((message) => message.method === method);
+    return index === -1 ? null : (this.object.sent.splice(index, 1)[0]?.argument ?? null);
+  }
+
+  /** The fields that every call of a run has. */
+  from(run: RunId): { run: RunId; continuation: number; reports: readonly []; at: number } {
+    return { run, continuation: 0, reports: [], at: 3 };
+  }
+
+  id(): string {
+    return `id-${++this.#ids}`;
+  }
+}
