@@ -64,7 +64,7 @@ export {
 export { cancellationToken } from "#base";
 export * from "#kernel";
 export { ExecutionTracker, SpawnTracker } from "#ledger";
-export { languageModel, type AnyModel } from "#models";
+export { embeddingModel, languageModel, type AnyModel, type EmbeddingModelOptions } from "#models";
 export {
   type Audit,
   type AuditFault,

@@ -290,6 +290,6 @@ export {
 } from "./memory.ts";
 export { type BlockEdit, type BlockEditResult, type BlockReceipt, MemoryBlock } from "./memory-block.ts";
 export { toTerms, weighTerms } from "./memory-terms.ts";
-export type { BlockDraft, Episode, FactDraft, FoundMemory } from "./run-memory.ts";
+export type { BlockDraft, Episode, FactDraft, FoundMemory, IndexedText } from "./run-memory.ts";
 export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandler } from "./run-memory.ts";
 export { withVectors } from "./with-vectors.ts";

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { Embedder } from "./embedder.ts";
 import type { AgentId, RunId, SessionId, TenantId, UserId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
@@ -29,6 +30,11 @@ export interface StepScope {
   readonly retries: number;
   /** A model call, charged as part of the step it is made in. */
   llm(messages: readonly ChatMessage[], options?: ScopedLlmOptions): Promise<ModelResponse>;
+  /**
+   * Turns texts into vectors, one for each, charged as part of the step. It is no turn of the run.
+   * @throws BudgetExhaustedError when no account allows it; TypeError if the embedder returns something else.
+   */
+  embed(embedder: Embedder, texts: readonly string[]): Promise<readonly (readonly number[])[]>;
   /**
    * Waits. Around a model call, more than 5 s are not waited for here: the step ends, whatever is thrown for that or
    * made of it, and begins anew when the time has come, layers and all. No slot in the process is held meanwhile.

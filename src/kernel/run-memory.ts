@@ -1,6 +1,7 @@
+import type { Embedder } from "./embedder.ts";
 import type { EntryId, SessionId } from "./ids.ts";
 import type { ChatMessage } from "./message.ts";
-import type { Fact, FactQuery, ForgetRequest, IndexEntry, MemoryItem, MemoryOwner } from "./memory.ts";
+import type { Fact, FactQuery, ForgetRequest, MemoryItem, MemoryOwner } from "./memory.ts";
 import type { BlockEdit, BlockEditResult, BlockReceipt, MemoryBlock } from "./memory-block.ts";
 import type { SessionEntry } from "./session.ts";
 
@@ -18,6 +19,15 @@ export interface MemorySearch {
   readonly text: string;
   readonly kinds: readonly ("fact" | "episode")[];
   readonly limit: number;
+  /** Finds items of similar meaning, too, if they were written with the same embedder. Default: words alone. */
+  readonly embedder?: Embedder | undefined;
+}
+
+/** A message to be found later. */
+export interface IndexedText {
+  readonly item: MemoryItem;
+  readonly at: number;
+  readonly text: string;
 }
 
 /** A message of an earlier turn. */
@@ -37,13 +47,14 @@ export type FoundMemory =
 /**
  * The memory that a run can reach: of its tenant, its user and its session, and of no other. Everything that is read
  * through it adds its labels to those of the run, and everything that is written keeps the labels of the run. A write
- * with an id that was used before changes nothing.
+ * with an id that was used before changes nothing. Calls of an embedder are charged to the run. Where one fails or no budget
+ * allows it, that is reported, and words alone are used.
  */
 export interface RunMemory {
   /** Facts of the user, by key, then by time. */
   facts(query: FactQuery): Promise<readonly Fact[]>;
-  /** Writes a fact of the user. */
-  remember(draft: FactDraft): Promise<void>;
+  /** Writes a fact of the user. With an embedder it is found by its meaning, too. */
+  remember(draft: FactDraft, embedder?: Embedder): Promise<void>;
   /** Erases facts of the user. Returns those that were erased. */
   forget(request: ForgetRequest): Promise<readonly MemoryItem[]>;
   /** Null if there is none of this name. */
@@ -52,10 +63,13 @@ export interface RunMemory {
   findEdit(sharing: MemorySharing, id: string): Promise<BlockReceipt | null>;
   /** Replaces the text of a block, if the version is the present one. @throws TypeError if it exceeds the limit. */
   editBlock(name: string, sharing: MemorySharing, draft: BlockDraft): Promise<BlockEditResult>;
-  /** Finds facts that hold now, and earlier turns of the user, by words. The best come first. */
+  /** Finds facts that hold now, and earlier turns of the user. The best come first. */
   search(search: MemorySearch): Promise<readonly FoundMemory[]>;
-  /** Puts messages of the user's sessions into the index, each in place of its former terms. */
-  index(entries: readonly IndexEntry[]): Promise<void>;
+  /**
+   * Puts messages of the user's sessions into the index, each in place of what it had there. With an embedder they are found
+   * by their meaning, too.
+   */
+  index(texts: readonly IndexedText[], embedder?: Embedder): Promise<void>;
 }
 
 /** A turn that was saved. */
@@ -67,7 +81,8 @@ export interface SavedTurn {
 }
 
 /**
- * Called inside the step that saves a turn, once it is saved. After a crash it is called again with the same turn. An error
- * is handled as one of the store is: the step is tried again.
+ * Called inside the step that saves a turn, once it is saved. After a crash it is called again with the same turn, and so it
+ * is if it gave memory an embedder: in a step of its own, which can be charged. An error in the first one is handled as one
+ * of the store is: the step is tried again.
  */
 export type SavedTurnHandler = (turn: SavedTurn) => Promise<void>;

@@ -1,5 +1,6 @@
 export { mergeOptions } from "./call-settings.ts";
 export { classifyError, type ErrorCircumstances } from "./classify-error.ts";
+export { embeddingModel, type AiSdkEmbeddingModel, type EmbeddingModelOptions } from "./embedding-model.ts";
 export { estimateTokens } from "./estimate-tokens.ts";
 export { fileTokens, pictureRules, type FileReader } from "./file-tokens.ts";
 export { inputBound, writesCache, type Measured } from "./input-bound.ts";

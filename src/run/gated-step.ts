@@ -15,6 +15,7 @@
 import { randomUUID } from "node:crypto";
 import { Usage, type Model, type StepScope } from "#kernel";
 import type { GuardHook } from "#tree";
+import { embedTexts } from "./embed-texts.ts";
 import type { GuardrailLog, GuardrailResult, GuardrailSubject } from "./guardrails.ts";
 import { ModelCalls, type CallsOwner, type Charge } from "./model-calls.ts";
 import type { Stop } from "./step-stop.ts";
@@ -220,6 +221,7 @@ export function toStepScope(
     // The words of a judge or a summariser are no part of the answer.
     llm: (messages, options = {}) =>
       calls.make({ model: requireModel(options.model ?? model), messages, options, isWatched: false }),
+    embed: (embedder, texts) => embedTexts(calls, embedder, texts),
     wait: (ms) => calls.wait(ms),
     again: (error, schedule) => calls.again(error, schedule),
   };

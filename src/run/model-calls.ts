@@ -99,6 +99,8 @@ interface ModelCall {
   readonly timeoutMs?: number;
   /** Whether the pieces of the answer go to those who watch the run. Default true. */
   readonly isWatched?: boolean;
+  /** Whether it counts as a turn of the run, unless its step is a compaction. Default true. */
+  readonly isTurn?: boolean;
 }
 
 /** One call at its place: as many attempts as it takes. */
@@ -148,10 +150,11 @@ export class ModelCalls {
     retry = this.#services.policy.agent.retry ?? {},
     timeoutMs = defaultTimeoutMs,
     isWatched = true,
+    isTurn = true,
   }: ModelCall): Promise<ModelResponse> {
     const { maxRetries = 3, baseMs = defaultBaseMs } = retry;
     const shown = fixed(ephemeral.length === 0 ? messages : [...messages, ...ephemeral]);
-    const sent = { model, messages: shown, ephemeral, options, from, stable, timeoutMs, isWatched };
+    const sent = { model, messages: shown, ephemeral, options, from, stable, timeoutMs, isWatched, isTurn };
     const asked: Asked = { ...this.#nextPlace(), ...sent };
     const first = this.charges.length;
     for (;;) {
@@ -175,14 +178,22 @@ export class ModelCalls {
 
   /** Keeps the manifest of a call: its attempts from `first` on. */
   #record(
-    { step, model, messages, ephemeral, options }: Asked,
+    { step, model, messages, ephemeral, options, isWatched: isOwn }: Asked,
     first: number,
     response?: ModelResponse,
   ): Promise<void> {
     const { tools = [] } = options;
     const attempts = this.charges.slice(first);
     const made = { attempts, began: this.#began.slice(first), response };
-    return this.#services.state.steps.keepModelCall({ step, model, messages, ephemeral, tools, ...made });
+    return this.#services.state.steps.keepModelCall({
+      step,
+      model,
+      messages,
+      ephemeral,
+      tools,
+      isOwn,
+      ...made,
+    });
   }
 
   /** Makes the next call another attempt of the one that failed last. */
@@ -305,7 +316,7 @@ export class ModelCalls {
     return {
       step: asked.step,
       attempt,
-      ask: this.#owner.of === "compaction" ? { ...ask, uncounted: true } : ask,
+      ask: asked.isTurn && this.#owner.of !== "compaction" ? ask : { ...ask, uncounted: true },
       rerun: false,
       previous: this.charges.map(({ attempt: made, usage, again }) => ({
         attempt: made,

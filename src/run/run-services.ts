@@ -12,7 +12,6 @@ import {
   type PermissionRule,
   type Permissions,
   type RunId,
-  type SessionId,
   type StepId,
   type Tool,
 } from "#kernel";
@@ -21,7 +20,7 @@ import type { CallSizing } from "./call-estimate.ts";
 import type { Journal } from "./driver/journal.ts";
 import type { GuardrailRunner } from "./guardrails.ts";
 import type { RunSession } from "./run-session.ts";
-import type { ScopedMemory } from "./scoped-memory.ts";
+import type { OpenMemory } from "./scoped-memory.ts";
 import type { PromptDeps } from "./section-cache.ts";
 import type { StepRecorder } from "./step-manifest.ts";
 import type { StepServices } from "./step.ts";
@@ -60,8 +59,7 @@ interface RunState extends CallSizing {
   readonly labels: RunLabels;
   /** The run's part in its conversation. */
   readonly session: RunSession;
-  /** Opens the memory that the run can reach, for one reader; null: there is no store. Null for a session: of none. */
-  readonly openMemory: (session: SessionId | null) => ScopedMemory | null;
+  readonly openMemory: OpenMemory;
   /** Keeps the manifests of steps. */
   readonly steps: StepRecorder;
   readonly journal: Journal;

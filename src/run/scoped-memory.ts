@@ -1,24 +1,26 @@
 import {
   ChatMessage,
   Labels,
+  MemoryItem,
   MemoryOwner,
   toTerms,
   type BlockDraft,
   type BlockEditResult,
   type BlockReceipt,
   type Clock,
+  type Embedder,
   type EntryId,
   type Fact,
   type FactDraft,
   type FactQuery,
   type ForgetRequest,
   type FoundMemory,
-  type IndexEntry,
+  type IndexedText,
   type MemoryBlock,
   type MemoryHit,
-  type MemoryItem,
   type MemorySearch,
   type MemorySharing,
+  type MemoryVector,
   type Partition,
   type RunId,
   type RunMemory,
@@ -32,6 +34,14 @@ import {
 
 /** Entries of a turn that are read at once. */
 const pageSize = 64;
+/** Characters of a text that an embedder is given. Models take about 8,000 tokens, which may be as few characters. */
+const maxEmbedded = 8_000;
+
+/** Turns texts into vectors. Null: that failed, and is reported. @throws if the step must end. */
+export type EmbedTexts = (
+  embedder: Embedder,
+  texts: readonly string[],
+) => Promise<readonly (readonly number[])[] | null>;
 
 /** The reach of a {@link ScopedMemory}, and what it adds to writes. */
 interface MemoryScope {
@@ -44,6 +54,16 @@ interface MemoryScope {
   readonly now: () => number;
   /** Returns the labels of the writer. */
   readonly labels: () => Labels;
+  /** Null: no call can be charged here. */
+  readonly embed: EmbedTexts | null;
+}
+
+/** A text that was searched for. */
+interface AskedMeaning {
+  readonly text: string;
+  readonly embedder: Embedder;
+  /** Null: it could not be made. */
+  readonly vector: readonly number[] | null;
 }
 
 /**
@@ -56,6 +76,9 @@ export class ScopedMemory implements RunMemory {
   readonly #partition: Partition;
   readonly #user: MemoryOwner;
   #seen: Labels = Labels.none;
+  #lacksVectors = false;
+  /** The last search by meaning. */
+  #asked: AskedMeaning | null = null;
 
   constructor(store: Store, scope: MemoryScope) {
     this.#store = store;
@@ -69,19 +92,27 @@ export class ScopedMemory implements RunMemory {
     return this.#seen;
   }
 
+  /** Whether an embedder was given where none can be called. */
+  get lacksVectors(): boolean {
+    return this.#lacksVectors;
+  }
+
   async facts(query: FactQuery): Promise<readonly Fact[]> {
     const facts = await this.#store.memory.recall(this.#partition, this.#user, query);
     for (const { labels } of facts) this.#see(labels);
     return facts;
   }
 
-  async remember({ id, key, value }: FactDraft): Promise<void> {
+  async remember({ id, key, value }: FactDraft, embedder?: Embedder): Promise<void> {
     const { runId, now } = this.#scope;
     const at = now();
     const held = { validFrom: at, validTo: null, recordedAt: at };
     const fact: Fact = { id, key, value, ...held, runId, labels: this.#ownLabels() };
     const text = `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`;
+    const item = MemoryItem.fact(id);
+    const vectors = embedder ? await this.#embed(embedder, [{ item, at, text }]) : [];
     await this.#store.memory.remember(this.#partition, this.#user, fact, toTerms(text));
+    await this.#putVectors(vectors);
   }
 
   forget(request: ForgetRequest): Promise<readonly MemoryItem[]> {
@@ -106,17 +137,32 @@ export class ScopedMemory implements RunMemory {
     return result;
   }
 
-  async search({ text, kinds, limit }: MemorySearch): Promise<readonly FoundMemory[]> {
-    const query = { terms: toTerms(text), kinds, limit, at: this.#scope.now() };
-    const hits = await this.#store.memory.search(this.#partition, this.#user, query);
+  async search({ text, kinds, limit, embedder }: MemorySearch): Promise<readonly FoundMemory[]> {
+    const at = this.#scope.now();
+    const byWords = await this.#store.memory.search(this.#partition, this.#user, {
+      terms: toTerms(text),
+      kinds,
+      limit,
+      at,
+    });
+    const byMeaning = embedder ? await this.#searchVectors(embedder, text, { kinds, limit }) : [];
+    const hits = joinRankings([byWords, byMeaning]).slice(0, limit);
     const ids = hits.flatMap(({ item }) => (item.kind === "fact" ? [item.id] : []));
-    const facts = new Map((ids.length > 0 ? await this.facts({ ids }) : []).map((fact) => [fact.id, fact]));
+    // A vector does not know how long its fact holds.
+    const facts = new Map(
+      (ids.length > 0 ? await this.facts({ ids, at }) : []).map((fact) => [fact.id, fact]),
+    );
     const found = await Promise.all(hits.map((hit) => this.#open(hit, facts)));
     return found.flatMap((each) => each ?? []);
   }
 
-  index(entries: readonly IndexEntry[]): Promise<void> {
-    return this.#store.memory.index(this.#partition, this.#user, entries);
+  async index(texts: readonly IndexedText[], embedder?: Embedder): Promise<void> {
+    const entries = texts.flatMap(({ item, at, text }) => {
+      const terms = toTerms(text);
+      return terms.length === 0 ? [] : [{ item, at, terms }];
+    });
+    if (entries.length > 0) await this.#store.memory.index(this.#partition, this.#user, entries);
+    if (embedder) await this.#putVectors(await this.#embed(embedder, texts));
   }
 
   /** Reads the entries of the session from one to a later one, oldest first. None, if the first is not before the last. */
@@ -134,6 +180,45 @@ export class ScopedMemory implements RunMemory {
       from = page.at(-1)?.parentId;
     }
     return [];
+  }
+
+  async #putVectors(vectors: readonly MemoryVector[]): Promise<void> {
+    if (vectors.length > 0) await this.#store.vectors?.put(this.#partition, this.#user, vectors);
+  }
+
+  async #searchVectors(
+    embedder: Embedder,
+    text: string,
+    range: Pick<MemorySearch, "kinds" | "limit">,
+  ): Promise<readonly MemoryHit[]> {
+    // Facts and episodes are searched one after the other, for the same words.
+    if (this.#asked?.text !== text || this.#asked.embedder !== embedder) {
+      const [made] = await this.#embed(embedder, [{ item: MemoryItem.fact(""), at: 0, text }]);
+      this.#asked = { text, embedder, vector: made?.vector ?? null };
+    }
+    const { vector } = this.#asked;
+    if (!vector || !this.#store.vectors) return [];
+    const query = { embedder: embedder.id, vector, ...range };
+    return this.#store.vectors.search(this.#partition, this.#user, query);
+  }
+
+  /** Makes the vectors of texts that are not blank. None, where no call can be made or it failed. */
+  async #embed(embedder: Embedder, texts: readonly IndexedText[]): Promise<readonly MemoryVector[]> {
+    const told = texts.filter(({ text }) => text.trim() !== "");
+    if (told.length === 0) return [];
+    const { embed } = this.#scope;
+    this.#lacksVectors ||= !embed;
+    if (!embed) return [];
+    if (!this.#store.vectors)
+      throw new TypeError("an embedder needs a store that keeps vectors: createRuntime({ vectors })");
+    const made = await embed(
+      embedder,
+      told.map(({ text }) => text.slice(0, maxEmbedded)),
+    );
+    return told.flatMap(({ item, at }, index) => {
+      const vector = made?.[index];
+      return vector ? [{ item, embedder: embedder.id, at, vector }] : [];
+    });
   }
 
   /** Null: it was erased after it was found. */
@@ -172,6 +257,25 @@ export class ScopedMemory implements RunMemory {
   }
 }
 
+/** The weight of the first places in a joined ranking, as usual for this method: lower is more. */
+const rankOffset = 60;
+
+/**
+ * Joins rankings whose scores cannot be compared, by reciprocal rank fusion: an item that is high in one, or in both, comes
+ * first.
+ */
+function joinRankings(rankings: readonly (readonly MemoryHit[])[]): readonly MemoryHit[] {
+  const joined = new Map<string, { readonly hit: MemoryHit; score: number }>();
+  for (const ranking of rankings)
+    ranking.forEach((hit, rank) => {
+      const key = MemoryItem.key(hit.item);
+      const known = joined.get(key) ?? { hit, score: 0 };
+      known.score += 1 / (rankOffset + rank);
+      joined.set(key, known);
+    });
+  return [...joined.values()].toSorted((one, other) => other.score - one.score).map(({ hit }) => hit);
+}
+
 /** The run whose memory is opened. */
 interface MemoryReader {
   readonly scope: RunScope;
@@ -179,11 +283,12 @@ interface MemoryReader {
   readonly clock: Clock;
 }
 
-/** Returns what opens the memory that a run can reach; it opens null without a store. */
-export function createOpenMemory(
-  store: Store | null,
-  { scope, labels, clock }: MemoryReader,
-): (session: SessionId | null) => ScopedMemory | null {
+/** Opens the memory that a run can reach, for one reader; null: there is no store. Null for a session: of none. */
+export type OpenMemory = (session: SessionId | null, embed?: EmbedTexts) => ScopedMemory | null;
+
+/** Returns what opens the memory of a run. */
+export function createOpenMemory(store: Store | null, { scope, labels, clock }: MemoryReader): OpenMemory {
   const means = { now: () => clock.now(), labels: () => labels.now };
-  return (sessionId) => store && new ScopedMemory(store, { ...scope, ...means, sessionId });
+  return (sessionId, embed) =>
+    store && new ScopedMemory(store, { ...scope, ...means, sessionId, embed: embed ?? null });
 }

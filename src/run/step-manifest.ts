@@ -62,6 +62,8 @@ interface RecordedModelCall {
   /** The messages that are kept nowhere. */
   readonly ephemeral: readonly ChatMessage[];
   readonly tools: readonly ToolDescription[];
+  /** Whether the answer is the run's own. The prompts of a judge or an embedder are no beginning of its next prompt. */
+  readonly isOwn: boolean;
   /** The attempts that passed the gate, and when each began. */
   readonly attempts: readonly Omit<StepAttempt, "at">[];
   readonly began: readonly number[];
@@ -107,7 +109,7 @@ export class StepRecorder {
   }
 
   async keepModelCall(call: RecordedModelCall): Promise<void> {
-    const { step, model, messages, tools, response } = call;
+    const { step, model, messages, tools, isOwn, response } = call;
     const attempts = attemptsOf(call);
     const last = attempts.at(-1);
     if (!this.#options.store || !last) return;
@@ -134,7 +136,7 @@ export class StepRecorder {
       decisions: shrunk ? [{ by: "budget", layer: "gate", decision: `less output: ${shrunk}` }] : [],
     };
     const bases = given.base ? (this.#last?.bases ?? 0) + 1 : 0;
-    if (await this.#write(step, given, [...prompt, ...answer]))
+    if ((await this.#write(step, given, [...prompt, ...answer])) && isOwn)
       this.#last = { step, attempt: last.attempt, parts, bases };
   }
 

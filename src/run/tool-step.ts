@@ -26,6 +26,7 @@ import {
   type RefusedCall,
   type ToolCall,
 } from "./authorize-tool.ts";
+import { createEmbed } from "./embed-texts.ts";
 import { recordedDiagnostic } from "./failures.ts";
 import { GatedStep, type StepExecution, type StepStop } from "./gated-step.ts";
 import { addWarnings, checkResult, throwHalt, type GuardedOutcome } from "./guardrail-step.ts";
@@ -182,12 +183,12 @@ async function executeEffect(
   { tool, input, callId, log, warnings }: CheckedCall,
 ): Promise<DoneCall | LostCall | StepStop> {
   const { engine, identity } = services;
-  const { place, io } = execution;
+  const { place, io, calls } = execution;
   const attempt = AttemptId.of(io.attempt);
   const began = engine.primitives.now();
   const feed = engine.openUpdates(place.id, attempt);
   const updates = new ToolUpdates({ feed, clock: engine.clock, tool: tool.name, callId: callId ?? attempt });
-  const memory = services.state.openMemory(identity.scope.sessionId);
+  const memory = services.state.openMemory(identity.scope.sessionId, createEmbed(services, calls));
   const core = async (timeoutMs: number): Promise<ToolResult> => {
     const timeoutS = Math.min(tool.timeoutS ?? defaultTimeoutS, timeoutMs / 1000);
     const onTimeout = (): never => {
@@ -207,6 +208,8 @@ async function executeEffect(
   } catch (error) {
     const stopped = getStopError(io.signal);
     if (stopped) return { ...toEffectStop(stopped, tool, attempt), ...log };
+    // The gate has refused a call of an embedder, because the run must yield or stop.
+    if (calls.stop && tool.idempotent) return { ...calls.stop, ...log };
     outcome = toFailure(services, tool, error);
   } finally {
     updates.end();

@@ -1,5 +1,5 @@
-import type { Engine, Keys, Store } from "#kernel";
-import { defaultKeys, Seals, storedKeys } from "#sealing";
+import { withVectors, type Engine, type Keys, type Store, type VectorStore } from "#kernel";
+import { defaultKeys, sealedStore, Seals, storedKeys } from "#sealing";
 
 /** The keys of a runtime, and the seals that its engine, store and streams share. */
 export interface RuntimeSealing {
@@ -29,4 +29,18 @@ export function createSealing({
     seals.forget(partition);
   };
   return { keys: { of: (partition) => keys.of(partition), destroy }, seals };
+}
+
+/**
+ * Returns the store of a runtime: one that outlives the process seals its content, where there are keys. Vectors that were
+ * named are kept beside it, as they are. @throws TypeError for vectors without a store.
+ */
+export function sealStore(
+  { store, vectors }: { readonly store?: Store; readonly vectors?: VectorStore },
+  sealing: RuntimeSealing | null,
+): Store | undefined {
+  const sealed = store?.lasts && sealing ? sealedStore(store, sealing.keys, sealing.seals) : store;
+  if (!vectors) return sealed;
+  if (!sealed) throw new TypeError("vectors need a store besides: createRuntime({ store, vectors })");
+  return withVectors(sealed, vectors);
 }

@@ -86,7 +86,7 @@ export class Memories {
     const { store, now } = this.#deps();
     const { tenantId } = Partition.of(tenant);
     const scope = { tenantId, userId: toUserId(user), sessionId: null, runId: null };
-    return new ScopedMemory(store, { ...scope, now, labels: () => Labels.none });
+    return new ScopedMemory(store, { ...scope, now, labels: () => Labels.none, embed: null });
   }
 }
 

@@ -11,6 +11,7 @@ import type {
   NumberedEvent,
   Permissions,
   Store,
+  VectorStore,
 } from "#kernel";
 import type { StepPrompt } from "./step-content.ts";
 import type { SweepOptions } from "./sweep.ts";
@@ -36,6 +37,11 @@ export interface RuntimeOptions extends SweepOptions {
    * too. Default: nothing is kept.
    */
   readonly store?: Store;
+  /**
+   * The store for the vectors of memory, in place of the store's own. What is there is not sealed: a vector tells of its
+   * text, and cannot be compared while it is sealed. Default: the store's own; if it is sealed, none.
+   */
+  readonly vectors?: VectorStore;
   /**
    * Where keys come from. They seal everything that leaves the process. Workers and clients of one program need the same
    * keys and the same store: keys that cannot be destroyed one by one only wrap those that a durable store keeps.

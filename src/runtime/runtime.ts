@@ -22,7 +22,6 @@ import {
 } from "#kernel";
 import { allowAll, defaultPermissions, programAgents } from "#agents";
 import { contentObject, systemClock } from "#base";
-import { sealedStore } from "#sealing";
 import {
   treeAddress,
   treeAt,
@@ -49,7 +48,7 @@ import { Memories } from "./memories.ts";
 import { quietly } from "./quietly.ts";
 import { checkProgram, checkStart } from "./check-program.ts";
 import { createOpening } from "./create-opening.ts";
-import { createSealing } from "./create-sealing.ts";
+import { createSealing, sealStore } from "./create-sealing.ts";
 import { type PriceList, createPromptDeps, execute, type PromptDeps } from "#run";
 import { createNameContent, createPrepareInput } from "./prepare-input.ts";
 import type { PrepareInput } from "./prepare-input.ts";
@@ -96,7 +95,7 @@ export class Runtime {
       throw new TypeError("telemetry needs a store: createRuntime({ store })");
     const sealing = createSealing(options);
     const { keys = null, seals = null } = sealing ?? {};
-    const store = sealIfLasting(options.store, sealing);
+    const store = sealStore(options, sealing);
     this.#options = { ...options, agents, ...(store && { store }) };
     this.#clock = options.clock ?? systemClock;
     this.#agents = byType;
@@ -348,12 +347,4 @@ export class Runtime {
     if (!agent) throw new NotFoundError({ what: "agent", id: type });
     return agent;
   }
-}
-
-/** A store that outlives the process seals its content, where there are keys. */
-function sealIfLasting(
-  store: Store | undefined,
-  sealing: ReturnType<typeof createSealing>,
-): Store | undefined {
-  return store?.lasts && sealing ? sealedStore(store, sealing.keys, sealing.seals) : store;
 }

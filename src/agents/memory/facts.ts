@@ -1,4 +1,4 @@
-import type { FoundMemory, Json, Tool } from "#kernel";
+import type { Embedder, FoundMemory, Json, Tool } from "#kernel";
 import { tool } from "../tools/tool.ts";
 import { requireMemory } from "./require-memory.ts";
 import { textInput } from "../tools/text-input.ts";
@@ -11,8 +11,8 @@ const maxEpisode = 2_000;
 
 const key = { description: 'What it is about, in a few words, such as "city" or "tea"', max: maxKey };
 
-/** The tools that write and erase facts of the user. */
-export const factTools: readonly Tool[] = [
+/** Returns the tools that write and erase facts of the user. */
+export const factTools = (embedder: Embedder | undefined): readonly Tool[] => [
   tool({
     name: "remember",
     description:
@@ -25,7 +25,7 @@ export const factTools: readonly Tool[] = [
     idempotent: true,
     execute: async ({ key: about, value }, { memory, idempotencyKey: id }) => {
       if (about.trim() === "") throw new TypeError("key: a text is needed");
-      await requireMemory(memory).remember({ id, key: about, value });
+      await requireMemory(memory).remember({ id, key: about, value }, embedder);
       return { remembered: about };
     },
   }),
@@ -50,14 +50,16 @@ interface RecallOptions {
   readonly facts: boolean;
   /** Messages of earlier turns that a search returns; 0: it returns none. */
   readonly episodes: number;
+  /** Finds by meaning, too. */
+  readonly embedder: Embedder | undefined;
 }
 
 /** The tool that searches memory. An earlier run may have written what it returns on the word of a stranger. */
-export function recallTool({ facts, episodes }: RecallOptions): Tool {
+export function recallTool({ facts, episodes, embedder }: RecallOptions): Tool {
   const what = [facts && "remembered facts", episodes > 0 && "earlier conversations with this user"];
   return tool({
     name: "recall",
-    description: `Searches ${what.filter(Boolean).join(" and ")} by words.`,
+    description: `Searches ${what.filter(Boolean).join(" and ")} by ${embedder ? "words and meaning" : "words"}.`,
     input: textInput({ query: { description: "The words to look for", max: 1_000 } }),
     risk: "safe",
     origin: "memory",
@@ -66,8 +68,8 @@ export function recallTool({ facts, episodes }: RecallOptions): Tool {
     execute: async ({ query: text }, { memory: given }) => {
       const memory = requireMemory(given);
       const found = [
-        ...(facts ? await memory.search({ text, kinds: ["fact"], limit: maxFacts }) : []),
-        ...(episodes > 0 ? await memory.search({ text, kinds: ["episode"], limit: episodes }) : []),
+        ...(facts ? await memory.search({ text, kinds: ["fact"], limit: maxFacts, embedder }) : []),
+        ...(episodes > 0 ? await memory.search({ text, kinds: ["episode"], limit: episodes, embedder }) : []),
       ];
       return found.map(toShown);
     },

@@ -1,7 +1,7 @@
-import { Labels, MemoryBlock, type Extension } from "#kernel";
+import { Labels, MemoryBlock, type Embedder, type Extension } from "#kernel";
 import { extension } from "../extensions/extension.ts";
 import { blockSection, editTools, type BlockOptions, type NamedBlock } from "./blocks.ts";
-import { indexTurn } from "./episodes.ts";
+import { createIndexTurn } from "./episodes.ts";
 import { factTools, recallTool } from "./facts.ts";
 
 /** The memory of an agent. */
@@ -18,6 +18,12 @@ export interface MemoryOptions {
    * with this option. Default: it finds none.
    */
   readonly episodes?: { readonly recall: number } | undefined;
+  /**
+   * Lets `recall` find facts and turns by their meaning, too: those that were written with the same embedder. Its calls are
+   * charged to the run. Their vectors are kept by the store, or by `createRuntime({ vectors })`, which a store that seals
+   * needs. Default: words alone.
+   */
+  readonly embedder?: Embedder | undefined;
 }
 
 /**
@@ -25,7 +31,7 @@ export interface MemoryOptions {
  * It needs a store. Whatever a run writes keeps the labels of the run, and a run that is shown it joins them.
  * @throws TypeError for a block that cannot be kept.
  */
-export function memory({ blocks: given = {}, facts = false, episodes }: MemoryOptions): Extension {
+export function memory({ blocks: given = {}, facts = false, episodes, embedder }: MemoryOptions): Extension {
   const found = episodes?.recall ?? 0;
   if (!Number.isSafeInteger(found) || found < 0 || found > maxEpisodes)
     throw new TypeError(`episodes.recall must be an integer from 0 to ${maxEpisodes}, got ${found}`);
@@ -39,12 +45,12 @@ export function memory({ blocks: given = {}, facts = false, episodes }: MemoryOp
   return extension({
     name: "memory",
     tools: [
-      ...(facts ? factTools : []),
-      ...(facts || found > 0 ? [recallTool({ facts, episodes: found })] : []),
+      ...(facts ? factTools(embedder) : []),
+      ...(facts || found > 0 ? [recallTool({ facts, episodes: found, embedder })] : []),
       ...editTools(blocks),
     ],
     sections: blocks.map(blockSection),
-    onSaved: found > 0 ? [indexTurn] : [],
+    onSaved: found > 0 ? [createIndexTurn(embedder)] : [],
   });
 }
 

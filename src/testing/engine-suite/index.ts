@@ -1,3 +1,4 @@
+import { embeddingCases } from "./embeddings.ts";
 import { ephemeralCases } from "./ephemeral.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
@@ -103,6 +104,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...ephemeralCases,
   ...sectionCases,
   ...copyCases,
+  ...embeddingCases,
   ...retentionCases,
   ...lastWordsCases,
   ...diagnosticCases,

@@ -1,13 +1,13 @@
 import { appendFileSync } from "node:fs";
 import type { Micros, Price } from "#kernel";
-import type { Wire } from "./double-request.ts";
+import type { BilledWire } from "./double-request.ts";
 import type { FaultKind } from "./fault.ts";
 
 /** One request that the double was sent. Tokens are zero where nothing is billed. */
 export interface BillEntry {
   /** When the request arrived. */
   readonly at: number;
-  readonly wire: Wire;
+  readonly wire: BilledWire;
   readonly model: string;
   /** The header `x-reeve-attempt`. */
   readonly key: string | null;

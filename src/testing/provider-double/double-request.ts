@@ -3,6 +3,9 @@ import type { Json, JsonObject } from "#kernel";
 /** Which provider's language a request was written in. */
 export type Wire = "openai-chat" | "openai-responses" | "anthropic-messages";
 
+/** The languages of everything that is on the bill. */
+export type BilledWire = Wire | "openai-embeddings";
+
 /** One piece of a message, the same for every wire. */
 export type DoublePart =
   | { readonly type: "text"; readonly text: string }

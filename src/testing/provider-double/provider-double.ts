@@ -46,8 +46,8 @@ export interface ProviderDouble extends AsyncDisposable {
 }
 
 /**
- * Starts a server that speaks OpenAI's chat completions and responses and Anthropic's messages, streamed or not, well
- * enough for the AI SDK's own providers. Once a request has arrived it is worked out and billed in full, even if its
+ * Starts a server that speaks OpenAI's chat completions and responses and Anthropic's messages, streamed or not, and OpenAI's
+ * embeddings, well enough for the AI SDK's own providers. Once a request has arrived it is worked out and billed in full, even if its
  * client does not wait for the answer.
  */
 export async function providerDouble(options: ProviderDoubleOptions = {}): Promise<ProviderDouble> {

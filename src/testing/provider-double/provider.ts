@@ -6,10 +6,11 @@ import { chance, type Chance, digest } from "./chance.ts";
 import type { DoubleAnswer } from "./double-answer.ts";
 import type { DoubleRequest } from "./double-request.ts";
 import type { DoubleScript } from "./double-script.ts";
+import { answerEmbeddings, embeddingsEndpoint } from "./embeddings.ts";
 import { countPrompt, execute, type Execution } from "./execution.ts";
 import { type Fault, type FaultKind, isBilled, isRefusal, toFault } from "./fault.ts";
 import { PromptCache, type PromptCacheOptions } from "./prompt-cache.ts";
-import { planReply, refusalReply, type Reply } from "./reply.ts";
+import { planReply, wholeReply, type Reply } from "./reply.ts";
 import { anthropicMessages } from "./wire/anthropic-messages.ts";
 import { openaiChat } from "./wire/openai-chat.ts";
 import { openaiResponses } from "./wire/openai-responses.ts";
@@ -77,6 +78,7 @@ export class Provider {
 
   /** Null if the provider was closed before the script had answered. */
   async handle(raw: RawRequest): Promise<ProviderOutcome | null> {
+    if (raw.endpoint === embeddingsEndpoint) return { reply: this.#embed(raw), request: null };
     const format = this.#formats.find(({ endpoint }) => endpoint === raw.endpoint);
     if (!format) return { reply: unknownEndpoint(raw.endpoint), request: null };
     const arrival = this.#arrive(format, raw);
@@ -86,7 +88,7 @@ export class Provider {
     } catch (error) {
       if (!(error instanceof InvalidRequestError)) throw error;
       this.#settings.bill.append({ ...arrival, ...nothing, billed: false, outcome: "invalid-request" });
-      return { reply: refusalReply(format.rejectInvalid(error)), request: null };
+      return { reply: wholeReply(format.rejectInvalid(error)), request: null };
     }
     const { model, streamed } = request;
     const known = { ...arrival, model, streamed, ...countFiles(request) };
@@ -110,7 +112,23 @@ export class Provider {
     this.#unanswered.clear();
   }
 
-  #arrive({ wire }: WireFormat, { headers }: RawRequest): Arrival {
+  /** Faults and hidden tokens are for answers of language models. */
+  #embed(raw: RawRequest): Reply {
+    const arrival = this.#arrive({ wire: "openai-embeddings" }, raw);
+    const { bill } = this.#settings;
+    try {
+      const { model, inputTokens, body } = answerEmbeddings(parse(raw.body));
+      bill.append({ ...arrival, ...nothing, model, inputTokens, billed: true, outcome: "answered" });
+      const head = { status: 200, contentType: "application/json", headers: {} };
+      return wholeReply({ ...head, body: JSON.stringify(body) });
+    } catch (error) {
+      if (!(error instanceof InvalidRequestError)) throw error;
+      bill.append({ ...arrival, ...nothing, billed: false, outcome: "invalid-request" });
+      return wholeReply(openaiChat.rejectInvalid(error));
+    }
+  }
+
+  #arrive({ wire }: Pick<BillEntry, "wire">, { headers }: RawRequest): Arrival {
     const key = headers["x-reeve-attempt"] ?? null;
     return {
       at: this.#settings.now(),
@@ -142,7 +160,7 @@ export class Provider {
   #failScript(format: WireFormat, arrival: Arrival, error: Error): Reply {
     this.#settings.bill.append({ ...arrival, ...nothing, billed: false, outcome: "script-failed" });
     const message = `the script of the provider double failed: ${error.message}`;
-    return refusalReply(format.rejectInvalid(new InvalidRequestError(message, { status: 500 })));
+    return wholeReply(format.rejectInvalid(new InvalidRequestError(message, { status: 500 })));
   }
 
   #reply(format: WireFormat, call: AnsweredCall): Reply {
@@ -153,7 +171,7 @@ export class Provider {
     if (fault && isRefusal(fault)) {
       const usage = billed ? this.#execute(call, fault).usage : nothing;
       this.#settings.bill.append({ ...arrival, ...usage, billed, outcome });
-      return refusalReply(format.refuse(fault, this.#facts(request, call.chance)));
+      return wholeReply(format.refuse(fault, this.#facts(request, call.chance)));
     }
     const execution = this.#execute(call, fault);
     this.#settings.bill.append({ ...arrival, ...(billed ? execution.usage : nothing), billed, outcome });
@@ -212,5 +230,5 @@ function unknownEndpoint(endpoint: string): Reply {
   const body = JSON.stringify({
     error: { message: `Invalid URL (${endpoint})`, type: "invalid_request_error" },
   });
-  return refusalReply({ status: 404, contentType: "application/json", headers: {}, body });
+  return wholeReply({ status: 404, contentType: "application/json", headers: {}, body });
 }

@@ -60,8 +60,8 @@ export function planReply(
   }
 }
 
-/** The reply that says no. */
-export function refusalReply({ status, contentType, headers, body }: RefusalReply): Reply {
+/** The reply with one body: a refusal, or embeddings. */
+export function wholeReply({ status, contentType, headers, body }: RefusalReply): Reply {
   return { head: { status, headers: { "content-type": contentType, ...headers } }, chunks: [body], ...whole };
 }
 

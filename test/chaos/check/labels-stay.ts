@@ -1,10 +1,11 @@
-import type { ConversationHistory, History } from "../history.ts";
+import type { ConversationHistory, History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 import { pathOf, runOf } from "./turns-are-whole.ts";
 
 /**
  * I17: on the main path of a conversation every answer after something untrusted is untrusted, whichever tree gave it, and
- * nothing is before. A turn that begins with something untrusted is untrusted from its first entry on.
+ * nothing is before. A turn that begins with something untrusted is untrusted from its first entry on. A run whose budget is
+ * too small for the conversation is not shown it: its last call has its task alone, and may give an answer without labels.
  */
 export const labelsStay: Predicate = {
   id: "I17",
@@ -22,7 +23,10 @@ function findings({ trees }: History, conversation: ConversationHistory): readon
   const strangers = new Set(
     trees.filter(({ plan }) => plan.isUntrusted && plan.tenant === tenant).map(({ plan }) => `${plan.id}~0`),
   );
+  const unshown = new Set(trees.filter(isNotShown).map(({ plan }) => `${plan.id}~0`));
   const found: Finding[] = [];
+  const isToBe = ({ isAnswer }: { readonly isAnswer: boolean }, run: string): boolean =>
+    strangers.has(run) || (isAnswer && !unshown.has(run));
   let hasBegun = false;
   // A broken path is a finding of another predicate.
   for (const id of pathOf(conversation) ?? []) {
@@ -30,10 +34,19 @@ function findings({ trees }: History, conversation: ConversationHistory): readon
     if (!entry || id.endsWith(".end")) continue;
     const where = `${tenant}/${session} ${id}`;
     hasBegun ||= strangers.has(runOf(id));
-    if (hasBegun && !entry.isUntrusted && (entry.isAnswer || strangers.has(runOf(id))))
+    if (hasBegun && !entry.isUntrusted && isToBe(entry, runOf(id)))
       found.push({ where, what: "has lost the label of what was said before it" });
     if (!hasBegun && entry.isUntrusted)
       found.push({ where, what: "is untrusted, and nothing before it was" });
   }
   return found;
+}
+
+/** Whether the root of a tree was refused its first call, which has the conversation, and made its last one without. */
+function isNotShown({ plan, end, events }: TreeHistory): boolean {
+  if (end?.status !== "landed") return false;
+  const own = events.filter(({ runId }) => runId === `${plan.id}~0`);
+  const denied = own.findIndex(({ type }) => type === "budget.denied");
+  const answered = own.findIndex((event) => event.type === "model.end" && !event.error);
+  return denied !== -1 && (answered === -1 || denied < answered);
 }

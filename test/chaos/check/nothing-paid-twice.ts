@@ -3,17 +3,18 @@ import type { Finding, Predicate } from "./predicate.ts";
 import { markOf, only } from "./reading.ts";
 
 /**
- * I3: no call is made for a step whose result is in the journal. There is one call that nobody can take back: its
- * worker passed the gate before, was frozen, and woke after somebody else had made the step. It had begun, it is
- * reserved, and nothing follows it.
+ * I3: no call begins for a step whose result is in the journal. One call cannot be taken back: its execution passed the gate
+ * before, and is overtaken by another one that the engine has started beside it, because it was frozen or its connection
+ * was lost. It had begun, it is reserved, it is made once, and nothing follows it.
  */
 export const nothingPaidTwice: Predicate = {
   id: "I3",
   claim: "no call is sent for a step that was journaled",
-  looked: (history) => `${history.bill.length} calls, ${late(history).length} of workers that woke too late`,
+  looked: (history) =>
+    `${history.bill.length} calls, ${late(history).length} of executions that were overtaken`,
   findings: (history) =>
     afterTheirJournal(history)
-      .filter((call) => !wasFrozen(history, call))
+      .filter((call) => !wasOvertaken(history, call))
       .map(({ step, at, journaledAt }): Finding => ({
         where: step,
         what: `journaled, and called again ${at - journaledAt} ms later`,
@@ -26,20 +27,25 @@ interface LateCall {
   readonly attempt: string;
   readonly at: number;
   readonly journaledAt: number;
+  /** Whether it is not the first call of its attempt. */
+  readonly isRepeated: boolean;
 }
 
 const late = (history: History): readonly LateCall[] =>
-  afterTheirJournal(history).filter((call) => wasFrozen(history, call));
+  afterTheirJournal(history).filter((call) => wasOvertaken(history, call));
 
 function afterTheirJournal(history: History): readonly LateCall[] {
   const journaled = journaledTimes(history);
   const results = resultingAttempts(history);
+  const seen = new Set<string>();
   return history.bill.flatMap((entry) => {
     const { step, attempt } = markOf(entry);
-    // The call whose answer is the result came before it, whatever two clocks say of milliseconds. Once.
-    if (results.delete(attempt)) return [];
+    const isRepeated = seen.has(attempt);
+    seen.add(attempt);
+    // The call whose answer is the result came before it, whatever two clocks say of milliseconds.
+    if (results.has(attempt) && !isRepeated) return [];
     const journaledAt = journaled.get(step) ?? Infinity;
-    return entry.at > journaledAt ? [{ step, attempt, at: entry.at, journaledAt }] : [];
+    return entry.at > journaledAt ? [{ step, attempt, at: entry.at, journaledAt, isRepeated }] : [];
   });
 }
 
@@ -69,13 +75,10 @@ function journaledTimes({ journal, traces }: History): ReadonlyMap<string, numbe
   return times;
 }
 
-/** Did it pass the gate in time, and then sleep? */
-function wasFrozen({ trees, disturbances }: History, { attempt, at, journaledAt }: LateCall): boolean {
+/** Whether it passed the gate in time, and is the only call of its attempt. */
+function wasOvertaken({ trees }: History, { attempt, journaledAt, isRepeated }: LateCall): boolean {
   const reserved = trees
     .flatMap((tree) => only(tree, "budget.reserved"))
     .find((event) => event.attempt === attempt);
-  if (!reserved || reserved.at > journaledAt) return false;
-  return disturbances.some(
-    ({ kind, from, until }) => kind === "freeze-worker" && from <= at && until >= reserved.at,
-  );
+  return !isRepeated && reserved !== undefined && reserved.at <= journaledAt;
 }

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, type FoundMemory } from "reeve";
+import { createRuntime, MemoryOwner, TenantId, UserId, type FoundMemory } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
+import { sqliteVectorStore } from "reeve/stores/sqlite-vec";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
 import { keeper } from "./fixtures/memory-agent.ts";
@@ -24,8 +25,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A turn writes a fact, the block, an erasure, and the turn into the index. */
-const kills = [1, 2, 3, 4].flatMap((n) => [[n, "before"] as const, [n, "after"] as const]);
+/** A turn writes a fact and its vector, the block, an erasure, the turn into the index, and the turn again and its vectors. */
+const kills = [1, 2, 3, 4, 5, 6, 7].flatMap((n) => [[n, "before"] as const, [n, "after"] as const]);
 
 const owner = { tenant: "acme", user: "ada" } as const;
 
@@ -36,8 +37,9 @@ test("a worker killed at any write to memory loses nothing and doubles nothing",
   const path = join(folder, "memory.sqlite");
   const { ingress, admin } = server;
   await using store = await sqliteStore({ path });
+  await using vectors = await sqliteVectorStore({ path: `${path}-vectors` });
   const engine = restate({ ingress, admin, log: () => undefined });
-  await using runtime = createRuntime({ agents: [keeper], engine, store });
+  await using runtime = createRuntime({ agents: [keeper], engine, store, vectors });
   const port = String(await freePort());
   const worker = (...more: readonly string[]): ReturnType<typeof startWorker> =>
     startWorker("memory-worker.ts", [ingress, admin, port, path, ...more]);
@@ -60,6 +62,16 @@ test("a worker killed at any write to memory loses nothing and doubles nothing",
     });
     const found = (await runtime.memory.recall(task, owner)).map(textOf);
     expect(found.toSorted()).toEqual([`"fact ${task}"`, `assistant done ${task}`, `user ${task}`]);
+    const kept = await vectors.list(
+      { tenantId: TenantId.of(owner.tenant) },
+      MemoryOwner.user(UserId.of(owner.user)),
+      {
+        after: null,
+        limit: 100,
+      },
+    );
+    expect(kept.filter(({ item }) => item.kind === "fact")).toHaveLength(made.length);
+    expect(kept.filter(({ item }) => item.kind === "episode")).toHaveLength(2 * made.length);
     await killWorkers();
   }
 }, 600_000);

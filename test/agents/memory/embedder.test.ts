@@ -1,0 +1,153 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import {
+  agent,
+  createRuntime,
+  embeddingModel,
+  memory,
+  MemoryOwner,
+  UserId,
+  type Embedder,
+  type Keys,
+} from "reeve";
+import { memoryStore } from "reeve/stores/memory";
+import { sqliteStore } from "reeve/stores/sqlite";
+import { sqliteVectorStore } from "reeve/stores/sqlite-vec";
+import { call, say, scriptedModel, testRuntime } from "reeve/testing";
+import { expect, test } from "vitest";
+import { openDouble } from "../../testing/real-providers.ts";
+
+const price = { input: 20_000 };
+
+/** An embedder of one dimension more than it states. */
+const lying: Embedder = {
+  id: "lying",
+  dimensions: 1,
+  price: null,
+  embed: async (texts) => ({ vectors: texts.map(() => [1, 2]), inputTokens: 1 }),
+};
+
+const ada = { user: "ada" };
+
+test("a fact is found by its meaning through a provider's embeddings, and the bill is the provider's", async () => {
+  const double = await openDouble();
+  const openai = createOpenAI({ baseURL: double.baseURL, apiKey: "secret" });
+  const embedder = embeddingModel(openai.embedding("text-embedding-3-small"), { dimensions: 256, price });
+  const model = scriptedModel(
+    [
+      call("remember", { key: "food", value: "allergic to peanuts" }),
+      say("Noted."),
+      call("recall", { query: "peanut allergies" }),
+      say("Yes."),
+    ],
+    { price: { input: 0, output: 0 } },
+  );
+  const lead = agent({ name: "lead", model, extensions: [memory({ facts: true, embedder })] });
+  await using runtime = createRuntime({ agents: [lead], store: memoryStore() });
+  const first = await (await runtime.start(lead, "go", ada)).result();
+  const second = await (await runtime.start(lead, "again", ada)).result();
+  expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain("allergic to peanuts");
+  expect(double.bill.entries.map(({ wire, model: by }) => `${wire} ${by}`)).toEqual([
+    "openai-embeddings text-embedding-3-small",
+    "openai-embeddings text-embedding-3-small",
+  ]);
+  const billed = double.bill.costMicros({ "text-embedding-3-small": { ...price, output: 0 } });
+  expect(first.costMicros + second.costMicros).toBe(billed);
+  expect(first.usage.input).toBe(10 + 10 + (double.bill.entries[0]?.inputTokens ?? 0));
+});
+
+test("a provider that takes few texts at once is asked several times, and one that says no is heard", async () => {
+  const sizes: number[] = [];
+  const embedder = embeddingModel(
+    {
+      specificationVersion: "v4",
+      provider: "own",
+      modelId: "few",
+      maxEmbeddingsPerCall: 2,
+      supportsParallelCalls: false,
+      doEmbed: async ({ values }) => {
+        sizes.push(values.length);
+        return { embeddings: values.map((text) => [text.length]), usage: { tokens: 3 }, warnings: [] };
+      },
+    },
+    { dimensions: 1, price: null },
+  );
+  const { signal } = new AbortController();
+  expect(await embedder.embed(["a", "bb", "ccc"], { signal })).toEqual({
+    vectors: [[1], [2], [3]],
+    inputTokens: 6,
+  });
+  expect(sizes).toEqual([2, 1]);
+  await expect(embedder.embed(["a"], { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow(
+    "enough",
+  );
+  const double = await openDouble();
+  const openai = createOpenAI({ baseURL: double.baseURL, apiKey: "secret" });
+  const real = embeddingModel(openai.embedding("text-embedding-3-small"), { dimensions: 256, price });
+  await expect(real.embed([""], { signal })).rejects.toMatchObject({ code: "model" });
+});
+
+test("an embedder that cannot be used is refused when it is made", () => {
+  const model = createOpenAI({ apiKey: "secret" }).embedding("e");
+  expect(() => embeddingModel(model, { dimensions: 0, price })).toThrow(RangeError);
+  expect(() => embeddingModel(model, { dimensions: 1, price: { input: -1 } })).toThrow("-1");
+});
+
+test("what an embedder should not return is reported, and the fact is found by its words", async () => {
+  const failures: string[] = [];
+  const model = scriptedModel([
+    call("remember", { key: "food", value: "allergic to peanuts" }),
+    call("recall", { query: "allergic" }),
+    say("Peanuts."),
+  ]);
+  const lead = agent({ name: "lead", model, extensions: [memory({ facts: true, embedder: lying })] });
+  await using runtime = createRuntime({
+    agents: [lead],
+    store: memoryStore(),
+    log: ({ diagnostic }) => failures.push(`${diagnostic.source}: ${diagnostic.message}`),
+  });
+  expect((await (await runtime.start(lead, "go", ada)).result()).status).toBe("completed");
+  expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain("allergic to peanuts");
+  expect(failures).toEqual([
+    "embedder lying: embedder lying returned a vector of 2 numbers, not of 1",
+    "embedder lying: embedder lying returned a vector of 2 numbers, not of 1",
+  ]);
+});
+
+const keys: Keys = { of: async () => [{ id: "k", secret: new Uint8Array(32) }] };
+const one: Embedder = {
+  ...lying,
+  id: "one",
+  embed: async (texts) => ({ vectors: texts.map(() => [1]), inputTokens: 1 }),
+};
+
+test("a store that seals keeps vectors in the store named for them, and removes them with their fact", async () => {
+  const model = scriptedModel([
+    call("remember", { key: "food", value: "allergic to peanuts" }),
+    say("Noted."),
+    call("recall", { query: "nuts" }),
+    say("Yes."),
+    call("forget", { key: "food" }),
+    say("Gone."),
+  ]);
+  const lead = agent({ name: "lead", model, extensions: [memory({ facts: true, embedder: one })] });
+  await using store = await sqliteStore({ path: ":memory:" });
+  await using vectors = await sqliteVectorStore({ path: ":memory:" });
+  const kept = () =>
+    vectors.list({ tenantId: null }, MemoryOwner.user(UserId.of("ada")), { after: null, limit: 9 });
+  await using t = testRuntime({ agents: [lead], store, vectors, keys });
+  await t.run(lead, "go", ada);
+  expect(await kept()).toMatchObject([{ embedder: "one", vector: [1] }]);
+  await t.run(lead, "what?", ada);
+  expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain("allergic to peanuts");
+  await t.run(lead, "forget it", ada);
+  expect(await kept()).toEqual([]);
+});
+
+test("an embedder without a place for its vectors is a failed call that names the remedy", async () => {
+  const model = scriptedModel([call("remember", { key: "food", value: "nuts" }), say("Hm.")]);
+  const lead = agent({ name: "lead", model, extensions: [memory({ facts: true, embedder: one })] });
+  await using store = await sqliteStore({ path: ":memory:" });
+  await using t = testRuntime({ agents: [lead], store, keys });
+  await t.run(lead, "go", ada);
+  expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain("createRuntime({ vectors })");
+});
