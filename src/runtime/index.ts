@@ -20,12 +20,14 @@ export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
 export type { AccountView, RunLedger } from "./run-ledger.ts";
 export type { BudgetOwner, TenantBudget, TenantBudgetView, Tenants } from "./tenants.ts";
 export type { CatchUp, ScheduleOwner, TickResult } from "#tree";
-export type {
-  ScheduleDetails,
-  ScheduleFilter,
-  ScheduleOptions,
-  Schedules,
-  ScheduleView,
+export {
+  checkScheduleId,
+  checkTimes,
+  type ScheduleDetails,
+  type ScheduleFilter,
+  type ScheduleOptions,
+  type Schedules,
+  type ScheduleView,
 } from "./schedules.ts";
 export { Runtime } from "./runtime.ts";
 export type { ShownPart, StepPrompt } from "./step-content.ts";

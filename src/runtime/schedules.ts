@@ -4,6 +4,7 @@ import {
   ExecutionBudget,
   Json,
   Labels,
+  NotFoundError,
   Page,
   Partition,
   SpawnBudget,
@@ -107,8 +108,7 @@ export class Schedules {
   async set(options: ScheduleOptions): Promise<ScheduleView> {
     const { engine, now, uuid } = this.#deps;
     const spec = this.#spec(options);
-    if (new CronTicks(spec.cron, spec.timeZone).next(now()) === null)
-      throw new RangeError(`cron ${JSON.stringify(spec.cron)} has no tick: its date does not exist`);
+    checkTimes(spec, now());
     const argument: SetScheduleArgument = { spec, nonce: uuid() };
     const address = scheduleAddress(spec.id, ownerOf(options));
     return viewOf(Json.as(await engine.call(address, "set", withProtocol(argument))));
@@ -139,7 +139,7 @@ export class Schedules {
 
   /** Removes a schedule: no further tick starts a tree. Trees that live go on. Returns whether there was one. */
   async remove(id: string, owner: ScheduleOwner = {}): Promise<boolean> {
-    const address = scheduleAddress(checkId(id), ownerOf(owner));
+    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
     return (await this.#deps.engine.call(address, "remove", withProtocol(null))) === true;
   }
 
@@ -154,7 +154,7 @@ export class Schedules {
   }
 
   async #find(id: string, owner: ScheduleOwner): Promise<ScheduleReply | null> {
-    const address = scheduleAddress(checkId(id), ownerOf(owner));
+    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
     return Json.as(await this.#deps.engine.call(address, "get", withProtocol(null)));
   }
 
@@ -163,8 +163,10 @@ export class Schedules {
     owner: ScheduleOwner,
     change: { readonly paused: boolean },
   ): Promise<ScheduleView> {
-    const address = scheduleAddress(checkId(id), ownerOf(owner));
-    return viewOf(Json.as(await this.#deps.engine.call(address, "pause", withProtocol(change))));
+    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    const found = await this.#deps.engine.call(address, "pause", withProtocol(change));
+    if (found === null) throw new NotFoundError({ what: "schedule", id });
+    return viewOf(Json.as(found));
   }
 
   #spec(options: ScheduleOptions): ScheduleSpec {
@@ -176,7 +178,7 @@ export class Schedules {
     const agent = AgentId.type(options.agent.id);
     void this.#deps.agentOf(agent);
     return {
-      id: checkId(id),
+      id: checkScheduleId(id),
       user: user === undefined ? null : UserId.of(user),
       cron: cron.trim(),
       timeZone,
@@ -190,11 +192,21 @@ export class Schedules {
   }
 }
 
-function checkId(id: string): string {
+/** Returns the id of a schedule. @throws TypeError if it is none. */
+export function checkScheduleId(id: string): string {
   if (/^[\w.-]{1,64}$/.test(id)) return id;
   throw new TypeError(
     `not the id of a schedule: ${JSON.stringify(id.slice(0, 100))} (1 to 64 letters, digits, dots, dashes and underscores)`,
   );
+}
+
+/** Checks the times of a schedule. @throws TypeError, RangeError that say what is wrong with them. */
+export function checkTimes(
+  { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
+  now: number,
+): void {
+  if (new CronTicks(cron, timeZone).next(now) === null)
+    throw new RangeError(`cron ${JSON.stringify(cron)} has no tick: its date does not exist`);
 }
 
 /** @throws TypeError on a tenant or user that is none. */

@@ -79,12 +79,13 @@ function ticked(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Pauses a schedule, or resumes it from now. Ticks that were due while it was paused are not missed: they never were. */
+/** Pauses a schedule, or resumes it from now: ticks that were due while it was paused are not caught up. Null: there is none. */
 function pause(object: ObjectContext, argument: Json): Json {
   const { paused } = Json.as<Pick<ScheduleState, "paused">>(argument);
   const now = object.now();
-  const { spec, state } = read(object) ?? notFound(object);
-  if (paused === state.paused) return Json.of({ spec, state });
+  const found = read(object);
+  if (!found || paused === found.state.paused) return Json.of(found);
+  const { spec, state } = found;
   const generation = state.generation + 1;
   const after = Math.max(state.after, now);
   return Json.of({ spec, state: arm(object, spec, { ...state, generation, paused, after }) });
@@ -134,7 +135,3 @@ const nameOf = ({ id, user }: ScheduleSpec): string => scheduleName(id, user);
 
 const listAddress = ({ key }: ObjectContext): ReturnType<typeof scheduleListAddress> =>
   scheduleListAddress(Partition.parse(key).partition);
-
-const notFound = ({ key }: ObjectContext): never => {
-  throw new NotFoundError({ what: "schedule", id: key });
-};
