@@ -1,4 +1,4 @@
-import { Json, NotFoundError, Partition, type ObjectContext, type ObjectDefinition } from "#kernel";
+import { Json, Partition, type ObjectContext, type ObjectDefinition } from "#kernel";
 import { CronTicks } from "./cron-ticks.ts";
 import { planTicks } from "./plan-ticks.ts";
 import { scheduleListObject } from "./schedule-list.ts";
