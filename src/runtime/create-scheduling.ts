@@ -18,7 +18,14 @@ export function createScheduling({ engine, clock, store, input, agentOf, start }
 } {
   const now = (): number => clock.now();
   return {
-    schedules: new Schedules({ engine, agentOf, inputLimits: input, now, uuid: randomUUID }),
+    schedules: new Schedules({
+      engine,
+      agentOf,
+      inputLimits: input,
+      hasStore: store !== undefined,
+      now,
+      uuid: randomUUID,
+    }),
     sink: new TickSink({ engine, agentOf, start, now, apiKeys: store?.apiKeys ?? null }),
   };
 }

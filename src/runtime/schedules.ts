@@ -86,6 +86,8 @@ export interface SchedulesDeps {
   /** @throws NotFoundError */
   readonly agentOf: (type: string) => Agent;
   readonly inputLimits: InputLimits | undefined;
+  /** Whether there is a store, in which keys are looked up. */
+  readonly hasStore: boolean;
   readonly now: () => number;
   readonly uuid: () => string;
 }
@@ -175,6 +177,8 @@ export class Schedules {
       throw new TypeError(`catchUp must be all, latest or none, got ${JSON.stringify(catchUp)}`);
     if (!["start", "skip"].includes(overlap))
       throw new TypeError(`overlap must be start or skip, got ${JSON.stringify(overlap)}`);
+    if (key !== undefined && !this.#deps.hasStore)
+      throw new TypeError("key needs a store to find it in: createRuntime({ store })");
     const agent = AgentId.type(options.agent.id);
     void this.#deps.agentOf(agent);
     return {

@@ -3,6 +3,7 @@ import {
   NotFoundError,
   Partition,
   ReeveError,
+  RetryableError,
   RunId,
   type Agent,
   type ApiKeyStore,
@@ -40,7 +41,7 @@ export interface TickSinkDeps {
   readonly engine: Engine;
   readonly agentOf: (type: string) => Agent;
   readonly start: (agent: Agent, input: Input, options: StartOptions) => Promise<unknown>;
-  /** Null: there is no store, so schedules depend on no key. */
+  /** Null: there is no store. */
   readonly apiKeys: Pick<ApiKeyStore, "find"> | null;
   readonly now: () => number;
 }
@@ -132,7 +133,11 @@ export class TickSink implements SinkDefinition {
   /** Returns why a key starts nothing; null: it may, or the schedule depends on none. */
   async #refusal(key: string | null): Promise<string | null> {
     const { apiKeys, now } = this.#deps;
-    if (key === null || apiKeys === null) return null;
+    if (key === null) return null;
+    if (!apiKeys)
+      throw new RetryableError({
+        message: "a schedule was set with an API key, and this worker has no store to find it in",
+      });
     const record = await apiKeys.find(key);
     if (!record) return "key-revoked";
     return record.expiresAt <= now() ? "key-expired" : null;

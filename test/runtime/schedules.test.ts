@@ -204,6 +204,7 @@ test("mistakes are refused when a schedule is set, not at its first tick", async
   await expect(set({ catchUp: "some" as "all" })).rejects.toThrow(/catchUp must be/);
   await expect(set({ overlap: "wait" as "skip" })).rejects.toThrow(/overlap must be/);
   await expect(set({ budget: { maxTokens: -1 } })).rejects.toThrow(/maxTokens/);
+  await expect(set({ key: "0123" })).rejects.toThrow(/needs a store/);
   await expect(set({ input: {} })).rejects.toThrow(/empty/);
   await expect(set({ agent: { ...agent, id: AgentId.of("stranger") } })).rejects.toThrow(NotFoundError);
   await expect(at.runtime.schedules.pause("hourly")).rejects.toThrow(NotFoundError);
