@@ -1,4 +1,5 @@
 import { NotFoundError, UserId } from "#kernel";
+import { errorMessage } from "#base";
 import { checkScheduleId, checkTimes, type ScheduleOwner, type ScheduleView } from "#runtime";
 import { whose } from "../auth.ts";
 import { answer, type Call, type Route, route } from "../route.ts";
@@ -49,7 +50,7 @@ function checkBody(
   try {
     checkTimes({ cron, timeZone }, host.clock.now());
   } catch (error) {
-    refuse("body", error instanceof Error ? error.message : "its times are not valid");
+    refuse("body", errorMessage(error));
   }
 }
 
@@ -86,7 +87,7 @@ export const scheduleRoutes: readonly Route[] = [
     forUsers: true,
     room: "calls",
     summary: "Schedules, by user and id, without their inputs",
-    query: shape.object({ ...page, ...user }),
+    query: shape.object({ ...page, ...user, size: shape.optional(shape.whole({ min: 1, max: 200 })) }),
     handle: async ({ host, principal, query }) => {
       const { user: named, ...request } = query;
       const listed = listedUser(principal, named);

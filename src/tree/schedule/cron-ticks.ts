@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { errorMessage } from "#base";
 
 /** How many fields a cron expression may have: five, or six with seconds in front. */
 const fieldCounts: ReadonlySet<number> = new Set([5, 6]);
@@ -23,7 +24,7 @@ export class CronTicks {
       // Without a function it arms no timer of its own.
       this.#cron = new Cron(expression, { timezone: timeZone, paused: true });
     } catch (error) {
-      const detail = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : "";
+      const detail = errorMessage(error).replace(/^CronPattern: /, "");
       throw new TypeError(`cron ${JSON.stringify(expression)} is not valid: ${detail}`, { cause: error });
     }
   }
