@@ -132,7 +132,7 @@ export class Schedules {
     );
     const page = Page.of(names, size, (name) => [0, name]);
     const found = page.items.map((name) => {
-      const [owner, id] = JSON.parse(name) as [string | null, string];
+      const [owner, id] = Json.as<readonly [string | null, string]>(Json.of(JSON.parse(name)));
       return this.#find(id, { tenant, user: owner });
     });
     const schedules = (await Promise.all(found)).filter((schedule) => schedule !== null);

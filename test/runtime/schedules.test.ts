@@ -1,4 +1,12 @@
-import { AgentId, delegateEngine, NotFoundError, RetryableError, type Agent, type Engine } from "#kernel";
+import {
+  AgentId,
+  delegateEngine,
+  Json,
+  NotFoundError,
+  RetryableError,
+  type Agent,
+  type Engine,
+} from "#kernel";
 import { Runtime, type RuntimeOptions, type ScheduleOptions } from "#runtime";
 import { local } from "reeve/engines/local";
 import { createApiKey } from "reeve/server";
@@ -18,7 +26,7 @@ function noting(run: Agent["run"] = async () => null): {
     id: AgentId.of("report"),
     run: (ctx, inbox) => {
       const { metadata = {}, userId = null } = ctx.meta.scope ?? {};
-      trees.set(ctx.supervision.treeId, `${String(metadata["tick"]).slice(11, 16)} ${userId ?? "-"}`);
+      trees.set(ctx.supervision.treeId, `${JSON.stringify(metadata["tick"]).slice(12, 17)} ${userId ?? "-"}`);
       return run(ctx, inbox);
     },
   };
@@ -201,8 +209,8 @@ test("mistakes are refused when a schedule is set, not at its first tick", async
   await expect(set({ id: "a/b" })).rejects.toThrow(/not the id of a schedule/);
   await expect(set({ cron: "0 0 30 2 *" })).rejects.toThrow(/has no tick/);
   await expect(set({ timeZone: "Berlin" })).rejects.toThrow(/IANA/);
-  await expect(set({ catchUp: "some" as "all" })).rejects.toThrow(/catchUp must be/);
-  await expect(set({ overlap: "wait" as "skip" })).rejects.toThrow(/overlap must be/);
+  await expect(set(Json.as({ catchUp: "some" }))).rejects.toThrow(/catchUp must be/);
+  await expect(set(Json.as({ overlap: "wait" }))).rejects.toThrow(/overlap must be/);
   await expect(set({ budget: { maxTokens: -1 } })).rejects.toThrow(/maxTokens/);
   await expect(set({ key: "0123" })).rejects.toThrow(/needs a store/);
   await expect(set({ input: {} })).rejects.toThrow(/empty/);

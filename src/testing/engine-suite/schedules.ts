@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Agent } from "#kernel";
+import { Json, type Agent } from "#kernel";
 import type { Runtime } from "#runtime";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
 
@@ -7,6 +7,12 @@ import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harn
 const freshId = (name: string): string => `${name}-${crypto.randomUUID().slice(0, 8)}`;
 
 const everySecond = "* * * * * *";
+
+/** The metadata of a tree that a schedule has started. */
+interface ScheduledMetadata {
+  readonly schedule: string;
+  readonly tick: string;
+}
 
 /** Trees that schedules have started: their inputs, by schedule and tick. */
 class Started {
@@ -17,10 +23,10 @@ class Started {
   constructor(rest: (ctx: Parameters<Agent["run"]>[0]) => Promise<null> = async () => null) {
     this.agent = agentOf("scheduled", async (ctx, inbox) => {
       const message = await inbox.next();
-      const { schedule, tick } = ctx.meta.scope?.metadata ?? {};
-      const ticks = this.ticks(String(schedule));
-      ticks.set(`${String(tick)} ${ctx.supervision.treeId}`, message?.text ?? "");
-      this.#inputs.set(String(schedule), ticks);
+      const { schedule, tick } = Json.as<ScheduledMetadata>(Json.of(ctx.meta.scope?.metadata));
+      const ticks = this.ticks(schedule);
+      ticks.set(`${tick} ${ctx.supervision.treeId}`, message?.text ?? "");
+      this.#inputs.set(schedule, ticks);
       return rest(ctx);
     });
   }
