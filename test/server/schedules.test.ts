@@ -101,8 +101,14 @@ test("trees of a user's schedule are the user's, and no other user reaches it", 
   const bob = await at.newKey(["run", "read"], { user: "bob" });
   await at.put("each", {}, ada);
   await at.clock.advance(hour);
-  const runs = await createClient({ url: at.estate.url, key: ada }).runs({ roots: "true" });
-  expect(runs.items.map(({ agentId }) => agentId)).toEqual(["patient"]);
+  const adas = createClient({ url: at.estate.url, key: ada });
+  // The store hears of a tree a little later.
+  await expect
+    .poll(async () => {
+      await at.clock.advance(1_000);
+      return (await adas.runs({ roots: "true" })).items.map(({ agentId }) => agentId);
+    })
+    .toEqual(["patient"]);
   const { schedules } = createClient({ url: at.estate.url, key: bob });
   await expect(schedules.get("each")).rejects.toMatchObject({ code: "not-found" });
   await expect(schedules.get("each", { user: "ada" })).rejects.toMatchObject({ code: "forbidden" });
