@@ -10,7 +10,7 @@ const allowed: Record<string, readonly string[]> = {
   agents: ["#kernel", "#base", "#models", "@standard-schema/spec"],
   audit: ["#kernel", "#base", "#sealing", "node:crypto"],
   deltas: ["#kernel", "#base", "node:crypto", "node:events", "node:http"],
-  tree: ["#kernel", "#base", "#ledger", "#audit", "node:crypto"],
+  tree: ["#kernel", "#base", "#ledger", "#audit", "croner", "node:crypto"],
   run: [
     "#kernel",
     "#base",

@@ -19,6 +19,16 @@ export type { Memories, SharedBlock } from "./memories.ts";
 export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
 export type { AccountView, RunLedger } from "./run-ledger.ts";
 export type { BudgetOwner, TenantBudget, TenantBudgetView, Tenants } from "./tenants.ts";
+export type { CatchUp, ScheduleOwner, TickResult } from "#tree";
+export {
+  checkScheduleId,
+  checkTimes,
+  type ScheduleDetails,
+  type ScheduleFilter,
+  type ScheduleOptions,
+  type Schedules,
+  type ScheduleView,
+} from "./schedules.ts";
 export { Runtime } from "./runtime.ts";
 export type { ShownPart, StepPrompt } from "./step-content.ts";
 export type { StepContentState, StepSummary } from "./unrecorded-steps.ts";

@@ -1,5 +1,6 @@
 import { embeddingCases } from "./embeddings.ts";
 import { ephemeralCases } from "./ephemeral.ts";
+import { scheduleCases } from "./schedules.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
@@ -118,4 +119,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...sizeCases,
   ...contentCases,
   ...stepContentCases,
+  ...scheduleCases,
 ];
