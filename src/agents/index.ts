@@ -2,6 +2,7 @@ export {
   agent,
   type AgentOptions,
   type BuiltAgent,
+  type LedAgentOptions,
   type Instructions,
   type InstructionsInput,
 } from "./agent.ts";
@@ -60,7 +61,7 @@ export { branchesToDrop, placeOf, type RetainedRun } from "./session/retention.t
 export type { ReviewOptions } from "./turn/review.ts";
 export { exportSession, importSession, type ImportReport } from "./session/session-file.ts";
 export { Session, type EntryDraft, type EntryPlace } from "./session/session.ts";
-export { isTeamTool, type TeamMember } from "./team.ts";
+export { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { missingModel } from "./missing-model.ts";
 export { isAgent, programAgents, teamOf } from "./program-agents.ts";

@@ -3,6 +3,7 @@ import { ephemeralCases } from "./ephemeral.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
+import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
@@ -105,6 +106,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...sectionCases,
   ...copyCases,
   ...embeddingCases,
+  ...architectureCases,
   ...retentionCases,
   ...lastWordsCases,
   ...diagnosticCases,
