@@ -5,7 +5,7 @@ import type { RunId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model } from "./model.ts";
-import type { RunContext, SpawnOptions } from "./run-context.ts";
+import type { ChildHandle, RunContext, SpawnOptions } from "./run-context.ts";
 import type { RunScope } from "./run-meta.ts";
 import type { Tool } from "./tool.ts";
 import type { Usage } from "./usage.ts";
@@ -50,6 +50,16 @@ export type Delivery<Answer = Json> =
 export interface DelegateOptions extends Omit<SpawnOptions, "detached"> {
   /** How long to wait for the answer. Default 600. */
   readonly timeoutS?: number;
+  /** Called with the worker's run once it is spawned, for example to cancel it later. Default: not called. */
+  readonly onSpawn?: (worker: ChildHandle) => void;
+}
+
+/** The terms of an architecture inside another one. */
+export interface InlineOptions {
+  /** The data that it works on, in place of the text of the prompt. It is `metadata.input` of its state. */
+  readonly input?: Json;
+  /** The means by which it asks workers. Default: those of the architecture around it. */
+  readonly delegate?: StrategyDeps["delegate"];
 }
 
 /** The form of a model call of the leader's own. */
@@ -86,7 +96,7 @@ export interface StrategyDeps {
   /** Lets the leader's model work with its tools until it has an answer, as an agent without an architecture does. */
   readonly react: (prompt: string) => Promise<string>;
   /** Lets another architecture lead in this run, without a slot of its own. Returns its output. */
-  readonly inline: (architecture: Architecture, prompt: string) => Promise<Json>;
+  readonly inline: (architecture: Architecture, prompt: string, options?: InlineOptions) => Promise<Json>;
   /** Creates the state of an architecture that begins now. */
   readonly freshSession: (prompt: string) => StrategyState;
 }

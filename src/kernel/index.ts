@@ -1,4 +1,4 @@
-export type { Architecture, DelegateOptions, Delivery } from "./architecture.ts";
+export type { Architecture, DelegateOptions, Delivery, InlineOptions } from "./architecture.ts";
 export type { StrategyDeps, StrategyState, ThinkOptions } from "./architecture.ts";
 export type { Agent, AgentPolicy } from "./agent.ts";
 export { ApiKeyRecord, type ApiKeyScope, type StartLimits } from "./api-key.ts";

@@ -20,11 +20,13 @@ export async function delegate<Answer>(
   ctx: RunContext,
   worker: Hireable<Answer>,
   task: string,
-  { timeoutS = defaultTimeoutS, onFull = "wait", ...terms }: DelegateOptions = {},
+  { timeoutS = defaultTimeoutS, onFull = "wait", onSpawn, ...terms }: DelegateOptions = {},
 ): Promise<Delivery<Answer>> {
   let outcome: AskOutcome<Answer>;
   try {
-    outcome = await ctx.ask(worker, task, { ...terms, onFull, timeoutS });
+    const handle = await ctx.spawn(worker, task, { ...terms, onFull });
+    onSpawn?.({ runId: handle.runId, agentId: handle.agentId, boot: handle.boot });
+    outcome = await ctx.ask(handle, task, { timeoutS });
   } catch (error) {
     if (!(error instanceof BudgetExhaustedError) || error.dimension !== "agents") throw error;
     return { ok: false, worker, reason: error.message, error: error.toJSON() };

@@ -37,7 +37,8 @@ export async function leadTurn(
   { lead, prompt, proceed }: { readonly lead: Lead; readonly prompt: string; readonly proceed: Proceed },
 ): Promise<TurnOutcome> {
   const state = createState(turn, lead, prompt);
-  const led: Led = { lead, state, proceed, settled: { answer: null } };
+  const ask: Led["delegate"] = (worker, task, options) => delegate(turn.ctx, worker, task, options);
+  const led: Led = { lead, state, proceed, delegate: ask, settled: { answer: null } };
   try {
     await drive(lead.architecture, state, createDeps(turn, led), prompt);
   } catch (error) {
@@ -87,6 +88,7 @@ interface Led {
   readonly lead: Lead;
   readonly state: StrategyState;
   readonly proceed: Proceed;
+  readonly delegate: StrategyDeps["delegate"];
   /** The last answer of the ordinary loop: it was checked there. */
   readonly settled: { answer: Settled | null };
 }
@@ -104,7 +106,7 @@ function createDeps(turn: TurnState, led: Led): StrategyDeps {
     tools,
     scope: ctx.meta.scope ?? null,
     maxTurns,
-    delegate: (worker, task, options) => delegate(ctx, worker, task, options),
+    delegate: led.delegate,
     think: async <Answer>(
       prompt: string,
       options?: Parameters<StrategyDeps["think"]>[1],
@@ -119,10 +121,12 @@ function createDeps(turn: TurnState, led: Led): StrategyDeps {
       state.turns += 1;
       return react(turn, prompt, led);
     },
-    inline: async (architecture, prompt) => {
+    inline: async (architecture, prompt, { input, delegate: ask } = {}) => {
       const nested = createState(turn, lead, prompt);
+      if (input !== undefined) nested.metadata = { input };
+      const means = createDeps(turn, { ...led, state: nested, delegate: ask ?? led.delegate });
       try {
-        await drive(architecture, nested, createDeps(turn, { ...led, state: nested }), prompt);
+        await drive(architecture, nested, means, prompt);
       } finally {
         // The best of what is inside is better than nothing.
         state.output ??= nested.output;

@@ -3,6 +3,7 @@ import type { RunResult } from "#kernel";
 import type { RunHandle } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { eventually, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
+import { flowTable } from "./flow-table.ts";
 import { strategyTable, type StrategyCase, type Workshop } from "./strategy-table.ts";
 
 const quiet = { log: () => undefined };
@@ -43,7 +44,7 @@ function checkEnd({ ends }: StrategyCase, { status, output, error }: RunResult):
 const caps = [60, 400, 1_500, 5_000, 20_000];
 
 /** Section 10: architectures. Each one on the same table of things that can go wrong. */
-export const architectureCases: readonly EngineCase[] = strategyTable.flatMap(
+export const architectureCases: readonly EngineCase[] = [...strategyTable, ...flowTable].flatMap(
   (strategy): readonly EngineCase[] => [
     {
       name: `10.1 ${strategy.name}: the answer, and what it costs`,

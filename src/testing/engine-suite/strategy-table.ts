@@ -54,7 +54,7 @@ export interface StrategyCase {
 
 const price = { input: 1_000_000, output: 1_000_000 };
 
-function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
+export function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
   let number = 0;
   return {
     id: name,
@@ -75,7 +75,7 @@ const budgetOf = ({ poor }: Workshop, name: string): Pick<Hireable, "budget"> =>
   poor === name ? { budget: { maxTokens: 1 } } : {};
 
 /** A worker that answers in words. */
-const workerOf = (workshop: Workshop, name: string, reply: Reply | string): Hireable<string> =>
+export const workerOf = (workshop: Workshop, name: string, reply: Reply | string): Hireable<string> =>
   agent({
     name,
     model: modelOf(workshop, name, typeof reply === "string" ? () => say(reply) : reply),
