@@ -6,6 +6,7 @@ export {
   type Instructions,
   type InstructionsInput,
 } from "./agent.ts";
+export { agentGraph, type AgentGraph } from "./agent-graph.ts";
 export { extension } from "./extensions/extension.ts";
 export { argumentRules, type ArgumentRule } from "./guardrails/argument-rules.ts";
 export { contentFilter, type ContentFilterOptions, type GuardedPlace } from "./guardrails/content-filter.ts";

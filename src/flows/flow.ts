@@ -32,6 +32,7 @@ type Body = (input: Json, deps: StrategyDeps, state: StrategyState) => Promise<J
 export function flowOf(name: string, steps: readonly AnyStep[], body: Body): Flow<never, never> {
   return {
     name,
+    steps,
     declaredWorkers: () => Object.fromEntries(steps.flatMap(workersOf)),
     // oxlint-disable-next-line eslint/require-yield -- the steps of a flow are told by themselves
     async *run(state, deps, prompt) {

@@ -111,6 +111,10 @@ export interface Architecture {
   declaredWorkers(): Readonly<Record<string, Hireable<unknown>>>;
   /** Whether the leader's own model is called. Default false. */
   readonly needsModel?: boolean | undefined;
+  /** The parts that it is made of, in order: for pictures. Default: its workers. */
+  readonly steps?:
+    | readonly (Hireable<unknown> | Architecture | ((...given: never[]) => unknown))[]
+    | undefined;
   /** Tools that the leader has besides its own. Default: none. */
   readonly tools?: readonly Tool[] | undefined;
   run(state: StrategyState, deps: StrategyDeps, prompt: string): AsyncGenerator<Json, void, void>;
