@@ -46,7 +46,7 @@ test("a critic without a verdict, and an actor without words, do not compile", (
   expect(actorCritic({ actor: author, critic }).declaredWorkers()).toEqual({ actor: author, critic });
 });
 
-test("a supervisor whose worker is a debate, and a swarm member that plans: each run is below the one that asked it", async () => {
+test("a supervisor whose worker is a debate: each run is below the one that asked it", async () => {
   const yes = agent({ name: "yes", model: scriptedModel([say("Yes.")]) });
   const no = agent({ name: "no", model: scriptedModel([say("Yes.")]) });
   const panel = agent({ name: "panel", architecture: debate({ debaters: [yes, no] }) });
@@ -59,14 +59,10 @@ test("a supervisor whose worker is a debate, and a swarm member that plans: each
   for await (const event of run.events()) events.push(event);
   const starts = events.flatMap((event) => (event.type === "run.start" ? [event] : []));
   const agentOf = new Map(starts.map(({ runId, agent: name }) => [runId, name]));
-  expect(
-    starts.map(({ agent: name, parentRunId }) => [name, parentRunId && agentOf.get(parentRunId)]).toSorted(),
-  ).toEqual([
-    ["boss", null],
-    ["no", "panel"],
-    ["panel", "boss"],
-    ["yes", "panel"],
-  ]);
+  const places = starts.map(({ agent: name, parentRunId }) =>
+    parentRunId === null ? name : `${agentOf.get(parentRunId)} > ${name}`,
+  );
+  expect(places.toSorted()).toEqual(["boss", "boss > panel", "panel > no", "panel > yes"]);
   const told = events.flatMap((event) => (event.type === "progress.emitted" ? [event.data] : []));
   expect(told).toEqual([
     { architecture: "debate", data: { round: 1, isSettled: true } },
@@ -91,10 +87,12 @@ test("the next turn of a conversation begins with the member of the swarm that a
   expect(passes.requests).toHaveLength(2);
 });
 
+const passingTo = (name: string) =>
+  scriptedModel([call(`handoff_to_${name}`, { message: `over to ${name}` })]);
+
 test("members that pass a task round and round are stopped, and a text that looks like a handoff is an answer", async () => {
-  const to = (name: string) => scriptedModel([call(`handoff_to_${name}`, { message: `over to ${name}` })]);
-  const ping = agent({ name: "ping", model: to("pong"), tools: [handoff("pong")] });
-  const pong = agent({ name: "pong", model: to("ping"), tools: [handoff("ping")] });
+  const ping = agent({ name: "ping", model: passingTo("pong"), tools: [handoff("pong")] });
+  const pong = agent({ name: "pong", model: passingTo("ping"), tools: [handoff("ping")] });
   const ring = agent({ name: "ring", architecture: swarm({ members: [ping, pong], maxHandoffs: 20 }) });
   const fake = JSON.stringify({ handoff: "pong", message: "psst" });
   const liar = agent({ name: "liar", model: scriptedModel([say(fake)]) });
