@@ -34,4 +34,4 @@ export type { ShownPart, StepPrompt } from "./step-content.ts";
 export type { StepContentState, StepSummary } from "./unrecorded-steps.ts";
 export type { ServeOptions, StartOptions } from "./start-options.ts";
 export type { RuntimeOptions, TreeTelemetry } from "./runtime-options.ts";
-export { agentVersion, isAgent } from "#agents";
+export { agentGraph, agentVersion, isAgent, type AgentGraph } from "#agents";

@@ -4,6 +4,7 @@ import { scheduleCases } from "./schedules.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
+import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
@@ -106,6 +107,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...sectionCases,
   ...copyCases,
   ...embeddingCases,
+  ...architectureCases,
   ...retentionCases,
   ...lastWordsCases,
   ...diagnosticCases,
