@@ -4,13 +4,13 @@
 // the object that holds the switches (tree layer), the steps that ask (held-step, authorize-tool), the start of trees.
 //
 // Invariants:
-// 1. An answer of "enabled" is at most `maxAgeMs` old, counted from when the question was sent, or `maxRenewedAgeMs` while a
+// 1. One object is asked, that of all tenants. It knows which tenants have switches; only the object of such a one is asked, too.
+// 2. An answer of "enabled" is at most `maxAgeMs` old, counted from when the question was sent, or `maxRenewedAgeMs` while a
 //    caller asks again: of many callers at the same time, one asks. None waits for another's question, which may be lost.
-// 2. An answer of "disabled" is never taken from memory: it is asked for again. So a lifted switch holds nothing up.
-// 3. Tenants are kept apart: one entry for each, and one for the switches of all tenants.
+// 3. An answer of "disabled" is never taken from memory: it is asked for again. So a lifted switch holds nothing up.
 // 4. A question that fails is not remembered.
 import { Json, type CallObject, type Clock, type ObjectAddress, type TenantId } from "#kernel";
-import { switchesAddress, withProtocol, type SwitchRecord, type SwitchRef } from "#tree";
+import { switchesAddress, withProtocol, type SwitchesReply, type SwitchRecord, type SwitchRef } from "#tree";
 
 /** The age up to which an answer counts. */
 const maxAgeMs = 500;
@@ -37,7 +37,7 @@ interface Entry {
   readonly askedAt: number;
   /** When a question that renews it was sent last. */
   readonly renewedAt: number;
-  readonly switches: readonly SwitchRecord[];
+  readonly reply: SwitchesReply;
 }
 
 /** The switches as this process last read them. */
@@ -51,69 +51,89 @@ export class SwitchCache {
 
   /** Finds what disables the subject; null: nothing does. Null at once, without a promise, while the answer is fresh. */
   find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> | null {
-    const known = objectsOf(subject).map((object) => ({ object, switches: this.#fresh(object) }));
-    const isKnown = known.every(({ switches }) => switches !== null);
-    if (isKnown && known.every(({ object, switches }) => !match(object, switches ?? [], subject)))
-      return null;
-    return this.#find(call, subject);
+    const known = this.#known(subject, (object) => this.#fresh(object));
+    return known === null || known.length > 0 ? this.#find(call, subject) : null;
   }
 
   /** Forgets what it knows of a tenant, after a change by this process; null: of the switches of all. */
   forget(tenantId: TenantId | null): void {
     this.#entries.delete(switchesAddress(tenantId).key);
+    this.#entries.delete(switchesAddress(null).key);
+  }
+
+  /** Returns the switches for a subject, as far as answers are there; null: one is missing. */
+  #known(
+    subject: SwitchSubject,
+    answerOf: (object: ObjectAddress) => SwitchesReply | null,
+  ): readonly FoundSwitch[] | null {
+    const all = answerOf(switchesAddress(null));
+    if (!all) return null;
+    const found = match(switchesAddress(null), all, subject);
+    const own = ownAddress(all, subject);
+    const reply = own && answerOf(own);
+    if (own && !reply) return null;
+    return [...found, ...(own && reply ? match(own, reply, subject) : [])];
   }
 
   async #find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> {
-    const objects = objectsOf(subject);
-    const read = await Promise.all(
-      objects.map(async (object) => this.#fresh(object) ?? this.#ask(call, object)),
-    );
-    const isEnabled = objects.every((object, index) => !match(object, read[index] ?? [], subject));
-    if (isEnabled) return null;
-    const fresh = await Promise.all(objects.map((object) => this.#ask(call, object)));
-    return objects.map((object, index) => match(object, fresh[index] ?? [], subject)).find(Boolean) ?? null;
+    const found = await this.#read(call, subject, (object) => this.#fresh(object));
+    if (found.length === 0) return null;
+    // Asked for again: it may have been lifted since.
+    return (await this.#read(call, subject, () => null))[0] ?? null;
   }
 
-  #fresh({ key }: ObjectAddress): readonly SwitchRecord[] | null {
+  async #read(
+    call: CallObject,
+    subject: SwitchSubject,
+    known: (object: ObjectAddress) => SwitchesReply | null,
+  ): Promise<readonly FoundSwitch[]> {
+    const address = switchesAddress(null);
+    const all = known(address) ?? (await this.#ask(call, address));
+    const own = ownAddress(all, subject);
+    const reply = own && (known(own) ?? (await this.#ask(call, own)));
+    return [...match(address, all, subject), ...(own && reply ? match(own, reply, subject) : [])];
+  }
+
+  #fresh({ key }: ObjectAddress): SwitchesReply | null {
     const entry = this.#entries.get(key);
     if (!entry) return null;
     const now = this.#clock.now();
     const isNew = isWithin(now - entry.askedAt, maxAgeMs);
     const isRenewed =
       isWithin(now - entry.askedAt, maxRenewedAgeMs) && isWithin(now - entry.renewedAt, maxAgeMs);
-    return isNew || isRenewed ? entry.switches : null;
+    return isNew || isRenewed ? entry.reply : null;
   }
 
-  async #ask(call: CallObject, object: ObjectAddress): Promise<readonly SwitchRecord[]> {
+  async #ask(call: CallObject, object: ObjectAddress): Promise<SwitchesReply> {
     const askedAt = this.#clock.now();
     const before = this.#entries.get(object.key);
     if (before) this.#entries.set(object.key, { ...before, renewedAt: askedAt });
-    const reply = await call(object, "read", withProtocol(null));
-    const switches = Json.as<readonly SwitchRecord[]>(reply);
+    const reply = Json.as<SwitchesReply>(await call(object, "read", withProtocol(null)));
     const known = this.#entries.get(object.key);
-    if (known !== undefined && known.askedAt > askedAt) return switches;
+    if (known !== undefined && known.askedAt > askedAt) return reply;
     // The entry that was written first goes first.
     this.#entries.delete(object.key);
-    this.#entries.set(object.key, { askedAt, renewedAt: askedAt, switches });
+    this.#entries.set(object.key, { askedAt, renewedAt: askedAt, reply });
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
-    return switches;
+    return reply;
   }
 }
 
 const isWithin = (age: number, maxMs: number): boolean => age >= 0 && age < maxMs;
 
-/** The objects that can disable a subject: that of all tenants, and its own tenant's. */
-function objectsOf({ tenantId }: SwitchSubject): readonly ObjectAddress[] {
-  return tenantId === null ? [switchesAddress(null)] : [switchesAddress(null), switchesAddress(tenantId)];
+/** The object of the subject's own tenant; null: that tenant has no switches. */
+function ownAddress({ tenants }: SwitchesReply, { tenantId }: SwitchSubject): ObjectAddress | null {
+  if (tenantId === null || tenants.length === 0) return null;
+  const own = switchesAddress(tenantId);
+  return tenants.includes(own.key) ? own : null;
 }
 
 function match(
   { key: object }: ObjectAddress,
-  switches: readonly SwitchRecord[],
+  { switches }: SwitchesReply,
   { tenantId, agent, tool }: SwitchSubject,
-): FoundSwitch | null {
+): readonly FoundSwitch[] {
   const names = { tenant: tenantId, agent, tool };
-  const found = switches.find(({ kind, name }) => names[kind] === name);
-  return found ? { ...found, object } : null;
+  return switches.filter(({ kind, name }) => names[kind] === name).map((found) => ({ ...found, object }));
 }

@@ -6,7 +6,7 @@ import {
   withProtocol,
   type SetSwitchArgument,
   type SwitchKind,
-  type SwitchRecord,
+  type SwitchesReply,
 } from "#tree";
 
 /** Something that can be disabled: a tenant; or an agent or a tool, for one tenant or for all. */
@@ -88,10 +88,10 @@ export class Switches {
   /** Lists what is disabled for a tenant, oldest first. Default: what is disabled for all tenants. */
   async list({ tenant }: { readonly tenant?: string | undefined } = {}): Promise<readonly SwitchView[]> {
     const address = switchesAddress(toTenant(tenant));
-    const records = Json.as<readonly SwitchRecord[]>(
+    const { switches } = Json.as<SwitchesReply>(
       await this.#deps.engine.call(address, "read", withProtocol(null)),
     );
-    return records.map(({ kind, name, reason, by, at }) => ({
+    return switches.map(({ kind, name, reason, by, at }) => ({
       kind,
       name,
       tenant: tenant ?? null,

@@ -65,6 +65,7 @@ export {
   switchesAddress,
   type SetSwitchArgument,
   type SwitchKind,
+  type SwitchesReply,
   type SwitchRecord,
   type SwitchRef,
 } from "./switches/switch-protocol.ts";

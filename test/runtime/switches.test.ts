@@ -67,9 +67,9 @@ test("the engine is asked about switches twice a second, not before every step",
   await (await runtime.start(agent, "go")).result();
   expect(reads).toBe(1);
   await clock.advance(500);
-  await (await runtime.start(agent, "go", { tenant: "acme" })).result();
-  // That of all tenants, and that of the tenant.
-  expect(reads).toBe(3);
+  // A tenant without switches of its own is not asked about.
+  for (const tenant of ["acme", "other"]) await (await runtime.start(agent, "go", { tenant })).result();
+  expect(reads).toBe(2);
 });
 
 test("a switch holds in one tenant, and a lifted one is never found in memory", async () => {
@@ -78,7 +78,10 @@ test("a switch holds in one tenant, and a lifted one is never found in memory", 
   const [acme, other] = [TenantId.of("acme"), TenantId.of("other")];
   const record = { kind: "agent", name: "writer", reason: null, by: null, at: 0 } as const;
   const set = new Set([switchesAddress(acme).key]);
-  const call = async ({ key }: { readonly key: string }): Promise<Json> => (set.has(key) ? [record] : []);
+  const call = async ({ key }: { readonly key: string }): Promise<Json> => ({
+    switches: set.has(key) ? [record] : [],
+    tenants: key === switchesAddress(null).key ? [...set] : [],
+  });
   expect(await cache.find(call, { tenantId: acme, agent: "writer" })).toMatchObject({ object: "acme" });
   expect(await cache.find(call, { tenantId: other, agent: "writer" })).toBeNull();
   expect(await cache.find(call, { tenantId: null, agent: "writer" })).toBeNull();
@@ -98,7 +101,7 @@ test("nobody waits for a question that is lost, and an answer counts for less th
   const subject = { tenantId: null, agent: "writer" };
   void cache.find(lost, subject);
   await expect(cache.find(() => Promise.reject(new Error("gone")), subject)).rejects.toThrow("gone");
-  expect(await cache.find(async () => [], subject)).toBeNull();
+  expect(await cache.find(async () => ({ switches: [], tenants: [] }), subject)).toBeNull();
   now = 500;
   // One caller asks again, the others have the old answer until then.
   expect(cache.find(lost, subject)).toBeInstanceOf(Promise);

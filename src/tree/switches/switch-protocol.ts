@@ -41,6 +41,13 @@ export interface SwitchRef extends SwitchName {
   readonly object: string;
 }
 
+/** The answer of an object that holds switches. */
+export interface SwitchesReply {
+  readonly switches: readonly SwitchRecord[];
+  /** From the object of all tenants: the tenants that have switches of their own. */
+  readonly tenants: readonly string[];
+}
+
 /** The type of the objects that hold switches. */
 export const switchesType = "switches";
 

@@ -3,17 +3,21 @@ import type { AuditKind, AuditNote } from "#audit";
 import type { ProjectorOrder } from "../orders.ts";
 import { projectorType } from "../state/tree-work.ts";
 import {
+  switchesAddress,
   switchesType,
   type HeldArgument,
   type SetSwitchArgument,
   type SwitchName,
   type SwitchRecord,
+  type SwitchesReply,
 } from "./switch-protocol.ts";
 
 /*
  * The switches of one tenant, or of all tenants, and the runs that are held because of them.
  *
- * - `switches`: those that are set. Workers read this one value, at most twice a second each.
+ * - `switches`: those that are set.
+ * - `tenants`: in the object of all tenants, which tenants have switches of their own. So a worker asks one object, at most
+ *   twice a second, however many tenants it works for.
  * - `held/<kind>/<name>/<tree>/<run>`: a run that its tree holds until the switch is lifted.
  *
  * 1. A tree holds a run first and tells this object then. If the switch was lifted before that, the run is released at once:
@@ -22,6 +26,7 @@ import {
  */
 
 const setKey = "switches";
+const tenantsKey = "tenants";
 
 /** The runs that one call releases. */
 const releasedAtOnce = 200;
@@ -30,6 +35,23 @@ const heldPrefix = ({ kind, name }: SwitchName): string => `held/${kind}/${name}
 
 const readAll = (object: ObjectContext): readonly SwitchRecord[] =>
   Json.as<readonly SwitchRecord[] | null>(object.get(setKey)) ?? [];
+
+const readTenants = (object: ObjectContext): readonly string[] =>
+  Json.as<readonly string[] | null>(object.get(tenantsKey)) ?? [];
+
+/** Notes, in the object of all tenants, whether a tenant has switches of its own. */
+function noteTenant(object: ObjectContext, argument: Json): Json {
+  const { tenant, isListed } = Json.as<{ readonly tenant: string; readonly isListed: boolean }>(argument);
+  const others = readTenants(object).filter((known) => known !== tenant);
+  object.set(tenantsKey, isListed ? [...others, tenant] : others);
+  return null;
+}
+
+/** Has the object of all tenants know whether this tenant has switches. */
+function listTenant(object: ObjectContext, isListed: boolean): void {
+  const all = switchesAddress(null);
+  if (object.key !== all.key) object.call(all, "noteTenant", Json.of({ tenant: object.key, isListed }));
+}
 
 const isSame =
   ({ kind, name }: SwitchName) =>
@@ -83,7 +105,11 @@ function switchNote({ kind, name, isDisabled, ...change }: SetSwitchArgument, at
   };
 }
 
-const read = (object: ObjectContext): Json => Json.of(readAll(object));
+function read(object: ObjectContext): Json {
+  object.prefetch([setKey, tenantsKey]);
+  const reply: SwitchesReply = { switches: readAll(object), tenants: readTenants(object) };
+  return Json.of(reply);
+}
 
 /** The switches of a tenant, or of all. `projects`: whether there is a store, so that changes are audited. */
 export function switchesObject({ projects }: { readonly projects: boolean }): ObjectDefinition {
@@ -95,7 +121,9 @@ export function switchesObject({ projects }: { readonly projects: boolean }): Ob
     const others = before.filter((record) => !isSame(change)(record));
     if (!isDisabled && others.length === before.length) return false;
     const at = object.now();
-    object.set(setKey, Json.of(isDisabled ? [...others, { kind, name, reason, by, at }] : others));
+    const after = isDisabled ? [...others, { kind, name, reason, by, at }] : others;
+    if (after.length > 0 !== before.length > 0) listTenant(object, after.length > 0);
+    object.set(setKey, Json.of(after));
     if (!isDisabled) releaseSome(object, { kind, name });
     if (projects) {
       const order: ProjectorOrder = { kind: "note", note: switchNote(change, at) };
@@ -103,5 +131,5 @@ export function switchesObject({ projects }: { readonly projects: boolean }): Ob
     }
     return true;
   };
-  return { type: switchesType, methods: { set, held, releaseMore }, queries: { read } };
+  return { type: switchesType, methods: { set, held, releaseMore, noteTenant }, queries: { read } };
 }
