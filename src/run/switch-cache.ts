@@ -135,5 +135,7 @@ function match(
   { tenantId, agent, tool }: SwitchSubject,
 ): readonly FoundSwitch[] {
   const names = { tenant: tenantId, agent, tool };
-  return switches.filter(({ kind, name }) => names[kind] === name).map((found) => ({ ...found, object }));
+  return switches
+    .filter(({ kind, name }) => names[kind] === name)
+    .map((found) => Object.assign({ object }, found));
 }
