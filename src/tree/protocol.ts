@@ -42,6 +42,7 @@ import type {
   UnprojectedReply,
   TurnPlace,
 } from "./state/records.ts";
+import type { SwitchRef } from "./switches/switch-protocol.ts";
 
 /** Names an operation: made again because its answer was lost, it counts once, whatever was done since. */
 interface Operated {
@@ -255,6 +256,10 @@ interface TreeProtocol {
   readonly decideApproval: { readonly argument: Settling; readonly reply: ApprovalDecision };
   readonly pause: { readonly argument: RunAt & Operated; readonly reply: null };
   readonly resume: { readonly argument: RunAt & Operated; readonly reply: null };
+  /** From a run's own step: its agent or its tenant is disabled. The reply: whether the run is held. */
+  readonly holdDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: boolean };
+  /** From the switches: what the run was held for is enabled again. */
+  readonly releaseDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: null };
   readonly reprioritize: {
     readonly argument: RunAt & Operated & { readonly priority: Priority };
     readonly reply: null;
