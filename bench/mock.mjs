@@ -13,6 +13,8 @@ export const USAGE = { input: 100, output: 20 };
 export const N_DELTAS = 2000;
 /** All different: an answer that repeats itself is refused by those who look for that. */
 export const DELTAS = Array.from({ length: N_DELTAS }, (_, index) => `${index} `);
+const known = new Set(DELTAS);
+export const isDelta = (text) => known.has(text);
 
 const call = (i, name = "lookup") => ({ id: `call_${i}`, name, args: { q: `item-${i}`, n: i } });
 export const cfg = { loop: 10, par: 50 }; // scale.mjs changes these

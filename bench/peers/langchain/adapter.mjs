@@ -120,7 +120,7 @@ export async function setup() {
         { messages: [{ role: "user", content: m.USER }] },
         { streamMode: "messages" },
       )) {
-        if (m.DELTAS.includes(c.content)) {
+        if (m.isDelta(c.content)) {
           m.counters.deltas++;
           s += c.content;
         }
