@@ -100,6 +100,7 @@ export function treeObject(host: TreeHost): ObjectDefinition {
     reconcile: on(control.reconcile),
     // Tenant, store, erasure.
     recall: on(recall),
+    drain: on(projection.drain),
     projected: on(projection.projected),
     erase: on(erase),
   } satisfies Record<Exclude<TreeMethod, keyof typeof queriesOfTree>, ObjectMethod>;

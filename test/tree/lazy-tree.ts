@@ -14,7 +14,7 @@ import {
   Json,
   type JsonObject,
 } from "#kernel";
-import type { ArgumentOf, TreeMethod } from "../../src/tree/protocol.ts";
+import type { ArgumentOf, ReplyOf, TreeMethod } from "../../src/tree/protocol.ts";
 import type { EndReport } from "../../src/tree/state/records.ts";
 import { TreeSecret } from "../../src/tree/tree-secret.ts";
 import { treeObject } from "../../src/tree/tree-object.ts";
@@ -192,6 +192,14 @@ export class LazyTree {
   /** The value that the tree has stored under a key; null if there is none. */
   stored(key: string): Json {
     return Json.of(JSON.parse(this.object.state.get(key) ?? "null"));
+  }
+
+  /** Hands out all events, as the projector asks for them. */
+  drain(): void {
+    for (let isMore = true; isMore;) {
+      const { result } = this.call("drain", { after: 0, limit: 256, at: 100_000 });
+      isMore = Json.as<ReplyOf<"drain">>(result).more;
+    }
   }
 
   /** The tree's events of one type, in order. */
