@@ -151,7 +151,7 @@ const defaultContinueAfter = 2_000;
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
 export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOptions<Output>, keyof Agent> {
   readonly model: Model;
-  /** Its own tools, then those for its team, then those of its extensions. */
+  /** Its own tools, then those for its team, those of its extensions, and those that only its architecture calls. */
   readonly tools: readonly Tool[];
   /** Parts of its extensions that were left out, each with the reason. */
   readonly problems: readonly string[];
@@ -174,13 +174,15 @@ export function agent<Output = string>(
     ...options,
     tools: [...own, ...teamTools(options.team ?? []), ...(options.architecture?.tools ?? [])],
   });
-  const { tools, problems } = parts;
+  const { tools: listed, problems } = parts;
+  const hidden = options.architecture?.privateTools ?? [];
+  const tools = hidden.length === 0 ? listed : [...listed, ...hidden];
   if (options.review) checkReview(options.review);
   for (const section of options.sections ?? []) checkSection(section);
   ownLists.set(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
   const hasSections = options.sections !== undefined || parts.sections.length > 0;
-  const definition: Definition = { options, model, tools, output, hasSections };
+  const definition: Definition = { options, model, tools: listed, output, hasSections };
   const built: BuiltAgent<unknown> = {
     ...options,
     id: AgentId.of(options.name),
@@ -198,6 +200,7 @@ export function agent<Output = string>(
 interface Definition {
   readonly options: AgentOptions<unknown>;
   readonly model: Model;
+  /** The tools that its model is told of. */
   readonly tools: readonly Tool[];
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;

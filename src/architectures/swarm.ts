@@ -31,7 +31,7 @@ export function swarm({ members, entry, maxHandoffs = 8 }: SwarmOptions): Archit
   const find = (name: string): Hireable | undefined => members.find((member) => nameOf(member) === name);
   return {
     name: "swarm",
-    tools: stored.tools,
+    privateTools: stored.tools,
     declaredWorkers: () => byName(members),
     async *run(state, { ctx, delegate }, prompt) {
       const path: string[] = [];

@@ -1,4 +1,4 @@
-import { agent, ChatMessage, createRuntime, type Model, type NumberedEvent } from "reeve";
+import { agent, ChatMessage, createRuntime, tool, type Model, type NumberedEvent } from "reeve";
 import { actorCritic, debate, handoff, reflexion, supervisor, swarm } from "reeve/architectures";
 import { sequence } from "reeve/flows";
 import { memoryStore } from "reeve/stores/memory";
@@ -158,4 +158,35 @@ test("an answer of the leader that does not match is sent back once, then the ru
   await using t = testRuntime({ agents: [asks] });
   const { status, error, costMicros } = await t.run(asks, "Judge.");
   expect([status, error?.code, costMicros]).toEqual(["failed", "output", 30]);
+});
+
+test("the tools of an architecture are its own: no model is told of them, and none can call them", async () => {
+  const actor = agent({ name: "actor", model: scriptedModel([say("a secret")]) });
+  const evaluator = agent({ name: "evaluator", model: scriptOf(scored(0.9)), output: verdict });
+  const model = scriptedModel([call("read_lessons", {}), say("a public word")]);
+  const look = tool({
+    name: "look",
+    description: "Looks",
+    input: z.object({}),
+    risk: "safe",
+    execute: async () => "seen",
+  });
+  const learner = agent({
+    name: "learner",
+    model,
+    tools: [look],
+    guardrails: [
+      {
+        name: "secrets",
+        onOutput: ({ text }) =>
+          text.includes("secret") ? { kind: "block", reason: "a secret" } : { kind: "allow" },
+      },
+    ],
+    architecture: reflexion({ actor, evaluator }),
+  });
+  await using t = testRuntime({ agents: [learner], store: memoryStore() });
+  expect(await t.run(learner, "Tell.")).toMatchObject({ status: "completed", output: "a public word" });
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([["look"], ["look"]]);
+  const results = model.requests[1]?.messages.findLast(({ role }) => role === "tool")?.content;
+  expect(results).toMatchObject([{ isError: true, content: [{ text: "there is no tool read_lessons" }] }]);
 });

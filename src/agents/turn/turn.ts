@@ -8,7 +8,6 @@ import {
   type LlmOptions,
   type MalformedReason,
   type ModelResponse,
-  type RunContext,
   type Tool,
   type ToolCallBlock,
   type ToolDescription,
@@ -142,7 +141,7 @@ async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Pro
   const halt = decisions.find(({ kind }) => kind === "halt");
   if (halt && halt.kind === "halt") return halted(state, calls, halt.reason);
   for (const decision of decisions) if (decision.kind === "block") ctx.reportLoop("block", decision.reason);
-  const results = await Promise.all(calls.map((call, index) => callOne(ctx, call, decisions[index])));
+  const results = await Promise.all(calls.map((call, index) => callOne(state, call, decisions[index])));
   const content = calls.map((call, index): ToolResultBlock => {
     const result = results[index] ?? ToolResult.failure("no result");
     if (decisions[index]?.kind === "block") {
@@ -163,10 +162,13 @@ const textOf = ({ content }: ToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 
 function callOne(
-  ctx: RunContext,
+  { ctx, tools }: TurnState,
   call: ToolCallBlock,
   decision: LoopDecision | undefined,
 ): Promise<ToolResult> {
+  // The agent may have more tools, which its model does not know.
+  if (!tools.some(({ name }) => name === call.name))
+    return Promise.resolve(ToolResult.failure(`there is no tool ${call.name}`));
   if (call.malformedInput !== undefined) {
     const why = wrongs[call.malformedBecause ?? "not-json"];
     const failure = ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);
