@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   AgentId,
   CancellationError,
-  ChatMessage,
+  type ChatMessage,
   checkDuration,
   type Agent,
   type Architecture,
@@ -30,18 +30,22 @@ import {
   type Priority,
   type PromptSection,
   type RunContext,
-  type RunScope,
   type Tool,
   type ToolChoice,
 } from "#kernel";
+import { valueText } from "#base";
 import type { AnyModel } from "#models";
 import { toCompactionPolicy, type CompactionOptions } from "./compaction-options.ts";
 import { checkSection } from "./extensions/extension.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
+import { activeAgent } from "./handoffs/active-agent.ts";
+import { handoffOf, handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
+import { checkMaxHandoffs, defaultMaxHandoffs } from "./handoffs/pass-control.ts";
+import { takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
 import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
 import { modelOrMissing } from "./missing-model.ts";
 import { allowAll } from "./permissions/permissions.ts";
-import { assembleSystemPrompt, joinParagraphs } from "./prompt/system-prompt.ts";
+import { computePrompt, systemPrompt, type Instructions } from "./prompt/instructions.ts";
 import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 import { guardedEnd, Repairs } from "./turn/answer.ts";
@@ -50,18 +54,6 @@ import { compactAfterTurn } from "./turn/make-room.ts";
 import { checkReview, reviewAfterTurn, type ReviewOptions } from "./turn/review.ts";
 import { OutputForm } from "./turn/structured-output.ts";
 import type { TurnState } from "./turn/turn-state.ts";
-import { proceed, turn } from "./turn/turn.ts";
-
-/** The input of instructions that are a function. */
-export interface InstructionsInput {
-  /** Tenant, user, session, channel and metadata of the request. */
-  readonly scope: RunScope;
-  /** The text that the turn begins with. */
-  readonly input: string;
-}
-
-/** Computes the system message of a turn. It may read a database: it is called inside a step. */
-export type Instructions = (turn: InstructionsInput) => Promise<string> | string;
 
 /** The definition of an agent. `Output`: what its output schema produces; text without one. */
 export interface AgentOptions<Output = string> {
@@ -88,6 +80,13 @@ export interface AgentOptions<Output = string> {
   readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>> | undefined;
   /** Whom it may hire: the model sees one tool `ask_<name>` for each. */
   readonly team?: readonly (Hireable | TeamMember)[] | undefined;
+  /**
+   * The agents that it may hand the conversation to: the model sees one tool `handoff_to_<name>` for each. The agent that
+   * took over answers, and begins the next turn. `handoff(agent, { filter })` states terms. Default: none.
+   */
+  readonly handoffs?: readonly HandoffEntry[] | undefined;
+  /** Handoffs in one turn that it begins. After the last one the run lands with the best answer. Default 10. */
+  readonly maxHandoffs?: number | undefined;
   /**
    * The way in which it leads its workers: one of `reeve/architectures`, a flow, or your own. Default: its model decides, call
    * by call.
@@ -172,12 +171,18 @@ export function agent<Output = string>(
   const extensions = [options.profile ?? [], options.extensions ?? []].flat();
   const parts = takeApart(extensions, {
     ...options,
-    tools: [...own, ...teamTools(options.team ?? []), ...(options.architecture?.tools ?? [])],
+    tools: [
+      ...own,
+      ...teamTools(options.team ?? []),
+      ...handoffTools(options.handoffs ?? []),
+      ...(options.architecture?.tools ?? []),
+    ],
   });
   const { tools: listed, problems } = parts;
-  const hidden = options.architecture?.privateTools ?? [];
+  const hidden = privateTools(options);
   const tools = hidden.length === 0 ? listed : [...listed, ...hidden];
   if (options.review) checkReview(options.review);
+  checkMaxHandoffs(options.maxHandoffs);
   for (const section of options.sections ?? []) checkSection(section);
   ownLists.set(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
@@ -206,6 +211,12 @@ interface Definition {
   readonly hasSections: boolean;
 }
 
+/** Returns the tools that only the agent's code calls. */
+function privateTools({ architecture, handoffs = [] }: AgentOptions<unknown>): readonly Tool[] {
+  const own = architecture?.privateTools ?? [];
+  return handoffs.length === 0 ? own : [...new Set([...own, ...activeAgent.tools])];
+}
+
 /** The tools that an agent was given itself, by its list of all. */
 const ownLists = new WeakMap<readonly Tool[], readonly Tool[]>();
 
@@ -213,7 +224,7 @@ const ownLists = new WeakMap<readonly Tool[], readonly Tool[]>();
 function ownTools(tools: AgentOptions["tools"]): readonly Tool[] {
   if (!tools) return [];
   if (!isList(tools)) return aiSdkTools(tools);
-  return ownLists.get(tools) ?? tools.filter((given) => !isTeamTool(given));
+  return ownLists.get(tools) ?? tools.filter((given) => !isTeamTool(given) && !handoffOf(given));
 }
 
 function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly Tool[] {
@@ -252,6 +263,16 @@ function leadOf({ architecture, name, instructions, budget }: AgentOptions<unkno
   return { architecture, name, instructions: text, maxTurns: budget?.maxTurns ?? null };
 }
 
+const planOf = ({
+  name,
+  handoffs = [],
+  maxHandoffs = defaultMaxHandoffs,
+}: AgentOptions<unknown>): HandoffPlan => ({
+  name,
+  entries: handoffs,
+  maxHandoffs,
+});
+
 /** Answers messages until none is left. A run that is cancelled, or out of time, keeps the last words of its model. */
 async function run(
   definition: Definition,
@@ -282,7 +303,7 @@ async function run(
     summary: before?.summary ?? null,
   };
   try {
-    return await answerMessages(state, before);
+    return await answerMessages(state, planOf(options), before);
   } catch (error) {
     if (error instanceof CancellationError && !options.output) return unguardedText(state);
     throw error;
@@ -292,6 +313,7 @@ async function run(
 /** Every message is a turn; the last answer is the run's output. */
 async function answerMessages(
   state: TurnState,
+  plan: HandoffPlan,
   before: Unfinished | null,
 ): Promise<Json | Ended | Continuation> {
   const { ctx, inbox } = state;
@@ -304,7 +326,7 @@ async function answerMessages(
     const input = resumed?.input ?? (await nextInput(inbox));
     if (input.length === 0) return output;
     if (!resumed) ctx.record("turn.start", { turn: number });
-    const outcome = await (resumed ? proceed(state) : turn(state, input));
+    const outcome = await takeTurn(state, plan, { input, isResumed: resumed !== null });
     if (outcome.kind === "unfinished") {
       return goOn(state, { turn: number, input, output }, ctx);
     }
@@ -352,38 +374,5 @@ async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
 /** Whoever asked and gets nothing hears how the run ended. */
 async function reply(ctx: RunContext, input: readonly Envelope[], output: Json): Promise<void> {
   if (output === null) return;
-  const text = typeof output === "string" ? output : JSON.stringify(output);
-  for (const message of input) await ctx.reply(message, text, output);
-}
-
-/** The system message that does not change; none if the first call of each turn computes it. */
-function systemPrompt(definition: Definition): ChatMessage[] {
-  const { instructions = "" } = definition.options;
-  if (typeof instructions === "function" || definition.hasSections) return [];
-  const text = joinParagraphs([instructions, formText(definition)]);
-  return text === "" ? [] : [ChatMessage.system(text)];
-}
-
-/** Computes the system message of a turn. Undefined: it does not change. */
-function computePrompt(definition: Definition, { meta: { scope } }: RunContext): TurnState["instructions"] {
-  const { instructions } = definition.options;
-  const compute = (input: string): Promise<string> | string => {
-    if (typeof instructions !== "function") return instructions ?? "";
-    if (!scope) throw new TypeError("instructions as a function need a run");
-    return instructions({ scope, input });
-  };
-  if (definition.hasSections) {
-    const isGiven = instructions !== undefined;
-    return async (input, call) => {
-      const start = { instructions: isGiven ? () => compute(input) : undefined, form: formText(definition) };
-      return assembleSystemPrompt(start, await call.readSections());
-    };
-  }
-  if (typeof instructions !== "function") return undefined;
-  return async (input) => joinParagraphs([await compute(input), formText(definition)]);
-}
-
-/** The form of the answer in words. Empty for a model that takes the schema natively. */
-function formText({ output }: Definition): string {
-  return output && !output.native ? OutputForm.instruction(output) : "";
+  for (const message of input) await ctx.reply(message, valueText(output), output);
 }

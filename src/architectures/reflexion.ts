@@ -1,7 +1,7 @@
 import type { Architecture, Hireable } from "#kernel";
+import { storedText } from "#agents";
 import type { Verdict } from "./actor-critic.ts";
 import { noWorkerAnswered } from "./roles.ts";
-import { storedText } from "./stored-text.ts";
 
 /** The two roles, and when to stop. */
 export interface ReflexionOptions {

@@ -25,6 +25,8 @@ export interface Agent<Output = Json> extends Hireable<Output> {
   readonly tools?: readonly Tool[] | undefined;
   /** The agents that it spawns. They are part of every program that the agent is part of. */
   readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
+  /** The agents that it hands the conversation to. They are part of every program that the agent is part of. */
+  readonly handoffs?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
   /** The way in which it leads its workers. They are part of every program that the agent is part of. */
   readonly architecture?: Architecture | undefined;
   /** How often a run of it that crashed is started again. Default: the runtime's. */

@@ -149,6 +149,11 @@ export interface RunConversation {
    * the conversation; null if none is kept.
    */
   save(): Promise<EntryId | null>;
+  /**
+   * Reads the messages before this turn in one step, and returns what `select` makes of them: on a replay, the same. The run
+   * has their labels from then on. Without a conversation `select` is given none.
+   */
+  read(select: (before: readonly ChatMessage[]) => readonly ChatMessage[]): Promise<readonly ChatMessage[]>;
   /** Asks for a compaction after this turn. */
   compact(): void;
   /**
