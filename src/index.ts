@@ -34,6 +34,7 @@ export {
   trimResults,
   untrustedContent,
   validate,
+  withoutTools,
   type AgentOptions,
   type ArgumentRule,
   type BlockOptions,

@@ -5,6 +5,7 @@ export { extension } from "./extensions/extension.ts";
 export {
   handoff,
   handoffOf,
+  withoutTools,
   type Handoff,
   type HandoffEntry,
   type HandoffFilter,

@@ -1,4 +1,13 @@
-import { agent, ChatMessage, createRuntime, handoff, tool, type Guardrail, type Model } from "reeve";
+import {
+  agent,
+  ChatMessage,
+  createRuntime,
+  handoff,
+  tool,
+  withoutTools,
+  type Guardrail,
+  type Model,
+} from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
@@ -91,7 +100,7 @@ test("the filter chooses what the next agent sees, and the terms type what the m
       handoff(billing, {
         description: "For invoices",
         input: z.object({ invoice: z.number() }),
-        filter: (messages) => messages.filter(({ role }) => role === "user"),
+        filter: withoutTools,
         onHandoff: ({ invoice }, { from, to }) => void noted.push([invoice + 1, from, to]),
       }),
     ],

@@ -105,12 +105,20 @@ export const findHandoff = (calls: readonly ToolCallBlock[], tools: readonly Too
   calls.findIndex((call) => handoffOf(tools.find(({ name }) => name === call.name)));
 
 /** Returns messages without the calls of handoff tools and their results: the next agent does not have these tools. */
-export function withoutHandoffs(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export const withoutHandoffs: HandoffFilter = (messages) =>
+  withoutCalls(messages, (name) => name.startsWith(prefix));
+
+/** A filter that leaves out all calls of tools and their results: the next agent sees only what was said. */
+export const withoutTools: HandoffFilter = (messages) => withoutCalls(messages, () => true);
+
+function withoutCalls(
+  messages: readonly ChatMessage[],
+  isOut: (tool: string) => boolean,
+): readonly ChatMessage[] {
   return messages
     .map((each) => {
       const content = each.content.filter(
-        (block) =>
-          !((block.type === "tool-call" || block.type === "tool-result") && block.name.startsWith(prefix)),
+        (block) => !((block.type === "tool-call" || block.type === "tool-result") && isOut(block.name)),
       );
       return content.length === each.content.length ? each : { ...each, content };
     })
