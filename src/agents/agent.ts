@@ -19,6 +19,7 @@ import {
   type HistoryRetention,
   type Hooks,
   type Inbox,
+  type Input,
   Json,
   type Jsonified,
   type JsonObject,
@@ -32,6 +33,7 @@ import {
   type RunContext,
   type Tool,
   type ToolChoice,
+  type TypedInput,
 } from "#kernel";
 import { valueText } from "#base";
 import type { AnyModel } from "#models";
@@ -40,12 +42,13 @@ import { checkSection } from "./extensions/extension.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
 import { activeAgent } from "./handoffs/active-agent.ts";
 import { handoffOf, handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
-import { checkMaxHandoffs, defaultMaxHandoffs } from "./handoffs/pass-control.ts";
-import { takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
+import { checkMaxHandoffs } from "./handoffs/pass-control.ts";
+import { planHandoffs, takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
 import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
 import { modelOrMissing } from "./missing-model.ts";
 import { allowAll } from "./permissions/permissions.ts";
 import { computePrompt, systemPrompt, type Instructions } from "./prompt/instructions.ts";
+import { inputSchemaOf } from "./task-input.ts";
 import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 import { guardedEnd, Repairs } from "./turn/answer.ts";
@@ -56,7 +59,7 @@ import { OutputForm } from "./turn/structured-output.ts";
 import type { TurnState } from "./turn/turn-state.ts";
 
 /** The definition of an agent. `Output`: what its output schema produces; text without one. */
-export interface AgentOptions<Output = string> {
+export interface AgentOptions<Output = string, Data = undefined> {
   readonly name: string;
   /** What a boss sees when it decides whom to hire. */
   readonly description?: string | undefined;
@@ -94,6 +97,11 @@ export interface AgentOptions<Output = string> {
   readonly architecture?: Architecture | undefined;
   /** What each of its runs may spend, everything it hires included. Default: no cap of its own. */
   readonly budget?: ExecutionBudget | undefined;
+  /**
+   * The schema of the data that it is started with, an object: `start`, `ask_<name>` and `handoff_to_<name>` check it before a run
+   * starts. Default: any input.
+   */
+  readonly input?: StandardSchemaV1<Data> | undefined;
   /** The schema of its answer, which is validated. Default: text. */
   readonly output?: StandardSchemaV1<unknown, Output> | undefined;
   /** The most it may say in one call. Default: the model's limit. */
@@ -140,7 +148,10 @@ export interface AgentOptions<Output = string> {
 }
 
 /** The definition of an agent whose architecture calls no model of its own. */
-export interface LedAgentOptions<Output = string> extends Omit<AgentOptions<Output>, "model"> {
+export interface LedAgentOptions<Output = string, Data = undefined> extends Omit<
+  AgentOptions<Output, Data>,
+  "model"
+> {
   readonly model?: AnyModel | undefined;
   readonly architecture: Architecture;
 }
@@ -148,7 +159,8 @@ export interface LedAgentOptions<Output = string> extends Omit<AgentOptions<Outp
 const defaultContinueAfter = 2_000;
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
-export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOptions<Output>, keyof Agent> {
+export interface BuiltAgent<Output = string, Task = Input>
+  extends Agent<Output, Task>, Omit<AgentOptions<Output>, keyof Agent> {
   readonly model: Model;
   /** Its own tools, then those for its team, those of its extensions, and those that only its architecture calls. */
   readonly tools: readonly Tool[];
@@ -160,12 +172,16 @@ export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOp
  * Defines an agent that thinks with a model, acts with tools and spawns its team. With `output: schema` its answer is
  * validated data, and `start`, `result`, `ask` and `join` know its type.
  */
-export function agent<Output = string>(options: LedAgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
-export function agent<Output = string>(options: AgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
-export function agent<Output = string>(
-  given: AgentOptions<Output> | LedAgentOptions<Output>,
-): BuiltAgent<Jsonified<Output>> {
-  const options: AgentOptions<Output> = { ...given, model: modelOrMissing(given.model) };
+export function agent<Output = string, Data = undefined>(
+  options: LedAgentOptions<Output, Data>,
+): BuiltAgent<Jsonified<Output>, TaskFor<Data>>;
+export function agent<Output = string, Data = undefined>(
+  options: AgentOptions<Output, Data>,
+): BuiltAgent<Jsonified<Output>, TaskFor<Data>>;
+export function agent<Output = string, Data = undefined>(
+  given: AgentOptions<Output, Data> | LedAgentOptions<Output, Data>,
+): BuiltAgent<Jsonified<Output>, TaskFor<Data>> {
+  const options: AgentOptions<Output, Data> = { ...given, model: modelOrMissing(given.model) };
   const model = modelOrMissing(options.model);
   const own = ownTools(options.tools);
   const extensions = [options.profile ?? [], options.extensions ?? []].flat();
@@ -183,6 +199,7 @@ export function agent<Output = string>(
   const tools = hidden.length === 0 ? listed : [...listed, ...hidden];
   if (options.review) checkReview(options.review);
   checkMaxHandoffs(options.maxHandoffs);
+  if (options.input) inputSchemaOf(options.name, options.input);
   for (const section of options.sections ?? []) checkSection(section);
   ownLists.set(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
@@ -202,8 +219,11 @@ export function agent<Output = string>(
   return Json.as(Json.of(Object.freeze(built)));
 }
 
+/** The task of an agent: any input, or the data that its input schema takes. */
+type TaskFor<Data> = unknown extends Data ? Input : [Data] extends [undefined] ? Input : TypedInput<Data>;
+
 interface Definition {
-  readonly options: AgentOptions<unknown>;
+  readonly options: AgentOptions<unknown, unknown>;
   readonly model: Model;
   /** The tools that its model is told of. */
   readonly tools: readonly Tool[];
@@ -212,7 +232,7 @@ interface Definition {
 }
 
 /** Returns the tools that only the agent's code calls. */
-function privateTools({ architecture, handoffs = [] }: AgentOptions<unknown>): readonly Tool[] {
+function privateTools({ architecture, handoffs = [] }: AgentOptions<unknown, unknown>): readonly Tool[] {
   const own = architecture?.privateTools ?? [];
   return handoffs.length === 0 ? own : [...new Set([...own, ...activeAgent.tools])];
 }
@@ -232,7 +252,7 @@ function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly To
 }
 
 function policyOf(
-  { permissions, retry, compaction, history }: AgentOptions<unknown>,
+  { permissions, retry, compaction, history }: AgentOptions<unknown, unknown>,
   { hooks, middleware, guardrails, ephemeral, sections, onSaved }: JoinedParts,
   hasSections: boolean,
 ): AgentPolicy {
@@ -257,21 +277,16 @@ interface Unfinished {
   readonly noticed: Noticed;
 }
 
-function leadOf({ architecture, name, instructions, budget }: AgentOptions<unknown>): TurnState["lead"] {
+function leadOf({
+  architecture,
+  name,
+  instructions,
+  budget,
+}: AgentOptions<unknown, unknown>): TurnState["lead"] {
   if (!architecture) return undefined;
   const text = typeof instructions === "string" ? instructions : "";
   return { architecture, name, instructions: text, maxTurns: budget?.maxTurns ?? null };
 }
-
-const planOf = ({
-  name,
-  handoffs = [],
-  maxHandoffs = defaultMaxHandoffs,
-}: AgentOptions<unknown>): HandoffPlan => ({
-  name,
-  entries: handoffs,
-  maxHandoffs,
-});
 
 /** Answers messages until none is left. A run that is cancelled, or out of time, keeps the last words of its model. */
 async function run(
@@ -303,7 +318,7 @@ async function run(
     summary: before?.summary ?? null,
   };
   try {
-    return await answerMessages(state, planOf(options), before);
+    return await answerMessages(state, planHandoffs(options), before);
   } catch (error) {
     if (error instanceof CancellationError && !options.output) return unguardedText(state);
     throw error;

@@ -73,6 +73,8 @@ export { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { missingModel } from "./missing-model.ts";
 export { handoffTargets, isAgent, programAgents, teamOf } from "./program-agents.ts";
+export { objectSchema } from "./tools/object-schema.ts";
+export { parseTask } from "./task-input.ts";
 export { textInput } from "./tools/text-input.ts";
 export { describe, jsonSchemaOf, tool } from "./tools/tool.ts";
 export { isToolName, toolNameRule } from "./tools/tool-name.ts";

@@ -6,6 +6,7 @@ import type { EphemeralSource } from "./ephemeral.ts";
 import type { Guardrail } from "./guardrail.ts";
 import type { Hireable } from "./hireable.ts";
 import type { Hooks } from "./hook.ts";
+import type { Input } from "./input.ts";
 import type { Json } from "./json.ts";
 import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.ts";
 import type { Model, ModelRetry } from "./model.ts";
@@ -16,7 +17,7 @@ import type { SavedTurnHandler } from "./run-memory.ts";
 import type { Tool } from "./tool.ts";
 
 /** An identity and an entry point. Everything else has a default. */
-export interface Agent<Output = Json> extends Hireable<Output> {
+export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Task> {
   /** Plain async code. Awaits only `ctx` and `inbox`. What it returns is the run's output. */
   run(ctx: RunContext, inbox: Inbox): Promise<Output | Continuation | Ended | void>;
   /** What `ctx.llm` asks unless told otherwise. */

@@ -232,9 +232,9 @@ export interface RunContext {
   ): Promise<T>;
 
   /** Spawns a child and does not wait. @throws BudgetExhaustedError when no slot can be had. */
-  spawn<Output>(
-    agent: Hireable<Output>,
-    task: Input | null,
+  spawn<Output, Task extends Input = Input>(
+    agent: Hireable<Output, Task>,
+    task: NoInfer<Task> | null,
     options?: SpawnOptions,
   ): Promise<ChildHandle<Output>>;
   /** Spawns a copy of this agent. Its prompts begin like those of this run, and nothing it says is kept. */
@@ -249,15 +249,15 @@ export interface RunContext {
     options: { readonly onPause: "return" },
   ): Promise<JoinOutcome<Output>>;
   /** Sends a question and waits for its reply. With an agent: spawns it first. */
-  ask<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
-    input: Input,
+  ask<Output, Task extends Input = Input>(
+    target: Hireable<Output, Task> | ChildHandle<Output>,
+    input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskOutcome<Output>>;
   /** The reply, or an AskFailedError. */
-  askOrThrow<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
-    input: Input,
+  askOrThrow<Output, Task extends Input = Input>(
+    target: Hireable<Output, Task> | ChildHandle<Output>,
+    input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskReply<Output>>;
   /** Answers a question, or the task that the run was hired with; on any other message it does nothing. */

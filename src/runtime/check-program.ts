@@ -45,10 +45,10 @@ export function checkProgram(given: readonly Agent[], guardrails: readonly Guard
 
 /**
  * Checks the agent of a start: a run executes the code of the program, so that another agent of that name would answer as
- * the known one. Other terms, such as a budget, are allowed. @throws ProgramError
+ * the known one. Other terms, such as a budget, are allowed. Returns the known one. @throws ProgramError
  */
-export function checkStart(known: Agent, given: Pick<Agent<unknown>, "id" | "run">): void {
-  if (known.run === given.run) return;
+export function checkStart(known: Agent, given: Pick<Agent<unknown>, "id" | "run">): Agent {
+  if (known.run === given.run) return known;
   const problem = `this agent ${AgentId.type(given.id)} is not the one that createRuntime({ agents }) has: start that one, or give this one another name and list it`;
   throw new ProgramError({ problems: [problem] });
 }

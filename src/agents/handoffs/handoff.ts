@@ -83,7 +83,7 @@ export function handoffTools(entries: readonly HandoffEntry[]): readonly RunTool
     const made: RunTool = {
       name: `${prefix}${name}`,
       description: `Hands the conversation over to ${name}${description === undefined ? "" : `: ${description}`}`,
-      input: terms.input ?? message,
+      input: terms.input ?? agent.input ?? message,
       risk: "safe",
       run: async (_, input) => Json.of({ handoff: name, input }),
     };

@@ -26,7 +26,7 @@ import { beginTurn, leadOrProceed, proceed } from "../turn/turn.ts";
 import type { HandedOff, TurnOutcome, TurnState } from "../turn/turn-state.ts";
 import { activeAgent } from "./active-agent.ts";
 import { withoutHandoffs, type HandoffEntry } from "./handoff.ts";
-import { passControl, type Control, type ControlLimits } from "./pass-control.ts";
+import { defaultMaxHandoffs, passControl, type Control, type ControlLimits } from "./pass-control.ts";
 import { Pass } from "./pass.ts";
 
 /** The handoffs of an agent. */
@@ -34,6 +34,16 @@ export interface HandoffPlan {
   readonly name: string;
   readonly entries: readonly HandoffEntry[];
   readonly maxHandoffs: number;
+}
+
+/** Returns the handoffs of an agent, from its options. */
+export function planHandoffs(options: {
+  readonly name: string;
+  readonly handoffs?: readonly HandoffEntry[] | undefined;
+  readonly maxHandoffs?: number | undefined;
+}): HandoffPlan {
+  const { name, handoffs = [], maxHandoffs = defaultMaxHandoffs } = options;
+  return { name, entries: handoffs, maxHandoffs };
 }
 
 /** A turn to take. */
