@@ -43,6 +43,7 @@ import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
 import { activeAgent } from "./handoffs/active-agent.ts";
 import { handoffOf, handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
 import { checkMaxHandoffs } from "./handoffs/pass-control.ts";
+import { Pass } from "./handoffs/pass.ts";
 import { planHandoffs, takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
 import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
 import { modelOrMissing } from "./missing-model.ts";
@@ -388,6 +389,7 @@ async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
 
 /** Whoever asked and gets nothing hears how the run ended. */
 async function reply(ctx: RunContext, input: readonly Envelope[], output: Json): Promise<void> {
-  if (output === null) return;
+  // The parent of a run that hands off waits for its end.
+  if (output === null || Pass.isReserved(output)) return;
   for (const message of input) await ctx.reply(message, valueText(output), output);
 }

@@ -22,7 +22,8 @@ export function swarm({ members, entry, maxHandoffs = 8 }: SwarmOptions): Archit
     privateTools: activeAgent.tools,
     declaredWorkers: () => byName(members),
     async *run(state, { ctx }) {
-      const first = find(await activeAgent.read(ctx)) ?? entry ?? members[0];
+      const isKept = ctx.session.goesOn();
+      const first = (isKept ? find(await activeAgent.read(ctx)) : undefined) ?? entry ?? members[0];
       if (!first) return;
       const said = state.messages;
       const messages = await ctx.session.read((before) => [...before, ...said]);
@@ -32,7 +33,7 @@ export function swarm({ members, entry, maxHandoffs = 8 }: SwarmOptions): Archit
       yield { path };
       if (end.kind === "answered") {
         state.output = end.output;
-        await activeAgent.write(ctx, end.by);
+        if (isKept) await activeAgent.write(ctx, end.by);
         return;
       }
       state.output = end.best;

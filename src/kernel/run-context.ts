@@ -149,6 +149,8 @@ export interface RunConversation {
    * the conversation; null if none is kept.
    */
   save(): Promise<EntryId | null>;
+  /** Whether later turns may follow in a conversation that is kept. Only the root has one. It is the same on every replay. */
+  goesOn(): boolean;
   /**
    * Reads the messages before this turn in one step, and returns what `select` makes of them: on a replay, the same. The run
    * has their labels from then on. Without a conversation `select` is given none.

@@ -113,6 +113,7 @@ export class JournaledContext implements RunContext {
       const { session, labels } = this.#services.state;
       session.append(message, labels.told);
     },
+    goesOn: () => this.#services.state.session.goesOn,
     read: (select) => this.#go(() => readConversation(this.#services, select)),
     save: () => this.#go(() => saveTurn(this.#services)),
     compact: () => {

@@ -62,11 +62,11 @@ export async function takeTurn(
   const taken = Pass.fromInput(input);
   const begun = isResumed ? null : await beginTurn(state, input, taken);
   if (begun) return begun;
-  // Only the root reads and writes which agent has the conversation.
-  const isRoot = taken === null && state.ctx.supervision.parentRunId === null && plan.entries.length > 0;
-  const active = isRoot && !isResumed ? findActive(plan, await activeAgent.read(state.ctx)) : null;
+  const isKept = plan.entries.length > 0 && state.ctx.session.goesOn();
+  const stored = isKept && !isResumed ? await activeAgent.read(state.ctx) : "";
+  const active = findActive(plan, stored);
   const limits = { path: active === null ? [plan.name] : [], maxHandoffs: plan.maxHandoffs };
-  const turn: OwnTurn = { state, plan, limits, isRoot };
+  const turn: OwnTurn = { state, plan, limits, isKept, stored };
   const first = active === null ? await (isResumed ? proceed(state) : leadOrProceed(state)) : null;
   if (first === null || first.kind !== "handoff") return first ? checked(first) : begin(turn, active ?? "");
   const pass = await createPass(state, plan, first);
@@ -79,8 +79,10 @@ interface OwnTurn {
   readonly state: TurnState;
   readonly plan: HandoffPlan;
   readonly limits: ControlLimits;
-  /** Whether the run writes down which agent has the conversation. */
-  readonly isRoot: boolean;
+  /** Whether the agent that has the conversation is written down: there may be a next turn. */
+  readonly isKept: boolean;
+  /** The name that was written down before; empty: none. */
+  readonly stored: string;
 }
 
 /** An answer of a model must not look like a handoff. */
@@ -187,8 +189,9 @@ async function followOnce(turn: OwnTurn, end: Control | Ended): Promise<TurnOutc
   return isAsGiven ? { kind: "answer", value: output } : settled;
 }
 
-async function writeActive({ state, plan, isRoot }: OwnTurn, name: string): Promise<void> {
-  if (isRoot) await activeAgent.write(state.ctx, name === plan.name ? "" : name);
+async function writeActive({ state, plan, isKept, stored }: OwnTurn, name: string): Promise<void> {
+  const active = name === plan.name ? "" : name;
+  if (isKept && active !== stored) await activeAgent.write(state.ctx, active);
 }
 
 /** Ends the run with the best answer, if it may be its output. */
