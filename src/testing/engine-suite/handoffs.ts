@@ -21,6 +21,8 @@ interface Difference {
   /** The answers of `billing`, by the number of its call. */
   readonly billing?: (number: number) => ScriptedAnswer;
   readonly maxHandoffs?: number;
+  /** Output tokens of the first call of `desk`. */
+  readonly firstOutput?: number;
 }
 
 const price = { input: 1_000_000, output: 1_000_000 };
@@ -31,6 +33,7 @@ function createDesk({
   before,
   billing: answer = () => say("Paid."),
   maxHandoffs,
+  firstOutput = 5,
 }: Difference = {}): Desk {
   const prompts: string[] = [];
   const modelOf = (name: string, reply: (last: string, number: number) => ScriptedAnswer): Model => {
@@ -45,7 +48,8 @@ function createDesk({
         const made = reply(texts.at(-1) ?? "", number);
         prompts.push(`${name}: ${texts.join(" | ")}`);
         if (made.error) throw made.error;
-        return { message: made.message, finishReason: made.finishReason, usage: { input: 10, output: 5 } };
+        const usage = { input: 10, output: prompts.length === 1 ? firstOutput : 5 };
+        return { message: made.message, finishReason: made.finishReason, usage };
       },
     };
   };
@@ -56,11 +60,12 @@ function createDesk({
   });
   const desk = agent({
     name: "desk",
-    model: modelOf("desk", (last) =>
-      last.includes("hands the conversation over")
+    model: modelOf("desk", (last) => {
+      if (last.includes("The budget is used up")) return say("All I know.");
+      return last.includes("hands the conversation over")
         ? say("The desk again.")
-        : call("handoff_to_billing", { message: "an invoice" }),
-    ),
+        : call("handoff_to_billing", { message: "an invoice" });
+    }),
     handoffs: [handoff(billing, terms)],
     ...(maxHandoffs !== undefined && { maxHandoffs }),
   });
@@ -140,6 +145,7 @@ export const handoffCases: readonly EngineCase[] = [
         const talk = await runtime.sessions.create(made.desk);
         const { status, error } = await talk.invoke("My invoice?");
         assert.deepEqual([status, error?.message], ["failed", "billing did not answer: broken"]);
+        assert.equal(made.prompts.length, 2);
         assert.equal((await talk.invoke("Again?")).output, "Paid.");
         assert.equal(made.prompts.filter((prompt) => prompt.startsWith("desk")).length, 2);
       });
@@ -159,6 +165,18 @@ export const handoffCases: readonly EngineCase[] = [
         assert.equal(status === "failed", output === null, why);
         if (cap === 20_000) assert.equal(status, "completed", why);
       }
+    },
+  },
+  {
+    name: "10.10 a tree whose money is used up before the next agent's first call lands with a last call of the first agent",
+    async run(harness) {
+      const made = createDesk({ firstOutput: 4_400 });
+      await onDesk(harness, made, async (runtime) => {
+        const run = await runtime.start(made.desk, "My invoice?", { budget: { maxCostUsd: 0.005 } });
+        const { status, stopReason, output } = await run.result();
+        assert.deepEqual([status, stopReason, output], ["landed", "budget.cost", "All I know."]);
+        assert.ok((await storyOf(run)).includes("billing failed"));
+      });
     },
   },
   {
