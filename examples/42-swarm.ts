@@ -1,19 +1,19 @@
 // Swarm: members pass the task on to each other. The one that does not answers.
 import assert from "node:assert/strict";
-import { agent, createRuntime } from "reeve";
-import { handoff, swarm } from "reeve/architectures";
+import { agent, createRuntime, handoff } from "reeve";
+import { swarm } from "reeve/architectures";
 import { call, say, scriptedModel } from "reeve/testing";
 import { engine } from "./engine.ts";
 
 const reception = agent({
   name: "reception",
   model: scriptedModel([call("handoff_to_billing", { message: "Invoice 17 is in question." })]),
-  tools: [handoff("billing"), handoff("support")],
+  handoffs: [handoff("billing"), handoff("support")],
 });
 const billing = agent({
   name: "billing",
   model: scriptedModel([say("Invoice 17 is paid.")]),
-  tools: [handoff("support")],
+  handoffs: [handoff("support")],
 });
 const support = agent({ name: "support", model: scriptedModel([say("Press reset.")]) });
 const desk = agent({

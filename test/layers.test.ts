@@ -61,7 +61,7 @@ const allowed: Record<string, readonly string[]> = {
   "stores/postgres": ["#kernel", "#base", "#stores/sql", "kysely", "pg"],
   browser: ["#kernel", "#agents", "#run", "@standard-schema/spec", "playwright-core"],
   architectures: ["#kernel", "#agents", "@standard-schema/spec"],
-  flows: ["#kernel"],
+  flows: ["#kernel", "#base"],
   profile: ["#kernel", "#agents", "@standard-schema/spec", "node:fs", "node:fs/promises", "node:path"],
   telemetry: ["#kernel", "#base", "@opentelemetry/api", "node:crypto"],
   client: ["#kernel", "#runtime"], // the runtime: types only

@@ -1,5 +1,5 @@
 import { AgentId, type Agent, type Architecture, type Hireable } from "#kernel";
-import { isAgent, teamOf } from "./program-agents.ts";
+import { handoffTargets, isAgent, teamOf } from "./program-agents.ts";
 
 /** A part of a program, with the parts that it leads. */
 export interface AgentGraph {
@@ -9,10 +9,12 @@ export interface AgentGraph {
   readonly architecture?: string | undefined;
   /** Whether the part is shown elsewhere already, with what it leads. */
   readonly isRepeated?: true | undefined;
+  /** Whether the agent around it hands the conversation over to it. Absent: it leads it. */
+  readonly isHandoff?: true | undefined;
   readonly parts: readonly AgentGraph[];
 }
 
-/** Returns an agent with its team, the workers of its architecture and the steps of its flows, as a tree. */
+/** Returns an agent with its team, the workers of its architecture, the steps of its flows and the agents that it hands off to, as a tree. */
 export function agentGraph(agent: Agent): AgentGraph {
   return drawAgent(agent, new Set());
 }
@@ -26,7 +28,11 @@ function drawAgent(given: Hireable<unknown>, seen: Set<Hireable<unknown>>): Agen
   if (!isAgent(given)) return { ...head, parts: [] };
   const steps = architecture?.steps ? architecture.steps.map((step) => drawStep(step, seen)) : null;
   const members = steps ? teamOf({ ...given, architecture: undefined }) : teamOf(given);
-  return { ...head, parts: [...members.map((member) => drawAgent(member, seen)), ...(steps ?? [])] };
+  const led = [...members.map((member) => drawAgent(member, seen)), ...(steps ?? [])];
+  const next = handoffTargets(given).map((to): AgentGraph =>
+    Object.assign(drawAgent(to, seen), { isHandoff: true }),
+  );
+  return { ...head, parts: [...led, ...next] };
 }
 
 function drawStep(

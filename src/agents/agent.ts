@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   AgentId,
   CancellationError,
-  ChatMessage,
+  type ChatMessage,
   checkDuration,
   type Agent,
   type Architecture,
@@ -19,6 +19,7 @@ import {
   type HistoryRetention,
   type Hooks,
   type Inbox,
+  type Input,
   Json,
   type Jsonified,
   type JsonObject,
@@ -30,18 +31,25 @@ import {
   type Priority,
   type PromptSection,
   type RunContext,
-  type RunScope,
   type Tool,
   type ToolChoice,
+  type TypedInput,
 } from "#kernel";
+import { valueText } from "#base";
 import type { AnyModel } from "#models";
 import { toCompactionPolicy, type CompactionOptions } from "./compaction-options.ts";
 import { checkSection } from "./extensions/extension.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
+import { activeAgent } from "./handoffs/active-agent.ts";
+import { handoffOf, handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
+import { checkMaxHandoffs } from "./handoffs/pass-control.ts";
+import { Pass } from "./handoffs/pass.ts";
+import { planHandoffs, takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
 import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
 import { modelOrMissing } from "./missing-model.ts";
 import { allowAll } from "./permissions/permissions.ts";
-import { assembleSystemPrompt, joinParagraphs } from "./prompt/system-prompt.ts";
+import { computePrompt, systemPrompt, type Instructions } from "./prompt/instructions.ts";
+import { inputSchemaOf } from "./task-input.ts";
 import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 import { guardedEnd, Repairs } from "./turn/answer.ts";
@@ -50,21 +58,9 @@ import { compactAfterTurn } from "./turn/make-room.ts";
 import { checkReview, reviewAfterTurn, type ReviewOptions } from "./turn/review.ts";
 import { OutputForm } from "./turn/structured-output.ts";
 import type { TurnState } from "./turn/turn-state.ts";
-import { proceed, turn } from "./turn/turn.ts";
-
-/** The input of instructions that are a function. */
-export interface InstructionsInput {
-  /** Tenant, user, session, channel and metadata of the request. */
-  readonly scope: RunScope;
-  /** The text that the turn begins with. */
-  readonly input: string;
-}
-
-/** Computes the system message of a turn. It may read a database: it is called inside a step. */
-export type Instructions = (turn: InstructionsInput) => Promise<string> | string;
 
 /** The definition of an agent. `Output`: what its output schema produces; text without one. */
-export interface AgentOptions<Output = string> {
+export interface AgentOptions<Output = string, Data = undefined> {
   readonly name: string;
   /** What a boss sees when it decides whom to hire. */
   readonly description?: string | undefined;
@@ -89,12 +85,24 @@ export interface AgentOptions<Output = string> {
   /** Whom it may hire: the model sees one tool `ask_<name>` for each. */
   readonly team?: readonly (Hireable | TeamMember)[] | undefined;
   /**
+   * The agents that it may hand the conversation to: the model sees one tool `handoff_to_<name>` for each. The agent that
+   * took over answers, and begins the next turn. `handoff(agent, { filter })` states terms. Default: none.
+   */
+  readonly handoffs?: readonly HandoffEntry[] | undefined;
+  /** Handoffs in one turn that it begins. After the last one the run lands with the best answer. Default 10. */
+  readonly maxHandoffs?: number | undefined;
+  /**
    * The way in which it leads its workers: one of `reeve/architectures`, a flow, or your own. Default: its model decides, call
    * by call.
    */
   readonly architecture?: Architecture | undefined;
   /** What each of its runs may spend, everything it hires included. Default: no cap of its own. */
   readonly budget?: ExecutionBudget | undefined;
+  /**
+   * The schema of the data that it is started with, an object: `start`, `ask_<name>` and `handoff_to_<name>` check it before a run
+   * starts. Default: any input.
+   */
+  readonly input?: StandardSchemaV1<Data> | undefined;
   /** The schema of its answer, which is validated. Default: text. */
   readonly output?: StandardSchemaV1<unknown, Output> | undefined;
   /** The most it may say in one call. Default: the model's limit. */
@@ -141,7 +149,10 @@ export interface AgentOptions<Output = string> {
 }
 
 /** The definition of an agent whose architecture calls no model of its own. */
-export interface LedAgentOptions<Output = string> extends Omit<AgentOptions<Output>, "model"> {
+export interface LedAgentOptions<Output = string, Data = undefined> extends Omit<
+  AgentOptions<Output, Data>,
+  "model"
+> {
   readonly model?: AnyModel | undefined;
   readonly architecture: Architecture;
 }
@@ -149,9 +160,10 @@ export interface LedAgentOptions<Output = string> extends Omit<AgentOptions<Outp
 const defaultContinueAfter = 2_000;
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
-export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOptions<Output>, keyof Agent> {
+export interface BuiltAgent<Output = string, Task = Input>
+  extends Agent<Output, Task>, Omit<AgentOptions<Output>, keyof Agent> {
   readonly model: Model;
-  /** Its own tools, then those for its team, then those of its extensions. */
+  /** Its own tools, then those for its team, those of its extensions, and those that only its architecture calls. */
   readonly tools: readonly Tool[];
   /** Parts of its extensions that were left out, each with the reason. */
   readonly problems: readonly string[];
@@ -161,26 +173,39 @@ export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOp
  * Defines an agent that thinks with a model, acts with tools and spawns its team. With `output: schema` its answer is
  * validated data, and `start`, `result`, `ask` and `join` know its type.
  */
-export function agent<Output = string>(options: LedAgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
-export function agent<Output = string>(options: AgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
-export function agent<Output = string>(
-  given: AgentOptions<Output> | LedAgentOptions<Output>,
-): BuiltAgent<Jsonified<Output>> {
-  const options: AgentOptions<Output> = { ...given, model: modelOrMissing(given.model) };
+export function agent<Output = string, Data = undefined>(
+  options: LedAgentOptions<Output, Data>,
+): BuiltAgent<Jsonified<Output>, TaskFor<Data>>;
+export function agent<Output = string, Data = undefined>(
+  options: AgentOptions<Output, Data>,
+): BuiltAgent<Jsonified<Output>, TaskFor<Data>>;
+export function agent<Output = string, Data = undefined>(
+  given: AgentOptions<Output, Data> | LedAgentOptions<Output, Data>,
+): BuiltAgent<Jsonified<Output>, TaskFor<Data>> {
+  const options: AgentOptions<Output, Data> = { ...given, model: modelOrMissing(given.model) };
   const model = modelOrMissing(options.model);
   const own = ownTools(options.tools);
   const extensions = [options.profile ?? [], options.extensions ?? []].flat();
   const parts = takeApart(extensions, {
     ...options,
-    tools: [...own, ...teamTools(options.team ?? []), ...(options.architecture?.tools ?? [])],
+    tools: [
+      ...own,
+      ...teamTools(options.team ?? []),
+      ...handoffTools(options.handoffs ?? []),
+      ...(options.architecture?.tools ?? []),
+    ],
   });
-  const { tools, problems } = parts;
+  const { tools: listed, problems } = parts;
+  const hidden = privateTools(options);
+  const tools = hidden.length === 0 ? listed : [...listed, ...hidden];
   if (options.review) checkReview(options.review);
+  checkMaxHandoffs(options.maxHandoffs);
+  if (options.input) inputSchemaOf(options.name, options.input);
   for (const section of options.sections ?? []) checkSection(section);
   ownLists.set(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
   const hasSections = options.sections !== undefined || parts.sections.length > 0;
-  const definition: Definition = { options, model, tools, output, hasSections };
+  const definition: Definition = { options, model, tools: listed, output, hasSections };
   const built: BuiltAgent<unknown> = {
     ...options,
     id: AgentId.of(options.name),
@@ -195,12 +220,22 @@ export function agent<Output = string>(
   return Json.as(Json.of(Object.freeze(built)));
 }
 
+/** The task of an agent: any input, or the data that its input schema takes. */
+type TaskFor<Data> = unknown extends Data ? Input : [Data] extends [undefined] ? Input : TypedInput<Data>;
+
 interface Definition {
-  readonly options: AgentOptions<unknown>;
+  readonly options: AgentOptions<unknown, unknown>;
   readonly model: Model;
+  /** The tools that its model is told of. */
   readonly tools: readonly Tool[];
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;
+}
+
+/** Returns the tools that only the agent's code calls. */
+function privateTools({ architecture, handoffs = [] }: AgentOptions<unknown, unknown>): readonly Tool[] {
+  const own = architecture?.privateTools ?? [];
+  return handoffs.length === 0 ? own : [...new Set([...own, ...activeAgent.tools])];
 }
 
 /** The tools that an agent was given itself, by its list of all. */
@@ -210,7 +245,7 @@ const ownLists = new WeakMap<readonly Tool[], readonly Tool[]>();
 function ownTools(tools: AgentOptions["tools"]): readonly Tool[] {
   if (!tools) return [];
   if (!isList(tools)) return aiSdkTools(tools);
-  return ownLists.get(tools) ?? tools.filter((given) => !isTeamTool(given));
+  return ownLists.get(tools) ?? tools.filter((given) => !isTeamTool(given) && !handoffOf(given));
 }
 
 function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly Tool[] {
@@ -218,7 +253,7 @@ function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly To
 }
 
 function policyOf(
-  { permissions, retry, compaction, history }: AgentOptions<unknown>,
+  { permissions, retry, compaction, history }: AgentOptions<unknown, unknown>,
   { hooks, middleware, guardrails, ephemeral, sections, onSaved }: JoinedParts,
   hasSections: boolean,
 ): AgentPolicy {
@@ -243,7 +278,12 @@ interface Unfinished {
   readonly noticed: Noticed;
 }
 
-function leadOf({ architecture, name, instructions, budget }: AgentOptions<unknown>): TurnState["lead"] {
+function leadOf({
+  architecture,
+  name,
+  instructions,
+  budget,
+}: AgentOptions<unknown, unknown>): TurnState["lead"] {
   if (!architecture) return undefined;
   const text = typeof instructions === "string" ? instructions : "";
   return { architecture, name, instructions: text, maxTurns: budget?.maxTurns ?? null };
@@ -279,7 +319,7 @@ async function run(
     summary: before?.summary ?? null,
   };
   try {
-    return await answerMessages(state, before);
+    return await answerMessages(state, planHandoffs(options), before);
   } catch (error) {
     if (error instanceof CancellationError && !options.output) return unguardedText(state);
     throw error;
@@ -289,6 +329,7 @@ async function run(
 /** Every message is a turn; the last answer is the run's output. */
 async function answerMessages(
   state: TurnState,
+  plan: HandoffPlan,
   before: Unfinished | null,
 ): Promise<Json | Ended | Continuation> {
   const { ctx, inbox } = state;
@@ -301,7 +342,7 @@ async function answerMessages(
     const input = resumed?.input ?? (await nextInput(inbox));
     if (input.length === 0) return output;
     if (!resumed) ctx.record("turn.start", { turn: number });
-    const outcome = await (resumed ? proceed(state) : turn(state, input));
+    const outcome = await takeTurn(state, plan, { input, isResumed: resumed !== null });
     if (outcome.kind === "unfinished") {
       return goOn(state, { turn: number, input, output }, ctx);
     }
@@ -348,39 +389,7 @@ async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
 
 /** Whoever asked and gets nothing hears how the run ended. */
 async function reply(ctx: RunContext, input: readonly Envelope[], output: Json): Promise<void> {
-  if (output === null) return;
-  const text = typeof output === "string" ? output : JSON.stringify(output);
-  for (const message of input) await ctx.reply(message, text, output);
-}
-
-/** The system message that does not change; none if the first call of each turn computes it. */
-function systemPrompt(definition: Definition): ChatMessage[] {
-  const { instructions = "" } = definition.options;
-  if (typeof instructions === "function" || definition.hasSections) return [];
-  const text = joinParagraphs([instructions, formText(definition)]);
-  return text === "" ? [] : [ChatMessage.system(text)];
-}
-
-/** Computes the system message of a turn. Undefined: it does not change. */
-function computePrompt(definition: Definition, { meta: { scope } }: RunContext): TurnState["instructions"] {
-  const { instructions } = definition.options;
-  const compute = (input: string): Promise<string> | string => {
-    if (typeof instructions !== "function") return instructions ?? "";
-    if (!scope) throw new TypeError("instructions as a function need a run");
-    return instructions({ scope, input });
-  };
-  if (definition.hasSections) {
-    const isGiven = instructions !== undefined;
-    return async (input, call) => {
-      const start = { instructions: isGiven ? () => compute(input) : undefined, form: formText(definition) };
-      return assembleSystemPrompt(start, await call.readSections());
-    };
-  }
-  if (typeof instructions !== "function") return undefined;
-  return async (input) => joinParagraphs([await compute(input), formText(definition)]);
-}
-
-/** The form of the answer in words. Empty for a model that takes the schema natively. */
-function formText({ output }: Definition): string {
-  return output && !output.native ? OutputForm.instruction(output) : "";
+  // The parent of a run that hands off waits for its end.
+  if (output === null || Pass.isReserved(output)) return;
+  for (const message of input) await ctx.reply(message, valueText(output), output);
 }

@@ -1,13 +1,19 @@
-export {
-  agent,
-  type AgentOptions,
-  type BuiltAgent,
-  type LedAgentOptions,
-  type Instructions,
-  type InstructionsInput,
-} from "./agent.ts";
+export { agent, type AgentOptions, type BuiltAgent, type LedAgentOptions } from "./agent.ts";
+export type { Instructions, InstructionsInput } from "./prompt/instructions.ts";
 export { agentGraph, type AgentGraph } from "./agent-graph.ts";
 export { extension } from "./extensions/extension.ts";
+export {
+  handoff,
+  handoffOf,
+  withoutTools,
+  type Handoff,
+  type HandoffEntry,
+  type HandoffFilter,
+  type HandoffOptions,
+  type HandoffParties,
+} from "./handoffs/handoff.ts";
+export { activeAgent } from "./handoffs/active-agent.ts";
+export { passControl } from "./handoffs/pass-control.ts";
 export { argumentRules, type ArgumentRule } from "./guardrails/argument-rules.ts";
 export { contentFilter, type ContentFilterOptions, type GuardedPlace } from "./guardrails/content-filter.ts";
 export { judge, type JudgeOptions } from "./guardrails/judge.ts";
@@ -25,6 +31,7 @@ export { CostTracker } from "./hooks/cost-tracker.ts";
 export { HookManager, type HookError, type HookSet } from "./hooks/hook-manager.ts";
 export { RunLogger } from "./hooks/run-logger.ts";
 export type { BlockOptions } from "./memory/blocks.ts";
+export { storedText } from "./memory/stored-text.ts";
 export { memory, type MemoryOptions } from "./memory/memory.ts";
 export { cache, type CacheOptions } from "./middleware/cache.ts";
 export { fallback, type FallbackOptions } from "./middleware/fallback.ts";
@@ -65,7 +72,9 @@ export { Session, type EntryDraft, type EntryPlace } from "./session/session.ts"
 export { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { missingModel } from "./missing-model.ts";
-export { isAgent, programAgents, teamOf } from "./program-agents.ts";
+export { handoffTargets, isAgent, programAgents, teamOf } from "./program-agents.ts";
+export { objectSchema } from "./tools/object-schema.ts";
+export { parseTask } from "./task-input.ts";
 export { textInput } from "./tools/text-input.ts";
 export { describe, jsonSchemaOf, tool } from "./tools/tool.ts";
 export { isToolName, toolNameRule } from "./tools/tool-name.ts";

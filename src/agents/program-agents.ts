@@ -1,12 +1,12 @@
 import type { Agent, Hireable } from "#kernel";
 
-/** Returns the agents among some values and, through their teams, every agent that those can spawn. Each one once. */
+/** Returns the agents among some values and, through their teams and handoffs, every agent that those can spawn. Each one once. */
 export function programAgents(values: Iterable<unknown>): readonly Agent[] {
   const found = new Set<Agent>();
   const add = (value: unknown): void => {
     if (!isAgent(value) || found.has(value)) return;
     found.add(value);
-    for (const member of teamOf(value)) add(member);
+    for (const member of [...teamOf(value), ...handoffTargets(value)]) add(member);
   };
   for (const value of values) add(value);
   return [...found];
@@ -14,9 +14,15 @@ export function programAgents(values: Iterable<unknown>): readonly Agent[] {
 
 /** Returns the members of an agent's team and the workers of its architecture, without the terms they are spawned on. */
 export function teamOf({ team = [], architecture }: Agent): readonly Hireable<unknown>[] {
-  const members = team.map((entry) => ("agent" in entry ? entry.agent : entry));
-  return [...members, ...Object.values(architecture?.declaredWorkers() ?? {})];
+  return [...team.map(agentOf), ...Object.values(architecture?.declaredWorkers() ?? {})];
 }
+
+/** Returns the agents that an agent can hand the conversation to, without the terms. */
+export const handoffTargets = ({ handoffs = [] }: Pick<Agent, "handoffs">): readonly Hireable[] =>
+  handoffs.map(agentOf);
+
+const agentOf = (entry: Hireable | { readonly agent: Hireable }): Hireable =>
+  "agent" in entry ? entry.agent : entry;
 
 /** Whether a value has an agent's identity and entry point. */
 export function isAgent(value: unknown): value is Agent {

@@ -1,4 +1,4 @@
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   AgentId,
   checkDuration,
@@ -6,13 +6,15 @@ import {
   type ExecutionBudget,
   type Hireable,
   type HistoryRetention,
+  type Input,
   type Json,
-  type JsonObject,
   type Priority,
   type RunTool,
   type Tool,
   ToolResult,
 } from "#kernel";
+import { inputSchemaOf, parseTask } from "./task-input.ts";
+import { objectSchema, toStandardSchema, type JsonStandardSchema } from "./tools/object-schema.ts";
 
 /** Somebody an agent may hire, and on which terms. */
 export interface TeamMember {
@@ -54,16 +56,17 @@ const known = new WeakSet<Tool>();
 function askTool(
   { agent, askTimeoutS = defaultTimeoutS, onFull = "wait", ...terms }: TeamMember,
   mayForward: boolean,
-): RunTool<Task> {
+): RunTool<Asked> {
   const name = AgentId.type(agent.id);
   checkDuration("askTimeoutS", askTimeoutS);
   return {
     name: `ask_${name}`,
     description: agent.description ?? `Ask ${name} to do a task and get its answer`,
-    input: mayForward ? taskToForward : task,
+    input: agent.input ? typedTask(name, agent.input, mayForward) : mayForward ? taskToForward : task,
     risk: "safe",
-    run: async (ctx, { task: text, forward = false }) => {
-      const outcome = await ctx.ask(agent, text, { ...terms, timeoutS: askTimeoutS, onFull });
+    run: async (ctx, { task: text = "", data, forward = false }) => {
+      const input: Input = data === undefined ? text : { data };
+      const outcome = await ctx.ask(agent, input, { ...terms, timeoutS: askTimeoutS, onFull });
       const give = (answer: Json): unknown => (forward ? ToolResult.terminate(answer) : answer);
       if (outcome.kind === "replied") return give(isTyped(agent) ? outcome.data : outcome.text);
       // Whoever answers by what it returns has answered.
@@ -82,42 +85,43 @@ function why(outcome: object): string {
   return typeof error === "string" ? ` (${error})` : "";
 }
 
-interface Task {
-  readonly task: string;
+/** A task as it is recorded in the journal: a text, or the data of an agent with an input schema. */
+interface Asked {
+  readonly task?: string | undefined;
+  readonly data?: Json | undefined;
   /** Whether the answer is the answer of the turn. */
   readonly forward?: boolean | undefined;
 }
 
-const taskProperties = {
-  task: { type: "string", description: "What to do, with everything it needs to know" },
-};
-const forwardProperties = {
-  ...taskProperties,
-  forward: {
-    type: "boolean",
-    description: "True: the answer is given to the user as it is, and you say nothing more. Default false",
-  },
+const taskProperty = { type: "string", description: "What to do, with everything it needs to know" };
+const forwardProperty = {
+  type: "boolean",
+  description: "True: the answer is given to the user as it is, and you say nothing more. Default false",
 };
 
-/** The input of an `ask_` tool. Written out, because the core has no schema library. */
-const taskInput = (
-  properties: JsonObject,
-): StandardSchemaV1<unknown, Task> & StandardJSONSchemaV1<unknown, Task> => {
-  const schema = { type: "object", properties, required: ["task"], additionalProperties: false };
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "reeve",
-      validate: (value) => {
-        const { task: text, forward } = isJsonObject(value) ? value : {};
-        if (typeof text !== "string") return { issues: [{ message: "task: a text is needed" }] };
-        const isAsked = "forward" in properties && forward === true;
-        return { value: { task: text, ...(isAsked && { forward: true }) } };
-      },
-      jsonSchema: { input: () => schema, output: () => schema },
-    },
-  };
-};
+/** The input of an `ask_` tool of an agent that takes a text. */
+const task = objectSchema<Asked>({ task: taskProperty }, ({ task: text }) =>
+  typeof text === "string" ? { task: text } : noText,
+);
+const taskToForward = objectSchema<Asked>(
+  { task: taskProperty, forward: forwardProperty },
+  ({ task: text, forward }) =>
+    typeof text === "string" ? { task: text, ...(forward === true && { forward }) } : noText,
+  ["task"],
+);
+const noText = "task: a text is needed";
 
-const task = taskInput(taskProperties);
-const taskToForward = taskInput(forwardProperties);
+/** The input of an `ask_` tool of an agent that states a schema of its own: it is checked before a run starts. */
+function typedTask(agent: string, schema: StandardSchemaV1, mayForward: boolean): JsonStandardSchema<Asked> {
+  const inner = inputSchemaOf(agent, schema);
+  const properties = isJsonObject(inner["properties"]) ? inner["properties"] : {};
+  if (mayForward && "forward" in properties)
+    throw new TypeError(`the input schema of agent ${agent} must not have a field named forward`);
+  const shown = mayForward ? { ...inner, properties: { ...properties, forward: forwardProperty } } : inner;
+  return toStandardSchema(shown, async (given) => {
+    const { forward, ...rest } = mayForward && isJsonObject(given) ? given : { forward: false };
+    const parsed = await parseTask(schema, mayForward ? rest : given);
+    if ("issues" in parsed) return { issues: [{ message: parsed.issues }] };
+    return { value: { data: parsed.data, ...(forward === true && { forward }) } };
+  });
+}

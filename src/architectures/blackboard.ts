@@ -1,5 +1,5 @@
 import type { Architecture, Hireable } from "#kernel";
-import { objectSchema } from "./object-schema.ts";
+import { objectSchema } from "#agents";
 import { byName, describeWorkers, nameOf } from "./roles.ts";
 
 /** The experts of a board, and how the next one is chosen. */

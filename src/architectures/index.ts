@@ -6,5 +6,5 @@ export { reflexion, type ReflexionOptions } from "./reflexion.ts";
 export { answered, byName, describeWorkers, nameOf, noWorkerAnswered } from "./roles.ts";
 export { router, type RouterOptions } from "./router.ts";
 export { orchestrator, supervisor, type SupervisorOptions } from "./supervisor.ts";
-export { handoff, swarm, type SwarmOptions } from "./swarm.ts";
+export { swarm, type SwarmOptions } from "./swarm.ts";
 export { treeOfThoughts, type TreeOfThoughtsOptions } from "./tree-of-thoughts.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type Architecture, type Hireable, type Json } from "#kernel";
-import { objectSchema } from "./object-schema.ts";
+import { objectSchema } from "#agents";
 import { byName, describeWorkers, nameOf } from "./roles.ts";
 
 /** The workers of a plan. */

@@ -1,7 +1,7 @@
 import type { Architecture, Hireable } from "#kernel";
+import { storedText } from "#agents";
 import type { Verdict } from "./actor-critic.ts";
 import { noWorkerAnswered } from "./roles.ts";
-import { storedText } from "./stored-text.ts";
 
 /** The two roles, and when to stop. */
 export interface ReflexionOptions {
@@ -25,7 +25,7 @@ export function reflexion({ actor, evaluator, trials = 3, threshold = 0.8 }: Ref
   return {
     name: "reflexion",
     needsModel: true,
-    tools: stored.tools,
+    privateTools: stored.tools,
     declaredWorkers: () => ({ actor, evaluator }),
     async *run(state, { ctx, delegate, think }, prompt) {
       let lessons = await stored.read(ctx);

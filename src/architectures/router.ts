@@ -1,5 +1,5 @@
 import type { Architecture, Hireable } from "#kernel";
-import { objectSchema } from "./object-schema.ts";
+import { objectSchema } from "#agents";
 import { byName, describeWorkers, nameOf, noWorkerAnswered } from "./roles.ts";
 
 /** The routes of a router. */

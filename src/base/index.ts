@@ -12,4 +12,5 @@ export { LruMap } from "./lru-map.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";
 export { seededRandom } from "./seeded-random.ts";
 export { systemClock } from "./system-clock.ts";
+export { valueText } from "./value-text.ts";
 export { withTimeout } from "./with-timeout.ts";

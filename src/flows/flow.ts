@@ -9,6 +9,7 @@ import {
   type StrategyDeps,
   type StrategyState,
 } from "#kernel";
+import { valueText } from "#base";
 
 /** An architecture that is made of steps. `In` and `Out` are the types of what goes in and comes out. */
 export interface Flow<In = Json, Out = Json> extends Architecture {
@@ -56,13 +57,11 @@ function workersOf(step: AnyStep): readonly (readonly [string, Hireable<unknown>
 /** Performs a step. @throws StrategyError that names the worker if it gave no answer. */
 export async function perform(step: AnyStep, input: Json, deps: StrategyDeps): Promise<Json> {
   if (typeof step === "function") return Json.of(await step(input, deps));
-  if (isFlow(step)) return deps.inline(step, toText(input), { input });
-  const made = await deps.delegate(step, toText(input));
+  if (isFlow(step)) return deps.inline(step, valueText(input), { input });
+  const made = await deps.delegate(step, valueText(input));
   if (made.ok) return Json.of(made.value);
   throw new StrategyError({ problem: `${AgentId.type(step.id)}: ${made.reason}` });
 }
-
-const toText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Whether an error ends the run of the flow, rather than one step of it. */
 export const endsFlow = (error: unknown): boolean =>

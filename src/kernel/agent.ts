@@ -6,6 +6,7 @@ import type { EphemeralSource } from "./ephemeral.ts";
 import type { Guardrail } from "./guardrail.ts";
 import type { Hireable } from "./hireable.ts";
 import type { Hooks } from "./hook.ts";
+import type { Input } from "./input.ts";
 import type { Json } from "./json.ts";
 import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.ts";
 import type { Model, ModelRetry } from "./model.ts";
@@ -16,7 +17,7 @@ import type { SavedTurnHandler } from "./run-memory.ts";
 import type { Tool } from "./tool.ts";
 
 /** An identity and an entry point. Everything else has a default. */
-export interface Agent<Output = Json> extends Hireable<Output> {
+export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Task> {
   /** Plain async code. Awaits only `ctx` and `inbox`. What it returns is the run's output. */
   run(ctx: RunContext, inbox: Inbox): Promise<Output | Continuation | Ended | void>;
   /** What `ctx.llm` asks unless told otherwise. */
@@ -25,6 +26,8 @@ export interface Agent<Output = Json> extends Hireable<Output> {
   readonly tools?: readonly Tool[] | undefined;
   /** The agents that it spawns. They are part of every program that the agent is part of. */
   readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
+  /** The agents that it hands the conversation to. They are part of every program that the agent is part of. */
+  readonly handoffs?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
   /** The way in which it leads its workers. They are part of every program that the agent is part of. */
   readonly architecture?: Architecture | undefined;
   /** How often a run of it that crashed is started again. Default: the runtime's. */

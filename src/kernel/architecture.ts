@@ -117,5 +117,7 @@ export interface Architecture {
     | undefined;
   /** Tools that the leader has besides its own. Default: none. */
   readonly tools?: readonly Tool[] | undefined;
+  /** Tools that only its own code calls, with `ctx.tool`: no model is told of them, and none can call them. Default: none. */
+  readonly privateTools?: readonly Tool[] | undefined;
   run(state: StrategyState, deps: StrategyDeps, prompt: string): AsyncGenerator<Json, void, void>;
 }

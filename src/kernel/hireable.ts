@@ -1,17 +1,32 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { AgentId } from "./ids.ts";
-import type { Json } from "./json.ts";
+import type { Input, InputContent } from "./input.ts";
+import type { Json, Jsonified } from "./json.ts";
 import type { ExecutionBudget, HistoryRetention, Priority } from "./supervision.ts";
 
 /** The type of what the runs of an agent return. */
-export type OutputOf<Spec> = Spec extends Hireable<infer Output> ? Output : never;
+export type OutputOf<Spec> = Spec extends Hireable<infer Output, unknown> ? Output : never;
 
-/** An agent as a parent knows it that can spawn it. `Output`: the type of what its runs return. */
-export interface Hireable<Output = Json> {
+/** The input of an agent that states an input schema: its data is what the schema takes. */
+export interface TypedInput<Data> extends Omit<InputContent, "data"> {
+  readonly data: Jsonified<Data>;
+}
+
+/** The type of what the runs of an agent are started with. */
+export type TaskOf<Spec> = Spec extends Hireable<unknown, infer Task> ? Task : never;
+
+/**
+ * An agent as a parent knows it that can spawn it. `Output`: the type of what its runs return. `Task`: of what they are started
+ * with.
+ */
+export interface Hireable<Output = Json, Task = Input> {
   readonly id: AgentId;
   /** For the compiler only: never there at run time. */
-  readonly "~types"?: { readonly output: Output } | undefined;
+  readonly "~types"?: { readonly output: Output; readonly task: Task } | undefined;
   /** What a boss sees when it decides whom to hire. */
   readonly description?: string | undefined;
+  /** The schema of the data that its runs are started with, an object. Default: any input. */
+  readonly input?: StandardSchemaV1 | undefined;
   /** What each of its runs may spend. Default: no cap of its own. */
   readonly budget?: ExecutionBudget | undefined;
   /** Default: permanent at the root, else run. */

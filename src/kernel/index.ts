@@ -91,7 +91,7 @@ export { type UserRecord, exportUser } from "./export-user.ts";
 export type { Extension, MiddlewareSet } from "./extension.ts";
 export type { GuardedCall, GuardedResult, GuardedText, Guardrail, GuardrailScope } from "./guardrail.ts";
 export type { GuardrailDecision } from "./guardrail-decision.ts";
-export type { Hireable, OutputOf } from "./hireable.ts";
+export type { Hireable, TaskOf, TypedInput, OutputOf } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
 export {
   AgentId,

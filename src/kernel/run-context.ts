@@ -149,6 +149,13 @@ export interface RunConversation {
    * the conversation; null if none is kept.
    */
   save(): Promise<EntryId | null>;
+  /** Whether later turns may follow in a conversation that is kept. Only the root has one. It is the same on every replay. */
+  goesOn(): boolean;
+  /**
+   * Reads the messages before this turn in one step, and returns what `select` makes of them: on a replay, the same. The run
+   * has their labels from then on. Without a conversation `select` is given none.
+   */
+  read(select: (before: readonly ChatMessage[]) => readonly ChatMessage[]): Promise<readonly ChatMessage[]>;
   /** Asks for a compaction after this turn. */
   compact(): void;
   /**
@@ -227,9 +234,9 @@ export interface RunContext {
   ): Promise<T>;
 
   /** Spawns a child and does not wait. @throws BudgetExhaustedError when no slot can be had. */
-  spawn<Output>(
-    agent: Hireable<Output>,
-    task: Input | null,
+  spawn<Output, Task extends Input = Input>(
+    agent: Hireable<Output, Task>,
+    task: NoInfer<Task> | null,
     options?: SpawnOptions,
   ): Promise<ChildHandle<Output>>;
   /** Spawns a copy of this agent. Its prompts begin like those of this run, and nothing it says is kept. */
@@ -244,15 +251,15 @@ export interface RunContext {
     options: { readonly onPause: "return" },
   ): Promise<JoinOutcome<Output>>;
   /** Sends a question and waits for its reply. With an agent: spawns it first. */
-  ask<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
-    input: Input,
+  ask<Output, Task extends Input = Input>(
+    target: Hireable<Output, Task> | ChildHandle<Output>,
+    input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskOutcome<Output>>;
   /** The reply, or an AskFailedError. */
-  askOrThrow<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
-    input: Input,
+  askOrThrow<Output, Task extends Input = Input>(
+    target: Hireable<Output, Task> | ChildHandle<Output>,
+    input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskReply<Output>>;
   /** Answers a question, or the task that the run was hired with; on any other message it does nothing. */

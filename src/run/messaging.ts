@@ -17,6 +17,7 @@ import {
   type RunResult,
   type Sender,
 } from "#kernel";
+import { valueText } from "#base";
 import type { InboxItem } from "#tree";
 import type { Children } from "./children.ts";
 import type { Driver } from "./driver/driver.ts";
@@ -139,8 +140,7 @@ export class Messaging {
     this.#deferred = message?.id ?? null;
     return async (output) => {
       this.#deferred = null;
-      const text = typeof output === "string" ? output : JSON.stringify(output);
-      if (message && output !== null) await this.reply(message, text, output);
+      if (message && output !== null) await this.reply(message, valueText(output), output);
     };
   }
 

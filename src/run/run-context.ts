@@ -48,6 +48,7 @@ import type { Messaging } from "./messaging.ts";
 import { llm } from "./model-step.ts";
 import type { RunServices } from "./run-services.ts";
 import { runCompaction } from "./compaction-step.ts";
+import { readConversation } from "./read-conversation.ts";
 import { takeReview } from "./review-step.ts";
 import { placeCopy, saveTurn } from "./save-turn.ts";
 import { journaled, placeStep, refuseInStep, userStep } from "./step.ts";
@@ -112,6 +113,8 @@ export class JournaledContext implements RunContext {
       const { session, labels } = this.#services.state;
       session.append(message, labels.told);
     },
+    goesOn: () => this.#services.state.session.goesOn,
+    read: (select) => this.#go(() => readConversation(this.#services, select)),
     save: () => this.#go(() => saveTurn(this.#services)),
     compact: () => {
       this.#enter();

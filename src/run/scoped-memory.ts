@@ -31,6 +31,7 @@ import {
   type TenantId,
   type UserId,
 } from "#kernel";
+import { valueText } from "#base";
 
 /** Entries of a turn that are read at once. */
 const pageSize = 64;
@@ -108,7 +109,7 @@ export class ScopedMemory implements RunMemory {
     const at = now();
     const held = { validFrom: at, validTo: null, recordedAt: at };
     const fact: Fact = { id, key, value, ...held, runId, labels: this.#ownLabels() };
-    const text = `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`;
+    const text = `${key} ${valueText(value)}`;
     const item = MemoryItem.fact(id);
     const vectors = embedder ? await this.#embed(embedder, [{ item, at, text }]) : [];
     await this.#store.memory.remember(this.#partition, this.#user, fact, toTerms(text));

@@ -1,5 +1,15 @@
-import { AgentId, ProgramError, type Agent, type Guardrail, type Tool } from "#kernel";
-import { isAgent, isTeamTool, isToolName, missingModel, programAgents, teamOf, toolNameRule } from "#agents";
+import { AgentId, ProgramError, type Agent, type Guardrail, type Hireable, type Tool } from "#kernel";
+import {
+  handoffOf,
+  handoffTargets,
+  isAgent,
+  isTeamTool,
+  isToolName,
+  missingModel,
+  programAgents,
+  teamOf,
+  toolNameRule,
+} from "#agents";
 import { errorMessage } from "#base";
 import { modelsIn, PriceList } from "#run";
 
@@ -35,10 +45,10 @@ export function checkProgram(given: readonly Agent[], guardrails: readonly Guard
 
 /**
  * Checks the agent of a start: a run executes the code of the program, so that another agent of that name would answer as
- * the known one. Other terms, such as a budget, are allowed. @throws ProgramError
+ * the known one. Other terms, such as a budget, are allowed. Returns the known one. @throws ProgramError
  */
-export function checkStart(known: Agent, given: Pick<Agent<unknown>, "id" | "run">): void {
-  if (known.run === given.run) return;
+export function checkStart(known: Agent, given: Pick<Agent<unknown>, "id" | "run">): Agent {
+  if (known.run === given.run) return known;
   const problem = `this agent ${AgentId.type(given.id)} is not the one that createRuntime({ agents }) has: start that one, or give this one another name and list it`;
   throw new ProgramError({ problems: [problem] });
 }
@@ -90,6 +100,10 @@ function badToolName(agent: string, tool: Tool): string {
 function repeatedTool({ id, tools = [] }: Agent, name: string): string {
   const agent = AgentId.type(id);
   const same = tools.filter((tool) => tool.name === name);
+  if (same.every(handoffOf)) {
+    const to = name.replace(/^handoff_to_/, "");
+    return `agent ${agent} has two handoffs to ${to}: list it once, or give one of them another name`;
+  }
   const ofTeam = same.filter(isTeamTool);
   if (ofTeam.length === 0) return `agent ${agent} has two tools named ${name}: give one of them another name`;
   const member = name.replace(/^ask_/, "");
@@ -98,15 +112,20 @@ function repeatedTool({ id, tools = [] }: Agent, name: string): string {
     : `agent ${agent} has a tool named ${name}, and its team member ${member} is called by a tool of that name: give the tool another name`;
 }
 
-/** A member without code must be another agent's name. */
+/** A member or a target of a handoff without code must be another agent's name. */
 function teamProblems(agent: Agent, byType: ReadonlyMap<string, Agent>): readonly string[] {
-  const strangers = teamOf(agent).filter(
-    (member) => !isAgent(member) && !byType.has(AgentId.type(member.id)),
-  );
-  return strangers.map(
-    ({ id }) =>
-      `agent ${AgentId.type(agent.id)} has ${AgentId.type(id)} on its team, which has no run(): list the agent of that name in createRuntime({ agents })`,
-  );
+  const isStranger = (spec: Hireable<unknown>): boolean =>
+    !isAgent(spec) && !byType.has(AgentId.type(spec.id));
+  const fix = "which has no run(): list the agent of that name in createRuntime({ agents })";
+  const name = AgentId.type(agent.id);
+  return [
+    ...teamOf(agent)
+      .filter(isStranger)
+      .map(({ id }) => `agent ${name} has ${AgentId.type(id)} on its team, ${fix}`),
+    ...handoffTargets(agent)
+      .filter(isStranger)
+      .map(({ id }) => `agent ${name} hands off to ${AgentId.type(id)}, ${fix}`),
+  ];
 }
 
 function priceProblems(

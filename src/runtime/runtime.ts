@@ -45,8 +45,8 @@ import { checkProgram, checkStart } from "./check-program.ts";
 import { createOpening } from "./create-opening.ts";
 import { createSealing, sealStore } from "./create-sealing.ts";
 import { type PriceList, createPromptDeps, execute, type PromptDeps, SwitchCache } from "#run";
-import { createNameContent, createPrepareInput } from "./prepare-input.ts";
-import type { PrepareInput } from "./prepare-input.ts";
+import { checkTask } from "./check-task.ts";
+import { createNameContent, createPrepareInput, type PrepareInput } from "./prepare-input.ts";
 import { createObjects } from "./program-objects.ts";
 import { Projector } from "./projector.ts";
 import { RunHandle } from "./run-handle.ts";
@@ -172,7 +172,11 @@ export class Runtime {
   }
 
   /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError; DisabledError. */
-  start<Output>(agent: Agent<Output>, input: Input, options: StartOptions = {}): Promise<RunHandle<Output>> {
+  start<Output, Task extends Input = Input>(
+    agent: Agent<Output, Task>,
+    input: NoInfer<Task>,
+    options: StartOptions = {},
+  ): Promise<RunHandle<Output>> {
     return this.#start(agent, input, options);
   }
 
@@ -182,18 +186,16 @@ export class Runtime {
     options: StartOptions,
     compaction?: CompactionOrder,
   ): Promise<RunHandle<Output>> {
-    checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
+    const known = checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
     await this.switches.check(agent, options.tenant);
     if (options.after !== undefined) await this.#checkAfter(options);
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = treeAddress(treeId, options.tenant);
-    const prepared = this.#prepareInput(tree.key, input);
+    const task = known.input && !compaction ? await checkTask(known, input) : input;
+    const prepared = this.#prepareInput(tree.key, task);
     const given = prepared instanceof Promise ? await prepared : prepared;
-    const argument = createOpening(
-      { agent, input: given, treeId, compaction },
-      { ...this.#options, clock: this.#clock, prices: this.#prices },
-      options,
-    );
+    const host = { ...this.#options, clock: this.#clock, prices: this.#prices };
+    const argument = createOpening({ agent, input: given, treeId, compaction }, host, options);
     await this.#open(tree, argument, options);
     return this.#handle(tree, RunId.root(treeId));
   }

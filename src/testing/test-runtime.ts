@@ -1,4 +1,4 @@
-import type { Agent, NumberedEvent, RunResult } from "#kernel";
+import type { Agent, Input, NumberedEvent, RunResult } from "#kernel";
 import { local } from "#engines/local";
 import { Runtime, type RunHandle, type RuntimeOptions, type StartOptions } from "#runtime";
 
@@ -12,9 +12,17 @@ export interface TestRuntimeOptions extends Omit<RuntimeOptions, "engine"> {
 export interface TestRuntime extends AsyncDisposable {
   readonly runtime: Runtime;
   /** Starts a tree and waits for its end. */
-  run<Output>(agent: Agent<Output>, input: string, options?: StartOptions): Promise<RunResult<Output>>;
+  run<Output, Task extends Input = Input>(
+    agent: Agent<Output, Task>,
+    input: NoInfer<Task>,
+    options?: StartOptions,
+  ): Promise<RunResult<Output>>;
   /** Starts a tree. */
-  start<Output>(agent: Agent<Output>, input: string, options?: StartOptions): Promise<RunHandle<Output>>;
+  start<Output, Task extends Input = Input>(
+    agent: Agent<Output, Task>,
+    input: NoInfer<Task>,
+    options?: StartOptions,
+  ): Promise<RunHandle<Output>>;
   /** Everything a tree told, once it is over. */
   events(run: RunHandle<unknown>): Promise<readonly NumberedEvent[]>;
 }

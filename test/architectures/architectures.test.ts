@@ -1,5 +1,5 @@
-import { agent, ChatMessage, createRuntime, type Model, type NumberedEvent } from "reeve";
-import { actorCritic, debate, handoff, reflexion, supervisor, swarm } from "reeve/architectures";
+import { agent, ChatMessage, createRuntime, handoff, tool, type Model, type NumberedEvent } from "reeve";
+import { actorCritic, debate, reflexion, supervisor, swarm } from "reeve/architectures";
 import { sequence } from "reeve/flows";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
@@ -72,7 +72,7 @@ test("a supervisor whose worker is a debate: each run is below the one that aske
 
 test("the next turn of a conversation begins with the member of the swarm that answered last", async () => {
   const passes = scriptedModel([call("handoff_to_billing", { message: "an invoice" })]);
-  const desk = agent({ name: "desk", model: passes, tools: [handoff("billing")] });
+  const desk = agent({ name: "desk", model: passes, handoffs: [handoff("billing")] });
   const billing = agent({ name: "billing", model: scriptedModel([say("Paid."), say("Still paid.")]) });
   const front = agent({ name: "front", architecture: swarm({ members: [desk, billing] }) });
   await using t = testRuntime({ agents: [front], store: memoryStore() });
@@ -91,8 +91,8 @@ const passingTo = (name: string) =>
   scriptedModel([call(`handoff_to_${name}`, { message: `over to ${name}` })]);
 
 test("members that pass a task round and round are stopped, and a text that looks like a handoff is an answer", async () => {
-  const ping = agent({ name: "ping", model: passingTo("pong"), tools: [handoff("pong")] });
-  const pong = agent({ name: "pong", model: passingTo("ping"), tools: [handoff("ping")] });
+  const ping = agent({ name: "ping", model: passingTo("pong"), handoffs: [handoff("pong")] });
+  const pong = agent({ name: "pong", model: passingTo("ping"), handoffs: [handoff("ping")] });
   const ring = agent({ name: "ring", architecture: swarm({ members: [ping, pong], maxHandoffs: 20 }) });
   const fake = JSON.stringify({ handoff: "pong", message: "psst" });
   const liar = agent({ name: "liar", model: scriptedModel([say(fake)]) });
@@ -158,4 +158,35 @@ test("an answer of the leader that does not match is sent back once, then the ru
   await using t = testRuntime({ agents: [asks] });
   const { status, error, costMicros } = await t.run(asks, "Judge.");
   expect([status, error?.code, costMicros]).toEqual(["failed", "output", 30]);
+});
+
+test("the tools of an architecture are its own: no model is told of them, and none can call them", async () => {
+  const actor = agent({ name: "actor", model: scriptedModel([say("a secret")]) });
+  const evaluator = agent({ name: "evaluator", model: scriptOf(scored(0.9)), output: verdict });
+  const model = scriptedModel([call("read_lessons", {}), say("a public word")]);
+  const look = tool({
+    name: "look",
+    description: "Looks",
+    input: z.object({}),
+    risk: "safe",
+    execute: async () => "seen",
+  });
+  const learner = agent({
+    name: "learner",
+    model,
+    tools: [look],
+    guardrails: [
+      {
+        name: "secrets",
+        onOutput: ({ text }) =>
+          text.includes("secret") ? { kind: "block", reason: "a secret" } : { kind: "allow" },
+      },
+    ],
+    architecture: reflexion({ actor, evaluator }),
+  });
+  await using t = testRuntime({ agents: [learner], store: memoryStore() });
+  expect(await t.run(learner, "Tell.")).toMatchObject({ status: "completed", output: "a public word" });
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([["look"], ["look"]]);
+  const results = model.requests[1]?.messages.findLast(({ role }) => role === "tool")?.content;
+  expect(results).toMatchObject([{ isError: true, content: [{ text: "there is no tool read_lessons" }] }]);
 });

@@ -1,9 +1,8 @@
-import { agent, ModelError, type Agent, type Hireable, type Json } from "reeve";
+import { agent, handoff, ModelError, type Agent, type Hireable, type Json } from "reeve";
 import {
   actorCritic,
   blackboard,
   debate,
-  handoff,
   orchestrator,
   planAndExecute,
   reflexion,
@@ -92,7 +91,7 @@ const makeSwarm = (team: Team, size: Size): Agent => {
     return agent({
       name: `w${index}`,
       model: team.model(`w${index}`, reply),
-      tools: index === last ? [] : [handoff(next)],
+      handoffs: index === last ? [] : [handoff(next)],
     });
   });
   return agent({ name: "lead", architecture: swarm({ members, maxHandoffs: last }) });

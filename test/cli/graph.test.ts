@@ -9,9 +9,12 @@ const draw = async (...words: readonly string[]): Promise<string> => {
   return code === 0 ? terminal.said : `${code} ${terminal.complained}`;
 };
 
-test("a program is drawn as a tree: teams, workers of architectures, steps of flows", async () => {
+test("a program is drawn as a tree: teams, workers of architectures, steps of flows, handoffs", async () => {
   expect(await draw()).toBe(
     [
+      "desk",
+      "└ hands off to billing",
+      "  └ hands off to desk",
       "lead",
       "└ helper",
       "report (sequence)",
@@ -55,6 +58,19 @@ test("one agent is drawn as Mermaid and as JSON", async () => {
   });
 });
 
+test("a handoff is drawn as a dotted line, also the way back", async () => {
+  expect(await draw("desk", "--mermaid")).toBe(
+    [
+      "flowchart TD",
+      '  n1["desk"]',
+      '  n2["billing"]',
+      "  n2 -. handoff .-> n1",
+      "  n1 -. handoff .-> n2",
+      "",
+    ].join("\n"),
+  );
+});
+
 test("an agent that the file does not export is not found", async () => {
-  expect(await draw("nobody")).toMatch(/^4 .*exports no agent nobody[^]*lead, report/);
+  expect(await draw("nobody")).toMatch(/^4 .*exports no agent nobody[^]*desk, lead, report/);
 });

@@ -1,6 +1,7 @@
 import type { Guardrail, GuardrailDecision } from "#kernel";
+import { valueText } from "#base";
 import { linearPattern } from "./linear-pattern.ts";
-import { textOf, words } from "./text-of.ts";
+import { textOf } from "./text-of.ts";
 
 /** Characters that are looked at. What is longer cannot be, so it does not pass. */
 const longestText = 1_000_000;
@@ -38,7 +39,7 @@ export function contentFilter({
   return {
     name,
     ...(on.includes("input") && { onInput: ({ text }) => check(text) }),
-    ...(on.includes("arguments") && { beforeCall: ({ input }) => check(words(input)) }),
+    ...(on.includes("arguments") && { beforeCall: ({ input }) => check(valueText(input)) }),
     ...(on.includes("results") && { afterCall: ({ result }) => check(textOf(result.content)) }),
     ...(on.includes("output") && { onOutput: ({ text }) => check(text) }),
   };

@@ -1,7 +1,8 @@
 import { ChatMessage, type Guardrail, type GuardrailDecision, type GuardrailScope } from "#kernel";
+import { valueText } from "#base";
 import { languageModel, type AnyModel } from "#models";
 import type { GuardedPlace } from "./content-filter.ts";
-import { textOf, words } from "./text-of.ts";
+import { textOf } from "./text-of.ts";
 
 /** What a model is asked about what goes in and out. */
 export interface JudgeOptions {
@@ -37,7 +38,7 @@ export function judge({
     name,
     models: judging ? [judging] : [],
     ...(on.includes("input") && { onInput: ({ text }, scope) => ask(text, scope) }),
-    ...(on.includes("arguments") && { beforeCall: ({ input }, scope) => ask(words(input), scope) }),
+    ...(on.includes("arguments") && { beforeCall: ({ input }, scope) => ask(valueText(input), scope) }),
     ...(on.includes("results") && { afterCall: ({ result }, scope) => ask(textOf(result.content), scope) }),
     ...(on.includes("output") && { onOutput: ({ text }, scope) => ask(text, scope) }),
   };

@@ -1,4 +1,5 @@
-import type { ContentBlock, Json } from "#kernel";
+import type { ContentBlock } from "#kernel";
+import { valueText } from "#base";
 
 /** Everything readable in a result. */
 export const textOf = (content: readonly ContentBlock[]): string => content.map(blockText).join("\n");
@@ -11,15 +12,12 @@ function blockText(block: ContentBlock): string {
     case "tool-result":
       return textOf(block.content);
     case "data":
-      return words(block.data);
+      return valueText(block.data);
     case "tool-call":
-      return words(block.input);
+      return valueText(block.input);
     case "file":
       return block.name ?? "";
     case "unknown":
-      return words(block.raw);
+      return valueText(block.raw);
   }
 }
-
-/** A value as text: what a pattern or a judge is shown. */
-export const words = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));

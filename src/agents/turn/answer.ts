@@ -1,4 +1,5 @@
 import { ChatMessage, Ended, type Json, type RunContext } from "#kernel";
+import { valueText } from "#base";
 import { closeWith, say } from "./say.ts";
 import { checkAnswer, OutputForm } from "./structured-output.ts";
 
@@ -48,7 +49,7 @@ export async function settleAnswer(state: AnswerState, text: string): Promise<An
       : malformed(text, formed.issues);
   state.repairs = { ...state.repairs, form: 0 };
   const { value } = formed;
-  const guarded = ctx.guard("output", toText(value));
+  const guarded = ctx.guard("output", valueText(value));
   const decision = guarded && (await guarded);
   if (decision?.kind === "block")
     return repair(
@@ -111,7 +112,7 @@ function checkForm(ctx: RunContext, { schema }: OutputForm, text: string): Retur
 /** Lets the guardrails check what a run returns where a budget stopped it. No model can answer again: what is blocked is withheld. */
 export async function guardedEnd(ctx: RunContext, ended: Ended): Promise<Ended> {
   if (ended.output === null) return ended;
-  const guarded = ctx.guard("output", toText(ended.output));
+  const guarded = ctx.guard("output", valueText(ended.output));
   const decision = guarded && (await guarded);
   return decision?.kind === "block" ? stoppedBy("output", decision.reason) : ended;
 }
@@ -121,8 +122,6 @@ export function stoppedBy(what: string, reason: string): Ended {
   const error = { code: "guardrail", guardrail: what, reason, message: `${what}: ${reason}` };
   return Ended.of({ status: "failed", stopReason: "guardrail", output: null, error });
 }
-
-const toText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Characters of a wrong answer that the error shows. */
 const maxShown = 2_000;

@@ -1,7 +1,5 @@
 import {
   BudgetExhaustedError,
-  decodeError,
-  Json,
   type AskOutcome,
   type DelegateOptions,
   type Delivery,
@@ -9,6 +7,8 @@ import {
   type Hireable,
   type RunContext,
 } from "#kernel";
+import { valueText } from "#base";
+import { throwIfAbove } from "../handoffs/pass-control.ts";
 
 const defaultTimeoutS = 600;
 
@@ -34,7 +34,7 @@ export async function delegate<Answer>(
   if (outcome.kind === "replied") return { ok: true, worker, text: outcome.text, value: outcome.data };
   // An agent of one's own may answer by what it returns.
   if (outcome.kind === "endedWithoutReply" && outcome.result.output !== null)
-    return { ok: true, worker, text: toText(outcome.result.output), value: outcome.result.output };
+    return { ok: true, worker, text: valueText(outcome.result.output), value: outcome.result.output };
   const error = errorOf(outcome);
   if (error) throwIfAbove(error);
   return { ok: false, worker, reason: error?.message ?? reasons[outcome.kind], ...(error && { error }) };
@@ -52,15 +52,3 @@ function errorOf(outcome: AskOutcome<unknown>): ErrorData | null {
   if (outcome.kind === "failed") return outcome.error;
   return "result" in outcome ? (outcome.result.error ?? null) : null;
 }
-
-/** The limits of a worker are its own affair. With an account above it used up, its leader has nothing to go on with either. */
-function throwIfAbove(data: ErrorData): void {
-  if (data.code !== "budget-exhausted") return;
-  const error = decodeError(data);
-  if (error instanceof BudgetExhaustedError && error.account !== undefined && error.account !== "run")
-    throw error;
-}
-
-/** A value as text: a text as it is, anything else as JSON. */
-export const toText = (value: unknown): string =>
-  typeof value === "string" ? value : JSON.stringify(Json.of(value ?? null));

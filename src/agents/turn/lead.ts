@@ -21,9 +21,10 @@ import {
   type StrategyDeps,
   type StrategyState,
 } from "#kernel";
+import { valueText } from "#base";
 import { missingModel } from "../missing-model.ts";
 import { partialAnswer, settleAnswer, type Answer as Settled } from "./answer.ts";
-import { delegate, toText } from "./delegate.ts";
+import { delegate } from "./delegate.ts";
 import { say } from "./say.ts";
 import { think } from "./think.ts";
 import type { Lead, TurnOutcome, TurnState } from "./turn-state.ts";
@@ -48,13 +49,13 @@ export async function leadTurn(
   return land(turn, state, { stopReason: "exhausted", error: undefined });
 }
 
-/** The end of a run inside its ordinary loop, which the architecture must not go on after. */
+/** The end of a turn inside the ordinary loop, which the architecture must not go on after. */
 class EndedInside extends Error {
-  readonly ended: Ended;
+  readonly outcome: TurnOutcome;
 
-  constructor(ended: Ended) {
-    super("the run has ended");
-    this.ended = ended;
+  constructor(outcome: TurnOutcome) {
+    super("the turn has ended");
+    this.outcome = outcome;
   }
 }
 
@@ -157,18 +158,18 @@ async function react(turn: TurnState, prompt: string, { proceed, settled }: Led)
   const outcome = await proceed(turn);
   if (outcome.kind === "answer") {
     settled.answer = outcome;
-    return toText(outcome.value);
+    return valueText(outcome.value);
   }
-  if (outcome.kind === "ended") throw new EndedInside(outcome);
+  if (outcome.kind !== "unfinished") throw new EndedInside(outcome);
   throw new TypeError("a turn that is led by an architecture cannot go on in a fresh execution");
 }
 
 /** Turns an error into the end of the turn. @throws what is the run's own end, or a mistake in the program. */
 async function endOf(turn: TurnState, state: StrategyState, error: unknown): Promise<TurnOutcome> {
-  if (error instanceof EndedInside) return error.ended;
+  if (error instanceof EndedInside) return error.outcome;
   if (error instanceof CancellationError) {
     // The run's output is made of its messages. Nothing can be appended to the conversation any more.
-    if (state.output !== null) turn.messages.push(ChatMessage.assistant(toText(state.output)));
+    if (state.output !== null) turn.messages.push(ChatMessage.assistant(valueText(state.output)));
     throw error;
   }
   if (error instanceof BudgetExhaustedError && state.output !== null)
@@ -184,7 +185,7 @@ async function land(
   { output, interruptionReason }: StrategyState,
   { stopReason, error }: Pick<Ended, "stopReason" | "error">,
 ): Promise<Ended> {
-  const answer = output === null ? null : await partialAnswer(turn, [toText(output)]);
+  const answer = output === null ? null : await partialAnswer(turn, [valueText(output)]);
   if (answer)
     return Ended.of({
       status: "landed",
@@ -202,8 +203,8 @@ async function settle(
   turn: TurnState,
   { state: { output }, proceed, settled: known }: Led,
 ): Promise<TurnOutcome> {
-  const text = toText(output);
-  if (known.answer && toText(known.answer.value) === text) return known.answer;
+  const text = valueText(output);
+  if (known.answer && valueText(known.answer.value) === text) return known.answer;
   const settled = await settleAnswer(turn, text);
   if (settled === null) return turn.model === missingModel ? refused(text) : proceed(turn);
   return isSame(settled, text) && !turn.output ? { kind: "answer", value: output } : settled;

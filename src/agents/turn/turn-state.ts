@@ -4,11 +4,13 @@ import type {
   Ended,
   Inbox,
   InstructionsCall,
+  Json,
   Model,
   RunContext,
   Tool,
   ToolChoice,
 } from "#kernel";
+import type { Handoff } from "../handoffs/handoff.ts";
 import type { LoopDetection } from "../guardrails/loop-detection.ts";
 import type { Answer, Repairs } from "./answer.ts";
 import type { CallOptions } from "./landing.ts";
@@ -58,5 +60,17 @@ export interface TurnState {
   summary: string | null;
 }
 
-/** The outcome of a turn: an answer, the way the run must end, or not yet: it goes on in a fresh execution. */
-export type TurnOutcome = Answer | { readonly kind: "unfinished" } | Ended;
+/** A turn that goes on with another agent. */
+export interface HandedOff {
+  readonly kind: "handoff";
+  readonly handoff: Handoff;
+  /** The input that the model stated, as its schema returned it. */
+  readonly input: Json;
+  /** The text that the model said with it; empty: none. */
+  readonly said: string;
+}
+
+/**
+ * The outcome of a turn: an answer, a handoff, the way the run must end, or not yet: it goes on in a fresh execution.
+ */
+export type TurnOutcome = Answer | HandedOff | { readonly kind: "unfinished" } | Ended;

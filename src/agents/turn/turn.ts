@@ -8,13 +8,13 @@ import {
   type LlmOptions,
   type MalformedReason,
   type ModelResponse,
-  type RunContext,
   type Tool,
   type ToolCallBlock,
   type ToolDescription,
   type ToolResultBlock,
   ToolResult,
 } from "#kernel";
+import { findHandoff, handoffInput, handoffOf } from "../handoffs/handoff.ts";
 import type { LoopDecision } from "../guardrails/loop-detection.ts";
 import { describe } from "../tools/tool.ts";
 import { repairRepeated, Repairs, settleAnswer, stoppedBy } from "./answer.ts";
@@ -22,22 +22,56 @@ import { land, landCut } from "./landing.ts";
 import { leadTurn } from "./lead.ts";
 import { withRoom } from "./make-room.ts";
 import { say } from "./say.ts";
-import type { TurnOutcome, TurnState } from "./turn-state.ts";
+import type { HandedOff, TurnOutcome, TurnState } from "./turn-state.ts";
 import { readableText, userMessage } from "./user-message.ts";
 
 /** Characters of a tool's answer that a model is shown. */
 const longestResult = 50_000;
 
-/** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
-export async function turn(state: TurnState, input: readonly Envelope[]): Promise<TurnOutcome> {
+/**
+ * Begins a turn: one user input. `taken`: the messages of a conversation that the run takes over; null: it takes over none.
+ * Returns how the run must end; null: the turn goes on.
+ */
+export async function beginTurn(
+  state: TurnState,
+  input: readonly Envelope[],
+  taken: readonly ChatMessage[] | null,
+): Promise<Ended | null> {
   state.repairs = Repairs.none;
   state.summary = null;
-  state.begins = input.map(readableText).join("\n\n");
+  const said = taken ? takeOver(state, input, taken) : input;
+  state.begins = said.map(readableText).join("\n\n");
   const started = state.ctx.guard("turn", state.begins);
   const word = started && (await started);
-  const refused = refusalOf(word) ?? (await hear(state, input));
+  const refused = refusalOf(word) ?? (await hear(state, said, taken !== null));
   if (refused) return refused;
   if (word?.kind === "warn") say(state, ChatMessage.user(`Note: ${word.reason}.`));
+  return null;
+}
+
+/**
+ * Puts the messages of a conversation before those of the run. Returns what its guardrails have not seen yet: the last message
+ * of the user, and the note of the agent that hands off.
+ */
+function takeOver(
+  { messages }: TurnState,
+  input: readonly Envelope[],
+  taken: readonly ChatMessage[],
+): readonly Envelope[] {
+  const last = taken.findLast(({ role }) => role === "user");
+  const text = last ? ChatMessage.text(last) : "";
+  messages.push(...taken);
+  for (const { text: note } of input) if (note !== "") messages.push(ChatMessage.user(note));
+  return input.map((envelope) =>
+    Object.assign({}, envelope, {
+      text: [text, envelope.text].filter((part) => part !== "").join("\n\n"),
+      data: undefined,
+    }),
+  );
+}
+
+/** The turn after its beginning: call, tools, call, tools, answer. Or the agent's architecture leads it. */
+export function leadOrProceed(state: TurnState): Promise<TurnOutcome> {
   const { lead, begins: prompt } = state;
   return lead ? leadTurn(state, { lead, prompt: prompt ?? "", proceed }) : proceed(state);
 }
@@ -79,7 +113,8 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
   }
   say(state, response.message);
   const calls = callsOf(response.message);
-  return calls.length === 0 ? answerOf(state, ChatMessage.text(response.message)) : callTools(state, calls);
+  const text = ChatMessage.text(response.message);
+  return calls.length === 0 ? answerOf(state, text) : callTools(state, calls, text);
 }
 
 /** Calls the model. In the first call of a turn the instructions are computed: their text is kept for the turn. */
@@ -118,14 +153,16 @@ function answerOf(state: TurnState, text: string): Promise<TurnOutcome | null> {
   return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
 }
 
-/** Takes words in, as far as the guardrails let them pass. */
-async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
+/** Takes words in, as far as the guardrails let them pass. `isKnown`: the messages of the turn have them already. */
+async function hear(state: TurnState, said: readonly Envelope[], isKnown = false): Promise<Ended | null> {
   for (const message of said) {
     const guarded = state.ctx.guard("input", readableText(message));
     const word = guarded && (await guarded);
     const refused = refusalOf(word);
     if (refused) return refused;
-    say(state, userMessage(message, word?.kind === "warn" ? word.reason : null));
+    const note = word?.kind === "warn" ? word.reason : null;
+    if (!isKnown) say(state, userMessage(message, note));
+    else if (note !== null) say(state, ChatMessage.user(`Note: ${note}.`));
   }
   return null;
 }
@@ -136,13 +173,23 @@ function refusalOf(word: GuardrailDecision | null): Ended | null {
 }
 
 /** All calls of a batch at once; their results go back in the order of the calls. */
-async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Promise<TurnOutcome | null> {
+async function callTools(
+  state: TurnState,
+  calls: readonly ToolCallBlock[],
+  said: string,
+): Promise<TurnOutcome | null> {
   const { ctx, loops } = state;
   const decisions = calls.map(({ name, input }) => loops.before(name, input));
   const halt = decisions.find(({ kind }) => kind === "halt");
   if (halt && halt.kind === "halt") return halted(state, calls, halt.reason);
   for (const decision of decisions) if (decision.kind === "block") ctx.reportLoop("block", decision.reason);
-  const results = await Promise.all(calls.map((call, index) => callOne(ctx, call, decisions[index])));
+  const handsOff = findHandoff(calls, state.tools);
+  const results = await Promise.all(
+    calls.map((call, index) => {
+      const isSecond = handsOff >= 0 && handsOff < index && isHandoff(state, call);
+      return isSecond ? Promise.resolve(secondHandoff) : callOne(state, call, decisions[index]);
+    }),
+  );
   const content = calls.map((call, index): ToolResultBlock => {
     const result = results[index] ?? ToolResult.failure("no result");
     if (decisions[index]?.kind === "block") {
@@ -155,18 +202,41 @@ async function callTools(state: TurnState, calls: readonly ToolCallBlock[]): Pro
     return resultBlock(call, result, after);
   });
   say(state, { role: "tool", content });
+  const handedOff = await handOff(state, calls[handsOff], results[handsOff]);
+  if (handedOff) return handedOff.kind === "handoff" ? { ...handedOff, said } : handedOff;
   const isLast = results.every(({ terminate }) => terminate);
   return isLast ? answerOf(state, results.map(textOf).join("\n\n")) : null;
+}
+
+const secondHandoff = ToolResult.failure(
+  "not called: the conversation is handed over to one agent at a time",
+);
+
+const isHandoff = ({ tools }: TurnState, call: ToolCallBlock): boolean => findHandoff([call], tools) === 0;
+
+/** Ends the agent's part of the turn if its call of a handoff tool was let through. Steering goes to the next agent. */
+async function handOff(
+  state: TurnState,
+  call: ToolCallBlock | undefined,
+  result: ToolResult | undefined,
+): Promise<Omit<HandedOff, "said"> | Ended | null> {
+  const made = call && handoffOf(state.tools.find(({ name }) => name === call.name));
+  if (!made || !result || result.isError) return null;
+  const refused = await hear(state, state.inbox.steering());
+  return refused ?? { kind: "handoff", handoff: made, input: handoffInput(result) };
 }
 
 const textOf = ({ content }: ToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 
 function callOne(
-  ctx: RunContext,
+  { ctx, tools }: TurnState,
   call: ToolCallBlock,
   decision: LoopDecision | undefined,
 ): Promise<ToolResult> {
+  // The agent may have more tools, which its model does not know.
+  if (!tools.some(({ name }) => name === call.name))
+    return Promise.resolve(ToolResult.failure(`there is no tool ${call.name}`));
   if (call.malformedInput !== undefined) {
     const why = wrongs[call.malformedBecause ?? "not-json"];
     const failure = ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);

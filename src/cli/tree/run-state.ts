@@ -4,7 +4,6 @@ import {
   type ApprovalId,
   type AttemptId,
   type ErrorData,
-  type Json,
   type LimitMet,
   type Micros,
   type NumberedEvent,
@@ -14,6 +13,7 @@ import {
   type RunStatus,
   Usage,
 } from "#kernel";
+import { valueText } from "#base";
 import type { ToolUpdate } from "#runtime";
 import { dispatch, type OnEvent } from "./on-event.ts";
 import type { Activity, DeadLetter, Denial, RefusedHire, RunEnd, RunView, Warned } from "./run-view.ts";
@@ -187,7 +187,7 @@ export class RunState {
   /** A tool tells how far its call has come. */
   hear({ callId, progress }: ToolUpdate): void {
     const open = this.#tools.get(callId);
-    if (open) open.progress = progressText(progress);
+    if (open) open.progress = valueText(progress);
   }
 
   /** Whatever has not come back by now was lost with its worker. It may still be heard of. */
@@ -301,8 +301,4 @@ function statusOf({ kind }: Activity): RunStatus {
 
 function total(amounts: ReadonlyMap<AttemptId | null, Micros>): Micros {
   return amounts.values().reduce((sum, cost) => sum + cost, 0);
-}
-
-function progressText(progress: Json): string {
-  return typeof progress === "string" ? progress : JSON.stringify(progress);
 }

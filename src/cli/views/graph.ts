@@ -13,9 +13,9 @@ function* below({ parts }: AgentGraph, indent: string): Generator<string, void> 
   }
 }
 
-function labelOf({ kind, name, architecture, isRepeated }: AgentGraph): string {
+function labelOf({ kind, name, architecture, isRepeated, isHandoff }: AgentGraph): string {
   const how = architecture === undefined ? "" : ` (${architecture})`;
-  return `${kind === "agent" ? "" : `${kind} `}${name}${how}${isRepeated ? ", see above" : ""}`;
+  return `${isHandoff ? "hands off to " : ""}${kind === "agent" ? "" : `${kind} `}${name}${how}${isRepeated ? ", see above" : ""}`;
 }
 
 /** Draws a program as a Mermaid flowchart. */
@@ -29,7 +29,8 @@ export function graphMermaid(graph: AgentGraph): string {
     const id = known ?? `n${(count += 1)}`;
     ids.set(key, id);
     if (known === undefined) lines.push(`  ${id}${shapeOf(part)}`);
-    for (const each of part.parts) lines.push(`  ${id} --> ${draw(each)}`);
+    for (const each of part.parts)
+      lines.push(`  ${id} ${each.isHandoff ? "-. handoff .->" : "-->"} ${draw(each)}`);
     return id;
   };
   draw(graph);
@@ -37,7 +38,7 @@ export function graphMermaid(graph: AgentGraph): string {
 }
 
 function shapeOf(part: AgentGraph): string {
-  const text = JSON.stringify(labelOf({ ...part, isRepeated: undefined }));
+  const text = JSON.stringify(labelOf({ ...part, isRepeated: undefined, isHandoff: undefined }));
   if (part.kind === "agent") return `[${text}]`;
   return part.kind === "flow" ? `{{${text}}}` : `([${text}])`;
 }

@@ -1,11 +1,12 @@
 import type { Fact, FoundMemory, Json } from "#kernel";
+import { valueText } from "#base";
 import type { SharedBlock } from "#runtime";
 import { moment } from "../text/amounts.ts";
 import { type Column, table } from "../text/table.ts";
 import { clean } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
-const inWords = (value: Json): string => clean(typeof value === "string" ? value : JSON.stringify(value));
+const inWords = (value: Json): string => clean(valueText(value));
 
 /** Facts, one line each. */
 export function factLines(facts: readonly Fact[], screen: Screen): readonly string[] {

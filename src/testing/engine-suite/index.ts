@@ -50,6 +50,7 @@ import { crashCases } from "./crash-restart.ts";
 import { deadlineCases } from "./deadline.ts";
 import { deadlockCases } from "./deadlock.ts";
 import type { EngineCase } from "./harness.ts";
+import { handoffCases } from "./handoffs.ts";
 import { headcountCases } from "./headcount.ts";
 import { listedMoneyCases } from "./listed-money.ts";
 import { preemptionCases } from "./preemption.ts";
@@ -109,6 +110,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...copyCases,
   ...embeddingCases,
   ...architectureCases,
+  ...handoffCases,
   ...retentionCases,
   ...lastWordsCases,
   ...diagnosticCases,

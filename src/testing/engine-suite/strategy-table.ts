@@ -3,7 +3,6 @@ import {
   actorCritic,
   blackboard,
   debate,
-  handoff,
   orchestrator,
   planAndExecute,
   reflexion,
@@ -13,7 +12,7 @@ import {
   treeOfThoughts,
   type Verdict,
 } from "#architectures";
-import { agent } from "#agents";
+import { agent, handoff } from "#agents";
 import {
   ChatMessage,
   isJsonObject,
@@ -215,7 +214,7 @@ export const strategyTable: readonly StrategyCase[] = [
       const first = agent({
         name: "first",
         model: modelOf(w, "first", () => call("handoff_to_second", { message: "a bill" })),
-        tools: [handoff("second")],
+        handoffs: [handoff("second")],
       });
       const second = workerOf(w, "second", (prompt) =>
         say(`Paid ${prompt.includes("a bill") ? "a bill" : "nothing"}.`),
@@ -225,7 +224,7 @@ export const strategyTable: readonly StrategyCase[] = [
     answer: "Paid a bill.",
     calls: 2,
     failing: "second",
-    ends: { error: "no worker answered: second: " },
+    ends: { error: "second did not answer: " },
   },
   {
     name: "plan-and-execute",

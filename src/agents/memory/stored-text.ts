@@ -1,7 +1,8 @@
 import type { ContentBlock, MemorySharing, RunContext, RunMemory, Tool } from "#kernel";
-import { textInput, tool } from "#agents";
+import { textInput } from "../tools/text-input.ts";
+import { tool } from "../tools/tool.ts";
 
-/** A text that an architecture keeps between turns, in a block of memory. Without a store nothing is kept. */
+/** A text that code of an agent keeps between turns, in a block of memory. Without a store nothing is kept. */
 export interface StoredText {
   /** The tools that read and write it: memory is reached from inside a step. */
   readonly tools: readonly Tool[];

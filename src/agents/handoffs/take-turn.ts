@@ -1,0 +1,222 @@
+// A turn of an agent that may hand the conversation over.
+//
+// Job: begin the turn with the agent that has the conversation, and pass it on when a model hands off. Neighbours: agent.ts
+// calls it for every turn; turn.ts is the turn of one agent; pass-control.ts runs the agents that take over.
+//
+// Invariants:
+// 1. One run has the turn and passes control: the first one. A run that took over ends with a pass as its output.
+// 2. The answer of another agent is held against the schema and the guardrails of the run that has the turn.
+// 3. The agent that has the conversation is written down after its answer stands, so a turn that fails changes nothing.
+import {
+  AgentId,
+  BudgetExhaustedError,
+  type ChatMessage,
+  Ended,
+  StrategyError,
+  type Envelope,
+  type Hireable,
+  type Json,
+} from "#kernel";
+import { valueText } from "#base";
+import { handoffTargets, isAgent } from "../program-agents.ts";
+import { repairPrompt } from "../session/strategies.ts";
+import { partialAnswer, settleAnswer } from "../turn/answer.ts";
+import { land } from "../turn/landing.ts";
+import { beginTurn, leadOrProceed, proceed } from "../turn/turn.ts";
+import type { HandedOff, TurnOutcome, TurnState } from "../turn/turn-state.ts";
+import { activeAgent } from "./active-agent.ts";
+import { withoutHandoffs, type HandoffEntry } from "./handoff.ts";
+import { defaultMaxHandoffs, passControl, type Control, type ControlLimits } from "./pass-control.ts";
+import { Pass } from "./pass.ts";
+
+/** The handoffs of an agent. */
+export interface HandoffPlan {
+  readonly name: string;
+  readonly entries: readonly HandoffEntry[];
+  readonly maxHandoffs: number;
+}
+
+/** Returns the handoffs of an agent, from its options. */
+export function planHandoffs(options: {
+  readonly name: string;
+  readonly handoffs?: readonly HandoffEntry[] | undefined;
+  readonly maxHandoffs?: number | undefined;
+}): HandoffPlan {
+  const { name, handoffs = [], maxHandoffs = defaultMaxHandoffs } = options;
+  return { name, entries: handoffs, maxHandoffs };
+}
+
+/** A turn to take. */
+interface TurnInput {
+  readonly input: readonly Envelope[];
+  /** Whether the turn began in an execution before this one. */
+  readonly isResumed: boolean;
+}
+
+/** Takes a turn: alone, or by passing the conversation on. */
+export async function takeTurn(
+  state: TurnState,
+  plan: HandoffPlan,
+  { input, isResumed }: TurnInput,
+): Promise<TurnOutcome> {
+  const taken = Pass.fromInput(input);
+  const begun = isResumed ? null : await beginTurn(state, input, taken);
+  if (begun) return begun;
+  const isKept = plan.entries.length > 0 && state.ctx.session.goesOn();
+  const stored = isKept && !isResumed ? await activeAgent.read(state.ctx) : "";
+  const active = findActive(plan, stored);
+  const limits = { path: active === null ? [plan.name] : [], maxHandoffs: plan.maxHandoffs };
+  const turn: OwnTurn = { state, plan, limits, isKept, stored };
+  const first = active === null ? await (isResumed ? proceed(state) : leadOrProceed(state)) : null;
+  if (first === null || first.kind !== "handoff") return first ? checked(first) : begin(turn, active ?? "");
+  const pass = await createPass(state, plan, first);
+  if (taken) return { kind: "answer", value: Pass.toOutput(pass) };
+  return follow(turn, pass);
+}
+
+/** A turn of the run that passes control. */
+interface OwnTurn {
+  readonly state: TurnState;
+  readonly plan: HandoffPlan;
+  readonly limits: ControlLimits;
+  /** Whether the agent that has the conversation is written down: there may be a next turn. */
+  readonly isKept: boolean;
+  /** The name that was written down before; empty: none. */
+  readonly stored: string;
+}
+
+/** An answer of a model must not look like a handoff. */
+function checked(outcome: TurnOutcome): TurnOutcome {
+  if (outcome.kind !== "answer" || !Pass.isReserved(outcome.value)) return outcome;
+  const error = new StrategyError({ problem: "the answer has the reserved key ~handoff" }).toJSON();
+  return Ended.of({ status: "failed", stopReason: "error", output: null, error });
+}
+
+/** Returns the name of the agent that has the conversation, if it is one that this agent can reach; null: this agent has it. */
+function findActive({ name, entries }: HandoffPlan, stored: string): string | null {
+  if (stored === "" || stored === name) return null;
+  const seen = new Set<string>();
+  const reaches = (targets: readonly Hireable[]): boolean =>
+    targets.some((target) => {
+      const type = AgentId.type(target.id);
+      if (type === stored) return true;
+      if (seen.has(type)) return false;
+      seen.add(type);
+      return isAgent(target) && reaches(handoffTargets(target));
+    });
+  return reaches(handoffTargets({ handoffs: entries })) ? stored : null;
+}
+
+/** Lets the agent begin that has the conversation since an earlier turn. */
+async function begin(turn: OwnTurn, to: string): Promise<TurnOutcome> {
+  const { state } = turn;
+  const said = withoutSystem(state.messages);
+  const messages = await state.ctx.session.read((before) =>
+    repairPrompt(withoutHandoffs([...before, ...said])),
+  );
+  return follow(turn, { to, messages, note: "", best: "" });
+}
+
+/** Makes the pass of a handoff: what the next agent sees is chosen in a step. */
+async function createPass(
+  { ctx, messages }: TurnState,
+  { name: from }: HandoffPlan,
+  { handoff, input, said }: HandedOff,
+): Promise<Pass> {
+  const { filter = (all) => all, agent } = handoff;
+  const to = AgentId.type(agent.id);
+  const own = withoutSystem(messages);
+  const shown = await ctx.session.read((before) =>
+    repairPrompt(filter(withoutHandoffs([...before, ...own]))),
+  );
+  if (handoff.onHandoff) await ctx.step("handoff", () => handoff.onHandoff?.(input, { from, to }), { input });
+  const stated = statedText(input);
+  const note = `${from} hands the conversation over to you: ${stated}`;
+  return { to, messages: shown, note, best: said === "" ? stated : said };
+}
+
+const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
+  messages.filter(({ role }) => role !== "system");
+
+/** The words of a handoff: the message, else what the model stated, as JSON. */
+function statedText(input: Json): string {
+  const isMessage =
+    typeof input === "object" && input !== null && "message" in input && Object.keys(input).length === 1;
+  return valueText(isMessage && "message" in input ? input["message"] : input);
+}
+
+/** Passes control until an agent answers. An answer that is sent back is answered again by this agent's model. */
+async function follow(turn: OwnTurn, first: Pass): Promise<TurnOutcome> {
+  const { state, plan, limits } = turn;
+  for (let pass = first; ;) {
+    const outcome = await followOnce(turn, await control(turn, pass));
+    if (outcome !== null) return outcome;
+    const again = await proceed(state);
+    if (again.kind !== "handoff") return checked(again);
+    limits.path.push(plan.name);
+    pass = await createPass(state, plan, again);
+  }
+}
+
+/** Passes control once. An error that ends the turn becomes its outcome. */
+async function control({ state, limits }: OwnTurn, pass: Pass): Promise<Control | Ended> {
+  try {
+    return await passControl(state.ctx, pass, limits);
+  } catch (error) {
+    if (error instanceof BudgetExhaustedError) return land(state, error);
+    if (!(error instanceof StrategyError)) throw error;
+    return Ended.of({ status: "failed", stopReason: "error", output: null, error: error.toJSON() });
+  }
+}
+
+/** Turns the end of the way into the outcome of the turn. Null: the answer is sent back. */
+async function followOnce(turn: OwnTurn, end: Control | Ended): Promise<TurnOutcome | null> {
+  const { state } = turn;
+  if (end.kind === "ended") return end;
+  if (end.kind === "exhausted")
+    return landed(state, { output: end.best, stopReason: "exhausted", reason: end.reason });
+  const { output, by, result } = end;
+  if (result.status === "landed") {
+    const { stopReason, error } = result;
+    const outcome = await landed(state, { output, stopReason, ...(error && { error }) });
+    if (outcome.status === "landed") await writeActive(turn, by);
+    return outcome;
+  }
+  const settled = await settleAnswer(state, valueText(output));
+  if (settled?.kind !== "answer") return settled;
+  await writeActive(turn, by);
+  const isAsGiven = !state.output && settled.value === valueText(output);
+  return isAsGiven ? { kind: "answer", value: output } : settled;
+}
+
+async function writeActive({ state, plan, isKept, stored }: OwnTurn, name: string): Promise<void> {
+  const active = name === plan.name ? "" : name;
+  if (isKept && active !== stored) await activeAgent.write(state.ctx, active);
+}
+
+/** Ends the run with the best answer, if it may be its output. */
+async function landed(
+  state: TurnState,
+  {
+    output,
+    stopReason,
+    error,
+    reason,
+  }: Pick<Ended, "output" | "stopReason" | "error"> & { readonly reason?: string },
+): Promise<Ended> {
+  const answer = await partialAnswer(state, [valueText(output)]);
+  if (answer)
+    return Ended.of({
+      status: "landed",
+      stopReason,
+      output: state.output ? answer.value : output,
+      ...(error && { error }),
+    });
+  const problem = reason ?? "the answer of the agent that took over cannot be the output";
+  return Ended.of({
+    status: "failed",
+    stopReason,
+    output: null,
+    error: error ?? new StrategyError({ problem }).toJSON(),
+  });
+}
