@@ -21,6 +21,7 @@ const allowed: Record<string, readonly string[]> = {
     "node:zlib",
   ],
   tree: ["#kernel", "#base", "#ledger", "#audit", "croner", "node:crypto"],
+  webhooks: ["#kernel", "#base", "#net", "node:crypto"],
   run: [
     "#kernel",
     "#base",
@@ -42,6 +43,7 @@ const allowed: Record<string, readonly string[]> = {
     "#deltas",
     "#tree",
     "#run",
+    "#webhooks",
     "node:crypto",
   ],
   govern: ["#kernel", "#base", "#ledger", "#models", "@ai-sdk/provider", "node:async_hooks", "node:crypto"],
