@@ -3,6 +3,7 @@ import { ClientMemory } from "./client-memory.ts";
 import { ClientRun, type Started } from "./client-run.ts";
 import { ClientSchedules } from "./client-schedules.ts";
 import { ClientSessions } from "./client-sessions.ts";
+import { ClientWebhooks } from "./client-webhooks.ts";
 import { Http, type HttpOptions } from "./http.ts";
 import type { SentInput } from "./sent-input.ts";
 import type { StartSettings } from "./start-settings.ts";
@@ -32,12 +33,15 @@ export class Client {
   readonly memory: ClientMemory;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
+  /** URLs that are told what happens to runs. */
+  readonly webhooks: ClientWebhooks;
 
   constructor(http: Http) {
     this.#http = http;
     this.sessions = new ClientSessions(http);
     this.memory = new ClientMemory(http);
     this.schedules = new ClientSchedules(http);
+    this.webhooks = new ClientWebhooks(http);
   }
 
   /** Starts a tree. `Output`: `OutputOf<typeof agent>`, where the agent's type is known. */

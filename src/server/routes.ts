@@ -12,6 +12,7 @@ import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { stepRoutes } from "./routes/steps.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 
 const described = route({
   method: "get",
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...memoryRoutes,
   ...scheduleRoutes,
+  ...webhookRoutes,
   ...budgetRoutes,
   ...auditRoutes,
   ...chatRoutes,

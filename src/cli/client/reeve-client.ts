@@ -30,6 +30,7 @@ import {
   type ClientError,
   ClientMemory,
   ClientSchedules,
+  ClientWebhooks,
   Http,
   SentInput,
   type SentEvent,
@@ -66,11 +67,14 @@ export class ReeveClient {
   readonly memory: ClientMemory;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
+  /** URLs that are told what happens to runs. */
+  readonly webhooks: ClientWebhooks;
 
   constructor({ url, key }: Server) {
     this.#http = new Http({ url, key, toError: toCliError });
     this.memory = new ClientMemory(this.#http);
     this.schedules = new ClientSchedules(this.#http);
+    this.webhooks = new ClientWebhooks(this.#http);
   }
 
   get url(): string {
