@@ -75,7 +75,7 @@ export interface ClaimRequest {
 }
 
 /** The end of one try. */
-export type DeliveryOutcome =
+type DeliveryOutcome =
   | { readonly kind: "delivered" }
   | { readonly kind: "retry"; readonly nextAt: number; readonly error: string }
   | { readonly kind: "dead"; readonly error: string };

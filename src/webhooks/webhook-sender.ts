@@ -18,7 +18,7 @@ import { signWebhook } from "./signature.ts";
 import { secretsAt, targetOf } from "./target.ts";
 
 /** Settings of a sender. */
-export interface SenderOptions {
+interface SenderOptions {
   /** Tries until a delivery is dead. */
   readonly maxAttempts: number;
   readonly backoff: BackoffOptions;
