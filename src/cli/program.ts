@@ -11,6 +11,7 @@ import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
 import { addSchedules } from "./program/schedules.ts";
 import { addSwitches } from "./program/switches.ts";
+import { addWebhooks } from "./program/webhooks.ts";
 import { addRunning } from "./program/running.ts";
 import { ExitCode } from "./exit-code.ts";
 import { readPackage } from "./package.ts";
@@ -93,6 +94,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
     addMemory,
     addSchedules,
     addSwitches,
+    addWebhooks,
     addKeys,
   ])
     add(commands);

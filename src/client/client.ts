@@ -4,6 +4,7 @@ import { ClientRun, type Started } from "./client-run.ts";
 import { ClientSchedules } from "./client-schedules.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { ClientSwitches } from "./client-switches.ts";
+import { ClientWebhooks } from "./client-webhooks.ts";
 import { Http, type HttpOptions } from "./http.ts";
 import type { SentInput } from "./sent-input.ts";
 import type { StartSettings } from "./start-settings.ts";
@@ -35,6 +36,8 @@ export class Client {
   readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
+  /** URLs that are told what happens to runs. */
+  readonly webhooks: ClientWebhooks;
 
   constructor(http: Http) {
     this.#http = http;
@@ -42,6 +45,7 @@ export class Client {
     this.memory = new ClientMemory(http);
     this.switches = new ClientSwitches(http);
     this.schedules = new ClientSchedules(http);
+    this.webhooks = new ClientWebhooks(http);
   }
 
   /** Starts a tree. `Output`: `OutputOf<typeof agent>`, where the agent's type is known. */

@@ -297,3 +297,5 @@ export type { BlockDraft, Episode, FactDraft, FoundMemory, IndexedText } from ".
 export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandler } from "./run-memory.ts";
 export { withVectors } from "./with-vectors.ts";
 export { OutputError, StrategyError } from "./strategy-error.ts";
+export { webhookEvents, WebhookDelivery, type WebhookEvent, type WebhookStore } from "./webhook.ts";
+export type { ClaimedDelivery, ClaimRequest, NewWebhookDelivery, WebhookRecord } from "./webhook.ts";

@@ -21,6 +21,7 @@ import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
 import type { RunStatus, StopReason } from "./run-status.ts";
 import type { SessionEntry, SessionHead, SessionKey } from "./session.ts";
+import type { WebhookStore } from "./webhook.ts";
 
 /** One run, as lists show it. */
 export interface RunRecord {
@@ -372,6 +373,7 @@ export interface Store extends AsyncDisposable {
   readonly workers: WorkerStore;
   readonly apiKeys: ApiKeyStore;
   readonly limits: LimitStore;
+  readonly webhooks: WebhookStore;
   /**
    * Removes the user's memory, sessions and runs, with the events, approvals and manifests of their trees, destroys
    * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.

@@ -31,6 +31,16 @@ export {
   type ScheduleView,
 } from "./schedules.ts";
 export { Runtime } from "./runtime.ts";
+export {
+  checkWebhookId,
+  type DeliveryFilter,
+  type SetWebhookResult,
+  type WebhookDetails,
+  type WebhookOptions,
+  type Webhooks,
+  type WebhookSettings,
+  type WebhookView,
+} from "#webhooks";
 export type { ShownPart, StepPrompt } from "./step-content.ts";
 export type { StepContentState, StepSummary } from "./unrecorded-steps.ts";
 export type { ServeOptions, StartOptions } from "./start-options.ts";

@@ -22,6 +22,7 @@ import {
 } from "#tree";
 import { auditOf, erasure, type AuditWriter } from "#audit";
 import { keepBranchTexts } from "./branch-texts.ts";
+import type { WebhookQueue } from "#webhooks";
 import type { TreeTelemetry } from "./runtime-options.ts";
 import { readRecorded, type StepPrompt } from "./step-content.ts";
 
@@ -48,6 +49,8 @@ export interface ProjectorHost {
   readonly now: () => number;
   /** Takes the events of trees that are over. */
   readonly telemetry: TreeTelemetry | undefined;
+  /** Takes events for webhooks, once they are stored. It calls no receiver. */
+  readonly webhooks: WebhookQueue | null;
 }
 
 type TreeAsk = <Method extends TreeMethod>(
@@ -175,6 +178,7 @@ export class Projector implements SinkDefinition {
     const isFleeting = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
     await store.events.append(partition, tree, kept, isFleeting);
+    await this.#host.webhooks?.take(partition, events);
     this.#lagMs = Math.max(0, now() - last.at);
     if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);
   }

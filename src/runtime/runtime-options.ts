@@ -13,6 +13,7 @@ import type {
   Store,
   VectorStore,
 } from "#kernel";
+import type { WebhookSettings } from "#webhooks";
 import type { StepPrompt } from "./step-content.ts";
 import type { SweepOptions } from "./sweep.ts";
 
@@ -106,6 +107,8 @@ export interface RuntimeOptions extends SweepOptions {
   readonly platforms?: Readonly<Record<string, string>>;
   /** The directory that the footer of system prompts with sections names. Default: none is named. */
   readonly workingDirectory?: string;
+  /** Settings of webhooks: which URLs are allowed, how often a delivery is tried. Default: public URLs over https. */
+  readonly webhooks?: WebhookSettings;
   /** How long a run stands in line before it moves forward by one level. Default 60. */
   readonly ageingS?: number;
 }

@@ -4,13 +4,10 @@ import {
   checkDuration,
   Json,
   NotFoundError,
-  Partition,
   RunId,
   RuntimeClosedError,
-  SessionId,
   StepId,
   TreeId,
-  UserId,
   type Agent,
   type Clock,
   type Input,
@@ -53,6 +50,7 @@ import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
 import { createScheduling } from "./create-scheduling.ts";
 import type { Schedules } from "./schedules.ts";
+import { checkAfter } from "./check-after.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 import type { ServeOptions, StartOptions } from "./start-options.ts";
 import { listSteps, readStep, type StepPrompt } from "./step-content.ts";
@@ -60,6 +58,7 @@ import { Sweep } from "./sweep.ts";
 import { Switches } from "./switches.ts";
 import { Tenants } from "./tenants.ts";
 import type { StepSummary } from "./unrecorded-steps.ts";
+import { createWebhooks, type Webhooks, type WebhookParts } from "#webhooks";
 
 /** Starts trees and finds them again. */
 export class Runtime {
@@ -70,6 +69,7 @@ export class Runtime {
   readonly #prices: PriceList;
   readonly #projector: Projector | null;
   readonly #sweep: Sweep;
+  readonly #webhooks: WebhookParts;
   readonly #closed = new AbortController();
   readonly #prompt: PromptDeps;
   readonly #prepareInput: PrepareInput;
@@ -106,6 +106,7 @@ export class Runtime {
     this.#prompt = createPromptDeps(options);
     this.#deltas = new Deltas({ clock: this.#clock, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
+    this.#webhooks = createWebhooks({ ...this.#options, clock: this.#clock });
     const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
     this.#projector = audited && this.#projectorInto(audited.store, keys, audited.keys);
     this.#sweep = Sweep.of(options, this.#clock);
@@ -156,6 +157,7 @@ export class Runtime {
     try {
       await this.#options.engine.serve({ port });
       this.#sweep.start();
+      this.#webhooks.sender?.start();
     } catch (error) {
       await this.#deltas.close();
       throw error;
@@ -188,7 +190,7 @@ export class Runtime {
   ): Promise<RunHandle<Output>> {
     const known = checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
     await this.switches.check(agent, options.tenant);
-    if (options.after !== undefined) await this.#checkAfter(options);
+    if (options.after !== undefined) await checkAfter(() => this.store, options);
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = treeAddress(treeId, options.tenant);
     const task = known.input && !compaction ? await checkTask(known, input) : input;
@@ -198,17 +200,6 @@ export class Runtime {
     const argument = createOpening({ agent, input: given, treeId, compaction }, host, options);
     await this.#open(tree, argument, options);
     return this.#handle(tree, RunId.root(treeId));
-  }
-
-  /** @throws NotFoundError if the conversation has no such entry. */
-  async #checkAfter({ after = null, session, tenant, user }: StartOptions): Promise<void> {
-    if (session === undefined)
-      throw new TypeError("`after` names an entry of a conversation: give `session`, too");
-    if (after === null) return;
-    const key = { id: SessionId.of(session), userId: user === undefined ? null : UserId.of(user) };
-    const range = { from: after, limit: 1 };
-    const [entry] = await this.store.sessions.path(Partition.of(tenant), key, range);
-    if (entry?.branch !== null) throw new NotFoundError({ what: "entry of the conversation", id: after });
   }
 
   /** In a conversation that has a name, trees take turns. */
@@ -230,6 +221,11 @@ export class Runtime {
   run(id: string, options: { readonly tenant?: string } = {}): RunHandle {
     const runId = id.includes("~") ? RunId.parse(id) : RunId.root(TreeId.of(id));
     return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
+  }
+
+  /** URLs that are told what happens to the runs of a tenant. */
+  get webhooks(): Webhooks {
+    return this.#webhooks.webhooks;
   }
 
   /** Every agent of the program: those listed, and everyone on their teams. */
@@ -294,6 +290,7 @@ export class Runtime {
     this.#closed.abort(new RuntimeClosedError());
     this.#sweep.close();
     await this.#deltas.close();
+    await this.#webhooks.sender?.close();
     await this.#options.engine[Symbol.asyncDispose]();
   }
 
@@ -315,7 +312,7 @@ export class Runtime {
     const now = (): number => this.#clock.now();
     const audit = new AuditWriter({ audit: store.audit, keys: chained, now });
     const { telemetry } = this.#options;
-    return new Projector({ store, audit, keys, now, telemetry });
+    return new Projector({ store, audit, keys, now, telemetry, webhooks: this.#webhooks.queue });
   }
 
   #conversationHost(): ConversationHost {

@@ -19,6 +19,7 @@ import { Content, type ContentOf } from "./content.ts";
 import { Seals } from "./seals.ts";
 import { sealedMemory } from "./sealed-memory.ts";
 import { sealedSessions } from "./sealed-sessions.ts";
+import { sealedWebhooks } from "./sealed-webhooks.ts";
 
 /**
  * A store whose database holds no content: what anybody said, remembered, decided or wrote into the audit is sealed
@@ -39,6 +40,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     workers: store.workers,
     apiKeys: store.apiKeys,
     limits: store.limits,
+    webhooks: sealedWebhooks(store.webhooks, contentOf),
     events: sealedEvents(store.events, contentOf),
     sessions: sealedSessions(store.sessions, contentOf),
     memory: sealedMemory(store.memory, contentOf),

@@ -13,6 +13,7 @@ import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { stepRoutes } from "./routes/steps.ts";
 import { switchRoutes } from "./routes/switches.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 
 const described = route({
   method: "get",
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...memoryRoutes,
   ...scheduleRoutes,
+  ...webhookRoutes,
   ...budgetRoutes,
   ...switchRoutes,
   ...auditRoutes,

@@ -20,6 +20,7 @@ const strangers: Readonly<Record<string, string>> = {
   session: "nobodys",
   chat: "nobodys",
   schedule: "nobodys",
+  webhook: "nobodys",
 };
 
 beforeAll(async () => {
@@ -37,9 +38,11 @@ beforeAll(async () => {
     chat: "talk",
     step: "estate~0:model:1",
     schedule: "yearly",
+    webhook: "outbound",
   };
   const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: "estate" };
   await estate.runtime.schedules.set({ ...yearly, tenant: "acme" });
+  await estate.runtime.webhooks.set({ id: "outbound", url: "https://estate.example/", tenant: "acme" });
 });
 
 afterAll(() => estate[Symbol.asyncDispose]());
@@ -66,6 +69,7 @@ const needed: Readonly<Record<string, JsonObject>> = {
   "/switches/disable": { name: "no_such_tool" },
   "/switches/enable": { name: "another_tool" },
   "/schedules/:schedule": { cron: "0 0 1 1 *" },
+  "/webhooks/:webhook": { url: "https://receiver.example/", secret: `whsec_${"AAAA".repeat(8)}` },
 };
 
 const bodyOf = ({ path, body }: Route): JsonObject | undefined => {

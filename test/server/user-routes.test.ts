@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
+import { webhookRows } from "./webhook-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -16,6 +17,8 @@ interface Owned {
   readonly step: string;
   /** Both users give theirs the same id. */
   readonly schedule: string;
+  /** A webhook belongs to the tenant: both name the same. */
+  readonly webhook: string;
 }
 
 interface Row {
@@ -114,6 +117,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   "post /schedules/:schedule/pause": [{ answer: "own", body: none }],
   "post /schedules/:schedule/resume": [{ answer: "own", body: none }],
+  ...webhookRows,
   "get /budget": [{ answer: "own" }],
   "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
   "post /budget/remove": [{ answer: "tenant", body: none }],
@@ -159,6 +163,7 @@ const nobodys: Owned = {
   chat: "u-zoe-chat",
   step: "u-zoe-tree~0:model:1",
   schedule: "u-zoe-schedule",
+  webhook: "hook",
 };
 
 /** Facts and a block of a user, and a block of the tenant with a text that no user is given. */
@@ -214,6 +219,7 @@ beforeAll(async () => {
     await rememberFor(user);
     const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: `the words of ${user}` };
     await estate.runtime.schedules.set({ ...yearly, tenant: "acme", user });
+    await estate.runtime.webhooks.set({ id: "hook", url: "https://receiver.example/", tenant: "acme" });
     owned[user] = {
       user,
       run,
@@ -222,6 +228,7 @@ beforeAll(async () => {
       chat: `${user}-chat`,
       step: `${run}~0:model:1`,
       schedule: "yearly",
+      webhook: "hook",
     };
   }
   await estate.runtime.tenants.setBudget({ tenant: "acme" }, { maxTokens: 9_000_000, per: "ever" });

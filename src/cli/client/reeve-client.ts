@@ -31,6 +31,7 @@ import {
   ClientMemory,
   ClientSchedules,
   ClientSwitches,
+  ClientWebhooks,
   Http,
   SentInput,
   type SentEvent,
@@ -69,12 +70,15 @@ export class ReeveClient {
   readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
+  /** URLs that are told what happens to runs. */
+  readonly webhooks: ClientWebhooks;
 
   constructor({ url, key }: Server) {
     this.#http = new Http({ url, key, toError: toCliError });
     this.memory = new ClientMemory(this.#http);
     this.switches = new ClientSwitches(this.#http);
     this.schedules = new ClientSchedules(this.#http);
+    this.webhooks = new ClientWebhooks(this.#http);
   }
 
   get url(): string {

@@ -11,6 +11,7 @@ import { MemoryMemories } from "./memories.ts";
 import { MemoryRuns } from "./runs.ts";
 import { MemorySessions } from "./sessions.ts";
 import { MemoryVectors } from "./vectors.ts";
+import { MemoryWebhooks } from "./webhooks.ts";
 import { MemoryWorkers } from "./workers.ts";
 
 /** The limits of a memory store. */
@@ -49,6 +50,7 @@ class Memory implements Store {
   readonly workers = new MemoryWorkers();
   readonly apiKeys = new MemoryApiKeys();
   readonly limits = new MemoryLimits();
+  readonly webhooks = new MemoryWebhooks();
 
   constructor(maxFinishedTrees: number) {
     this.#finished = new LruMap({ max: maxFinishedTrees, onEvict: (_, forget) => forget() });
@@ -72,6 +74,7 @@ class Memory implements Store {
       this.events.shelf.of(partition).delete(tree);
       this.manifests.forget(partition, tree);
     }
+    this.webhooks.dropTrees(partition, trees);
     remove(this.approvals.shelf.of(partition), ({ treeId }) => trees.has(treeId));
     remove(this.sessions.shelf.of(partition), ({ head }) => head.userId === user);
     remove(this.runs.shelf.of(partition), ({ runId }) => runs.has(runId));

@@ -37,3 +37,14 @@ export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId
       .execute();
   await eraseUserMemory(db, tenant, user);
 }
+
+/** Returns the trees of a user. */
+export async function treesOf(
+  db: Kysely<Tables>,
+  tenant: string,
+  user: UserId | null,
+): Promise<readonly string[]> {
+  const own = { tenant_id: tenant, user_id: user ?? "" };
+  const runs = db.selectFrom("reeve_run").select("tree_id").distinct();
+  return (await runs.where((eb) => eb.and(own)).execute()).map(({ tree_id }) => tree_id);
+}

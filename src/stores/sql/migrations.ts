@@ -2,6 +2,7 @@ import { type Kysely, sql } from "kysely";
 import { memoryMigration } from "./memory-migration.ts";
 import { memoryTables } from "./memory-owner-rows.ts";
 import type { Tables } from "./tables.ts";
+import { webhookMigration } from "./webhook-migration.ts";
 
 type Dialect = "sqlite" | "postgres";
 type Migration = (dialect: Dialect) => readonly string[];
@@ -185,6 +186,10 @@ const migrations: readonly Migration[] = [
   (dialect) => [
     ...memoryMigration(dialect, idType[dialect]),
     ...(dialect === "postgres" ? memoryTables.flatMap(guarded) : []),
+  ],
+  (dialect) => [
+    ...webhookMigration(idType[dialect]),
+    ...(dialect === "postgres" ? ["reeve_webhook", "reeve_webhook_delivery"].flatMap(guarded) : []),
   ],
 ];
 

@@ -4,7 +4,7 @@ import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
 import { SqlAudit } from "./audit.ts";
 import type { Bell } from "./bell.ts";
-import { eraseUser } from "./erase-user.ts";
+import { eraseUser, treesOf } from "./erase-user.ts";
 import { SqlEvents } from "./events.ts";
 import { SqlKeys } from "./keys.ts";
 import { SqlLimits } from "./limits.ts";
@@ -13,6 +13,7 @@ import { SqlMemories } from "./memories.ts";
 import { SqlRuns } from "./runs.ts";
 import { SqlSessions } from "./sessions.ts";
 import { SqlVectors } from "./vectors.ts";
+import { SqlWebhooks } from "./webhooks.ts";
 import { SqlWorkers } from "./workers.ts";
 
 /** What a database brings with it. */
@@ -39,6 +40,7 @@ export class SqlStore implements Store {
   readonly workers: SqlWorkers;
   readonly apiKeys: SqlApiKeys;
   readonly limits: SqlLimits;
+  readonly webhooks: SqlWebhooks;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -56,12 +58,19 @@ export class SqlStore implements Store {
     this.workers = new SqlWorkers(access);
     this.apiKeys = new SqlApiKeys(access);
     this.limits = new SqlLimits(access);
+    this.webhooks = new SqlWebhooks(access);
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
     // First: a key that outlives its user's data would still act for that user.
     if (user !== null) await this.apiKeys.revokeUser(partition.tenantId, user);
-    await this.#database.access.write(partition, (db, tenant) => eraseUser(db, tenant, user));
+    const { access } = this.#database;
+    // Before the runs, through which they are found.
+    await this.webhooks.dropTrees(
+      partition,
+      await access.read(partition, (db, tenant) => treesOf(db, tenant, user)),
+    );
+    await access.write(partition, (db, tenant) => eraseUser(db, tenant, user));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -178,6 +178,29 @@ interface ApiKeyRow extends Row {
   readonly body: string;
 }
 
+interface WebhookRow extends Row {
+  readonly webhook_id: string;
+  readonly body: string;
+}
+
+/** Senders look for the deliveries of all tenants at once: all of them are in the partition of those without a tenant. */
+interface WebhookDeliveryRow extends Row {
+  /** The tenant. Empty: none. */
+  readonly owner: string;
+  readonly webhook_id: string;
+  readonly delivery_id: string;
+  readonly tree_id: string;
+  readonly seq: number;
+  readonly event: string;
+  readonly at: number;
+  readonly status: string;
+  readonly attempts: number;
+  readonly next_at: number;
+  readonly error: string | null;
+  readonly lease: string;
+  readonly leased_until: number;
+}
+
 /** The tables, in both databases. Bodies are JSON as text: a `jsonb` would refuse some of what a model may say. */
 export interface Tables {
   readonly reeve_run: RunRow;
@@ -198,4 +221,6 @@ export interface Tables {
   readonly reeve_worker: WorkerRow;
   readonly reeve_limit: LimitRow;
   readonly reeve_api_key: ApiKeyRow;
+  readonly reeve_webhook: WebhookRow;
+  readonly reeve_webhook_delivery: WebhookDeliveryRow;
 }

@@ -16,6 +16,7 @@ import { tenantCases } from "./tenants.ts";
 import { turnCases } from "./turns.ts";
 import { userCases } from "./users.ts";
 import { vectorCases } from "./vectors.ts";
+import { webhookCases } from "./webhooks.ts";
 import { workerCases } from "./workers.ts";
 
 /** What every store must show. */
@@ -38,4 +39,5 @@ export const storeSuite: readonly StoreCase[] = [
   ...memoryCrossingCases,
   ...workerCases,
   ...apiKeyCases,
+  ...webhookCases,
 ];

@@ -1,0 +1,70 @@
+import { InvalidArgumentError, Option } from "commander";
+import { webhookEvents, type WebhookDelivery, type WebhookEvent } from "#kernel";
+import * as webhooks from "../commands/webhooks.ts";
+import { given, whole } from "./arguments.ts";
+import type { Commands } from "./commands.ts";
+
+interface WebhookFlags {
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+interface SetFlags extends WebhookFlags {
+  readonly events?: readonly WebhookEvent[];
+  readonly allRuns?: boolean;
+}
+
+interface RotateFlags extends WebhookFlags {
+  readonly keepOld?: number;
+}
+
+interface DeliveryFlags extends WebhookFlags {
+  readonly status?: WebhookDelivery["status"];
+}
+
+/** `reeve webhooks`: URLs that are told what happens to runs. */
+export function addWebhooks({ program, asking, contextOf, exit }: Commands): void {
+  const group = program.command("webhooks").description("URLs that are told what happens to runs");
+  asking(group.command("list"))
+    .description("list webhooks")
+    .action(async (flags: WebhookFlags) => exit(await webhooks.list(contextOf(flags))));
+  asking(group.command("set <id> <target>"))
+    .description("send events to a URL; the same id again replaces the webhook")
+    .option("--events <events>", `one or more of ${webhookEvents.join(",")} (default: all)`, eventsOf)
+    .option("--all-runs", "also the ends of runs below the root")
+    .addHelpText(
+      "after",
+      "\nExample:\n  reeve webhooks set ops https://ops.example.com/reeve --events run.end,approval.requested",
+    )
+    .action(async (id: string, target: string, { events, allRuns, ...flags }: SetFlags) =>
+      exit(await webhooks.set(contextOf(flags), id, { url: target, ...given({ events, allRuns }) })),
+    );
+  asking(group.command("remove <id>"))
+    .description("remove a webhook, and what was not sent to it")
+    .action(async (id: string, flags: WebhookFlags) => exit(await webhooks.remove(contextOf(flags), id)));
+  asking(group.command("rotate-secret <id>"))
+    .description("make a new secret and show it, once")
+    .option("--keep-old <seconds>", "how long the old one signs as well (default: a day)", whole)
+    .action(async (id: string, { keepOld, ...flags }: RotateFlags) =>
+      exit(await webhooks.rotate(contextOf(flags), id, keepOld)),
+    );
+  asking(group.command("deliveries <id>"))
+    .description("list events that are on their way, or were given up")
+    .addOption(new Option("--status <status>", "only those").choices(["pending", "dead"]))
+    .action(async (id: string, { status, ...flags }: DeliveryFlags) =>
+      exit(await webhooks.deliveries(contextOf(flags), id, status)),
+    );
+  asking(group.command("redeliver <id> [delivery]"))
+    .description("send events again that were given up: one of them, or all")
+    .action(async (id: string, delivery: string | undefined, flags: WebhookFlags) =>
+      exit(await webhooks.redeliver(contextOf(flags), id, delivery)),
+    );
+}
+
+function eventsOf(text: string): readonly WebhookEvent[] {
+  return text.split(",").map((name) => {
+    const found = webhookEvents.find((event) => event === name.trim());
+    if (!found) throw new InvalidArgumentError(`one or more of ${webhookEvents.join(",")}`);
+    return found;
+  });
+}

@@ -1,0 +1,165 @@
+import {
+  Partition,
+  WebhookDelivery,
+  type ClaimedDelivery,
+  type ClaimRequest,
+  type NewWebhookDelivery,
+  type Page,
+  type PageRequest,
+  type TreeId,
+  type WebhookRecord,
+  type WebhookStore,
+} from "#kernel";
+import { copy, pageOf, Shelf } from "./shelf.ts";
+
+interface Kept {
+  readonly partition: Partition;
+  readonly delivery: WebhookDelivery;
+  readonly lease: string;
+  readonly leasedUntil: number;
+}
+
+export class MemoryWebhooks implements WebhookStore {
+  readonly #webhooks = new Shelf<WebhookRecord>();
+  readonly #deliveries = new Map<string, Kept>();
+
+  async put(partition: Partition, webhook: WebhookRecord): Promise<void> {
+    this.#webhooks.of(partition).set(webhook.id, copy(webhook));
+  }
+
+  async get(partition: Partition, id: string): Promise<WebhookRecord | null> {
+    const found = this.#webhooks.of(partition).get(id);
+    return found ? copy(found) : null;
+  }
+
+  async list(partition: Partition): Promise<readonly WebhookRecord[]> {
+    const found = [...this.#webhooks.of(partition).values()];
+    return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(copy);
+  }
+
+  async remove(partition: Partition, id: string): Promise<boolean> {
+    for (const [key] of this.#of(partition, id)) this.#deliveries.delete(key);
+    return this.#webhooks.of(partition).delete(id);
+  }
+
+  async enqueue(partition: Partition, deliveries: readonly NewWebhookDelivery[]): Promise<void> {
+    for (const given of deliveries) {
+      const id = WebhookDelivery.id(given);
+      const key = keyOf(partition, given.webhookId, id);
+      if (this.#deliveries.has(key)) continue;
+      const fresh = { status: "pending", attempts: 0, nextAt: given.at, error: null } as const;
+      this.#deliveries.set(key, {
+        partition,
+        delivery: { ...given, id, ...fresh },
+        lease: "",
+        leasedUntil: 0,
+      });
+    }
+  }
+
+  async deliveries(
+    partition: Partition,
+    { webhookId, status }: { readonly webhookId: string; readonly status?: WebhookDelivery["status"] },
+    page: PageRequest,
+  ): Promise<Page<WebhookDelivery>> {
+    const all = this.#of(partition, webhookId).map(([, { delivery }]) => delivery);
+    const found = all.filter((delivery) => status === undefined || delivery.status === status);
+    return pageOf(found.map(copy), page, ({ at, id }) => [at, id]);
+  }
+
+  async count(
+    partition: Partition,
+    webhookId: string,
+  ): Promise<{ readonly pending: number; readonly dead: number }> {
+    const all = this.#of(partition, webhookId);
+    const dead = all.filter(([, { delivery }]) => delivery.status === "dead").length;
+    return { pending: all.length - dead, dead };
+  }
+
+  async redeliver(
+    partition: Partition,
+    {
+      webhookId,
+      id,
+      at,
+    }: { readonly webhookId: string; readonly id?: string | undefined; readonly at: number },
+  ): Promise<number> {
+    const dead = this.#of(partition, webhookId).filter(
+      ([, { delivery }]) => delivery.status === "dead" && (id === undefined || delivery.id === id),
+    );
+    for (const [key, kept] of dead) {
+      const delivery = { ...kept.delivery, status: "pending", attempts: 0, nextAt: at } as const;
+      this.#deliveries.set(key, { ...kept, delivery, leasedUntil: 0 });
+    }
+    return dead.length;
+  }
+
+  async claim({ lease, now, until, limit, perWebhook }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    const heads = new Map<string, readonly [string, Kept]>();
+    for (const entry of this.#deliveries) {
+      const [, { partition, delivery }] = entry;
+      if (delivery.status !== "pending") continue;
+      const stream = keyOf(partition, delivery.webhookId, delivery.treeId);
+      const first = heads.get(stream);
+      if (!first || delivery.seq < first[1].delivery.seq) heads.set(stream, entry);
+    }
+    const due = [...heads.values()]
+      .filter(([, { delivery, leasedUntil }]) => delivery.nextAt <= now && leasedUntil <= now)
+      .toSorted(([, a], [, b]) => a.delivery.nextAt - b.delivery.nextAt);
+    const counts = new Map<string, number>();
+    for (const [, { partition, delivery, leasedUntil }] of heads.values()) {
+      const webhook = keyOf(partition, delivery.webhookId, "");
+      if (leasedUntil > now) counts.set(webhook, (counts.get(webhook) ?? 0) + 1);
+    }
+    const claimed: ClaimedDelivery[] = [];
+    for (const [key, kept] of due) {
+      const webhook = keyOf(kept.partition, kept.delivery.webhookId, "");
+      const count = counts.get(webhook) ?? 0;
+      if (count >= perWebhook || claimed.length >= limit) continue;
+      counts.set(webhook, count + 1);
+      this.#deliveries.set(key, { ...kept, lease, leasedUntil: until });
+      claimed.push({ ...copy(kept.delivery), partition: kept.partition, lease });
+    }
+    return claimed;
+  }
+
+  async settle(
+    { partition, webhookId, id, lease }: ClaimedDelivery,
+    outcome: Parameters<WebhookStore["settle"]>[1],
+  ): Promise<void> {
+    const key = keyOf(partition, webhookId, id);
+    const kept = this.#deliveries.get(key);
+    if (kept?.lease !== lease) return;
+    if (outcome.kind === "delivered") {
+      this.#deliveries.delete(key);
+      return;
+    }
+    const { error } = outcome;
+    const attempts = kept.delivery.attempts + 1;
+    const change =
+      outcome.kind === "retry"
+        ? ({ attempts, error, nextAt: outcome.nextAt } as const)
+        : ({ attempts, error, status: "dead" } as const);
+    this.#deliveries.set(key, {
+      ...kept,
+      delivery: { ...kept.delivery, ...change },
+      lease: "",
+      leasedUntil: 0,
+    });
+  }
+
+  /** Removes the deliveries of trees that are erased. */
+  dropTrees(partition: Partition, trees: ReadonlySet<TreeId>): void {
+    for (const [key, { delivery, partition: owner }] of this.#deliveries)
+      if (owner.tenantId === partition.tenantId && trees.has(delivery.treeId)) this.#deliveries.delete(key);
+  }
+
+  #of(partition: Partition, webhookId: string): readonly (readonly [string, Kept])[] {
+    return [...this.#deliveries].filter(
+      ([, kept]) => kept.partition.tenantId === partition.tenantId && kept.delivery.webhookId === webhookId,
+    );
+  }
+}
+
+const keyOf = (partition: Partition, webhookId: string, id: string): string =>
+  JSON.stringify([Partition.key(partition), webhookId, id]);

@@ -1,0 +1,312 @@
+import { sql, type Selectable } from "kysely";
+import {
+  isJsonObject,
+  Json,
+  Page,
+  TenantId,
+  TreeId,
+  WebhookDelivery,
+  type ClaimedDelivery,
+  type ClaimRequest,
+  type NewWebhookDelivery,
+  type PageRequest,
+  type Partition,
+  type WebhookRecord,
+  type WebhookStore,
+} from "#kernel";
+import { batches, type Access } from "./access.ts";
+import { behind } from "./newest-first.ts";
+import type { Tables } from "./tables.ts";
+
+/** A sender looks for the deliveries of all tenants at once: all of them are in the partition of those without a tenant. */
+const shared: Partition = { tenantId: null };
+
+const ownerOf = ({ tenantId }: Partition): string => tenantId ?? "";
+
+export class SqlWebhooks implements WebhookStore {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async put(partition: Partition, { id, ...rest }: WebhookRecord): Promise<void> {
+    const body = JSON.stringify(rest);
+    await this.#access.write(partition, (db, tenant) =>
+      db
+        .insertInto("reeve_webhook")
+        .values({ tenant_id: tenant, webhook_id: id, body })
+        .onConflict((conflict) => conflict.columns(["tenant_id", "webhook_id"]).doUpdateSet({ body }))
+        .execute(),
+    );
+  }
+
+  async get(partition: Partition, id: string): Promise<WebhookRecord | null> {
+    const row = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_webhook")
+        .select(["webhook_id", "body"])
+        .where((eb) => eb.and({ tenant_id: tenant, webhook_id: id }))
+        .executeTakeFirst(),
+    );
+    return row ? recordOf(row) : null;
+  }
+
+  async list(partition: Partition): Promise<readonly WebhookRecord[]> {
+    const rows = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_webhook")
+        .select(["webhook_id", "body"])
+        .where("tenant_id", "=", tenant)
+        .orderBy("webhook_id")
+        .execute(),
+    );
+    return rows.map(recordOf);
+  }
+
+  async remove(partition: Partition, id: string): Promise<boolean> {
+    const removed = await this.#access.write(partition, (db, tenant) =>
+      db
+        .deleteFrom("reeve_webhook")
+        .where((eb) => eb.and({ tenant_id: tenant, webhook_id: id }))
+        .returning("webhook_id")
+        .execute(),
+    );
+    await this.#access.write(shared, (db, tenant) =>
+      db
+        .deleteFrom("reeve_webhook_delivery")
+        .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: id }))
+        .execute(),
+    );
+    return removed.length > 0;
+  }
+
+  async enqueue(partition: Partition, deliveries: readonly NewWebhookDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    await this.#access.write(shared, async (db, tenant) => {
+      for (const batch of batches(deliveries))
+        await db
+          .insertInto("reeve_webhook_delivery")
+          .values(batch.map((delivery) => newRow(delivery, { tenant_id: tenant, owner: ownerOf(partition) })))
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+    });
+  }
+
+  async deliveries(
+    partition: Partition,
+    { webhookId, status }: { readonly webhookId: string; readonly status?: WebhookDelivery["status"] },
+    request: PageRequest,
+  ): Promise<Page<WebhookDelivery>> {
+    const { size, after } = Page.request(request);
+    const rows = await this.#access.read(shared, (db, tenant) =>
+      db
+        .selectFrom("reeve_webhook_delivery")
+        .selectAll()
+        .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: webhookId }))
+        .where((eb) => behind(eb, { at: "at", id: "delivery_id", place: after }))
+        .$if(status !== undefined, (query) => query.where("status", "=", status ?? ""))
+        .orderBy("at", "desc")
+        .orderBy("delivery_id", "desc")
+        .limit(size + 1)
+        .execute(),
+    );
+    return Page.of(rows.map(deliveryOf), size, ({ at, id }) => [at, id]);
+  }
+
+  async count(
+    partition: Partition,
+    webhookId: string,
+  ): Promise<{ readonly pending: number; readonly dead: number }> {
+    const rows = await this.#access.read(shared, (db, tenant) =>
+      db
+        .selectFrom("reeve_webhook_delivery")
+        .select((eb) => ["status", eb.fn.countAll().as("number")])
+        .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: webhookId }))
+        .groupBy("status")
+        .execute(),
+    );
+    const numberOf = (status: string): number =>
+      Number(rows.find((row) => row.status === status)?.number ?? 0);
+    return { pending: numberOf("pending"), dead: numberOf("dead") };
+  }
+
+  async redeliver(
+    partition: Partition,
+    {
+      webhookId,
+      id,
+      at,
+    }: { readonly webhookId: string; readonly id?: string | undefined; readonly at: number },
+  ): Promise<number> {
+    const changed = await this.#access.write(shared, (db, tenant) =>
+      db
+        .updateTable("reeve_webhook_delivery")
+        .set({ status: "pending", attempts: 0, next_at: at, lease: "", leased_until: 0 })
+        .where((eb) =>
+          eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: webhookId, status: "dead" }),
+        )
+        .$if(id !== undefined, (query) => query.where("delivery_id", "=", id ?? ""))
+        .returning("delivery_id")
+        .execute(),
+    );
+    return changed.length;
+  }
+
+  async claim({ lease, now, until, limit, perWebhook }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    const found = await this.#findDue({ now, limit, perWebhook });
+    const claimed: ClaimedDelivery[] = [];
+    // One by one, and only if it is still free: two senders that found the same row cannot both have it.
+    for (const row of found) {
+      const [taken] = await this.#access.write(shared, (db) =>
+        db
+          .updateTable("reeve_webhook_delivery")
+          .set({ lease, leased_until: until })
+          .where((eb) => eb.and({ ...keyOf(row), status: "pending" }))
+          .where((eb) => eb.or([eb("leased_until", "<=", now), eb("lease", "=", lease)]))
+          .returningAll()
+          .execute(),
+      );
+      if (taken) claimed.push({ ...deliveryOf(taken), partition: partitionOf(taken.owner), lease });
+    }
+    return claimed;
+  }
+
+  async settle(claimed: ClaimedDelivery, outcome: Parameters<WebhookStore["settle"]>[1]): Promise<void> {
+    const { partition, webhookId, id, lease, attempts } = claimed;
+    await this.#access.write(shared, async (db, tenant) => {
+      const own = {
+        tenant_id: tenant,
+        owner: ownerOf(partition),
+        webhook_id: webhookId,
+        delivery_id: id,
+        lease,
+      };
+      if (outcome.kind === "delivered") {
+        await db
+          .deleteFrom("reeve_webhook_delivery")
+          .where((eb) => eb.and(own))
+          .execute();
+        return;
+      }
+      const end = outcome.kind === "dead" ? { status: "dead" } : { next_at: outcome.nextAt };
+      await db
+        .updateTable("reeve_webhook_delivery")
+        .set({ attempts: attempts + 1, error: outcome.error, lease: "", leased_until: 0, ...end })
+        .where((eb) => eb.and(own))
+        .execute();
+    });
+  }
+
+  /** Removes the deliveries of trees that are erased. */
+  async dropTrees(partition: Partition, trees: readonly string[]): Promise<void> {
+    await this.#access.write(shared, async (db, tenant) => {
+      for (const batch of batches(trees))
+        await db
+          .deleteFrom("reeve_webhook_delivery")
+          .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition) }))
+          .where("tree_id", "in", batch)
+          .execute();
+    });
+  }
+
+  /** Finds the first pending delivery of each webhook and tree that is due and free, a few of each webhook. */
+  #findDue({
+    now,
+    limit,
+    perWebhook,
+  }: Pick<ClaimRequest, "now" | "limit" | "perWebhook">): Promise<readonly Row[]> {
+    return this.#access.read(shared, (db, tenant) =>
+      db
+        .selectFrom((eb) =>
+          eb
+            .selectFrom("reeve_webhook_delivery as due")
+            .selectAll("due")
+            .select(
+              // Those that are leased come first: they count.
+              sql<number>`row_number() over (partition by due.owner, due.webhook_id
+                order by case when due.leased_until > ${now} then 0 else 1 end, due.next_at)`.as("place"),
+            )
+            .where((due) => due.and({ "due.tenant_id": tenant, "due.status": "pending" }))
+            .where("due.next_at", "<=", now)
+            .where((head) =>
+              head.not(
+                head.exists(
+                  head
+                    .selectFrom("reeve_webhook_delivery as earlier")
+                    .select("earlier.seq")
+                    .whereRef("earlier.tenant_id", "=", "due.tenant_id")
+                    .whereRef("earlier.owner", "=", "due.owner")
+                    .whereRef("earlier.webhook_id", "=", "due.webhook_id")
+                    .whereRef("earlier.tree_id", "=", "due.tree_id")
+                    .whereRef("earlier.seq", "<", "due.seq")
+                    .where("earlier.status", "=", "pending"),
+                ),
+              ),
+            )
+            .as("due"),
+        )
+        .selectAll("due")
+        .where("due.place", "<=", perWebhook)
+        .where("due.leased_until", "<=", now)
+        .orderBy("due.next_at")
+        .limit(limit)
+        .execute(),
+    );
+  }
+}
+
+type Row = Selectable<Tables["reeve_webhook_delivery"]>;
+
+const keyOf = ({ tenant_id, owner, webhook_id, delivery_id }: Row) => ({
+  tenant_id,
+  owner,
+  webhook_id,
+  delivery_id,
+});
+
+const partitionOf = (owner: string): Partition => ({ tenantId: owner === "" ? null : TenantId.of(owner) });
+
+function newRow(delivery: NewWebhookDelivery, owner: Pick<Row, "tenant_id" | "owner">): Row {
+  const { webhookId, treeId, seq, event, at } = delivery;
+  return {
+    ...owner,
+    webhook_id: webhookId,
+    delivery_id: WebhookDelivery.id(delivery),
+    tree_id: treeId,
+    seq,
+    event,
+    at,
+    status: "pending",
+    attempts: 0,
+    next_at: at,
+    error: null,
+    lease: "",
+    leased_until: 0,
+  };
+}
+
+function deliveryOf(row: Row): WebhookDelivery {
+  const {
+    webhook_id: webhookId,
+    delivery_id: id,
+    tree_id,
+    seq,
+    event,
+    at,
+    status,
+    attempts,
+    next_at,
+    error,
+  } = row;
+  const rest = { seq, event, at, status, attempts, nextAt: next_at, error };
+  return Json.as({ id, webhookId, treeId: TreeId.of(tree_id), ...rest });
+}
+
+function recordOf({
+  webhook_id: id,
+  body,
+}: Pick<Selectable<Tables["reeve_webhook"]>, "webhook_id" | "body">): WebhookRecord {
+  const kept: unknown = JSON.parse(body);
+  return Json.as({ ...(isJsonObject(kept) ? kept : {}), id });
+}
