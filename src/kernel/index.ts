@@ -186,6 +186,7 @@ export type {
   CopyOptions,
   GuardedMoment,
   InstructionsCall,
+  Following,
   JoinOutcome,
   LlmOptions,
   RunContext,

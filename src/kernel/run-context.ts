@@ -196,6 +196,12 @@ export interface StepCall {
   readonly idempotencyKey: string;
 }
 
+/** The messages of a topic, in order, each once. */
+export interface Following extends AsyncIterable<Envelope> {
+  /** Begins to follow before the first message is read. Once it resolves, no later message is missed. */
+  begin(): Promise<void>;
+}
+
 /**
  * The only way a run touches the world. Every call is a step: its result is journaled, and after a crash the run
  * goes on behind it. Every call first looks whether the run is cancelled, past its deadline or paused.
@@ -261,8 +267,11 @@ export interface RunContext {
   send(to: RunId | AgentId | ChildHandle, input: Input, data?: Json): Promise<void>;
   /** Tells a topic, by default the tree's progress. It is in the tree's stream, and with all who follow. */
   emit(data: Json, topic?: TopicId): Promise<void>;
-  /** What is told to a topic from now on. Breaking out of the loop ends it. */
-  follow(topic: TopicId): AsyncIterable<Envelope>;
+  /**
+   * The messages of a topic from the first `next` on. Breaking out of the loop ends it. One that is open when the run
+   * continues in a fresh execution goes on with the first `follow` of the same topic there, and has missed nothing.
+   */
+  follow(topic: TopicId): Following;
 
   /**
    * Appends an event of agent code to the tree's stream, with the next call to the tree; nothing waits for it.

@@ -5,6 +5,7 @@ import { eventKey, eventKeys } from "../state/events.ts";
 import type { EraseOrder } from "../orders.ts";
 import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
 import { forgetSeen } from "../state/seen.ts";
+import { forgetTopics } from "../state/topics.ts";
 import { finishedKey } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
@@ -77,6 +78,7 @@ function finish(work: TreeWork, erasable: number): null {
   const { tree, object, host } = work;
   eraseApprovals(object, 0, tree.approvals);
   forgetSeen(work);
+  forgetTopics(object);
   closeContent(work);
   work.change({ erased: true, secret: null, scope: { ...tree.scope, metadata: {} } });
   object.set(finishedKey, true);

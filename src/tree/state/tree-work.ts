@@ -24,7 +24,7 @@ import {
 import { LedgerRows, slotKey } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import type { TreeHost, InboxItem, RunRecord, TreeRecord } from "./records.ts";
+import type { TreeHost, RunRecord, StoredItem, TreeRecord } from "./records.ts";
 import { eventKey } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
@@ -340,7 +340,7 @@ export class TreeWork {
   }
 
   /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
-  push(id: RunId, item: InboxItem): void {
+  push(id: RunId, item: StoredItem): void {
     const run = this.run(id);
     if (!run) return;
     const inbox = inboxOf(this.object, id, run.inbox).push(item);

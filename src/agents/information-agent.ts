@@ -1,0 +1,84 @@
+import {
+  AgentId,
+  CancellationError,
+  Json,
+  TopicId,
+  type Agent,
+  type Continuation,
+  type Envelope,
+  type Inbox,
+  type RunContext,
+} from "#kernel";
+
+/** The options of an information agent. */
+export interface InformationAgentOptions<State extends Json> {
+  /** Its name in the program. */
+  readonly name: string;
+  /** The name of the topic that it follows, in the tree of its run. */
+  readonly topic: string;
+  /** The state before the first message. */
+  readonly initial: State;
+  /** Returns the state after a message. Runs again after a crash: a function of its arguments alone. */
+  readonly fold: (state: State, message: Envelope) => State;
+  /** Returns the answer to a question. A function of its arguments alone. Default: the state. */
+  readonly answer?: ((state: State, question: Envelope) => Json) | undefined;
+  /** The text that a model reads when it chooses an agent. */
+  readonly description?: string | undefined;
+  /** Journal entries after which a run goes on in a fresh execution. Default 2,000. */
+  readonly continueAfter?: number | undefined;
+}
+
+const defaultContinueAfter = 2_000;
+
+/** Messages wake it at once. It wakes without one only to have an end to its wait. */
+const waitS = 86_400;
+
+/**
+ * Returns an agent that follows a topic, keeps a state, and answers every question from it. Its first reply means that it
+ * follows: hire it with `ask(agent, "listen")`, and it misses nothing that is told afterwards. It listens until it is
+ * cancelled, and leaves its state as its output.
+ */
+export function informationAgent<State extends Json>(options: InformationAgentOptions<State>): Agent<State> {
+  const { name, description, continueAfter = defaultContinueAfter } = options;
+  return {
+    id: AgentId.of(name),
+    description,
+    run: (ctx, inbox) => listen(options, continueAfter, { ctx, inbox }),
+  };
+}
+
+async function listen<State extends Json>(
+  { topic, initial, fold, answer = (state) => state }: InformationAgentOptions<State>,
+  continueAfter: number,
+  { ctx, inbox }: { readonly ctx: RunContext; readonly inbox: Inbox },
+): Promise<State | Continuation> {
+  let state = ctx.state === null ? initial : Json.as<{ readonly state: State }>(ctx.state).state;
+  const isShort = (): boolean => ctx.journalLength < continueAfter;
+
+  // Each loop leaves only where the other one waits and has taken nothing: what it has not read goes to the next execution.
+  const hear = async (messages: AsyncIterator<Envelope>): Promise<void> => {
+    do {
+      const { value, done } = await messages.next();
+      if (done) return;
+      state = fold(state, value);
+    } while (isShort());
+  };
+  const respond = async (): Promise<void> => {
+    do {
+      const question = await inbox.next({ waitS });
+      if (!question) continue;
+      const reply = answer(state, question);
+      await ctx.reply(question, typeof reply === "string" ? reply : JSON.stringify(reply), reply);
+    } while (isShort());
+  };
+
+  try {
+    const following = ctx.follow(TopicId.of(topic, ctx.supervision.treeId));
+    await following.begin();
+    await Promise.race([hear(following[Symbol.asyncIterator]()), respond()]);
+    return ctx.continueAs({ state });
+  } catch (error) {
+    if (error instanceof CancellationError) return state;
+    throw error;
+  }
+}
