@@ -20,6 +20,7 @@ import { turnCases } from "./turns.ts";
 import { topicCases } from "./topics.ts";
 import { steeringCases } from "./steering.ts";
 import { familyCases } from "./family.ts";
+import { followerCases } from "./followers.ts";
 import { deadLetterCases } from "./dead-letters.ts";
 import { mailboxCases } from "./mailbox.ts";
 import { waitingCallCases } from "./waiting-calls.ts";
@@ -97,6 +98,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...familyCases,
   ...steeringCases,
   ...topicCases,
+  ...followerCases,
   ...sessionCases,
   ...conversationCases,
   ...compactionCases,

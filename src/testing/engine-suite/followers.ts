@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { informationAgent } from "#agents";
+import { Json, TopicId, type Agent, type ChildHandle, type RunContext } from "#kernel";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { told } from "./history.ts";
+
+const newsOf = (ctx: RunContext): TopicId => TopicId.of("news", ctx.supervision.treeId);
+
+/** Replies once it follows, and returns the next messages: as many as its task says. */
+const follower = agentOf("follower", async (ctx, inbox) => {
+  const task = await inbox.next();
+  const following = ctx.follow(newsOf(ctx));
+  await following.begin();
+  if (task) await ctx.reply(task, "following");
+  const heard: Json[] = [];
+  for await (const { data } of following) {
+    heard.push(data ?? null);
+    if (heard.length >= Number(task?.text)) break;
+  }
+  return heard;
+});
+
+/** Tells the topic as many messages as its task says, with the number of its run. */
+const teller = agentOf("teller", async (ctx, inbox) => {
+  const task = await inbox.next();
+  for (let number = 0; number < Number(task?.text); number++)
+    await ctx.emit([ctx.supervision.runId, number], newsOf(ctx));
+});
+
+/** Spawns a child that has replied: from now on it follows. */
+async function spawnFollower(ctx: RunContext, agent: Agent, task: string): Promise<ChildHandle> {
+  return (await ctx.askOrThrow(agent, task, { timeoutS: 60 })).handle;
+}
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
+
+/** Returns the messages of each sender, in the order in which they were heard. */
+function bySender(heard: Json): Json {
+  const senders = Map.groupBy(Json.as<readonly (readonly [string, number])[]>(heard), ([sender]) => sender);
+  return Object.fromEntries([...senders].map(([sender, said]) => [sender, said.map(([, number]) => number)]));
+}
+
+async function crowd(ctx: RunContext): Promise<Json> {
+  const followers: ChildHandle[] = [];
+  for (const _ of range(12)) followers.push(await spawnFollower(ctx, follower, "15"));
+  const tellers = await Promise.all(range(3).map(() => ctx.spawn(teller, "5")));
+  const ends = await Promise.all(followers.map((run) => ctx.join(run)));
+  await Promise.all(tellers.map((run) => ctx.join(run)));
+  return ends.map(({ output }) => bySender(output));
+}
+
+/** Follows across executions: one message in each. */
+const renewed = agentOf("renewed", async (ctx, inbox) => {
+  const heard = Json.as<readonly number[]>(ctx.state ?? []);
+  const following = ctx.follow(newsOf(ctx));
+  await following.begin();
+  const task = heard.length === 0 ? await inbox.next() : null;
+  if (task) await ctx.reply(task, "following");
+  const { value } = await following[Symbol.asyncIterator]().next();
+  const all = [...heard, Number(value?.data)];
+  return all.length < 5 ? ctx.continueAs(all) : all;
+});
+
+interface Sum {
+  readonly [field: string]: number;
+  readonly count: number;
+  readonly sum: number;
+}
+
+/** Counts what it hears. Goes on in a fresh execution after each few messages. */
+const counter = informationAgent<Sum>({
+  name: "counter",
+  topic: "news",
+  initial: { count: 0, sum: 0 },
+  fold: ({ count, sum }, { data }) => ({ count: count + 1, sum: sum + Number(Json.as<Json[]>(data ?? [])[1]) }),
+  continueAfter: 20,
+});
+
+/** Section 1.3: many followers of one topic, and followers that end, are paused or go on. */
+export const followerCases: readonly EngineCase[] = [
+  {
+    name: "1.3 each of many followers gets every message once, in the order of its sender",
+    async run(harness) {
+      const boss = agentOf("boss", crowd);
+      await onRuntime(harness, { agents: [boss, follower, teller] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go", { spawn: { maxAgents: 20 } })).result();
+        const all = Json.as<readonly Readonly<Record<string, readonly number[]>>[]>(output);
+        assert.equal(all.length, 12);
+        for (const heard of all) assert.deepEqual(Object.values(heard), [range(5), range(5), range(5)]);
+      });
+    },
+  },
+  {
+    name: "1.3 a paused follower gets what it has missed when it goes on; one that ends or is cancelled takes it from no other",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const held = await spawnFollower(ctx, follower, "4");
+        const short = await spawnFollower(ctx, follower, "2");
+        const cancelled = await spawnFollower(ctx, follower, "9");
+        await ctx.emit(held.runId);
+        await ctx.waitFor("paused");
+        for (const number of [0, 1]) await ctx.emit(number, newsOf(ctx));
+        const ended = await ctx.join(short);
+        await ctx.cancel(cancelled, "enough");
+        const { status } = await ctx.join(cancelled);
+        for (const number of [2, 3]) await ctx.emit(number, newsOf(ctx));
+        await ctx.emit("all is told");
+        return [ended.output, status, (await ctx.join(held)).output];
+      });
+      await onRuntime(harness, { agents: [boss, follower] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        const { data } = await told(root, "progress.emitted");
+        const held = runtime.run(Json.as(data));
+        await held.pause();
+        await root.signal("paused");
+        await told(root, "progress.emitted", (event) => event.data === "all is told");
+        assert.equal(await held.status(), "paused");
+        await held.resume();
+        const { output } = await root.result();
+        assert.deepEqual(output, [[0, 1], "cancelled", [0, 1, 2, 3]]);
+      });
+    },
+  },
+  {
+    name: "1.3 a run that continues in a fresh execution goes on following, and misses nothing",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const run = await spawnFollower(ctx, renewed, "listen");
+        for (const number of range(5)) await ctx.emit(number, newsOf(ctx));
+        return (await ctx.join(run)).output;
+      });
+      await onRuntime(harness, { agents: [boss, renewed] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, range(5));
+      });
+    },
+  },
+  {
+    name: "1.3 an information agent has heard everything that was told after its first reply, and leaves its state when it is cancelled",
+    async run(harness) {
+      const boss = agentOf("boss", async (ctx) => {
+        const listener = (await ctx.askOrThrow(counter, "listen", { timeoutS: 60 })).handle;
+        const tellers = await Promise.all(range(3).map(() => ctx.spawn(teller, "5")));
+        await Promise.all(tellers.map((run) => ctx.join(run)));
+        const answers: Json[] = [];
+        for (const _ of range(3))
+          answers.push((await ctx.askOrThrow(listener, "how many?", { timeoutS: 60 })).data);
+        await ctx.cancel(listener, "enough");
+        const { status, output } = await ctx.join(listener);
+        return [answers, status, output];
+      });
+      await onRuntime(harness, { agents: [boss, counter, teller] }, async (runtime) => {
+        const { output } = await (await runtime.start(boss, "go")).result();
+        const state = { count: 15, sum: 30 };
+        assert.deepEqual(output, [[state, state, state], "cancelled", state]);
+      });
+    },
+  },
+];
