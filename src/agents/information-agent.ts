@@ -35,9 +35,13 @@ const waitS = 86_400;
 
 /**
  * Returns an agent that follows a topic, keeps a state, and answers every question from it. Its first reply means that it
- * follows: hire it with `ask(agent, "listen")`, and it misses nothing that is told afterwards. It listens until it is
+ * follows: spawn it with `ask(agent, "listen")`, and it misses nothing that is told afterwards. It listens until it is
  * cancelled, and leaves its state as its output.
  */
+export function informationAgent<State extends Json>(
+  options: InformationAgentOptions<State> & { readonly answer?: undefined },
+): Agent<State>;
+export function informationAgent<State extends Json>(options: InformationAgentOptions<State>): Agent;
 export function informationAgent<State extends Json>(options: InformationAgentOptions<State>): Agent<State> {
   const { name, description, continueAfter = defaultContinueAfter } = options;
   return {
