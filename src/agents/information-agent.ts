@@ -6,6 +6,7 @@ import {
   type Agent,
   type Continuation,
   type Envelope,
+  type Following,
   type Inbox,
   type RunContext,
 } from "#kernel";
@@ -56,30 +57,38 @@ async function listen<State extends Json>(
   continueAfter: number,
   { ctx, inbox }: { readonly ctx: RunContext; readonly inbox: Inbox },
 ): Promise<State | Continuation> {
-  let state = ctx.state === null ? initial : Json.as<{ readonly state: State }>(ctx.state).state;
-  const isShort = (): boolean => ctx.journalLength < continueAfter;
+  const isFirst = ctx.state === null;
+  let state = isFirst ? initial : Json.as<{ readonly state: State }>(ctx.state).state;
+  let isLeaving = false;
+  const goesOn = (): boolean => !isLeaving && ctx.journalLength < continueAfter;
 
-  // Each loop leaves only where the other one waits and has taken nothing: what it has not read goes to the next execution.
-  const hear = async (messages: AsyncIterator<Envelope>): Promise<void> => {
+  // Each loop leaves only where the other one waits and has taken nothing: what is unread goes to the next execution.
+  const hear = async (following: Following): Promise<void> => {
+    const messages = following[Symbol.asyncIterator]();
     do {
       const { value, done } = await messages.next();
       if (done) return;
       state = fold(state, value);
-    } while (isShort());
+    } while (goesOn());
+    isLeaving = true;
   };
-  const respond = async (): Promise<void> => {
+  const respond = async (following: Following): Promise<void> => {
+    await following.begin();
+    // In a fresh execution, messages that came before a question are there with it: one step later they are folded.
+    if (!isFirst) await ctx.now();
+    if (isLeaving) return;
     do {
       const question = await inbox.next({ waitS });
       if (!question) continue;
       const reply = answer(state, question);
       await ctx.reply(question, typeof reply === "string" ? reply : JSON.stringify(reply), reply);
-    } while (isShort());
+    } while (goesOn());
+    isLeaving = true;
   };
 
   try {
     const following = ctx.follow(TopicId.of(topic, ctx.supervision.treeId));
-    await following.begin();
-    await Promise.race([hear(following[Symbol.asyncIterator]()), respond()]);
+    await Promise.race([hear(following), respond(following)]);
     return ctx.continueAs({ state });
   } catch (error) {
     if (error instanceof CancellationError) return state;
