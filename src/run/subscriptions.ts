@@ -1,4 +1,11 @@
-import { Json, type CancellationToken, type Envelope, type Following, type RunId, type TopicId } from "#kernel";
+import {
+  Json,
+  type CancellationToken,
+  type Envelope,
+  type Following,
+  type RunId,
+  type TopicId,
+} from "#kernel";
 import type { CarriedSubscription, InboxItem } from "#tree";
 import type { Driver } from "./driver/driver.ts";
 import { quiet } from "./driver/quiet.ts";

@@ -44,7 +44,9 @@ class TalkingTree extends LazyTree {
   }
 
   bytes(isCounted: (key: string) => boolean = () => true): number {
-    const sizes = [...this.object.state].map(([key, text]) => (isCounted(key) ? key.length + text.length : 0));
+    const sizes = [...this.object.state].map(([key, text]) =>
+      isCounted(key) ? key.length + text.length : 0,
+    );
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 }
