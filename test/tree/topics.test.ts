@@ -1,4 +1,4 @@
-import { Json, MessageId, RunId, TopicId, TreeId, type Envelope } from "#kernel";
+import { Json, MessageId, TopicId, TreeId, type Envelope, type RunId } from "#kernel";
 import { expect, test } from "vitest";
 import type { News } from "../../src/tree/protocol.ts";
 import type { Cost } from "./lazy-object.ts";
@@ -58,16 +58,19 @@ const treeOf = (children: number, follow = true): TalkingTree => {
   return tree;
 };
 
+const isNoEvent = (key: string): boolean => !key.startsWith("event/");
+
+const moved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
+
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
 test("100 messages for 1,000 followers that have taken none add less than 400 kB, and each gets all of them in order", () => {
   const tree = treeOf(1_000, false);
-  const isEvent = (key: string): boolean => key.startsWith("event/");
-  const before = tree.bytes((key) => !isEvent(key));
+  const before = tree.bytes(isNoEvent);
   for (let number = 1; number <= 1_000; number++) tree.follow(tree.child(number));
   for (const number of numbers(100)) tree.tell({ number, text: "x".repeat(1_000) });
   expect(tree.messages).toHaveLength(100);
-  expect(tree.bytes((key) => !isEvent(key)) - before).toBeLessThan(400_000);
+  expect(tree.bytes(isNoEvent) - before).toBeLessThan(400_000);
   for (let child = 1; child <= 1_000; child++) tree.takeAll(tree.child(child));
   const told = numbers(100).map((number) => ({ number, text: "x".repeat(1_000) }));
   for (let child = 1; child <= 1_000; child++) expect(tree.heard.get(tree.child(child))).toEqual(told);
@@ -207,7 +210,6 @@ test("subscriptions and messages that an earlier release has stored are read", (
 });
 
 test("a message to followers that have unread ones costs the same, however many unread ones they have", () => {
-  const moved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
   const tree = treeOf(100);
   tree.tell("first");
   const second = moved(tree.tell("second"));
@@ -217,7 +219,6 @@ test("a message to followers that have unread ones costs the same, however many 
 });
 
 test("a follow and a take cost the same, however many runs follow", () => {
-  const moved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
   const costs = [20, 400].map((children) => {
     const tree = treeOf(children);
     const last = tree.child(children);

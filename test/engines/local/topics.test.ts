@@ -3,7 +3,7 @@ import {
   AgentId,
   delegateEngine,
   delegateObject,
-  Json,
+  type Json,
   TopicId,
   type Agent,
   type EngineProgram,
