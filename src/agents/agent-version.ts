@@ -33,6 +33,7 @@ function loopOf(agent: Agent<unknown>): readonly unknown[] {
     loopLimits ?? null,
     ("continueAfter" in agent ? agent.continueAfter : null) ?? null,
     ...(isOff ? ["no compaction"] : []),
+    ...(agent.architecture ? [agent.architecture.name] : []),
   ];
 }
 

@@ -5,6 +5,7 @@ import {
   ChatMessage,
   checkDuration,
   type Agent,
+  type Architecture,
   type AgentPolicy,
   type Continuation,
   type Ended,
@@ -48,7 +49,8 @@ import { unguardedText } from "./turn/landing.ts";
 import { compactAfterTurn } from "./turn/make-room.ts";
 import { checkReview, reviewAfterTurn, type ReviewOptions } from "./turn/review.ts";
 import { OutputForm } from "./turn/structured-output.ts";
-import { proceed, turn, type TurnState } from "./turn/turn.ts";
+import type { TurnState } from "./turn/turn-state.ts";
+import { proceed, turn } from "./turn/turn.ts";
 
 /** The input of instructions that are a function. */
 export interface InstructionsInput {
@@ -86,6 +88,11 @@ export interface AgentOptions<Output = string> {
   readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>> | undefined;
   /** Whom it may hire: the model sees one tool `ask_<name>` for each. */
   readonly team?: readonly (Hireable | TeamMember)[] | undefined;
+  /**
+   * The way in which it leads its workers: one of `reeve/architectures`, a flow, or your own. Default: its model decides, call
+   * by call.
+   */
+  readonly architecture?: Architecture | undefined;
   /** What each of its runs may spend, everything it hires included. Default: no cap of its own. */
   readonly budget?: ExecutionBudget | undefined;
   /** The schema of its answer, which is validated. Default: text. */
@@ -133,6 +140,12 @@ export interface AgentOptions<Output = string> {
   readonly continueAfter?: number | undefined;
 }
 
+/** The definition of an agent whose architecture calls no model of its own. */
+export interface LedAgentOptions<Output = string> extends Omit<AgentOptions<Output>, "model"> {
+  readonly model?: AnyModel | undefined;
+  readonly architecture: Architecture;
+}
+
 const defaultContinueAfter = 2_000;
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
@@ -148,13 +161,18 @@ export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOp
  * Defines an agent that thinks with a model, acts with tools and spawns its team. With `output: schema` its answer is
  * validated data, and `start`, `result`, `ask` and `join` know its type.
  */
-export function agent<Output = string>(options: AgentOptions<Output>): BuiltAgent<Jsonified<Output>> {
+export function agent<Output = string>(options: LedAgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
+export function agent<Output = string>(options: AgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
+export function agent<Output = string>(
+  given: AgentOptions<Output> | LedAgentOptions<Output>,
+): BuiltAgent<Jsonified<Output>> {
+  const options: AgentOptions<Output> = { ...given, model: modelOrMissing(given.model) };
   const model = modelOrMissing(options.model);
   const own = ownTools(options.tools);
   const extensions = [options.profile ?? [], options.extensions ?? []].flat();
   const parts = takeApart(extensions, {
     ...options,
-    tools: [...own, ...teamTools(options.team ?? [])],
+    tools: [...own, ...teamTools(options.team ?? []), ...(options.architecture?.tools ?? [])],
   });
   const { tools, problems } = parts;
   if (options.review) checkReview(options.review);
@@ -225,6 +243,12 @@ interface Unfinished {
   readonly noticed: Noticed;
 }
 
+function leadOf({ architecture, name, instructions, budget }: AgentOptions<unknown>): TurnState["lead"] {
+  if (!architecture) return undefined;
+  const text = typeof instructions === "string" ? instructions : "";
+  return { architecture, name, instructions: text, maxTurns: budget?.maxTurns ?? null };
+}
+
 /** Answers messages until none is left. A run that is cancelled, or out of time, keeps the last words of its model. */
 async function run(
   definition: Definition,
@@ -247,6 +271,7 @@ async function run(
     instructions: computePrompt(definition, ctx),
     loops: new LoopDetection(options.loopLimits, before?.noticed),
     maxOutputTokens: options.maxOutputTokens,
+    lead: leadOf(options),
     continueAfter: options.continueAfter ?? defaultContinueAfter,
     cycles: before?.cycles ?? 0,
     repairs: before?.repairs ?? Repairs.none,

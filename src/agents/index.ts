@@ -2,9 +2,11 @@ export {
   agent,
   type AgentOptions,
   type BuiltAgent,
+  type LedAgentOptions,
   type Instructions,
   type InstructionsInput,
 } from "./agent.ts";
+export { agentGraph, type AgentGraph } from "./agent-graph.ts";
 export { extension } from "./extensions/extension.ts";
 export { argumentRules, type ArgumentRule } from "./guardrails/argument-rules.ts";
 export { contentFilter, type ContentFilterOptions, type GuardedPlace } from "./guardrails/content-filter.ts";
@@ -61,7 +63,7 @@ export type { ReviewOptions } from "./turn/review.ts";
 export { exportSession, importSession, type ImportReport } from "./session/session-file.ts";
 export { Session, type EntryDraft, type EntryPlace } from "./session/session.ts";
 export { informationAgent, type InformationAgentOptions } from "./information-agent.ts";
-export { isTeamTool, type TeamMember } from "./team.ts";
+export { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { missingModel } from "./missing-model.ts";
 export { isAgent, programAgents, teamOf } from "./program-agents.ts";

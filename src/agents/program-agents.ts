@@ -12,9 +12,10 @@ export function programAgents(values: Iterable<unknown>): readonly Agent[] {
   return [...found];
 }
 
-/** Returns the members of an agent's team, without the terms they are spawned on. */
-export function teamOf({ team = [] }: Agent): readonly Hireable[] {
-  return team.map((entry) => ("agent" in entry ? entry.agent : entry));
+/** Returns the members of an agent's team and the workers of its architecture, without the terms they are spawned on. */
+export function teamOf({ team = [], architecture }: Agent): readonly Hireable<unknown>[] {
+  const members = team.map((entry) => ("agent" in entry ? entry.agent : entry));
+  return [...members, ...Object.values(architecture?.declaredWorkers() ?? {})];
 }
 
 /** Whether a value has an agent's identity and entry point. */

@@ -6,9 +6,12 @@ import {
   type ExecutionBudget,
   type Hireable,
   type HistoryRetention,
+  type Json,
+  type JsonObject,
   type Priority,
   type RunTool,
   type Tool,
+  ToolResult,
 } from "#kernel";
 
 /** Somebody an agent may hire, and on which terms. */
@@ -28,9 +31,17 @@ export interface TeamMember {
 
 const defaultTimeoutS = 600;
 
+/** Whether the model may make the answer of a member the answer of its turn, word for word. Default false. */
+interface TeamToolOptions {
+  readonly mayForward?: boolean;
+}
+
 /** One tool for each member: `ask_<name>`. Several calls in one cycle hire several helpers at once. */
-export function teamTools(team: readonly (Hireable | TeamMember)[]): readonly RunTool[] {
-  const tools = team.map((entry) => askTool("agent" in entry ? entry : { agent: entry }));
+export function teamTools(
+  team: readonly (Hireable | TeamMember)[],
+  { mayForward = false }: TeamToolOptions = {},
+): readonly RunTool[] {
+  const tools = team.map((entry) => askTool("agent" in entry ? entry : { agent: entry }, mayForward));
   for (const made of tools) known.add(made);
   return tools;
 }
@@ -40,25 +51,24 @@ export const isTeamTool = (given: Tool): boolean => known.has(given);
 
 const known = new WeakSet<Tool>();
 
-function askTool({
-  agent,
-  askTimeoutS = defaultTimeoutS,
-  onFull = "wait",
-  ...terms
-}: TeamMember): RunTool<Task> {
+function askTool(
+  { agent, askTimeoutS = defaultTimeoutS, onFull = "wait", ...terms }: TeamMember,
+  mayForward: boolean,
+): RunTool<Task> {
   const name = AgentId.type(agent.id);
   checkDuration("askTimeoutS", askTimeoutS);
   return {
     name: `ask_${name}`,
     description: agent.description ?? `Ask ${name} to do a task and get its answer`,
-    input: task,
+    input: mayForward ? taskToForward : task,
     risk: "safe",
-    run: async (ctx, input) => {
-      const outcome = await ctx.ask(agent, input.task, { ...terms, timeoutS: askTimeoutS, onFull });
-      if (outcome.kind === "replied") return isTyped(agent) ? outcome.data : outcome.text;
+    run: async (ctx, { task: text, forward = false }) => {
+      const outcome = await ctx.ask(agent, text, { ...terms, timeoutS: askTimeoutS, onFull });
+      const give = (answer: Json): unknown => (forward ? ToolResult.terminate(answer) : answer);
+      if (outcome.kind === "replied") return give(isTyped(agent) ? outcome.data : outcome.text);
       // Whoever answers by what it returns has answered.
       if (outcome.kind === "endedWithoutReply" && outcome.result.output !== null)
-        return outcome.result.output;
+        return give(outcome.result.output);
       throw new Error(`${name} did not answer: ${outcome.kind}${why(outcome)}`);
     },
   };
@@ -74,26 +84,40 @@ function why(outcome: object): string {
 
 interface Task {
   readonly task: string;
+  /** Whether the answer is the answer of the turn. */
+  readonly forward?: boolean | undefined;
 }
 
-const taskSchema = {
-  type: "object",
-  properties: { task: { type: "string", description: "What to do, with everything it needs to know" } },
-  required: ["task"],
-  additionalProperties: false,
+const taskProperties = {
+  task: { type: "string", description: "What to do, with everything it needs to know" },
 };
-
-/** What an `ask_` tool takes: one text. Written out, because the core has no schema library. */
-const task: StandardSchemaV1<unknown, Task> & StandardJSONSchemaV1<unknown, Task> = {
-  "~standard": {
-    version: 1,
-    vendor: "reeve",
-    validate: (value) => {
-      const text = isJsonObject(value) ? value["task"] : undefined;
-      return typeof text === "string"
-        ? { value: { task: text } }
-        : { issues: [{ message: "task: a text is needed" }] };
-    },
-    jsonSchema: { input: () => taskSchema, output: () => taskSchema },
+const forwardProperties = {
+  ...taskProperties,
+  forward: {
+    type: "boolean",
+    description: "True: the answer is given to the user as it is, and you say nothing more. Default false",
   },
 };
+
+/** The input of an `ask_` tool. Written out, because the core has no schema library. */
+const taskInput = (
+  properties: JsonObject,
+): StandardSchemaV1<unknown, Task> & StandardJSONSchemaV1<unknown, Task> => {
+  const schema = { type: "object", properties, required: ["task"], additionalProperties: false };
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "reeve",
+      validate: (value) => {
+        const { task: text, forward } = isJsonObject(value) ? value : {};
+        if (typeof text !== "string") return { issues: [{ message: "task: a text is needed" }] };
+        const isAsked = "forward" in properties && forward === true;
+        return { value: { task: text, ...(isAsked && { forward: true }) } };
+      },
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  };
+};
+
+const task = taskInput(taskProperties);
+const taskToForward = taskInput(forwardProperties);

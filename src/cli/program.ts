@@ -9,6 +9,7 @@ import { addKeys } from "./program/keys.ts";
 import { addLooking } from "./program/looking.ts";
 import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
+import { addSchedules } from "./program/schedules.ts";
 import { addRunning } from "./program/running.ts";
 import { ExitCode } from "./exit-code.ts";
 import { readPackage } from "./package.ts";
@@ -83,7 +84,8 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
       client: new ReeveClient(findServer(url, terminal.environment, terminal.folder)),
     }),
   };
-  for (const add of [addProject, addRunning, addLooking, addActing, addMemory, addKeys]) add(commands);
+  for (const add of [addProject, addRunning, addLooking, addActing, addMemory, addSchedules, addKeys])
+    add(commands);
   return program;
 }
 

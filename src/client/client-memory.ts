@@ -1,6 +1,7 @@
 import { Json, type Fact, type FoundMemory } from "#kernel";
 import type { SharedBlock } from "#runtime";
 import type { Http } from "./http.ts";
+import { search } from "./search.ts";
 
 /** The user whose memory is meant. Default: the user of the request, or the anonymous one. */
 export interface MemoryUser {
@@ -51,11 +52,4 @@ export class ClientMemory {
   export(query: MemoryUser = {}): AsyncGenerator<string, void> {
     return this.#http.lines(`/memory/export${search(query)}`);
   }
-}
-
-function search(query: object): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
-  return given.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(given)).toString()}`;
 }

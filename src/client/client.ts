@@ -1,6 +1,7 @@
 import { Json, type ApprovalDecision, type ApprovalRecord, type Page, type RunRecord } from "#kernel";
 import { ClientMemory } from "./client-memory.ts";
 import { ClientRun, type Started } from "./client-run.ts";
+import { ClientSchedules } from "./client-schedules.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { Http, type HttpOptions } from "./http.ts";
 import type { SentInput } from "./sent-input.ts";
@@ -29,11 +30,14 @@ export class Client {
   readonly sessions: ClientSessions;
   /** Memory of agents. */
   readonly memory: ClientMemory;
+  /** Trees that start by the clock. */
+  readonly schedules: ClientSchedules;
 
   constructor(http: Http) {
     this.#http = http;
     this.sessions = new ClientSessions(http);
     this.memory = new ClientMemory(http);
+    this.schedules = new ClientSchedules(http);
   }
 
   /** Starts a tree. `Output`: `OutputOf<typeof agent>`, where the agent's type is known. */

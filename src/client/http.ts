@@ -52,6 +52,10 @@ export class Http {
     return this.#json(path, await this.#send(path, sent("POST", body)));
   }
 
+  async put(path: string, body: object): Promise<Json> {
+    return this.#json(path, await this.#send(path, sent("PUT", body)));
+  }
+
   async patch(path: string, body: object): Promise<Json> {
     return this.#json(path, await this.#send(path, sent("PATCH", body)));
   }

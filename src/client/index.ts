@@ -8,6 +8,7 @@ export {
 export { ClientError, type ClientErrorData } from "./client-error.ts";
 export { ClientRun, type EventOptions, type SentStep } from "./client-run.ts";
 export { ClientMemory, type MemoryUser } from "./client-memory.ts";
+export { ClientSchedules, type ScheduleSettings, type ScheduleUser } from "./client-schedules.ts";
 export { ClientSessions, type SessionQuery, type SessionSettings } from "./client-sessions.ts";
 export { Http, type HttpOptions, type StreamOptions } from "./http.ts";
 export { SentInput } from "./sent-input.ts";

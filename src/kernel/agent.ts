@@ -1,3 +1,4 @@
+import type { Architecture } from "./architecture.ts";
 import type { CompactionPolicy, HistoryProvider } from "./compaction.ts";
 import type { Continuation, Ended } from "./ended.ts";
 import type { Inbox } from "./envelope.ts";
@@ -24,6 +25,8 @@ export interface Agent<Output = Json> extends Hireable<Output> {
   readonly tools?: readonly Tool[] | undefined;
   /** The agents that it spawns. They are part of every program that the agent is part of. */
   readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
+  /** The way in which it leads its workers. They are part of every program that the agent is part of. */
+  readonly architecture?: Architecture | undefined;
   /** How often a run of it that crashed is started again. Default: the runtime's. */
   readonly maxRestarts?: number | undefined;
   /** What happens around its runs, its model calls and its tool calls. */

@@ -35,6 +35,7 @@ import { InvalidInputError } from "./input.ts";
 import { findJsonProblem } from "./json.ts";
 import { ModelError } from "./model-error.ts";
 import { ProgramError, RuntimeClosedError } from "./program-error.ts";
+import { OutputError, StrategyError } from "./strategy-error.ts";
 
 // The constructors check nothing: what comes back from storage is our own `toJSON`.
 const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
@@ -64,6 +65,8 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "too-large": TooLargeError,
   unencodable: UnencodableError,
   "no-answer": NoAnswerError,
+  output: OutputError,
+  strategy: StrategyError,
   "deltas-cut": DeltasCutError,
   "invalid-program": ProgramError,
   "runtime-closed": RuntimeClosedError,

@@ -1,3 +1,5 @@
+export type { Architecture, DelegateOptions, Delivery, InlineOptions } from "./architecture.ts";
+export type { StrategyDeps, StrategyState, ThinkOptions } from "./architecture.ts";
 export type { Agent, AgentPolicy } from "./agent.ts";
 export { ApiKeyRecord, type ApiKeyScope, type StartLimits } from "./api-key.ts";
 export {
@@ -294,3 +296,4 @@ export { toTerms, weighTerms } from "./memory-terms.ts";
 export type { BlockDraft, Episode, FactDraft, FoundMemory, IndexedText } from "./run-memory.ts";
 export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandler } from "./run-memory.ts";
 export { withVectors } from "./with-vectors.ts";
+export { OutputError, StrategyError } from "./strategy-error.ts";

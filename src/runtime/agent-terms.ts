@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import type { Agent, HistoryRetention } from "#kernel";
+import type { Agent, AgentId, HistoryRetention } from "#kernel";
 import { agentVersion } from "#agents";
-import { protocolNumber, type AgentsRecord } from "#tree";
+import { createLaunchPolicies, protocolNumber, type AgentsRecord, type LaunchPolicy } from "#tree";
+import type { RuntimeOptions } from "./runtime-options.ts";
 
 /** Names a build: agents of the same names and versions, over the same protocol, can take over each other's runs. */
 export function buildOf(agents: ReadonlyMap<string, Agent>): string {
@@ -10,7 +11,7 @@ export function buildOf(agents: ReadonlyMap<string, Agent>): string {
 }
 
 /** Returns the terms on which each agent is spawned unless its parent says otherwise, by the agent's type. */
-export function termsOf(
+function termsOf(
   agents: ReadonlyMap<string, Agent>,
   defaultRetention: HistoryRetention = "run",
 ): AgentsRecord {
@@ -20,4 +21,23 @@ export function termsOf(
     return [type, { ...own, ...(maxRestarts !== undefined && { maxRestarts }) }] as const;
   });
   return Object.fromEntries(terms);
+}
+
+/** Returns the configuration that the trees of a runtime are executed with. */
+export function treeHostOf(
+  agents: ReadonlyMap<string, Agent>,
+  options: RuntimeOptions & { readonly projects: boolean },
+): {
+  readonly agents: AgentsRecord;
+  readonly policyOf: (agent: AgentId) => LaunchPolicy;
+  readonly projects: boolean;
+  readonly eraseAfterMs: number;
+} {
+  const { retention, projects, eraseAfterS = 86_400 } = options;
+  return {
+    agents: termsOf(agents, retention),
+    policyOf: createLaunchPolicies(agents, options),
+    projects,
+    eraseAfterMs: eraseAfterS * 1000,
+  };
 }

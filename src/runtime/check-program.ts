@@ -53,7 +53,7 @@ function agentProblems(agent: Agent): readonly string[] {
   const hasLoop = "name" in agent && model !== missingModel;
   const isUnpriced = hasLoop && budget?.maxCostUsd !== undefined && model && !model.price;
   return [
-    ...(model === missingModel
+    ...(model === missingModel && (!agent.architecture || agent.architecture.needsModel)
       ? [`agent ${name} has no model: give one, for example agent({ model: anthropic("claude-sonnet-4-5") })`]
       : []),
     ...(isUnpriced

@@ -19,9 +19,19 @@ export type { Memories, SharedBlock } from "./memories.ts";
 export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
 export type { AccountView, RunLedger } from "./run-ledger.ts";
 export type { BudgetOwner, TenantBudget, TenantBudgetView, Tenants } from "./tenants.ts";
+export type { CatchUp, ScheduleOwner, TickResult } from "#tree";
+export {
+  checkScheduleId,
+  checkTimes,
+  type ScheduleDetails,
+  type ScheduleFilter,
+  type ScheduleOptions,
+  type Schedules,
+  type ScheduleView,
+} from "./schedules.ts";
 export { Runtime } from "./runtime.ts";
 export type { ShownPart, StepPrompt } from "./step-content.ts";
 export type { StepContentState, StepSummary } from "./unrecorded-steps.ts";
 export type { ServeOptions, StartOptions } from "./start-options.ts";
 export type { RuntimeOptions, TreeTelemetry } from "./runtime-options.ts";
-export { agentVersion, isAgent } from "#agents";
+export { agentGraph, agentVersion, isAgent, type AgentGraph } from "#agents";

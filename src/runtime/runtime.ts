@@ -25,19 +25,19 @@ import { contentObject, systemClock } from "#base";
 import {
   treeAddress,
   treeAt,
-  createLaunchPolicies,
   withProtocol,
   type CompactionOrder,
   type InvokeArgument,
   sessionAddress,
   sessionObject,
+  scheduleObjects,
   tenantObject,
   type OpenArgument,
   callTree,
   treeObject,
   versionedObject,
 } from "#tree";
-import { buildOf, termsOf } from "./agent-terms.ts";
+import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
 import { Deltas } from "#deltas";
 import { Audit, auditKeys, AuditWriter } from "#audit";
@@ -55,6 +55,8 @@ import type { PrepareInput } from "./prepare-input.ts";
 import { Projector } from "./projector.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
+import { createScheduling } from "./create-scheduling.ts";
+import type { Schedules } from "./schedules.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 import type { ServeOptions, StartOptions } from "./start-options.ts";
 import { listSteps, readStep, type StepPrompt } from "./step-content.ts";
@@ -84,6 +86,8 @@ export class Runtime {
   readonly approvals: Approvals;
   /** Budgets of tenants and their users. */
   readonly tenants: Tenants;
+  /** Trees that start by the clock. */
+  readonly schedules: Schedules;
   /** What was decided, by whom, in a chain that shows whether anybody changed it. */
   readonly audit: Audit;
 
@@ -112,6 +116,8 @@ export class Runtime {
     this.tenants = new Tenants(options.engine);
     this.audit = new Audit(audited);
     const { engine, input: inputLimits } = options;
+    const scheduling = this.#createScheduling();
+    this.schedules = scheduling.schedules;
     const nameContent = createNameContent(seals);
     this.#prepareInput = createPrepareInput({ engine, limits: inputLimits, nameContent });
     const execution = {
@@ -131,19 +137,14 @@ export class Runtime {
       record: options.record ?? "steps",
       prompt: this.#prompt,
     };
-    const trees = {
-      agents: termsOf(this.#agents, options.retention),
-      policyOf: createLaunchPolicies(this.#agents, options),
-      projects: this.#projector !== null,
-      eraseAfterMs: (options.eraseAfterS ?? 86_400) * 1000,
-    };
+    const trees = treeHostOf(this.#agents, { ...options, projects: this.#projector !== null });
     options.engine.define({
       build: buildOf(this.#agents),
       objects: [
-        ...[treeObject(trees), sessionObject, tenantObject(trees)].map(versionedObject),
+        ...[treeObject(trees), sessionObject, tenantObject(trees), ...scheduleObjects].map(versionedObject),
         contentObject,
       ],
-      sinks: this.#projector ? [this.#projector] : [],
+      sinks: [...(this.#projector ? [this.#projector] : []), scheduling.sink],
       sealing: seals,
       run: (primitives) => execute(primitives, execution),
     });
@@ -296,6 +297,15 @@ export class Runtime {
   /** How far the store is behind, by what this process wrote last; null without a store. */
   get lagMs(): number | null {
     return this.#projector?.lagMs ?? null;
+  }
+
+  #createScheduling(): ReturnType<typeof createScheduling> {
+    return createScheduling({
+      ...this.#options,
+      clock: this.#clock,
+      agentOf: (type) => this.#agentOf(type),
+      start: (agent, input, options) => this.#start(agent, input, options),
+    });
   }
 
   #projectorInto(store: Store, keys: Keys | null, chained: Keys): Projector {

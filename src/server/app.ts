@@ -180,7 +180,7 @@ function noted(error: unknown, onError: ServerOptions["onError"]): string {
 function allowOrigin(headers: Headers, origin: string): void {
   headers.set("access-control-allow-origin", origin);
   headers.set("access-control-allow-headers", "authorization, content-type, last-event-id");
-  headers.set("access-control-allow-methods", "GET, POST, PATCH, DELETE");
+  headers.set("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
   headers.set("access-control-max-age", "600");
   headers.set("cross-origin-resource-policy", "cross-origin");
   headers.set("vary", "origin");

@@ -36,7 +36,7 @@ export interface Call<Query = unknown, Body = unknown> {
 
 /** One line of the table from which requests are answered and the OpenAPI document is made. */
 export interface Route<Query = unknown, Body = unknown> {
-  readonly method: "get" | "post" | "patch" | "delete";
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
   /** With `:name` for each parameter. */
   readonly path: string;
   readonly scope: Scope;

@@ -9,6 +9,7 @@ import { chatRoutes } from "./routes/chat.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { stepRoutes } from "./routes/steps.ts";
 
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...approvalRoutes,
   ...sessionRoutes,
   ...memoryRoutes,
+  ...scheduleRoutes,
   ...budgetRoutes,
   ...auditRoutes,
   ...chatRoutes,

@@ -43,6 +43,23 @@ export {
   type TurnPlace,
 } from "./state/records.ts";
 export type { Report, ReportedEventType, Settlement } from "./report.ts";
+export { CronTicks } from "./schedule/cron-ticks.ts";
+export type { CatchUp } from "./schedule/plan-ticks.ts";
+export type { ListSchedulesArgument } from "./schedule/schedule-list.ts";
+export { scheduleObjects } from "./schedule/schedule-object.ts";
+export {
+  scheduleAddress,
+  scheduleListAddress,
+  tickSinkType,
+  type ScheduledStart,
+  type ScheduleOwner,
+  type ScheduleReply,
+  type ScheduleSpec,
+  type SetScheduleArgument,
+  type TickOrder,
+  type TickResult,
+} from "./schedule/schedule-protocol.ts";
+export { tickTree } from "./schedule/tick-tree.ts";
 export { sessionAddress, sessionObject, type InvokeArgument } from "./session-object.ts";
 export { checkSize, maxEventBytes } from "./state/size.ts";
 export { tenantObject } from "./tenant/tenant-object.ts";

@@ -233,7 +233,7 @@ export class Client implements AsyncDisposable {
     for (;;) {
       let left = many;
       try {
-        for await (const event of handle.events({ from: into.at(-1)?.seq ?? 0 })) {
+        for await (const event of handle.events({ from: into.at(-1)?.seq ?? 0, signal: this.#over })) {
           into.push(event);
           seen(event);
           left -= 1;

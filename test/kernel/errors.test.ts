@@ -27,6 +27,8 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.TooLargeError({ what: "a result", bytes: 11, limit: 10 }),
   new kernel.UnencodableError({ what: "the output", problem: "it.n is a bigint" }),
   new kernel.NoAnswerError({ call: "cancel", waitedMs: 30_000 }),
+  new kernel.OutputError({ message: "it does not match", answer: "hm" }),
+  new kernel.StrategyError({ problem: "no worker answered" }),
   new kernel.DeltasCutError({ reason: "too-slow" }),
   new kernel.ApprovalRefusedError({ approval: "books~0:tool:1", reason: "expired" }),
   new kernel.ProgramError({ problems: ["two agents are named lead: give one of them another name"] }),

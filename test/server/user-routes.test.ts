@@ -14,6 +14,8 @@ interface Owned {
   readonly session: string;
   readonly chat: string;
   readonly step: string;
+  /** Both users give theirs the same id. */
+  readonly schedule: string;
 }
 
 interface Row {
@@ -103,6 +105,15 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     { answer: "own", body: () => ({ key: "tea" }) },
     { answer: "own", body: ({ user }) => ({ fact: `${user}-fact` }) },
   ],
+  "get /schedules": [{ answer: "own" }],
+  "get /schedules/:schedule": [{ answer: "own" }],
+  // Removed first, so that what comes after finds one.
+  "delete /schedules/:schedule": [{ answer: "own" }],
+  "put /schedules/:schedule": [
+    { answer: "own", body: () => ({ agent: "counter", input: "count", cron: "0 0 1 1 *" }) },
+  ],
+  "post /schedules/:schedule/pause": [{ answer: "own", body: none }],
+  "post /schedules/:schedule/resume": [{ answer: "own", body: none }],
   "get /budget": [{ answer: "own" }],
   "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
   "post /budget/remove": [{ answer: "tenant", body: none }],
@@ -144,6 +155,7 @@ const nobodys: Owned = {
   session: "u-zoe-talk",
   chat: "u-zoe-chat",
   step: "u-zoe-tree~0:model:1",
+  schedule: "u-zoe-schedule",
 };
 
 /** Facts and a block of a user, and a block of the tenant with a text that no user is given. */
@@ -197,6 +209,8 @@ beforeAll(async () => {
     expect((await estate.post("/chat/steward", hello, { key: bearer })).status).toBe(200);
     await estate.runtime.tenants.setBudget({ tenant: "acme", user }, { maxTokens: 7_000_000, per: "ever" });
     await rememberFor(user);
+    const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: `the words of ${user}` };
+    await estate.runtime.schedules.set({ ...yearly, tenant: "acme", user });
     owned[user] = {
       user,
       run,
@@ -204,6 +218,7 @@ beforeAll(async () => {
       session,
       chat: `${user}-chat`,
       step: `${run}~0:model:1`,
+      schedule: "yearly",
     };
   }
   await estate.runtime.tenants.setBudget({ tenant: "acme" }, { maxTokens: 9_000_000, per: "ever" });
@@ -304,6 +319,8 @@ test("lists and budgets of another user are refused, not emptied", async () => {
     "/memory/facts?user=u-bob",
     "/memory/blocks?user=u-bob",
     "/memory/export?user=u-bob",
+    "/schedules?user=u-bob",
+    "/schedules/yearly?user=u-bob",
     "/sessions/u-bob-talk?user=u-bob",
     "/sessions/u-bob-talk/messages?user=u-bob",
     "/sessions/u-bob-talk/export?user=u-bob",

@@ -5,66 +5,28 @@ import {
   type Ended,
   type Envelope,
   type GuardrailDecision,
-  type Inbox,
-  type InstructionsCall,
   type LlmOptions,
   type MalformedReason,
-  type Model,
   type ModelResponse,
   type RunContext,
   type Tool,
   type ToolCallBlock,
-  type ToolChoice,
   type ToolDescription,
   type ToolResultBlock,
   ToolResult,
 } from "#kernel";
-import type { LoopDecision, LoopDetection } from "../guardrails/loop-detection.ts";
+import type { LoopDecision } from "../guardrails/loop-detection.ts";
 import { describe } from "../tools/tool.ts";
-import { repairRepeated, Repairs, settleAnswer, stoppedBy, type Answer } from "./answer.ts";
-import { land, landCut, type CallOptions } from "./landing.ts";
+import { repairRepeated, Repairs, settleAnswer, stoppedBy } from "./answer.ts";
+import { land, landCut } from "./landing.ts";
+import { leadTurn } from "./lead.ts";
 import { withRoom } from "./make-room.ts";
-import type { ReviewOptions } from "./review.ts";
 import { say } from "./say.ts";
-import type { OutputForm } from "./structured-output.ts";
+import type { TurnOutcome, TurnState } from "./turn-state.ts";
 import { readableText, userMessage } from "./user-message.ts";
 
 /** Characters of a tool's answer that a model is shown. */
 const longestResult = 50_000;
-
-/** What a turn works with. It reads and writes `messages`; nothing is copied. */
-export interface TurnState {
-  readonly ctx: RunContext;
-  readonly inbox: Inbox;
-  readonly model: Model;
-  readonly tools: readonly Tool[];
-  /** The system message and what was said since: in this turn, or in all turns of a run that keeps no conversation. Grows. */
-  readonly messages: ChatMessage[];
-  /** Undefined: text. */
-  readonly output: OutputForm | undefined;
-  /** The options that go with every call. */
-  readonly request: CallOptions;
-  /** For the first call of a turn; `none` for all. */
-  readonly toolChoice: ToolChoice | undefined;
-  /** When a copy of the agent looks back at the conversation; undefined: never. */
-  readonly review: ReviewOptions | undefined;
-  /** Computes the system message in the first call of a turn; undefined: it does not change. */
-  readonly instructions: ((input: string, call: InstructionsCall) => Promise<string>) | undefined;
-  readonly loops: LoopDetection;
-  readonly maxOutputTokens: number | undefined;
-  /** Steps after which the run should go on in a fresh execution. */
-  readonly continueAfter: number;
-  /** Model calls made so far. */
-  cycles: number;
-  repairs: Repairs;
-  /** The text of the input, until the first call of the turn is made. */
-  begins: string | null;
-  /** The summary that stands for the turn's first messages; null: the turn has all of them. */
-  summary: string | null;
-}
-
-/** The outcome of a turn: an answer, the way the run must end, or not yet: it goes on in a fresh execution. */
-export type TurnOutcome = Answer | { readonly kind: "unfinished" } | Ended;
 
 /** One user input until the model has nothing more to do: call, tools, call, tools, answer. */
 export async function turn(state: TurnState, input: readonly Envelope[]): Promise<TurnOutcome> {
@@ -76,14 +38,17 @@ export async function turn(state: TurnState, input: readonly Envelope[]): Promis
   const refused = refusalOf(word) ?? (await hear(state, input));
   if (refused) return refused;
   if (word?.kind === "warn") say(state, ChatMessage.user(`Note: ${word.reason}.`));
-  return proceed(state);
+  const { lead, begins: prompt } = state;
+  return lead ? leadTurn(state, { lead, prompt: prompt ?? "", proceed }) : proceed(state);
 }
 
 /** The rest of a turn. Between two cycles nothing is open: there it may move to a fresh execution. */
 export async function proceed(state: TurnState): Promise<TurnOutcome> {
   const began = state.cycles;
   for (;;) {
-    if (state.ctx.journalLength >= state.continueAfter && state.cycles > began) return { kind: "unfinished" };
+    // The place of an architecture in its code is no data.
+    const mayMove = !state.lead && state.cycles > began;
+    if (mayMove && state.ctx.journalLength >= state.continueAfter) return { kind: "unfinished" };
     const steering = state.inbox.steering();
     const refused = steering.length > 0 ? await hear(state, steering) : null;
     if (refused) return refused;

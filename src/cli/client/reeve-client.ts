@@ -26,7 +26,15 @@ import type {
   TenantBudgetView,
   TopUpAmounts,
 } from "#runtime";
-import { type ClientError, ClientMemory, Http, SentInput, type SentEvent, type StreamOptions } from "#client";
+import {
+  type ClientError,
+  ClientMemory,
+  ClientSchedules,
+  Http,
+  SentInput,
+  type SentEvent,
+  type StreamOptions,
+} from "#client";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Server } from "./find-server.ts";
@@ -56,10 +64,13 @@ export class ReeveClient {
   readonly #http: Http;
   /** What agents remember. */
   readonly memory: ClientMemory;
+  /** Trees that start by the clock. */
+  readonly schedules: ClientSchedules;
 
   constructor({ url, key }: Server) {
     this.#http = new Http({ url, key, toError: toCliError });
     this.memory = new ClientMemory(this.#http);
+    this.schedules = new ClientSchedules(this.#http);
   }
 
   get url(): string {

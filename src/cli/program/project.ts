@@ -13,7 +13,7 @@ interface MoveFlags {
   readonly json?: boolean;
 }
 
-/** `reeve init`, `reeve dev`, `reeve move` and `reeve completion`. */
+/** `reeve init`, `reeve dev`, `reeve graph`, `reeve move` and `reeve completion`. */
 export function addProject({ program, terminal, exit }: Commands): void {
   program
     .command("init [folder]")
@@ -45,6 +45,7 @@ export function addProject({ program, terminal, exit }: Commands): void {
       const { dev } = await import("../dev/dev.ts");
       exit(await dev(terminal, file ?? "agents.ts", { json: false, ...options }));
     });
+  addGraph({ program, terminal, exit });
   addMove({ program, terminal, exit });
   program
     .command("completion")
@@ -52,6 +53,25 @@ export function addProject({ program, terminal, exit }: Commands): void {
     .addArgument(new Argument("<shell>").choices(shells))
     .addHelpText("after", '\nExample:\n  eval "$(reeve completion bash)"')
     .action((shell: (typeof shells)[number]) => terminal.out.write(completionScript(program, shell)));
+}
+
+interface GraphFlags {
+  readonly file: string;
+  readonly mermaid?: boolean;
+  readonly json?: boolean;
+}
+
+function addGraph({ program, terminal, exit }: Pick<Commands, "program" | "terminal" | "exit">): void {
+  program
+    .command("graph [agent]")
+    .description("an agent with its team, its workers and its flows, as a tree")
+    .option("--file <file>", "the file that exports it", "agents.ts")
+    .option("--mermaid", "as a Mermaid flowchart")
+    .option("--json", "one JSON object for each agent, on a line")
+    .action(async (agent: string | undefined, { file, mermaid = false, json = false }: GraphFlags) => {
+      const { graph } = await import("../commands/graph.ts");
+      exit(await graph(terminal, { file, agent, mermaid, json }));
+    });
 }
 
 function addMove({ program, terminal, exit }: Pick<Commands, "program" | "terminal" | "exit">): void {

@@ -1,8 +1,10 @@
 import { embeddingCases } from "./embeddings.ts";
 import { ephemeralCases } from "./ephemeral.ts";
+import { scheduleCases } from "./schedules.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
+import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
@@ -107,6 +109,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...sectionCases,
   ...copyCases,
   ...embeddingCases,
+  ...architectureCases,
   ...retentionCases,
   ...lastWordsCases,
   ...diagnosticCases,
@@ -120,4 +123,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...sizeCases,
   ...contentCases,
   ...stepContentCases,
+  ...scheduleCases,
 ];

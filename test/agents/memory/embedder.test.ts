@@ -151,3 +151,27 @@ test("an embedder without a place for its vectors is a failed call that names th
   await t.run(lead, "go", ada);
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain("createRuntime({ vectors })");
 });
+
+test("middleware may call an embedder: it is charged with its step, and is no turn", async () => {
+  const found: (readonly number[])[] = [];
+  const priced: Embedder = { ...one, price: { input: 1_000_000, output: 0 } };
+  const model = scriptedModel([say("Done.")]);
+  const lead = agent({
+    name: "lead",
+    model,
+    budget: { maxTurns: 2 },
+    middleware: {
+      chat: [
+        {
+          process: async ({ scope }, next) => {
+            found.push(...(await scope.embed(priced, ["a", "b"])));
+            await next();
+          },
+        },
+      ],
+    },
+  });
+  await using t = testRuntime({ agents: [lead] });
+  expect(await t.run(lead, "go")).toMatchObject({ status: "completed", costMicros: 1 + 15 });
+  expect(found).toEqual([[1], [1]]);
+});

@@ -89,7 +89,7 @@ export function plan(seed: string, number: number, shape: Shape): TreePlan {
     agent: draft.agent,
     task: draft.task,
     // The conversation so far is sent, too.
-    budget: session === null ? budget : timesBudget(budget, 4),
+    budget: session === null ? budget : timesBudget(budget, 2),
     spawn: { maxAgents: draft.maxAgents, allowPreempt: true },
     acts: isCancelled ? [...draft.acts, cancel] : draft.acts,
     session,
@@ -117,7 +117,7 @@ function timesBudget({ maxTokens, maxCostUsd }: TreePlan["budget"], times: numbe
 /** Most trees have a cap, and most of these one that is too small. */
 function budgetOf(dice: Chance, needs: number): TreePlan["budget"] {
   const drawn = dice.fraction();
-  const tokens = Math.ceil(needs * (0.25 + 0.45 * dice.fraction()));
+  const tokens = Math.ceil(needs * (0.2 + 0.3 * dice.fraction()));
   if (drawn < 0.4) return { maxTokens: tokens };
   // At the price of the campaign's models a token costs between one and four micro-dollars.
   if (drawn < 0.75) return { maxCostUsd: (tokens * 1.3) / 1_000_000 };

@@ -1,0 +1,43 @@
+import { AgentId, type Agent, type Architecture, type Hireable } from "#kernel";
+import { isAgent, teamOf } from "./program-agents.ts";
+
+/** A part of a program, with the parts that it leads. */
+export interface AgentGraph {
+  readonly kind: "agent" | "flow" | "code";
+  readonly name: string;
+  /** The way in which an agent leads its workers. Absent: its model decides, or it leads none. */
+  readonly architecture?: string | undefined;
+  /** Whether the part is shown elsewhere already, with what it leads. */
+  readonly isRepeated?: true | undefined;
+  readonly parts: readonly AgentGraph[];
+}
+
+/** Returns an agent with its team, the workers of its architecture and the steps of its flows, as a tree. */
+export function agentGraph(agent: Agent): AgentGraph {
+  return drawAgent(agent, new Set());
+}
+
+function drawAgent(given: Hireable<unknown>, seen: Set<Hireable<unknown>>): AgentGraph {
+  const name = AgentId.type(given.id);
+  const architecture = isAgent(given) ? given.architecture : undefined;
+  const head = { kind: "agent", name, ...(architecture && { architecture: architecture.name }) } as const;
+  if (seen.has(given)) return { ...head, isRepeated: true, parts: [] };
+  seen.add(given);
+  if (!isAgent(given)) return { ...head, parts: [] };
+  const steps = architecture?.steps ? architecture.steps.map((step) => drawStep(step, seen)) : null;
+  const members = steps ? teamOf({ ...given, architecture: undefined }) : teamOf(given);
+  return { ...head, parts: [...members.map((member) => drawAgent(member, seen)), ...(steps ?? [])] };
+}
+
+function drawStep(
+  step: NonNullable<Architecture["steps"]>[number],
+  seen: Set<Hireable<unknown>>,
+): AgentGraph {
+  if (typeof step === "function") return { kind: "code", name: step.name || "code", parts: [] };
+  if ("id" in step) return drawAgent(step, seen);
+  const workers = Object.values(step.declaredWorkers());
+  const parts = step.steps
+    ? step.steps.map((each) => drawStep(each, seen))
+    : workers.map((worker) => drawAgent(worker, seen));
+  return { kind: "flow", name: step.name, parts };
+}

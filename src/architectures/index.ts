@@ -1,0 +1,10 @@
+export { actorCritic, type ActorCriticOptions, type Verdict } from "./actor-critic.ts";
+export { blackboard, type BlackboardOptions } from "./blackboard.ts";
+export { debate, type DebateOptions } from "./debate.ts";
+export { planAndExecute, type PlanAndExecuteOptions } from "./plan-and-execute.ts";
+export { reflexion, type ReflexionOptions } from "./reflexion.ts";
+export { answered, byName, describeWorkers, nameOf, noWorkerAnswered } from "./roles.ts";
+export { router, type RouterOptions } from "./router.ts";
+export { orchestrator, supervisor, type SupervisorOptions } from "./supervisor.ts";
+export { handoff, swarm, type SwarmOptions } from "./swarm.ts";
+export { treeOfThoughts, type TreeOfThoughtsOptions } from "./tree-of-thoughts.ts";

@@ -1,0 +1,54 @@
+import type { Architecture, Hireable } from "#kernel";
+import type { Verdict } from "./actor-critic.ts";
+import { noWorkerAnswered } from "./roles.ts";
+import { storedText } from "./stored-text.ts";
+
+/** The two roles, and when to stop. */
+export interface ReflexionOptions {
+  readonly actor: Hireable<string>;
+  readonly evaluator: Hireable<Verdict>;
+  /** Default 3. */
+  readonly trials?: number | undefined;
+  /** The score that is good enough. Default 0.8. */
+  readonly threshold?: number | undefined;
+}
+
+/** Characters of lessons that are kept for a user. */
+const maxLessons = 4_000;
+
+/**
+ * One worker tries, another judges; from each failure the leader's model draws a lesson, and the next trial is told all
+ * lessons. They are kept for the user, so that the next task begins with them. The answer is the best trial.
+ */
+export function reflexion({ actor, evaluator, trials = 3, threshold = 0.8 }: ReflexionOptions): Architecture {
+  const stored = storedText("lessons", "user", maxLessons);
+  return {
+    name: "reflexion",
+    needsModel: true,
+    tools: stored.tools,
+    declaredWorkers: () => ({ actor, evaluator }),
+    async *run(state, { ctx, delegate, think }, prompt) {
+      let lessons = await stored.read(ctx);
+      let best = -Infinity;
+      for (let trial = 1; trial <= trials; trial += 1) {
+        const made = await delegate(actor, lessons === "" ? prompt : `${prompt}\n\nLessons:\n${lessons}`);
+        if (!made.ok && state.output === null) throw noWorkerAnswered([made]);
+        if (!made.ok) break;
+        state.output ??= made.text;
+        const judged = await delegate(evaluator, `Task: ${prompt}\n\nAttempt:\n${made.text}`);
+        const { score, feedback } = judged.ok ? judged.value : { score: -Infinity, feedback: judged.reason };
+        if (score > best) {
+          best = score;
+          state.output = made.text;
+        }
+        yield { trial, score: judged.ok ? score : null };
+        if (score >= threshold) return;
+        const asked = `Task: ${prompt}\n\nAttempt:\n${made.text}\n\nJudgement: ${feedback}\n\nWrite one lesson from this, in one sentence.`;
+        lessons = `${lessons}${lessons === "" ? "" : "\n"}- ${await think(asked)}`.slice(-maxLessons);
+        await stored.write(ctx, lessons);
+      }
+      state.interrupted = true;
+      state.interruptionReason = `no trial reached a score of ${threshold}`;
+    },
+  };
+}

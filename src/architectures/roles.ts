@@ -1,0 +1,26 @@
+import { AgentId, StrategyError, type Delivery, type Hireable } from "#kernel";
+
+/** Returns the name of a worker. */
+export const nameOf = ({ id }: Hireable<unknown>): string => AgentId.type(id);
+
+/** Returns workers by their names. */
+export const byName = (workers: readonly Hireable<unknown>[]): Readonly<Record<string, Hireable<unknown>>> =>
+  Object.fromEntries(workers.map((worker) => [nameOf(worker), worker]));
+
+/** Describes workers to a model that has to choose one. */
+export const describeWorkers = (workers: readonly Hireable<unknown>[]): string =>
+  workers
+    .map((worker) => `- ${nameOf(worker)}${worker.description ? `: ${worker.description}` : ""}`)
+    .join("\n");
+
+/** Returns the deliveries that have an answer. */
+export const answered = <Answer>(
+  deliveries: readonly Delivery<Answer>[],
+): readonly Extract<Delivery<Answer>, { readonly ok: true }>[] =>
+  deliveries.filter((delivery) => delivery.ok);
+
+/** Creates the error of an architecture whose workers gave no answer: it names each reason. */
+export function noWorkerAnswered(deliveries: readonly Delivery<unknown>[]): StrategyError {
+  const reasons = deliveries.flatMap((each) => (each.ok ? [] : [`${nameOf(each.worker)}: ${each.reason}`]));
+  return new StrategyError({ problem: `no worker answered: ${reasons.join("; ")}` });
+}

@@ -1,0 +1,86 @@
+import { Option } from "commander";
+import type { ScheduleSettings } from "#client";
+import * as schedules from "../commands/schedules.ts";
+import { amount, given, whole } from "./arguments.ts";
+import type { Commands } from "./commands.ts";
+
+interface ScheduleFlags {
+  readonly url?: string;
+  readonly json?: boolean;
+  readonly user?: string;
+}
+
+interface SetFlags extends ScheduleFlags {
+  readonly cron: string;
+  readonly timeZone?: string;
+  readonly catchUp?: "all" | "latest" | "none";
+  readonly overlap?: "start" | "skip";
+  readonly maxCost?: number;
+  readonly maxTokens?: number;
+  readonly maxAgents?: number;
+  readonly deadline?: number;
+}
+
+/** `reeve schedules`: trees that start by the clock. */
+export function addSchedules({ program, asking, contextOf, exit }: Commands): void {
+  const group = program.command("schedules").description("trees that start by the clock");
+  const whose = ["--user <user>", "of this user; else of the key's, or of none"] as const;
+  asking(group.command("list"))
+    .description("list schedules with their next and their last tick")
+    .option("--user <user>", "only those of this user")
+    .action(async ({ user, ...flags }: ScheduleFlags) => exit(await schedules.list(contextOf(flags), user)));
+  asking(group.command("set <id> <agent> <input>"))
+    .description("start an agent at each tick; the same id again replaces the schedule")
+    .requiredOption("--cron <expression>", "minute hour day month weekday; seconds may come in front")
+    .option("--time-zone <zone>", "an IANA time zone, such as Europe/Berlin (default: UTC)")
+    .addOption(
+      new Option("--catch-up <ticks>", "missed ticks that start late (default: latest)").choices([
+        "all",
+        "latest",
+        "none",
+      ]),
+    )
+    .addOption(
+      new Option("--overlap <rule>", "while the tree of a tick before lives (default: start)").choices([
+        "start",
+        "skip",
+      ]),
+    )
+    .option("--max-cost <dollars>", "what each tree may spend", amount)
+    .option("--max-tokens <number>", "tokens of each tree", whole)
+    .option("--max-agents <number>", "agents of each tree alive at once", whole)
+    .option("--deadline <seconds>", "how long each tree may take", amount)
+    .option(...whose)
+    .addHelpText(
+      "after",
+      '\nExample:\n  reeve schedules set news lead "heat pumps in Europe" --cron "0 9 * * 1-5" --time-zone Europe/Berlin --max-cost 0.50',
+    )
+    .action(async (id: string, agent: string, input: string, flags: SetFlags) => {
+      exit(await schedules.set(contextOf(flags), id, { agent, input, ...settingsOf(flags) }));
+    });
+  asking(group.command("remove <id>"))
+    .description("remove a schedule; trees that live go on")
+    .option(...whose)
+    .action(async (id: string, { user, ...flags }: ScheduleFlags) =>
+      exit(await schedules.remove(contextOf(flags), id, user)),
+    );
+  for (const verb of ["pause", "resume"] as const)
+    asking(group.command(`${verb} <id>`))
+      .description(verb === "pause" ? "let ticks start nothing" : "let ticks start trees again, from now")
+      .option(...whose)
+      .action(async (id: string, { user, ...flags }: ScheduleFlags) =>
+        exit(await schedules.change(contextOf(flags), { id, verb, user })),
+      );
+}
+
+function settingsOf(flags: SetFlags): Omit<ScheduleSettings, "agent" | "input"> {
+  const { cron, timeZone, catchUp, overlap, user, maxAgents } = flags;
+  const { maxCost: maxCostUsd, maxTokens, deadline: deadlineS } = flags;
+  const budget = given({ maxCostUsd, maxTokens });
+  return {
+    cron,
+    ...given({ timeZone, catchUp, overlap, user, deadlineS }),
+    ...(Object.keys(budget).length > 0 && { budget }),
+    ...(maxAgents !== undefined && { spawn: { maxAgents } }),
+  };
+}

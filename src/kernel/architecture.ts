@@ -1,0 +1,121 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ErrorData } from "./errors.ts";
+import type { Hireable } from "./hireable.ts";
+import type { RunId } from "./ids.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { ChatMessage } from "./message.ts";
+import type { Model } from "./model.ts";
+import type { ChildHandle, RunContext, SpawnOptions } from "./run-context.ts";
+import type { RunScope } from "./run-meta.ts";
+import type { Tool } from "./tool.ts";
+import type { Usage } from "./usage.ts";
+
+/** The state of a turn that an architecture leads. It may change every field that is not read-only. */
+export interface StrategyState {
+  readonly id: RunId;
+  /** The agent's instructions, if they are a text. */
+  readonly instructions: string;
+  /** The input of the turn, and whatever the architecture adds for itself. They are not sent to a model by themselves. */
+  messages: readonly ChatMessage[];
+  /** Calls of `think` and `react` so far. */
+  turns: number;
+  /** The best answer so far. Set it as soon as there is one: it is the answer of a run that has to stop. Null: none yet. */
+  output: Json;
+  /** Tokens of `think` so far. */
+  cumulativeUsage: Usage;
+  /** Set it when the rounds, plans or hops are over without a final answer: the run lands with `output`. */
+  interrupted: boolean;
+  /** The reason, for people. */
+  interruptionReason: string | null;
+  metadata: JsonObject;
+}
+
+/** The outcome of a delegation. A worker that fails is an outcome, not an error. */
+export type Delivery<Answer = Json> =
+  | {
+      readonly ok: true;
+      readonly worker: Hireable<Answer>;
+      readonly text: string;
+      /** The worker's own schema has checked it. */
+      readonly value: Answer;
+    }
+  | {
+      readonly ok: false;
+      readonly worker: Hireable<Answer>;
+      readonly reason: string;
+      readonly error?: ErrorData | undefined;
+    };
+
+/** The terms of a delegation: narrower than those of the leader. */
+export interface DelegateOptions extends Omit<SpawnOptions, "detached"> {
+  /** How long to wait for the answer. Default 600. */
+  readonly timeoutS?: number;
+  /** Called with the worker's run once it is spawned, for example to cancel it later. Default: not called. */
+  readonly onSpawn?: (worker: ChildHandle) => void;
+}
+
+/** The terms of an architecture inside another one. */
+export interface InlineOptions {
+  /** The data that it works on, in place of the text of the prompt. It is `metadata.input` of its state. */
+  readonly input?: Json;
+  /** The means by which it asks workers. Default: those of the architecture around it. */
+  readonly delegate?: StrategyDeps["delegate"];
+}
+
+/** The form of a model call of the leader's own. */
+export interface ThinkOptions<Answer = string> {
+  /** The schema of the answer. Default: text. */
+  readonly schema?: StandardSchemaV1<unknown, Answer>;
+  /** Default: the agent's instructions. */
+  readonly instructions?: string;
+  /** Whether the conversation before this turn is sent. Default false. */
+  readonly history?: boolean;
+}
+
+/** The means of an architecture. Everything else is in `ctx`: each of its calls is a step, passes the gate and is told. */
+export interface StrategyDeps {
+  readonly ctx: RunContext;
+  /** The leader's model; null: it has none. */
+  readonly model: Model | null;
+  /** The leader's tools, with those of the architecture. */
+  readonly tools: readonly Tool[];
+  readonly scope: RunScope | null;
+  /** The limit of the leader's own turns; null: none. */
+  readonly maxTurns: number | null;
+  /**
+   * Spawns a worker and waits for its answer. With no slot free it stands in line.
+   * @throws CancellationError, and BudgetExhaustedError if an account above the worker is used up.
+   */
+  readonly delegate: <Answer>(
+    worker: Hireable<Answer>,
+    task: string,
+    options?: DelegateOptions,
+  ) => Promise<Delivery<Answer>>;
+  /** Makes one model call. With a schema, one answer that does not match is sent back. @throws OutputError */
+  readonly think: <Answer = string>(prompt: string, options?: ThinkOptions<Answer>) => Promise<Answer>;
+  /** Lets the leader's model work with its tools until it has an answer, as an agent without an architecture does. */
+  readonly react: (prompt: string) => Promise<string>;
+  /** Lets another architecture lead in this run, without a slot of its own. Returns its output. */
+  readonly inline: (architecture: Architecture, prompt: string, options?: InlineOptions) => Promise<Json>;
+  /** Creates the state of an architecture that begins now. */
+  readonly freshSession: (prompt: string) => StrategyState;
+}
+
+/**
+ * A way to lead a team. `run` sets `state.output` as it goes, and yields what people may watch. It awaits `ctx` and `deps`
+ * only, so that it can be replayed after a crash.
+ */
+export interface Architecture {
+  readonly name: string;
+  /** Workers by role; none if the leader works alone. */
+  declaredWorkers(): Readonly<Record<string, Hireable<unknown>>>;
+  /** Whether the leader's own model is called. Default false. */
+  readonly needsModel?: boolean | undefined;
+  /** The parts that it is made of, in order: for pictures. Default: its workers. */
+  readonly steps?:
+    | readonly (Hireable<unknown> | Architecture | ((...given: never[]) => unknown))[]
+    | undefined;
+  /** Tools that the leader has besides its own. Default: none. */
+  readonly tools?: readonly Tool[] | undefined;
+  run(state: StrategyState, deps: StrategyDeps, prompt: string): AsyncGenerator<Json, void, void>;
+}

@@ -1,0 +1,256 @@
+import {
+  AgentId,
+  checkDuration,
+  ExecutionBudget,
+  Json,
+  Labels,
+  NotFoundError,
+  Page,
+  Partition,
+  SpawnBudget,
+  TenantId,
+  UserId,
+  type Agent,
+  type Engine,
+  type Input,
+  type InputLimits,
+  type PageRequest,
+} from "#kernel";
+import {
+  checkInput,
+  CronTicks,
+  scheduleAddress,
+  scheduleListAddress,
+  withProtocol,
+  type CatchUp,
+  type ListSchedulesArgument,
+  type ScheduledStart,
+  type ScheduleOwner,
+  type ScheduleReply,
+  type ScheduleSpec,
+  type SetScheduleArgument,
+  type TickResult,
+} from "#tree";
+
+/** A schedule to set: an agent that is started at every tick. */
+export interface ScheduleOptions extends ScheduledStart {
+  /** 1 to 64 letters, digits, dots, dashes and underscores. The same id again replaces the schedule. */
+  readonly id: string;
+  /** Five fields (minute, hour, day, month, weekday), or six with seconds in front. */
+  readonly cron: string;
+  /** An IANA time zone, such as `Europe/Berlin`. Default UTC. */
+  readonly timeZone?: string | undefined;
+  readonly agent: Agent<unknown>;
+  readonly input: Input;
+  readonly tenant?: string | undefined;
+  readonly user?: string | undefined;
+  /** The missed ticks that start a tree late, once a worker runs again. Default latest. */
+  readonly catchUp?: CatchUp | undefined;
+  /** Whether a tick starts a tree while the tree of an earlier tick lives. Default start. */
+  readonly overlap?: "start" | "skip" | undefined;
+  /** The id of an API key in the store. While it is revoked or expired, ticks start nothing. Default: none. */
+  readonly key?: string | undefined;
+}
+
+/** A schedule as lists show it. */
+export interface ScheduleView extends Pick<
+  ScheduleSpec,
+  "id" | "user" | "cron" | "timeZone" | "agent" | "catchUp" | "overlap" | "key"
+> {
+  /** The limits of each tree. */
+  readonly budget: ExecutionBudget;
+  readonly paused: boolean;
+  /** When it was set. Milliseconds since 1970. */
+  readonly setAt: number;
+  /** Its next tick; null: it is paused, or has none. */
+  readonly nextAt: number | null;
+  /** The end of its last tick; null: it had none. */
+  readonly last: TickResult | null;
+}
+
+/** A schedule with what its trees are given. */
+export interface ScheduleDetails extends ScheduleView {
+  readonly input: Input;
+}
+
+/** The schedules to list: those of a tenant, or of one of its users. */
+export interface ScheduleFilter extends Partial<PageRequest> {
+  readonly tenant?: string | undefined;
+  /** Null: only those without a user. Default: those of all users. */
+  readonly user?: string | null | undefined;
+}
+
+/** The services that schedules are set with. */
+export interface SchedulesDeps {
+  readonly engine: Engine;
+  /** @throws NotFoundError */
+  readonly agentOf: (type: string) => Agent;
+  readonly inputLimits: InputLimits | undefined;
+  /** Whether there is a store, in which keys are looked up. */
+  readonly hasStore: boolean;
+  readonly now: () => number;
+  readonly uuid: () => string;
+}
+
+/** Schedules that start trees by themselves, kept by the engine. */
+export class Schedules {
+  readonly #deps: SchedulesDeps;
+
+  constructor(deps: SchedulesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Creates a schedule, or replaces the one of that id. The same again changes nothing. Ticks that were missed are kept unless
+   * the times change.
+   *
+   * @throws TypeError, RangeError on times or limits that are none; NotFoundError if the agent is not known here;
+   * InvalidInputError, TooLargeError.
+   */
+  async set(options: ScheduleOptions): Promise<ScheduleView> {
+    const { engine, now, uuid } = this.#deps;
+    const spec = this.#spec(options);
+    checkTimes(spec, now());
+    const argument: SetScheduleArgument = { spec, nonce: uuid() };
+    const address = scheduleAddress(spec.id, ownerOf(options));
+    return viewOf(Json.as(await engine.call(address, "set", withProtocol(argument))));
+  }
+
+  /** Finds a schedule; null: there is none of that id. */
+  async get(id: string, owner: ScheduleOwner = {}): Promise<ScheduleDetails | null> {
+    const found = await this.#find(id, owner);
+    return found && { ...viewOf(found), input: found.spec.input };
+  }
+
+  /** Lists schedules, by user and id. */
+  async list({ tenant, user, size = 50, after }: ScheduleFilter = {}): Promise<Page<ScheduleView>> {
+    const place = Page.request({ size, ...(after !== undefined && { after }) }).after;
+    const argument: ListSchedulesArgument = { user, after: place?.[1], size: size + 1 };
+    const list = scheduleListAddress(Partition.of(tenant));
+    const names = Json.as<readonly string[]>(
+      await this.#deps.engine.call(list, "list", withProtocol(argument)),
+    );
+    const page = Page.of(names, size, (name) => [0, name]);
+    const found = page.items.map((name) => {
+      const [owner, id] = Json.as<readonly [string | null, string]>(Json.of(JSON.parse(name)));
+      return this.#find(id, { tenant, user: owner });
+    });
+    const schedules = (await Promise.all(found)).filter((schedule) => schedule !== null);
+    return { ...page, items: schedules.map(viewOf) };
+  }
+
+  /** Removes a schedule: no further tick starts a tree. Trees that live go on. Returns whether there was one. */
+  async remove(id: string, owner: ScheduleOwner = {}): Promise<boolean> {
+    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    return (await this.#deps.engine.call(address, "remove", withProtocol(null))) === true;
+  }
+
+  /** Lets ticks start nothing until the schedule is resumed. @throws NotFoundError */
+  pause(id: string, owner: ScheduleOwner = {}): Promise<ScheduleView> {
+    return this.#pause(id, owner, { paused: true });
+  }
+
+  /** Lets a schedule tick again, from now. @throws NotFoundError */
+  resume(id: string, owner: ScheduleOwner = {}): Promise<ScheduleView> {
+    return this.#pause(id, owner, { paused: false });
+  }
+
+  async #find(id: string, owner: ScheduleOwner): Promise<ScheduleReply | null> {
+    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    return Json.as(await this.#deps.engine.call(address, "get", withProtocol(null)));
+  }
+
+  async #pause(
+    id: string,
+    owner: ScheduleOwner,
+    change: { readonly paused: boolean },
+  ): Promise<ScheduleView> {
+    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    const found = await this.#deps.engine.call(address, "pause", withProtocol(change));
+    if (found === null) throw new NotFoundError({ what: "schedule", id });
+    return viewOf(Json.as(found));
+  }
+
+  #spec(options: ScheduleOptions): ScheduleSpec {
+    const { id, cron, timeZone = "UTC", user, catchUp = "latest", overlap = "start", key } = options;
+    if (!["all", "latest", "none"].includes(catchUp))
+      throw new TypeError(`catchUp must be all, latest or none, got ${JSON.stringify(catchUp)}`);
+    if (!["start", "skip"].includes(overlap))
+      throw new TypeError(`overlap must be start or skip, got ${JSON.stringify(overlap)}`);
+    if (key !== undefined && !this.#deps.hasStore)
+      throw new TypeError("key needs a store to find it in: createRuntime({ store })");
+    const agent = AgentId.type(options.agent.id);
+    void this.#deps.agentOf(agent);
+    return {
+      id: checkScheduleId(id),
+      user: user === undefined ? null : UserId.of(user),
+      cron: cron.trim(),
+      timeZone,
+      agent,
+      input: toJsonInput(options.input, this.#deps.inputLimits),
+      options: checkStartOptions(options),
+      catchUp,
+      overlap,
+      key: key ?? null,
+    };
+  }
+}
+
+/** Returns the id of a schedule. @throws TypeError if it is none. */
+export function checkScheduleId(id: string): string {
+  if (/^[\w.-]{1,64}$/.test(id)) return id;
+  throw new TypeError(
+    `not the id of a schedule: ${JSON.stringify(id.slice(0, 100))} (1 to 64 letters, digits, dots, dashes and underscores)`,
+  );
+}
+
+/** Checks the times of a schedule. @throws TypeError, RangeError that say what is wrong with them. */
+export function checkTimes(
+  { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
+  now: number,
+): void {
+  if (new CronTicks(cron, timeZone).next(now) === null)
+    throw new RangeError(`cron ${JSON.stringify(cron)} has no tick: its date does not exist`);
+}
+
+/** @throws TypeError on a tenant or user that is none. */
+function ownerOf({ tenant, user }: ScheduleOwner): ScheduleOwner {
+  if (tenant !== undefined) TenantId.of(tenant);
+  return { tenant, user: user === undefined || user === null ? null : UserId.of(user) };
+}
+
+/** Checks the limits now: a mistake would else show at the first tick. @throws RangeError, TypeError */
+function checkStartOptions(options: ScheduledStart): ScheduledStart {
+  const { budget, spawn, deadlineS, priority, retention, permissions, labels, metadata } = options;
+  ExecutionBudget.of(budget);
+  SpawnBudget.of(spawn);
+  checkDuration("deadlineS", deadlineS ?? 0);
+  return {
+    ...(budget && { budget }),
+    ...(spawn && { spawn }),
+    ...(deadlineS !== undefined && { deadlineS }),
+    ...(priority && { priority }),
+    ...(retention && { retention }),
+    ...(permissions && { permissions }),
+    ...(labels && { labels: Labels.of(labels) }),
+    ...(metadata && { metadata }),
+  };
+}
+
+/** Returns an input that JSON can hold. @throws InvalidInputError, TooLargeError */
+function toJsonInput(input: Input, limits: InputLimits | undefined): Input {
+  checkInput(input, limits);
+  if (typeof input === "string" || !input.files) return input;
+  const files = input.files.map((file) =>
+    "data" in file && typeof file.data !== "string"
+      ? { ...file, data: Buffer.from(file.data).toString("base64") }
+      : file,
+  );
+  return { ...input, files };
+}
+
+function viewOf({ spec, state }: ScheduleReply): ScheduleView {
+  const { input: _, options, ...shown } = spec;
+  const { paused, setAt, next: nextAt, last } = state;
+  return { ...shown, budget: options.budget ?? {}, paused, setAt, nextAt, last };
+}

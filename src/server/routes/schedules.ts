@@ -1,0 +1,158 @@
+import { NotFoundError, UserId } from "#kernel";
+import { errorMessage } from "#base";
+import { checkScheduleId, checkTimes, type ScheduleOwner, type ScheduleView } from "#runtime";
+import { whose } from "../auth.ts";
+import { answer, type Call, type Route, route } from "../route.ts";
+import { refuse, shape } from "../shape.ts";
+import { limitStart } from "../start-limits.ts";
+import { actingUser, listedUser } from "../users.ts";
+import { agentOf } from "./agents.ts";
+import { page } from "./runs.ts";
+import { turnFields } from "./start-tree.ts";
+
+/** The user of the schedule, where the caller may name one. Absent: the caller's own, or none. */
+const user = { user: shape.optional(shape.id(UserId.of, "a user")) } as const;
+
+const { input, labels, metadata, retention, priority, deadlineS, budget, spawn } = turnFields;
+
+const schedule = shape.object({
+  ...user,
+  input,
+  labels,
+  metadata,
+  retention,
+  priority,
+  deadlineS,
+  budget,
+  spawn,
+  cron: shape.text(),
+  timeZone: shape.optional(shape.text()),
+  agent: shape.text(),
+  catchUp: shape.optional(shape.oneOf(["all", "latest", "none"])),
+  overlap: shape.optional(shape.oneOf(["start", "skip"])),
+});
+
+const scheduleId = shape.id(checkScheduleId, "a schedule");
+
+/** @throws RefusalError */
+const idOf = ({ params }: Call): string => scheduleId.decode(params["schedule"], "path");
+
+/** Returns the user whose schedule a caller changes. @throws RefusalError */
+function actingOwner({ principal }: Call, named: UserId | undefined, at: string): ScheduleOwner {
+  return { ...whose(principal), user: actingUser(principal, named, at) };
+}
+
+/** Refuses times that are none, in words. @throws RefusalError */
+function checkBody(
+  { host }: Call,
+  { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
+): void {
+  try {
+    checkTimes({ cron, timeZone }, host.clock.now());
+  } catch (error) {
+    refuse("body", errorMessage(error));
+  }
+}
+
+/** Returns the caller's key if the store has it: then it is looked up again at each tick. */
+async function keyOf({ host, principal }: Call): Promise<{ readonly key?: string }> {
+  const { id, tenant } = principal;
+  const record = await host.runtime.store.apiKeys.find(id);
+  return record && record.tenant === tenant ? { key: id } : {};
+}
+
+/** Pauses or resumes a schedule. */
+const pauseRoute = (verb: "pause" | "resume", summary: string): Route =>
+  route({
+    method: "post",
+    path: `/schedules/:schedule/${verb}`,
+    scope: "run",
+    forUsers: true,
+    summary,
+    body: shape.object(user),
+    handle: async (call) => {
+      const { schedules } = call.host.runtime;
+      const owner = actingOwner(call, call.body.user, "body.user");
+      const view: ScheduleView = await schedules[verb](idOf(call), owner);
+      return answer(view);
+    },
+  });
+
+/** Trees that start by the clock. */
+export const scheduleRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/schedules",
+    scope: "read",
+    forUsers: true,
+    room: "calls",
+    summary: "Schedules, by user and id, without their inputs",
+    query: shape.object({ ...page, ...user, size: shape.optional(shape.whole({ min: 1, max: 200 })) }),
+    handle: async ({ host, principal, query }) => {
+      const { user: named, ...request } = query;
+      const listed = listedUser(principal, named);
+      const filter = { ...whose(principal), ...request, ...(listed !== undefined && { user: listed }) };
+      return answer(await host.runtime.schedules.list(filter));
+    },
+  }),
+  route({
+    method: "get",
+    path: "/schedules/:schedule",
+    scope: "read",
+    forUsers: true,
+    room: "calls",
+    summary: "A schedule: its times, its input, its next and its last tick",
+    query: shape.object(user),
+    handle: async (call) => {
+      const id = idOf(call);
+      const owner = { ...whose(call.principal), user: listedUser(call.principal, call.query.user) };
+      const found = await call.host.runtime.schedules.get(id, owner);
+      if (!found) throw new NotFoundError({ what: "schedule", id });
+      return answer(found);
+    },
+  }),
+  route({
+    method: "put",
+    path: "/schedules/:schedule",
+    scope: "run",
+    forUsers: true,
+    summary: "Start an agent at each tick of a cron expression, within the limits of this key; replaces",
+    body: schedule,
+    handle: async (call) => {
+      const { host, body } = call;
+      const { user: named, agent: name, timeZone = "UTC", ...given } = body;
+      const { tenant, user: acting } = actingOwner(call, named, "body.user");
+      const agent = agentOf(host, name);
+      checkBody(call, { cron: body.cron, timeZone });
+      const { deadlineS: _, ...options } = given;
+      const view = await host.runtime.schedules.set({
+        ...options,
+        ...limitStart(call, agent, given),
+        ...(await keyOf(call)),
+        id: idOf(call),
+        timeZone,
+        agent,
+        tenant,
+        user: acting ?? undefined,
+      });
+      return answer(view);
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/schedules/:schedule",
+    scope: "run",
+    forUsers: true,
+    summary: "Remove a schedule; trees that live go on",
+    query: shape.object(user),
+    handle: async (call) => {
+      const id = idOf(call);
+      const owner = actingOwner(call, call.query.user, "query.user");
+      if (!(await call.host.runtime.schedules.remove(id, owner)))
+        throw new NotFoundError({ what: "schedule", id });
+      return answer({});
+    },
+  }),
+  pauseRoute("pause", "Let ticks start nothing until the schedule is resumed"),
+  pauseRoute("resume", "Let a schedule tick again, from now"),
+];

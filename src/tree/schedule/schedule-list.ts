@@ -1,0 +1,46 @@
+import { Json, type ObjectContext, type ObjectDefinition } from "#kernel";
+
+/*
+ * The names of a tenant's schedules, one value each, so that a change of one reads no other. Schedules add and drop
+ * themselves, in the call that creates or removes them.
+ */
+
+const prefix = "name/";
+
+/** A part of the list. */
+export interface ListSchedulesArgument {
+  /** Restricts the list to one user, or to schedules without one. Default: all of the tenant. */
+  readonly user?: string | null | undefined;
+  /** The name that the part comes after. Default: it is the first. */
+  readonly after?: string | undefined;
+  readonly size: number;
+}
+
+interface Named {
+  readonly name: string;
+}
+
+function add(object: ObjectContext, argument: Json): Json {
+  object.set(`${prefix}${Json.as<Named>(argument).name}`, true);
+  return null;
+}
+
+function drop(object: ObjectContext, argument: Json): Json {
+  object.clear(`${prefix}${Json.as<Named>(argument).name}`);
+  return null;
+}
+
+/** Returns names, in their order. */
+function list(object: ObjectContext, argument: Json): Json {
+  const { user, after = "", size } = Json.as<ListSchedulesArgument>(argument);
+  const begin = user === undefined ? "" : `[${JSON.stringify(user)},`;
+  const names = object.list(`${prefix}${begin}`).map((name) => name.slice(prefix.length));
+  return names.filter((name) => name > after).slice(0, size);
+}
+
+/** The list of a tenant's schedules. */
+export const scheduleListObject: ObjectDefinition = {
+  type: "schedules",
+  methods: { add, drop },
+  queries: { list },
+};

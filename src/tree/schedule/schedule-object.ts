@@ -1,0 +1,137 @@
+import { Json, Partition, type ObjectContext, type ObjectDefinition } from "#kernel";
+import { CronTicks } from "./cron-ticks.ts";
+import { planTicks } from "./plan-ticks.ts";
+import { scheduleListObject } from "./schedule-list.ts";
+import {
+  scheduleListAddress,
+  scheduleName,
+  tickSinkType,
+  type ScheduleReply,
+  type ScheduleSpec,
+  type ScheduleState,
+  type SetScheduleArgument,
+  type TickOrder,
+  type TickResult,
+} from "./schedule-protocol.ts";
+
+/*
+ * A schedule: the single writer of which ticks were decided. It holds one timer, for its next tick.
+ *
+ * Neighbours: `runtime.schedules` calls its methods. The timer is a message to itself. For each tick that is to start a tree
+ * it sends an order to the sink `tick`, which runs on a worker that knows the agents, starts the tree and tells the result.
+ *
+ * 1. `after` only rises, and every tick is ordered by the call that raises `after` past it: so a tick is ordered once.
+ * 2. A message of a timer carries the generation of the times it was armed for. One of another generation does nothing.
+ * 3. A tick that was ordered starts the content that is set when its tree is started.
+ */
+
+const specKey = "spec";
+const stateKey = "state";
+
+/** The longest time until a schedule looks at its clock and its time zone again. */
+const maxDelayMs = 86_400_000;
+
+/** Creates a schedule, or replaces it. The same again changes nothing; the same times with other content keep missed ticks. */
+function set(object: ObjectContext, argument: Json): Json {
+  const { spec, nonce } = Json.as<SetScheduleArgument>(argument);
+  object.prefetch([specKey, stateKey]);
+  const now = object.now();
+  const found = read(object);
+  if (found && JSON.stringify(found.spec) === JSON.stringify(spec)) return Json.of(found);
+  if (!found) object.call(listAddress(object), "add", { name: nameOf(spec) });
+  object.set(specKey, Json.of(spec));
+  if (found && found.spec.cron === spec.cron && found.spec.timeZone === spec.timeZone) {
+    const state = { ...found.state, setAt: now };
+    object.set(stateKey, Json.of(state));
+    return Json.of({ spec, state });
+  }
+  const { generation = 0, after = now, paused = false, last = null, lastTree = null } = found?.state ?? {};
+  const kept = { nonce: found?.state.nonce ?? nonce, paused, setAt: now, last, lastTree };
+  const from = { ...kept, generation: generation + 1, after: Math.max(after, now), next: null };
+  return Json.of({ spec, state: arm(object, spec, from) });
+}
+
+/** The timer's message: orders the ticks that are due, and arms the next one. */
+function due(object: ObjectContext, argument: Json): Json {
+  const { generation } = Json.as<Pick<ScheduleState, "generation">>(argument);
+  object.prefetch([specKey, stateKey]);
+  const now = object.now();
+  const found = read(object);
+  if (!found || found.state.generation !== generation || found.state.paused) return null;
+  const { spec, state } = found;
+  const { catchUp } = spec;
+  const plan = planTicks(ticksOf(spec), { catchUp, after: state.after, now });
+  for (const tick of plan.start) {
+    const order: TickOrder = { tick, generation };
+    object.send({ type: tickSinkType, key: object.key }, "take", Json.of(order));
+  }
+  arm(object, spec, { ...state, after: plan.after });
+  return null;
+}
+
+/** Notes the result of a tick. Results may come late and more than once: the one of the latest tick stays. */
+function ticked(object: ObjectContext, argument: Json): Json {
+  const result = Json.as<TickResult>(argument);
+  const found = read(object);
+  if (!found || (found.state.last && found.state.last.tick >= result.tick)) return null;
+  const lastTree = result.outcome === "started" ? result.treeId : found.state.lastTree;
+  object.set(stateKey, Json.of({ ...found.state, last: result, lastTree } satisfies ScheduleState));
+  return null;
+}
+
+/** Pauses a schedule, or resumes it from now: ticks that were due while it was paused are not caught up. Null: there is none. */
+function pause(object: ObjectContext, argument: Json): Json {
+  const { paused } = Json.as<Pick<ScheduleState, "paused">>(argument);
+  const now = object.now();
+  const found = read(object);
+  if (!found || paused === found.state.paused) return Json.of(found);
+  const { spec, state } = found;
+  const generation = state.generation + 1;
+  const after = Math.max(state.after, now);
+  return Json.of({ spec, state: arm(object, spec, { ...state, generation, paused, after }) });
+}
+
+/** Removes a schedule. Returns whether there was one. */
+function remove(object: ObjectContext): Json {
+  const found = read(object);
+  if (!found) return false;
+  object.call(listAddress(object), "drop", { name: nameOf(found.spec) });
+  object.clear(specKey);
+  object.clear(stateKey);
+  return true;
+}
+
+/** A schedule that starts trees by itself. */
+const scheduleObject: ObjectDefinition = {
+  type: "schedule",
+  methods: { set, due, ticked, pause, remove },
+  queries: { get: (object) => Json.of(read(object)) },
+};
+
+/** Schedules, and their list for each tenant. */
+export const scheduleObjects: readonly ObjectDefinition[] = [scheduleObject, scheduleListObject];
+
+/** Has the schedule called at its next tick, and stores its state. */
+function arm(object: ObjectContext, spec: ScheduleSpec, state: ScheduleState): ScheduleState {
+  const next = state.paused ? null : ticksOf(spec).next(state.after);
+  const armed = { ...state, next };
+  object.set(stateKey, Json.of(armed));
+  if (next === null) return armed;
+  const delayMs = Math.min(Math.max(0, next - object.now()), maxDelayMs);
+  const { generation } = state;
+  object.send({ type: "schedule", key: object.key }, "due", { generation }, { delayMs });
+  return armed;
+}
+
+function read(object: ObjectContext): ScheduleReply | null {
+  object.prefetch([specKey, stateKey]);
+  const spec = object.get(specKey);
+  return spec === null ? null : Json.as({ spec, state: object.get(stateKey) });
+}
+
+const ticksOf = ({ cron, timeZone }: ScheduleSpec): CronTicks => new CronTicks(cron, timeZone);
+
+const nameOf = ({ id, user }: ScheduleSpec): string => scheduleName(id, user);
+
+const listAddress = ({ key }: ObjectContext): ReturnType<typeof scheduleListAddress> =>
+  scheduleListAddress(Partition.parse(key).partition);

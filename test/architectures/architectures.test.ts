@@ -1,0 +1,161 @@
+import { agent, ChatMessage, createRuntime, type Model, type NumberedEvent } from "reeve";
+import { actorCritic, debate, handoff, reflexion, supervisor, swarm } from "reeve/architectures";
+import { sequence } from "reeve/flows";
+import { memoryStore } from "reeve/stores/memory";
+import { call, say, scriptedModel, testRuntime } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const verdict = z.object({ score: z.number(), feedback: z.string() });
+const scored = (...scores: readonly number[]) =>
+  scores.map((score) => say(JSON.stringify({ score, feedback: `more than ${score}` })));
+
+function scriptOf([first, ...rest]: ReturnType<typeof scored>) {
+  if (!first) throw new TypeError("a script needs an answer");
+  return scriptedModel([first, ...rest]);
+}
+
+/** A model that answers every prompt with what a function makes of its last user message. */
+const answering = (id: string, answer: (prompt: string) => string): Model => ({
+  id,
+  generate: async ({ messages }) => {
+    const last = messages.findLast(({ role }) => role === "user");
+    const text = answer(last ? ChatMessage.text(last) : "");
+    return { message: ChatMessage.assistant(text), usage: { input: 10, output: 5 }, finishReason: "stop" };
+  },
+});
+
+test("the best attempt of an exhausted actor and critic is the output of a run that landed", async () => {
+  const author = agent({ name: "author", model: scriptedModel([say("one"), say("two"), say("three")]) });
+  const critic = agent({ name: "critic", model: scriptOf(scored(0.2, 0.7, 0.5)), output: verdict });
+  const writer = agent({ name: "writer", architecture: actorCritic({ actor: author, critic }) });
+  await using t = testRuntime({ agents: [writer] });
+  const result = await t.run(writer, "Write.");
+  expect(result).toMatchObject({ status: "landed", stopReason: "exhausted", output: "two" });
+});
+
+test("a critic without a verdict, and an actor without words, do not compile", () => {
+  const author = agent({ name: "author", model: scriptedModel([say("one")]) });
+  const critic = agent({ name: "critic", model: scriptOf(scored(1)), output: verdict });
+  // @ts-expect-error a critic needs an output schema with score and feedback
+  actorCritic({ actor: author, critic: author });
+  // @ts-expect-error an actor answers in words
+  actorCritic({ actor: critic, critic });
+  // @ts-expect-error the second step takes a number, and the first one gives a text
+  sequence(author, (input: number) => input + 1);
+  expect(actorCritic({ actor: author, critic }).declaredWorkers()).toEqual({ actor: author, critic });
+});
+
+test("a supervisor whose worker is a debate: each run is below the one that asked it", async () => {
+  const yes = agent({ name: "yes", model: scriptedModel([say("Yes.")]) });
+  const no = agent({ name: "no", model: scriptedModel([say("Yes.")]) });
+  const panel = agent({ name: "panel", architecture: debate({ debaters: [yes, no] }) });
+  const model = scriptedModel([call("ask_panel", { task: "well?" }), say("They say yes.")]);
+  const boss = agent({ name: "boss", model, architecture: supervisor({ workers: [panel] }) });
+  await using runtime = createRuntime({ agents: [boss] });
+  const run = await runtime.start(boss, "Ask the panel.");
+  expect(await run.result()).toMatchObject({ status: "completed", output: "They say yes." });
+  const events: NumberedEvent[] = [];
+  for await (const event of run.events()) events.push(event);
+  const starts = events.flatMap((event) => (event.type === "run.start" ? [event] : []));
+  const agentOf = new Map(starts.map(({ runId, agent: name }) => [runId, name]));
+  const places = starts.map(({ agent: name, parentRunId }) =>
+    parentRunId === null ? name : `${agentOf.get(parentRunId)} > ${name}`,
+  );
+  expect(places.toSorted()).toEqual(["boss", "boss > panel", "panel > no", "panel > yes"]);
+  const told = events.flatMap((event) => (event.type === "progress.emitted" ? [event.data] : []));
+  expect(told).toEqual([
+    { architecture: "debate", data: { round: 1, isSettled: true } },
+    { architecture: "supervisor", data: { answered: true } },
+  ]);
+});
+
+test("the next turn of a conversation begins with the member of the swarm that answered last", async () => {
+  const passes = scriptedModel([call("handoff_to_billing", { message: "an invoice" })]);
+  const desk = agent({ name: "desk", model: passes, tools: [handoff("billing")] });
+  const billing = agent({ name: "billing", model: scriptedModel([say("Paid."), say("Still paid.")]) });
+  const front = agent({ name: "front", architecture: swarm({ members: [desk, billing] }) });
+  await using t = testRuntime({ agents: [front], store: memoryStore() });
+  const talk = await t.runtime.sessions.create(front, { user: "ada" });
+  expect(await talk.invoke("My invoice?")).toMatchObject({ output: "Paid." });
+  expect(await talk.invoke("Sure?")).toMatchObject({ output: "Still paid." });
+  expect(passes.requests).toHaveLength(1);
+  const texts = (await talk.messages()).items.map((message) => ChatMessage.text(message));
+  expect(texts).toEqual(["Still paid.", "Sure?", "Paid.", "My invoice?"]);
+  const other = await t.runtime.sessions.create(front, { user: "ada" });
+  await other.invoke("Hello?");
+  expect(passes.requests).toHaveLength(2);
+});
+
+const passingTo = (name: string) =>
+  scriptedModel([call(`handoff_to_${name}`, { message: `over to ${name}` })]);
+
+test("members that pass a task round and round are stopped, and a text that looks like a handoff is an answer", async () => {
+  const ping = agent({ name: "ping", model: passingTo("pong"), tools: [handoff("pong")] });
+  const pong = agent({ name: "pong", model: passingTo("ping"), tools: [handoff("ping")] });
+  const ring = agent({ name: "ring", architecture: swarm({ members: [ping, pong], maxHandoffs: 20 }) });
+  const fake = JSON.stringify({ handoff: "pong", message: "psst" });
+  const liar = agent({ name: "liar", model: scriptedModel([say(fake)]) });
+  const desk = agent({ name: "desk", architecture: swarm({ members: [liar, pong] }) });
+  await using t = testRuntime({ agents: [ring, desk] });
+  const result = await t.run(ring, "Go.");
+  expect(result).toMatchObject({ status: "landed", stopReason: "exhausted" });
+  expect(result.costMicros).toBe(6 * 15);
+  expect(await t.run(desk, "Go.")).toMatchObject({ status: "completed", output: fake });
+});
+
+test("lessons are kept for their user, and for no other", async () => {
+  const seen: string[] = [];
+  const actor = agent({
+    name: "actor",
+    model: answering("actor", (prompt) => {
+      seen.push(prompt);
+      return "a try";
+    }),
+  });
+  const evaluator = agent({
+    name: "evaluator",
+    model: scriptOf(scored(0.1, 0.9, 0.9, 0.9)),
+    output: verdict,
+  });
+  const learner = agent({
+    name: "learner",
+    model: answering("learner", () => "Check the date."),
+    architecture: reflexion({ actor, evaluator }),
+  });
+  await using t = testRuntime({ agents: [learner], store: memoryStore() });
+  await t.run(learner, "First.", { user: "ada" });
+  await t.run(learner, "Second.", { user: "ada" });
+  await t.run(learner, "Third.", { user: "bob" });
+  expect(seen).toEqual([
+    "First.",
+    "First.\n\nLessons:\n- Check the date.",
+    "Second.\n\nLessons:\n- Check the date.",
+    "Third.",
+  ]);
+});
+
+test("an architecture that needs a model is refused without one, and one that fails says why", async () => {
+  const worker = agent({ name: "worker", model: scriptedModel([say("x")]) });
+  const boss = agent({ name: "boss", architecture: supervisor({ workers: [worker] }) });
+  expect(() => createRuntime({ agents: [boss] })).toThrow("agent boss has no model");
+});
+
+test("an answer of the leader that does not match is sent back once, then the run fails", async () => {
+  const asks = agent({
+    name: "asks",
+    model: scriptedModel([say("no JSON"), say("still none")]),
+    architecture: {
+      name: "asks",
+      needsModel: true,
+      declaredWorkers: () => ({}),
+      async *run(state, { think }, prompt) {
+        state.output = await think(prompt, { schema: verdict });
+        yield null;
+      },
+    },
+  });
+  await using t = testRuntime({ agents: [asks] });
+  const { status, error, costMicros } = await t.run(asks, "Judge.");
+  expect([status, error?.code, costMicros]).toEqual(["failed", "output", 30]);
+});

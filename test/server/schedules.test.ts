@@ -1,0 +1,140 @@
+import { type Agent, AgentId, createRuntime, type ScheduleDetails, type StartLimits } from "reeve";
+import { createClient } from "reeve/client";
+import { local } from "reeve/engines/local";
+import { apiKeys, createApiKey, type Scope } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { manualClock, type ManualClock } from "reeve/testing";
+import { expect, test } from "vitest";
+import { ask, codeOf, type Reply } from "./ask.ts";
+import { Estate } from "./estate.ts";
+
+const hour = 3_600_000;
+
+/** Waits, so that its limits can be read. */
+const patient: Agent = { id: AgentId.of("patient"), run: async (ctx) => ctx.waitFor("end") };
+
+interface Stage extends AsyncDisposable {
+  readonly estate: Estate;
+  readonly clock: ManualClock;
+  /** Makes a key that the store has. */
+  newKey(scopes: readonly Scope[], more?: { user?: string; limits?: StartLimits }): Promise<string>;
+  put(id: string, body: object, key: string): Promise<Reply>;
+}
+
+async function stage(): Promise<Stage> {
+  const clock = manualClock();
+  const store = memoryStore();
+  const runtime = createRuntime({ agents: [patient], store, clock, engine: local({ clock }) });
+  const estate = await Estate.open({ runtime, auth: apiKeys(store.apiKeys, { clock }) });
+  return {
+    estate,
+    clock,
+    newKey: async (scopes, more = {}) => {
+      const expiresAt = clock.now() + 100 * hour;
+      const { key, record } = createApiKey({ tenant: "acme", scopes, expiresAt, ...more });
+      await store.apiKeys.put(record);
+      return key;
+    },
+    put: (id, body, key) =>
+      ask(`${estate.url}/schedules/${id}`, "PUT", {
+        key,
+        body: { agent: "patient", input: "go", cron: "0 * * * *", ...body },
+      }),
+    [Symbol.asyncDispose]: () => estate[Symbol.asyncDispose](),
+  };
+}
+
+const limits = { budget: { maxTokens: 1_000 }, maxAgents: 3, priority: "low" } as const;
+
+test("a schedule is set, read, listed, paused and removed by a client", async () => {
+  await using at = await stage();
+  const key = await at.newKey(["run", "read"]);
+  const { schedules } = createClient({ url: at.estate.url, key });
+  const settings = { agent: "patient", input: "go", cron: "30 9 * * 1-5", timeZone: "Europe/Berlin" };
+  const set = await schedules.set("news", { ...settings, budget: { maxTokens: 5 } });
+  expect(set).toMatchObject({ id: "news", user: null, agent: "patient", budget: { maxTokens: 5 } });
+  expect(new Date(set.nextAt ?? 0).toISOString()).toBe("2026-01-01T08:30:00.000Z");
+  expect(await schedules.get("news")).toMatchObject({ input: "go", catchUp: "latest", overlap: "start" });
+  expect((await schedules.list()).items.map(({ id }) => id)).toEqual(["news"]);
+  expect((await schedules.pause("news")).nextAt).toBeNull();
+  expect((await schedules.resume("news")).nextAt).toBe(set.nextAt);
+  await schedules.remove("news");
+  await expect(schedules.get("news")).rejects.toMatchObject({ code: "not-found" });
+  await expect(schedules.remove("news")).rejects.toMatchObject({ code: "not-found" });
+  await expect(schedules.pause("news")).rejects.toMatchObject({ code: "not-found" });
+  expect((await schedules.list()).items).toEqual([]);
+});
+
+test("the limits of the key that set a schedule hold at each tick", async () => {
+  await using at = await stage();
+  const key = await at.newKey(["run", "read"], { limits });
+  const refused = await at.put("big", { budget: { maxTokens: 1_001 } }, key);
+  expect([refused.status, codeOf(refused)]).toEqual([403, "limit-exceeded"]);
+  expect((await at.put("each", {}, key)).status).toBe(200);
+  for (const tick of [1, 2]) {
+    await at.clock.advance(hour);
+    const { last } = (await at.estate.runtime.schedules.get("each", { tenant: "acme" })) ?? {};
+    expect(last).toMatchObject({ outcome: "started", tick: at.clock.now() });
+    const { tree } = await at.estate.runtime.run(last?.treeId ?? "", { tenant: "acme" }).ledger();
+    expect([tick, tree.maxTokens, tree.maxAgents]).toEqual([tick, 1_000, 3]);
+  }
+});
+
+test("once the key that set it is revoked, a schedule starts nothing until another key sets it", async () => {
+  await using at = await stage();
+  const [key, other] = [await at.newKey(["run"]), await at.newKey(["run", "read"])];
+  await at.put("each", {}, key);
+  const id = key.split("_")[1] ?? "";
+  const last = async (): Promise<ScheduleDetails["last"]> =>
+    (await createClient({ url: at.estate.url, key: other }).schedules.get("each")).last;
+  await at.estate.runtime.store.apiKeys.revoke("acme", id);
+  await at.clock.advance(hour);
+  expect(await last()).toMatchObject({ outcome: "failed", error: "key-revoked", treeId: null });
+  await at.put("each", {}, other);
+  await at.clock.advance(hour);
+  expect(await last()).toMatchObject({ outcome: "started", error: null });
+});
+
+test("trees of a user's schedule are the user's, and no other user reaches it", async () => {
+  await using at = await stage();
+  const ada = await at.newKey(["run", "read"], { user: "ada" });
+  const bob = await at.newKey(["run", "read"], { user: "bob" });
+  await at.put("each", {}, ada);
+  await at.clock.advance(hour);
+  const adas = createClient({ url: at.estate.url, key: ada });
+  // The store hears of a tree a little later.
+  await expect
+    .poll(async () => {
+      await at.clock.advance(1_000);
+      return (await adas.runs({ roots: "true" })).items.map(({ agentId }) => agentId);
+    })
+    .toEqual(["patient"]);
+  const { schedules } = createClient({ url: at.estate.url, key: bob });
+  await expect(schedules.get("each")).rejects.toMatchObject({ code: "not-found" });
+  await expect(schedules.get("each", { user: "ada" })).rejects.toMatchObject({ code: "forbidden" });
+  await expect(schedules.remove("each", { user: "ada" })).rejects.toMatchObject({ code: "forbidden" });
+  expect((await schedules.list()).items).toEqual([]);
+});
+
+test.each([
+  ["each", { cron: "61 * * * *" }, 400, /minute: 61/],
+  ["each", { cron: "0 0 30 2 *" }, 400, /no tick/],
+  ["each", { timeZone: "Berlin" }, 400, /IANA/],
+  ["each", { catchUp: "some" }, 400, /catchUp/],
+  ["each", { session: "talk" }, 400, /no field/],
+  ["a%2Fb", {}, 400, /not the id of a schedule/],
+  ["each", { agent: "stranger" }, 404, /stranger/],
+  ["each", { user: "ada" }, 403, /act for users/],
+])("PUT /schedules/%s with %j is refused with %i", async (id, body, status, message) => {
+  await using at = await stage();
+  const reply = await at.put(id, body, await at.newKey(["run"]));
+  expect(reply.status).toBe(status);
+  expect(reply.text).toMatch(message);
+});
+
+test("a key that may only read sets and removes nothing", async () => {
+  await using at = await stage();
+  const key = await at.newKey(["read"]);
+  expect((await at.put("each", {}, key)).status).toBe(403);
+  expect((await ask(`${at.estate.url}/schedules/each`, "DELETE", { key })).status).toBe(403);
+});
