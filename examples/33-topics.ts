@@ -1,4 +1,4 @@
-// Topics: workers tell what they find, and one agent keeps the account and answers questions about it.
+// Topics: researchers report what they find, and one agent counts it and answers questions about it.
 import assert from "node:assert/strict";
 import { AgentId, createRuntime, informationAgent, TopicId, type Agent } from "reeve";
 
@@ -10,21 +10,21 @@ const counter = informationAgent({
   answer: (state, { text }) => (text === "how many?" ? state.count : state),
 });
 
-const worker: Agent = {
-  id: AgentId.of("worker"),
+const researcher: Agent = {
+  id: AgentId.of("researcher"),
   async run(ctx) {
-    for (const weight of [1, 2, 3]) await ctx.emit(weight, TopicId.of("found", ctx.supervision.treeId));
+    for (const pages of [1, 2, 3]) await ctx.emit(pages, TopicId.of("found", ctx.supervision.treeId));
   },
 };
 
 const lead: Agent = {
   id: AgentId.of("lead"),
-  team: [counter, worker],
+  team: [counter, researcher],
   async run(ctx) {
-    // Its first reply means that it follows: it misses nothing that is told afterwards.
+    // Its first reply means that its subscription has begun: it misses no later message.
     const { handle } = await ctx.askOrThrow(counter, "listen", { timeoutS: 60 });
-    const workers = await Promise.all([1, 2, 3].map(() => ctx.spawn(worker, "work")));
-    await Promise.all(workers.map((run) => ctx.join(run)));
+    const researchers = await Promise.all([1, 2, 3].map(() => ctx.spawn(researcher, "search")));
+    await Promise.all(researchers.map((run) => ctx.join(run)));
     const { data: count } = await ctx.askOrThrow(handle, "how many?", { timeoutS: 60 });
     await ctx.cancel(handle, "enough");
     const { status, output } = await ctx.join(handle);

@@ -6,16 +6,16 @@ import {
   type Agent,
   type Continuation,
   type Envelope,
-  type Following,
   type Inbox,
   type RunContext,
+  type Subscription,
 } from "#kernel";
 
 /** The options of an information agent. */
 export interface InformationAgentOptions<State extends Json> {
   /** Its name in the program. */
   readonly name: string;
-  /** The name of the topic that it follows, in the tree of its run. */
+  /** The name of the topic that it subscribes to, in the tree of its run. */
   readonly topic: string;
   /** The state before the first message. */
   readonly initial: State;
@@ -35,8 +35,8 @@ const defaultContinueAfter = 2_000;
 const waitS = 86_400;
 
 /**
- * Returns an agent that follows a topic, keeps a state, and answers every question from it. Its first reply means that it
- * follows: spawn it with `ask(agent, "listen")`, and it misses nothing that is told afterwards. It listens until it is
+ * Returns an agent that subscribes to a topic, keeps a state, and answers every question from it. Its first reply means that
+ * its subscription has begun: spawn it with `ask(agent, "listen")`, and it misses no later message. It listens until it is
  * cancelled, and leaves its state as its output.
  */
 export function informationAgent<State extends Json>(
@@ -63,8 +63,8 @@ async function listen<State extends Json>(
   const goesOn = (): boolean => !isLeaving && ctx.journalLength < continueAfter;
 
   // Each loop leaves only where the other one waits and has taken nothing: what is unread goes to the next execution.
-  const hear = async (following: Following): Promise<void> => {
-    const messages = following[Symbol.asyncIterator]();
+  const hear = async (subscription: Subscription): Promise<void> => {
+    const messages = subscription[Symbol.asyncIterator]();
     do {
       const { value, done } = await messages.next();
       if (done) return;
@@ -72,8 +72,8 @@ async function listen<State extends Json>(
     } while (goesOn());
     isLeaving = true;
   };
-  const respond = async (following: Following): Promise<void> => {
-    await following.begin();
+  const respond = async (subscription: Subscription): Promise<void> => {
+    await subscription.begin();
     // In a fresh execution, messages that came before a question are there with it: one step later they are folded.
     if (!isFirst) await ctx.now();
     if (isLeaving) return;
@@ -87,8 +87,8 @@ async function listen<State extends Json>(
   };
 
   try {
-    const following = ctx.follow(TopicId.of(topic, ctx.supervision.treeId));
-    await Promise.race([hear(following), respond(following)]);
+    const subscription = ctx.subscribe(TopicId.of(topic, ctx.supervision.treeId));
+    await Promise.race([hear(subscription), respond(subscription)]);
     return ctx.continueAs({ state });
   } catch (error) {
     if (error instanceof CancellationError) return state;

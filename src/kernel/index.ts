@@ -188,7 +188,6 @@ export type {
   CopyOptions,
   GuardedMoment,
   InstructionsCall,
-  Following,
   JoinOutcome,
   LlmOptions,
   RunContext,
@@ -197,6 +196,7 @@ export type {
   StepCall,
   StepOptions,
   StepRetry,
+  Subscription,
   ToolOptions,
 } from "./run-context.ts";
 export { RunMeta, type RequestMetadata, type RunScope, type StandaloneOptions } from "./run-meta.ts";

@@ -196,9 +196,9 @@ export interface StepCall {
   readonly idempotencyKey: string;
 }
 
-/** The messages of a topic, in order, each once. */
-export interface Following extends AsyncIterable<Envelope> {
-  /** Begins to follow before the first message is read. Once it resolves, no later message is missed. */
+/** A subscription of a run to a topic: the messages of the topic, each once, those of one sender in order. */
+export interface Subscription extends AsyncIterable<Envelope> {
+  /** Begins the subscription before the first message is read. Once it resolves, no later message is missed. */
   begin(): Promise<void>;
 }
 
@@ -265,13 +265,14 @@ export interface RunContext {
   reply(message: Envelope, text: string, data?: Json): Promise<void>;
   /** Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. */
   send(to: RunId | AgentId | ChildHandle, input: Input, data?: Json): Promise<void>;
-  /** Tells a topic, by default the tree's progress. It is in the tree's stream, and with all who follow. */
+  /** Tells a topic, by default the tree's progress. It is in the tree's stream, and reaches all subscribers. */
   emit(data: Json, topic?: TopicId): Promise<void>;
   /**
-   * The messages of a topic from the first `next` on. Breaking out of the loop ends it. One that is open when the run
-   * continues in a fresh execution goes on with the first `follow` of the same topic there, and has missed nothing.
+   * Subscribes to a topic, from `begin` or the first `next` on. Breaking out of the loop ends the subscription. If it is open
+   * when the run continues in a fresh execution, the first `subscribe` to the same topic there goes on with it: no message is
+   * missed.
    */
-  follow(topic: TopicId): Following;
+  subscribe(topic: TopicId): Subscription;
 
   /**
    * Appends an event of agent code to the tree's stream, with the next call to the tree; nothing waits for it.

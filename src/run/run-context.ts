@@ -20,7 +20,6 @@ import {
   type CopyOptions,
   type Envelope,
   type EventPayloads,
-  type Following,
   type Hireable,
   type Input,
   type JoinOutcome,
@@ -34,6 +33,7 @@ import {
   type RunStatus,
   type SpawnOptions,
   type StepCall,
+  type Subscription,
   type StepOptions,
   type ToolOptions,
   type ToolResult,
@@ -202,9 +202,9 @@ export class JournaledContext implements RunContext {
     });
   }
 
-  follow(topic: TopicId): Following {
+  subscribe(topic: TopicId): Subscription {
     this.#enter();
-    return this.#services.state.subscriptions.follow(topic);
+    return this.#services.state.subscriptions.subscribe(topic);
   }
 
   record<Type extends AgentEventType>(type: Type, payload: EventPayloads[Type]): void {

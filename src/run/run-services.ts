@@ -65,7 +65,7 @@ interface RunState extends CallSizing {
   readonly steps: StepRecorder;
   readonly journal: Journal;
   readonly random: RunRandom;
-  /** The topics that the run follows. */
+  /** The subscriptions of the run to topics. */
   readonly subscriptions: Subscriptions;
 }
 

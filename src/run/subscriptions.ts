@@ -2,8 +2,8 @@ import {
   Json,
   type CancellationToken,
   type Envelope,
-  type Following,
   type RunId,
+  type Subscription,
   type TopicId,
 } from "#kernel";
 import type { CarriedSubscription, InboxItem } from "#tree";
@@ -20,7 +20,7 @@ interface SubscriptionDeps {
 /** The key under which the messages of a subscription arrive. */
 const keyOf = (subscription: string): string => `topic/${subscription}`;
 
-/** The topics that a run follows. What it follows when it continues in a fresh execution, it can go on to follow there. */
+/** The subscriptions of a run to topics. A fresh execution can go on with those that were open when the one before ended. */
 export class Subscriptions {
   readonly #deps: SubscriptionDeps;
   /** Subscriptions of the execution before that this one has not gone on with. */
@@ -47,7 +47,7 @@ export class Subscriptions {
     );
   }
 
-  follow(topic: TopicId): Following {
+  subscribe(topic: TopicId): Subscription {
     let begun: Promise<CarriedSubscription> | null = null;
     const begin = (): Promise<CarriedSubscription> => (begun ??= quiet(this.#begin(topic)));
     const messages = this.#read(begin);

@@ -5,16 +5,16 @@ import {
   type RunId,
   type RunRecord as ListedRun,
 } from "#kernel";
-import type { Account, Slot } from "#ledger";
+import type { Account } from "#ledger";
 import { approvalOf } from "./approvals.ts";
 import { statusOf } from "./queries.ts";
 import { events } from "../state/events.ts";
-import { slotKey } from "../state/ledger-rows.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
-import type { RunRecord, TreeRecord } from "../state/records.ts";
+import type { TreeRecord } from "../state/records.ts";
 import { endedKeys, endedOf, runsOf } from "../state/ended-runs.ts";
+import { readRun, readSlot, runKey, slotKey } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
-import { runKey, type TreeWork } from "../state/tree-work.ts";
+import type { TreeWork } from "../state/tree-work.ts";
 
 /** What the store does not have yet. */
 export function unprojected(
@@ -50,12 +50,10 @@ function withAncestors(object: ObjectContext, runs: readonly RunId[]): readonly 
 }
 
 const parentOf = (object: ObjectContext, run: RunId): RunId | null =>
-  Json.as<RunRecord | null>(object.get(runKey(run)))?.supervision.parentRunId ??
-  endedOf(object, run)?.parentRunId ??
-  null;
+  readRun(object, run)?.supervision.parentRunId ?? endedOf(object, run)?.parentRunId ?? null;
 
 function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
-  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  const live = readRun(object, run);
   // Nobody ever hears of a run without a record; were it otherwise, less is kept.
   return live?.supervision.retention ?? endedOf(object, run)?.retention ?? "none";
 }
@@ -79,8 +77,8 @@ function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun 
       parentRunId === null ? moneyOf(tree.ledger.account) : { costMicros, inDoubtMicros, reservedMicros: 0 };
     return { ...of, agentId, parentRunId, startedAt, endedAt, status, stopReason, ...money };
   }
-  const slot = Json.as<Slot | null>(object.get(slotKey(run)));
-  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  const slot = readSlot(object, run);
+  const live = readRun(object, run);
   if (!slot || !live) return null;
   const { agentId, supervision, hiredAt, startedAt, account } = live;
   return {

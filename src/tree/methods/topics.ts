@@ -5,7 +5,7 @@ import { checkSize, maxEventBytes } from "../state/size.ts";
 import { prefetchTopic, Topic } from "../state/topics.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Tells a topic: the tree's stream, and every run that follows it. */
+/** Tells a topic: the tree's stream, and every subscriber. */
 export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
   const { run, topic: id, data, messageId, labels } = argument;
   checkSize("the data of an event", data, maxEventBytes);
@@ -19,18 +19,13 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
   }
   // The others have an item in their inbox already: it stands for this message, too.
   const idle = topic.idle(run);
-  work.load(idle.map((subscriber) => subscriber.run));
-  const [told, ended] = [
-    idle.filter((subscriber) => work.run(subscriber.run)),
-    idle.filter((subscriber) => !work.run(subscriber.run)),
-  ];
-  for (const subscriber of ended) topic.unsubscribe(subscriber);
+  work.load(idle);
+  for (const subscriber of idle) if (!work.run(subscriber)) topic.unsubscribeAll(subscriber);
   const from = { kind: "run", runId: run, agentId } as const;
   const envelope: Envelope = { id: messageId, from, text: "", data, topic: id, labels, at: work.now };
   topic.tell(envelope);
   topic.write();
-  for (const { run: follower, subscription } of told)
-    work.push(follower, { kind: "topicUnread", topic: id, subscription });
+  for (const subscriber of idle) work.push(subscriber, { kind: "unread", topic: id });
   return null;
 }
 
@@ -39,9 +34,9 @@ export function follow(work: TreeWork, argument: ArgumentOf<"follow">): null {
   const { run, topic: id, subscription, on } = argument;
   prefetchTopic(work.object, run, id);
   const topic = new Topic(work.object, id);
-  const others = topic.neighbours(run).filter((other) => other.subscription !== subscription);
-  work.loadSlots(others.map((other) => other.run));
-  for (const other of others) if (!work.slot(other.run)) topic.unsubscribe(other);
+  const others = topic.neighbours(run);
+  work.loadSlots(others);
+  for (const other of others) if (!work.slot(other)) topic.unsubscribeAll(other);
   if (on) topic.subscribe({ run, subscription });
   else topic.unsubscribe({ run, subscription });
   topic.write();

@@ -171,8 +171,8 @@ export type InboxItem =
 /** An item of an inbox as it is stored. */
 export type StoredItem =
   | InboxItem
-  /** Stands for all messages of a topic that a subscription has not taken. */
-  | { readonly kind: "topicUnread"; readonly topic: TopicId; readonly subscription: string };
+  /** Stands for all messages of a topic that the subscriptions of the run have not taken. */
+  | { readonly kind: "unread"; readonly topic: TopicId };
 
 /** What waits for one run. */
 export interface InboxRecord {

@@ -2,10 +2,14 @@ import { Json, RunId, type Envelope, type ObjectContext, type TopicId } from "#k
 import type { InboxItem, StoredItem, TopicRecord } from "./records.ts";
 
 /*
- * A message to a topic is stored once, under its number, however many runs follow the topic. A subscription that has unread
- * messages has one item in the inbox of its run, however many they are. The number of its first unread message is kept with
- * the subscription, and the topic counts the subscriptions by that number: so a message is removed when the last of them has
- * taken it, or has ended. Subscriptions are stored in pages by the number of their run, so a take changes one page.
+ * The topics of a tree: subscriptions, and messages that are not taken. The inbox (inbox.ts) has an item for unread messages, the
+ * take of a run (launch.ts) reads them, its end (run-lifecycle.ts) removes its subscriptions.
+ *
+ * 1. A message is stored once, under its number, however many subscribers there are.
+ * 2. A run that has unread messages of a topic has an item for the topic in its inbox, however many messages there are.
+ * 3. A subscription is stored with the number of its first unread message. The topic counts subscriptions by that number, so a
+ *    message is removed when the last of them has taken it, or has ended.
+ * 4. Subscriptions are stored in pages by the number of their run, so a take changes one page.
  */
 
 /** Runs whose numbers differ by less than this may be on one page. */
@@ -29,7 +33,7 @@ const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPer
 /** A subscription: the number of its run, its name, and its first unread message; null: it has read all. */
 type Entry = readonly [run: number, subscription: string, unread: number | null];
 
-/** A subscription, and the run that it belongs to. A run may subscribe more than once. */
+/** A subscription, and the run that it belongs to. A run may have several to one topic. */
 interface Subscription {
   readonly run: RunId;
   readonly subscription: string;
@@ -74,27 +78,32 @@ export class Topic {
     const page = pageOf(run);
     const entries = this.#page(page);
     const entry = entries.find(([, name]) => name === subscription);
-    if (!entry) return;
-    this.#setPage(
-      page,
-      entries.filter((other) => other !== entry),
-    );
-    this.#count(entry[2], null);
+    if (entry) this.#remove(page, [entry]);
   }
 
-  /** The runs that have subscriptions on the page of this one. */
-  neighbours(run: RunId): readonly Subscription[] {
-    return this.#page(pageOf(run)).map((entry) => this.#toSubscription(run, entry));
+  /** Ends all subscriptions of a run. */
+  unsubscribeAll(run: RunId): void {
+    const entries = this.#entriesOf(run);
+    if (entries.length > 0) this.#remove(pageOf(run), entries);
   }
 
-  /** The subscriptions that have read all. `member` is any run of the tree. */
-  idle(member: RunId): readonly Subscription[] {
+  /** The runs that have subscriptions on the page of this one, without this one. */
+  neighbours(run: RunId): readonly RunId[] {
+    const numbers = new Set(this.#page(pageOf(run)).map(([number]) => number));
+    numbers.delete(RunId.number(run));
+    return [...numbers].map((number) => RunId.of(RunId.tree(run), number));
+  }
+
+  /** The subscribers that have read all, and so have no item for the topic in their inbox. `member` is any run of the tree. */
+  idle(member: RunId): readonly RunId[] {
     const { pages } = this.#record;
     this.#object.prefetch(
       pages.filter((page) => !this.#pages.has(page)).map((page) => pageKey(page, this.#id)),
     );
-    const entries = pages.flatMap((page) => this.#page(page).filter(([, , unread]) => unread === null));
-    return entries.map((entry) => this.#toSubscription(member, entry));
+    const entries = pages.flatMap((page) => this.#page(page));
+    const behind = new Set(entries.flatMap(([number, , unread]) => (unread === null ? [] : [number])));
+    const numbers = new Set(entries.flatMap(([number]) => (behind.has(number) ? [] : [number])));
+    return [...numbers].map((number) => RunId.of(RunId.tree(member), number));
   }
 
   /** Stores a message for every subscription. Those that have read all before have it as their first unread one. */
@@ -112,7 +121,9 @@ export class Topic {
         entries.map(([run, name, unread]): Entry => [run, name, unread ?? next]),
       );
     }
-    this.#object.set(messageKey(next, this.#id), Json.of(envelope));
+    // The key has the topic.
+    const { topic: _, ...message } = envelope;
+    this.#object.set(messageKey(next, this.#id), Json.of(message));
     const { unread } = this.#record;
     this.#record = {
       ...this.#record,
@@ -121,26 +132,26 @@ export class Topic {
     };
   }
 
-  /** Takes unread messages of a subscription: the first, and as many more as there is room for. Null: it has ended. */
-  take(
-    { run, subscription }: Subscription,
-    room: Room,
-  ): { readonly envelopes: readonly Envelope[]; readonly hasMore: boolean } | null {
+  /** Takes unread messages of a run, as many as there is room for and at least one. */
+  take(run: RunId, room: Room): { readonly items: readonly InboxItem[]; readonly hasMore: boolean } {
+    const items: InboxItem[] = [];
     const page = pageOf(run);
-    const entries = this.#page(page);
-    const entry = entries.find(([, name]) => name === subscription);
-    if (!entry) return null;
-    const first = entry[2] ?? this.#record.next;
-    const envelopes = this.#read(first, room);
-    const after = first + envelopes.length;
-    const hasMore = after < this.#record.next;
-    const unread = hasMore ? after : null;
-    this.#setPage(
-      page,
-      entries.map((other): Entry => (other === entry ? [entry[0], entry[1], unread] : other)),
-    );
-    this.#count(entry[2], unread);
-    return { envelopes, hasMore };
+    for (const entry of this.#entriesOf(run)) {
+      const [number, subscription, first] = entry;
+      if (first === null) continue;
+      if (items.length > 0 && !hasRoom(room)) return { items, hasMore: true };
+      const envelopes = this.#read(first, room);
+      for (const envelope of envelopes) items.push({ kind: "topic", subscription, envelope });
+      const after = first + envelopes.length;
+      const unread = after < this.#record.next ? after : null;
+      this.#setPage(
+        page,
+        this.#page(page).map((other) => (other === entry ? [number, subscription, unread] : other)),
+      );
+      this.#count(first, unread);
+      if (unread !== null) return { items, hasMore: true };
+    }
+    return { items, hasMore: false };
   }
 
   /** Writes what has changed. */
@@ -151,7 +162,7 @@ export class Topic {
       else this.#object.clear(pageKey(page, this.#id));
     }
     this.#changed.clear();
-    this.#remove();
+    this.#removeTaken();
     if (this.#record === this.#stored) return;
     const { first, next } = this.#record;
     if (this.hasSubscriptions || first < next) this.#object.set(topicKey(this.#id), Json.of(this.#record));
@@ -171,7 +182,7 @@ export class Topic {
     const envelopes: Envelope[] = [];
     for (const key of keys) {
       if (envelopes.length > 0 && room.characters <= 0) break;
-      const envelope = Json.as<Envelope>(this.#object.get(key));
+      const envelope = { ...Json.as<Envelope>(this.#object.get(key)), topic: this.#id };
       envelopes.push(envelope);
       room.messages -= 1;
       room.characters -= JSON.stringify(envelope).length;
@@ -192,14 +203,27 @@ export class Topic {
     this.#record = { ...this.#record, unread };
   }
 
+  /** Removes subscriptions from a page. */
+  #remove(page: number, removed: readonly Entry[]): void {
+    this.#setPage(
+      page,
+      this.#page(page).filter((entry) => !removed.includes(entry)),
+    );
+    for (const [, , unread] of removed) this.#count(unread, null);
+  }
+
   /** Removes the messages that every subscription has taken. */
-  #remove(): void {
+  #removeTaken(): void {
     const { first, next, unread } = this.#record;
     const needed = Object.keys(unread).reduce((least, number) => Math.min(least, Number(number)), next);
     const end = Math.min(needed, first + removedPerCall);
     if (end <= first) return;
     for (let number = first; number < end; number++) this.#object.clear(messageKey(number, this.#id));
     this.#record = { ...this.#record, first: end };
+  }
+
+  #entriesOf(run: RunId): readonly Entry[] {
+    return this.#page(pageOf(run)).filter(([number]) => number === RunId.number(run));
   }
 
   #page(page: number): readonly Entry[] {
@@ -218,10 +242,6 @@ export class Topic {
     const others = pages.filter((other) => other !== page);
     this.#record = { ...this.#record, pages: entries.length > 0 ? [...others, page] : others };
   }
-
-  #toSubscription(member: RunId, [number, subscription]: Entry): Subscription {
-    return { run: RunId.of(RunId.tree(member), number), subscription };
-  }
 }
 
 const isList = (stored: TopicRecord | SubscriptionList | null): stored is SubscriptionList =>
@@ -232,6 +252,8 @@ interface Room {
   messages: number;
   characters: number;
 }
+
+const hasRoom = ({ messages, characters }: Room): boolean => messages > 0 && characters > 0;
 
 /**
  * Reads the messages that items of an inbox stand for. Returns what fits into one answer, in order, and the items that are
@@ -246,30 +268,29 @@ export function readTopics(
   const items: InboxItem[] = [];
   const room: Room = { messages: messagesPerTake, characters: charactersPerTake };
   for (const [index, item] of stored.entries()) {
-    if (item.kind !== "topicUnread") {
+    if (item.kind !== "unread") {
       items.push(item);
       continue;
     }
-    if (room.messages <= 0 || room.characters <= 0) return { items, left: stored.slice(index) };
-    const { subscription } = item;
+    if (!hasRoom(room)) return { items, left: stored.slice(index) };
     const topic = new Topic(object, item.topic);
-    const taken = topic.take({ run, subscription }, room);
+    const taken = topic.take(run, room);
     topic.write();
-    // The run was woken for a subscription that it has ended since: it counts its wake-ups by what it is given.
-    if (!taken) items.push({ kind: "resume" });
-    for (const envelope of taken?.envelopes ?? []) items.push({ kind: "topic", subscription, envelope });
-    if (taken?.hasMore) return { items, left: stored.slice(index) };
+    items.push(...taken.items);
+    // The run was woken for a subscription that it has ended since: it counts its wake-ups by the items that it gets.
+    if (taken.items.length === 0) items.push({ kind: "resume" });
+    if (taken.hasMore) return { items, left: stored.slice(index) };
   }
   return { items, left: [] };
 }
 
-/** Ends the subscriptions of a run that has ended with unread messages. Those that had none end with the next message. */
+/** Ends the subscriptions of a run that has ended with unread messages. Others are removed with the next message of the topic. */
 export function leaveTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
   prefetchTopics(object, run, stored);
   for (const item of stored) {
-    if (item.kind !== "topicUnread") continue;
+    if (item.kind !== "unread") continue;
     const topic = new Topic(object, item.topic);
-    topic.unsubscribe({ run, subscription: item.subscription });
+    topic.unsubscribeAll(run);
     topic.write();
   }
 }
@@ -286,7 +307,7 @@ export function prefetchTopic(object: ObjectContext, run: RunId, topic: TopicId)
 }
 
 function prefetchTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
-  const topics = new Set(stored.flatMap((item) => (item.kind === "topicUnread" ? [item.topic] : [])));
+  const topics = new Set(stored.flatMap((item) => (item.kind === "unread" ? [item.topic] : [])));
   if (topics.size === 0) return;
   object.prefetch([...topics].flatMap((topic) => [topicKey(topic), pageKey(pageOf(run), topic)]));
 }

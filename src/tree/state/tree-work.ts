@@ -21,13 +21,14 @@ import {
   type LedgerState,
   type Slot,
 } from "#ledger";
-import { LedgerRows, slotKey } from "./ledger-rows.ts";
+import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
 import type { TreeHost, RunRecord, StoredItem, TreeRecord } from "./records.ts";
 import { eventKey } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
+import { encodeRun, readRun, runKey, slotKey } from "./stored-run.ts";
 import { maxSkewMs, tickClock } from "./tick-clock.ts";
 import { infoKey, infoKeyOf, readTree, splitTree, treeKey, treeKeys } from "./tree-record.ts";
 
@@ -36,9 +37,6 @@ export const projectorType = "projector";
 
 /** So the store hears of a tree at most 20 times a second. */
 const projectionDelayMs = 50;
-
-/** Where the record of a live run lies. */
-export const runKey = (run: RunId): string => `run/${run}`;
 
 /** What is asked of a tree. */
 export interface Occasion {
@@ -179,7 +177,7 @@ export class TreeWork {
   run(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     if (known) return known.now;
-    const stored = Json.as<RunRecord | null>(this.object.get(runKey(id)));
+    const stored = readRun(this.object, id);
     this.#runs.set(id, { stored, now: stored });
     return stored;
   }
@@ -371,7 +369,7 @@ export class TreeWork {
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
-      if (now) this.object.set(runKey(id), Json.of(now));
+      if (now) this.object.set(runKey(id), encodeRun(id, now));
       else this.object.clear(runKey(id));
     }
     for (const [attempt, doubt] of this.#doubts ?? []) {

@@ -6,14 +6,14 @@ import { told } from "./history.ts";
 
 const newsOf = (ctx: RunContext): TopicId => TopicId.of("news", ctx.supervision.treeId);
 
-/** Replies once it follows, and returns the next messages: as many as its task says. */
-const follower = agentOf("follower", async (ctx, inbox) => {
+/** Replies once its subscription has begun, and returns the next messages: as many as its task says. */
+const subscriber = agentOf("subscriber", async (ctx, inbox) => {
   const task = await inbox.next();
-  const following = ctx.follow(newsOf(ctx));
-  await following.begin();
-  if (task) await ctx.reply(task, "following");
+  const subscription = ctx.subscribe(newsOf(ctx));
+  await subscription.begin();
+  if (task) await ctx.reply(task, "subscribed");
   const heard: Json[] = [];
-  for await (const { data } of following) {
+  for await (const { data } of subscription) {
     heard.push(data ?? null);
     if (heard.length >= Number(task?.text)) break;
   }
@@ -27,8 +27,8 @@ const teller = agentOf("teller", async (ctx, inbox) => {
     await ctx.emit([ctx.supervision.runId, number], newsOf(ctx));
 });
 
-/** Spawns a child that has replied: from now on it follows. */
-async function spawnFollower(ctx: RunContext, agent: Agent, task: string): Promise<ChildHandle> {
+/** Spawns a child that has replied: its subscription has begun. */
+async function spawnSubscriber(ctx: RunContext, agent: Agent, task: string): Promise<ChildHandle> {
   return (await ctx.askOrThrow(agent, task, { timeoutS: 60 })).handle;
 }
 
@@ -41,22 +41,22 @@ function bySender(heard: Json): Json {
 }
 
 async function crowd(ctx: RunContext): Promise<Json> {
-  const followers: ChildHandle[] = [];
-  for (const _ of range(12)) followers.push(await spawnFollower(ctx, follower, "15"));
+  const subscribers: ChildHandle[] = [];
+  for (const _ of range(12)) subscribers.push(await spawnSubscriber(ctx, subscriber, "15"));
   const tellers = await Promise.all(range(3).map(() => ctx.spawn(teller, "5")));
-  const ends = await Promise.all(followers.map((run) => ctx.join(run)));
+  const ends = await Promise.all(subscribers.map((run) => ctx.join(run)));
   await Promise.all(tellers.map((run) => ctx.join(run)));
   return ends.map(({ output }) => bySender(output));
 }
 
-/** Follows across executions: one message in each. */
+/** Has one subscription across executions, and reads one message in each. */
 const renewed = agentOf("renewed", async (ctx, inbox) => {
   const heard = Json.as<readonly number[]>(ctx.state ?? []);
-  const following = ctx.follow(newsOf(ctx));
-  await following.begin();
+  const subscription = ctx.subscribe(newsOf(ctx));
+  await subscription.begin();
   const task = heard.length === 0 ? await inbox.next() : null;
-  if (task) await ctx.reply(task, "following");
-  const { value } = await following[Symbol.asyncIterator]().next();
+  if (task) await ctx.reply(task, "subscribed");
+  const { value } = await subscription[Symbol.asyncIterator]().next();
   const all = [...heard, Number(value?.data)];
   return all.length < 5 ? ctx.continueAs(all) : all;
 });
@@ -83,13 +83,13 @@ const asker = agentOf("asker", async (ctx, inbox) => {
   return known;
 });
 
-/** Section 1.3: many followers of one topic, and followers that end, are paused or go on. */
-export const followerCases: readonly EngineCase[] = [
+/** Section 1.3: many subscribers of one topic, and subscribers that end, are paused or go on. */
+export const subscriberCases: readonly EngineCase[] = [
   {
-    name: "1.3 each of many followers gets every message once, in the order of its sender",
+    name: "1.3 each of many subscribers gets every message once, in the order of its sender",
     async run(harness) {
       const boss = agentOf("boss", crowd);
-      await onRuntime(harness, { agents: [boss, follower, teller] }, async (runtime) => {
+      await onRuntime(harness, { agents: [boss, subscriber, teller] }, async (runtime) => {
         const { output } = await (await runtime.start(boss, "go", { spawn: { maxAgents: 20 } })).result();
         const all = Json.as<readonly Readonly<Record<string, readonly number[]>>[]>(output);
         assert.equal(all.length, 12);
@@ -98,12 +98,12 @@ export const followerCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.3 a paused follower gets what it has missed when it goes on; one that ends or is cancelled takes it from no other",
+    name: "1.3 a paused subscriber gets what it has missed when it goes on; one that ends or is cancelled takes it from no other",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
-        const held = await spawnFollower(ctx, follower, "4");
-        const short = await spawnFollower(ctx, follower, "2");
-        const cancelled = await spawnFollower(ctx, follower, "9");
+        const held = await spawnSubscriber(ctx, subscriber, "4");
+        const short = await spawnSubscriber(ctx, subscriber, "2");
+        const cancelled = await spawnSubscriber(ctx, subscriber, "9");
         await ctx.emit(held.runId);
         await ctx.waitFor("paused");
         for (const number of [0, 1]) await ctx.emit(number, newsOf(ctx));
@@ -114,7 +114,7 @@ export const followerCases: readonly EngineCase[] = [
         await ctx.emit("all is told");
         return [ended.output, status, (await ctx.join(held)).output];
       });
-      await onRuntime(harness, { agents: [boss, follower] }, async (runtime) => {
+      await onRuntime(harness, { agents: [boss, subscriber] }, async (runtime) => {
         const root = await runtime.start(boss, "go");
         const { data } = await told(root, "progress.emitted");
         const held = runtime.run(Json.as(data));
@@ -129,10 +129,10 @@ export const followerCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.3 a run that continues in a fresh execution goes on following, and misses nothing",
+    name: "1.3 a run that continues in a fresh execution goes on with its subscription, and misses no message",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
-        const run = await spawnFollower(ctx, renewed, "listen");
+        const run = await spawnSubscriber(ctx, renewed, "listen");
         for (const number of range(5)) await ctx.emit(number, newsOf(ctx));
         return (await ctx.join(run)).output;
       });
