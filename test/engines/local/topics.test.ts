@@ -1,62 +1,10 @@
 import { expect, test } from "vitest";
-import {
-  AgentId,
-  delegateEngine,
-  delegateObject,
-  Json,
-  RunId,
-  TopicId,
-  type Agent,
-  type ChildHandle,
-  type EngineProgram,
-  type ObjectMethod,
-  type RunContext,
-} from "#kernel";
+import { delegateEngine, delegateObject, type EngineProgram, type ObjectMethod } from "#kernel";
 import { Runtime } from "#runtime";
 import { local } from "reeve/engines/local";
+import { createTopicLoad } from "../topic-load.ts";
 
 const subscribers = 1_000;
-const messagesPerSender = 50;
-const text = "x".repeat(100);
-
-const newsOf = (ctx: RunContext): TopicId => TopicId.of("news", ctx.supervision.treeId);
-
-const agentOf = (name: string, run: Agent["run"]): Agent => ({ id: AgentId.of(name), run });
-
-/** Reads the messages of two senders. Returns whether it got each once, those of one sender in order. */
-const subscriber = agentOf("subscriber", async (ctx, inbox) => {
-  const task = await inbox.next();
-  const subscription = ctx.subscribe(newsOf(ctx));
-  await subscription.begin();
-  if (task) await ctx.reply(task, "subscribed");
-  const next = new Map<Json, number>();
-  let heard = 0;
-  for await (const { data } of subscription) {
-    const { sender, number } = Json.as<{ readonly sender: string; readonly number: number }>(data);
-    if (number !== (next.get(sender) ?? 0)) return false;
-    next.set(sender, number + 1);
-    heard += 1;
-    if (heard === 2 * messagesPerSender) break;
-  }
-  return next.size === 2 && [...next.values()].every((count) => count === messagesPerSender);
-});
-
-const sender = agentOf("sender", async (ctx) => {
-  const { runId } = ctx.supervision;
-  for (let number = 0; number < messagesPerSender; number++)
-    await ctx.emit({ sender: RunId.number(runId), number, text }, newsOf(ctx));
-});
-
-/** Returns how many subscribers got every message once, in order. */
-const lead = agentOf("lead", async (ctx) => {
-  const spawn = async (): Promise<ChildHandle> =>
-    (await ctx.askOrThrow(subscriber, "listen", { timeoutS: 600 })).handle;
-  const runs = await Promise.all(Array.from({ length: subscribers }, spawn));
-  const senders = await Promise.all(["a", "b"].map(() => ctx.spawn(sender, "go")));
-  await Promise.all(senders.map((run) => ctx.join(run)));
-  const ends = await Promise.all(runs.map((run) => ctx.join(run)));
-  return ends.filter(({ output }) => output === true).length;
-});
 
 /** Measures the state of a tree after each change. Events are not counted: they are a log. */
 class MeasuredState {
@@ -106,11 +54,9 @@ test("each of 1,000 subscribers gets 100 messages of two senders once and in ord
   const state = new MeasuredState();
   const engine = local();
   const define: typeof engine.define = (program) => engine.define(state.measure(program));
-  await using runtime = new Runtime({
-    agents: [lead, subscriber, sender],
-    engine: delegateEngine(engine, { define }),
-  });
-  const run = await runtime.start(lead, "go", { spawn: { maxAgents: subscribers + 3 } });
+  const agents = createTopicLoad({ subscribers, messagesPerSender: 50 });
+  await using runtime = new Runtime({ agents, engine: delegateEngine(engine, { define }) });
+  const run = await runtime.start(agents[0], "go", { spawn: { maxAgents: subscribers + 3 } });
   expect((await run.result()).output).toBe(subscribers);
   expect(state.maxBytes).toBeGreaterThan(500_000);
   expect(state.maxBytes).toBeLessThan(1_000_000);
