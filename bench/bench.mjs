@@ -1,4 +1,9 @@
-// node bench/bench.mjs [--peers bare,pi,ai,ours] [--workloads W1,W2] [--rounds 9] [--ms 150] [--out results.json]
+// node bench/bench.mjs [--peers bare,pi,ai,ours] [--workloads W1,W2] [--rounds 9] [--ms 250] [--out results.json]
+//
+// Two protocols, in the same rounds:
+//   as it runs   nothing is collected by force: what a process pays that goes on working
+//   collected    a full collection before each batch. It throws optimised code away that no live object holds, so the
+//                first runs of a batch are slow: what a process pays that was idle
 import { fork } from "node:child_process";
 import fs from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,7 +15,7 @@ const { values } = parseArgs({
     peers: { type: "string", default: "bare,pi,ai,ours" },
     workloads: { type: "string", default: "W1,W2,W3,W4,W5,W6" },
     rounds: { type: "string", default: "9" },
-    ms: { type: "string", default: "150" },
+    ms: { type: "string", default: "250" },
     out: { type: "string" },
   },
 });
@@ -18,6 +23,7 @@ const peers = values.peers.split(",");
 const workloads = values.workloads.split(",");
 const rounds = Number(values.rounds);
 const batchMs = Number(values.ms);
+const protocols = ["as it runs", "collected"];
 
 /** A row's process. It is idle while others run. */
 function start(peer) {
@@ -41,8 +47,8 @@ function start(peer) {
   };
 }
 
-async function batch(peer, workload, times) {
-  const reply = await processes[peer].ask({ command: "run", workload, times });
+async function batch(peer, workload, times, collects = false) {
+  const reply = await processes[peer].ask({ command: "run", workload, times, collects });
   if (!reply.isDone) throw new Error(`${peer} ${workload}: ${reply.error ?? "has not done its work"}`);
   return reply;
 }
@@ -78,29 +84,38 @@ for (let round = 0; round < rounds; round++) {
   for (const workload of workloads) {
     for (let index = 0; index < peers.length; index++) {
       const peer = peers[(index + round) % peers.length];
-      const key = `${peer} ${workload}`;
-      const { wallUs, cpuUs } = await batch(peer, workload, times[key]);
-      (samples[key] ??= []).push({ wall: wallUs / times[key], cpu: cpuUs / times[key] });
+      const count = times[`${peer} ${workload}`];
+      for (const protocol of protocols) {
+        const { wallUs, cpuUs } = await batch(peer, workload, count, protocol === "collected");
+        (samples[`${protocol} ${peer} ${workload}`] ??= []).push({
+          wall: wallUs / count,
+          cpu: cpuUs / count,
+        });
+      }
     }
   }
 }
 for (const peer of peers) processes[peer].stop();
 
-const of = (peer, workload, what) => samples[`${peer} ${workload}`].map((sample) => sample[what]);
+const of = (protocol, peer, workload, what) =>
+  samples[`${protocol} ${peer} ${workload}`].map((sample) => sample[what]);
 
 /** The median of the ratios of neighbours in time. */
-const ratio = (peer, base, workload, what) => {
-  const bases = of(base, workload, what);
-  return median(of(peer, workload, what).map((value, index) => value / bases[index]));
+const ratio = (protocol, peer, base, workload, what) => {
+  const bases = of(protocol, base, workload, what);
+  return median(of(protocol, peer, workload, what).map((value, index) => value / bases[index]));
 };
 
-console.log(`node ${process.version}, ${rounds} rounds\n\nleast CPU of one run in µs`);
-console.log(table(peers, workloads, (peer, each) => Math.min(...of(peer, each, "cpu"))));
-// On a machine that others use, too, only CPU compares: wall time is mostly theirs.
-for (const what of ["wall", "cpu"]) {
-  for (const base of ["bare", "pi", "ai"].filter((each) => peers.includes(each))) {
-    console.log(`\n× ${base}, ${what}`);
-    console.log(table(peers, workloads, (peer, each) => ratio(peer, base, each, what)));
+console.log(`node ${process.version}, ${rounds} rounds, batches of ${batchMs} ms`);
+for (const protocol of protocols) {
+  console.log(`\n## ${protocol}\n\nleast CPU of one run in µs`);
+  console.log(table(peers, workloads, (peer, each) => Math.min(...of(protocol, peer, each, "cpu"))));
+  // On a machine that others use, too, only CPU compares: wall time is mostly theirs.
+  for (const what of ["wall", "cpu"]) {
+    for (const base of ["bare", "pi", "ai"].filter((each) => peers.includes(each))) {
+      console.log(`\n× ${base}, ${what}`);
+      console.log(table(peers, workloads, (peer, each) => ratio(protocol, peer, base, each, what)));
+    }
   }
 }
 if (values.out) fs.writeFileSync(values.out, JSON.stringify({ node: process.version, rounds, samples }));

@@ -11,7 +11,10 @@ export const SYSTEM = "You are a helpful agent. ".repeat(20); // 500 chars
 export const USER = "Please do the task described here. ".repeat(6); // ~210 chars
 export const USAGE = { input: 100, output: 20 };
 export const N_DELTAS = 2000;
-export const DELTA = "tok ";
+/** All different: an answer that repeats itself is refused by those who look for that. */
+export const DELTAS = Array.from({ length: N_DELTAS }, (_, index) => `${index} `);
+const known = new Set(DELTAS);
+export const isDelta = (text) => known.has(text);
 
 const call = (i, name = "lookup") => ({ id: `call_${i}`, name, args: { q: `item-${i}`, n: i } });
 export const cfg = { loop: 10, par: 50 }; // scale.mjs changes these

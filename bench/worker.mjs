@@ -7,10 +7,10 @@ const { name, setup } = await import(`./peers/${process.argv[2]}/adapter.mjs`);
 const workloads = await setup();
 
 const commands = {
-  /** Runs a workload so many times and says what that took. */
-  async run({ workload, times }) {
+  /** Runs a workload so many times and says what that took; after a forced collection if that is asked for. */
+  async run({ workload, times, collects }) {
     m.resetCounters();
-    globalThis.gc?.();
+    if (collects) globalThis.gc();
     const cpu = process.cpuUsage();
     const began = performance.now();
     let text;

@@ -19,7 +19,15 @@ function quoted(file: string, from: string, to: string): readonly string[] {
 }
 
 test("the guide lists the code of every error, with cause and remedy", () => {
-  const files = ["errors", "approval", "input", "model-error", "program-error", "strategy-error"];
+  const files = [
+    "errors",
+    "approval",
+    "disabled-error",
+    "input",
+    "model-error",
+    "program-error",
+    "strategy-error",
+  ];
   const codes = files.flatMap((file) => {
     const source = readFileSync(`src/kernel/${file}.ts`, "utf8");
     return [...source.matchAll(/readonly code = "([\w-]+)"/g)].map(([, code = ""]) => code);

@@ -11,7 +11,7 @@ const linesOfScreen = 40;
 const firstScreen = (path: string): string =>
   readFileSync(path, "utf8").split("\n").slice(0, linesOfScreen).join("\n");
 
-test.each(globSync("docs/guide/*.md").toSorted())("the first screen of %s is in plain words", (path) => {
+test.each(globSync("docs/guide/**/*.md").toSorted())("the first screen of %s is in plain words", (path) => {
   expect(firstScreen(path).match(banned) ?? []).toEqual([]);
   expect(firstScreen(path)).not.toMatch(/^For /m);
 });

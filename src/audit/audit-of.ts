@@ -19,6 +19,7 @@ export type AuditKind =
   | "reconcile"
   | "cancel"
   | "budget"
+  | "switch"
   | "retention"
   | "audit";
 

@@ -10,6 +10,7 @@ import { addLooking } from "./program/looking.ts";
 import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
 import { addSchedules } from "./program/schedules.ts";
+import { addSwitches } from "./program/switches.ts";
 import { addRunning } from "./program/running.ts";
 import { ExitCode } from "./exit-code.ts";
 import { readPackage } from "./package.ts";
@@ -84,7 +85,16 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
       client: new ReeveClient(findServer(url, terminal.environment, terminal.folder)),
     }),
   };
-  for (const add of [addProject, addRunning, addLooking, addActing, addMemory, addSchedules, addKeys])
+  for (const add of [
+    addProject,
+    addRunning,
+    addLooking,
+    addActing,
+    addMemory,
+    addSchedules,
+    addSwitches,
+    addKeys,
+  ])
     add(commands);
   return program;
 }

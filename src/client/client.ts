@@ -3,6 +3,7 @@ import { ClientMemory } from "./client-memory.ts";
 import { ClientRun, type Started } from "./client-run.ts";
 import { ClientSchedules } from "./client-schedules.ts";
 import { ClientSessions } from "./client-sessions.ts";
+import { ClientSwitches } from "./client-switches.ts";
 import { Http, type HttpOptions } from "./http.ts";
 import type { SentInput } from "./sent-input.ts";
 import type { StartSettings } from "./start-settings.ts";
@@ -30,6 +31,8 @@ export class Client {
   readonly sessions: ClientSessions;
   /** Memory of agents. */
   readonly memory: ClientMemory;
+  /** Disables tenants, agents and tools. */
+  readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
 
@@ -37,6 +40,7 @@ export class Client {
     this.#http = http;
     this.sessions = new ClientSessions(http);
     this.memory = new ClientMemory(http);
+    this.switches = new ClientSwitches(http);
     this.schedules = new ClientSchedules(http);
   }
 

@@ -10,6 +10,7 @@ export { ClientRun, type EventOptions, type SentStep } from "./client-run.ts";
 export { ClientMemory, type MemoryUser } from "./client-memory.ts";
 export { ClientSchedules, type ScheduleSettings, type ScheduleUser } from "./client-schedules.ts";
 export { ClientSessions, type SessionQuery, type SessionSettings } from "./client-sessions.ts";
+export { ClientSwitches, type ClientSwitchTarget } from "./client-switches.ts";
 export { Http, type HttpOptions, type StreamOptions } from "./http.ts";
 export { SentInput } from "./sent-input.ts";
 export type { SentEvent } from "./server-sent-events.ts";

@@ -31,6 +31,7 @@ import {
 } from "./errors.ts";
 
 import { ApprovalRefusedError } from "./approval.ts";
+import { DisabledError } from "./disabled-error.ts";
 import { InvalidInputError } from "./input.ts";
 import { findJsonProblem } from "./json.ts";
 import { ModelError } from "./model-error.ts";
@@ -50,6 +51,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "too-many-steps": TooManyStepsError,
   "nested-step": NestedStepError,
   "id-conflict": IdConflictError,
+  disabled: DisabledError,
   "session-busy": SessionBusyError,
   "run-ended": RunEndedError,
   "not-found": NotFoundError,

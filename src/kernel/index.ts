@@ -157,6 +157,7 @@ export type {
   ToolDescription,
 } from "./model.ts";
 export { ModelError, type ModelErrorKind } from "./model-error.ts";
+export { DisabledError } from "./disabled-error.ts";
 export { ProgramError, RuntimeClosedError } from "./program-error.ts";
 export { type Micros, Money } from "./money.ts";
 export { Page, type PageRequest, type Place } from "./page.ts";

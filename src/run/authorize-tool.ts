@@ -35,6 +35,7 @@ import {
   type StepStop,
 } from "./gated-step.ts";
 import { toGuardedTool, type GuardrailLog } from "./guardrails.ts";
+import { refuseDisabledTool } from "./held-step.ts";
 import type { RunServices } from "./run-services.ts";
 import type { StepRecord } from "./step.ts";
 
@@ -130,6 +131,9 @@ export async function authorizeTool<Result extends StepResult>(
   for (;;) {
     const now = pending;
     const record = await call.step.run<Result | OpenDecision>(async (execution) => {
+      const disabled = refuseDisabledTool(services, execution.io, call.tool);
+      const refusal = disabled && (await disabled);
+      if (refusal !== null) return { kind: "refused", refusal, isDenied: true };
       const decision = await decide(services, execution, { tool: call.tool, ...now });
       return decision?.kind === "allowed" ? perform(execution, decision, now) : decision;
     });

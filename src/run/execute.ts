@@ -49,6 +49,7 @@ import { RunLabels, type RunPolicy, type RunServices } from "./run-services.ts";
 import { RunSession } from "./run-session.ts";
 import { createOpenMemory } from "./scoped-memory.ts";
 import type { PromptDeps } from "./section-cache.ts";
+import type { SwitchCache } from "./switch-cache.ts";
 import { StepRecorder } from "./step-manifest.ts";
 import { flushTurn } from "./save-turn.ts";
 import { inRun, type RunIdentity } from "./step.ts";
@@ -76,6 +77,8 @@ interface ExecutionOptions extends InputOptions {
   /** Whether the content of steps is recorded. */
   readonly record: "off" | "steps";
   readonly prompt: PromptDeps;
+  /** The switches that this process knows of. */
+  readonly switches: SwitchCache;
 }
 
 /** One execution of a run: drives the agent's code, and says how it ended. */
@@ -206,7 +209,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const keepInput = createKeepInput(() => services, options);
   const children = new Children({ driver, labels, runId, uuid, requireAgent, keepInput }, carried?.tasks);
   const messaging = new Messaging({ driver, labels, runId, agentId, uuid, children, keepInput });
-  const { clock, deltas, prices } = options;
+  const { clock, deltas, prices, switches } = options;
   const openFeed: RunServices["engine"]["openFeed"] = (step, attempt) =>
     deltas.begin(primitives.launch.tree.key, { runId, step, attempt });
   const openUpdates: RunServices["engine"]["openUpdates"] = (step, attempt) =>
@@ -222,7 +225,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });
   const services: RunServices = {
-    engine: { primitives, driver, clock, report, openFeed, openUpdates },
+    engine: { primitives, driver, clock, report, switches, openFeed, openUpdates },
     identity,
     policy,
     state: { labels, sizes, prices, session, openMemory, steps, journal, random, subscriptions },

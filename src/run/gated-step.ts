@@ -17,6 +17,7 @@ import { Usage, type Model, type StepScope } from "#kernel";
 import type { GuardHook } from "#tree";
 import { embedTexts } from "./embed-texts.ts";
 import type { GuardrailLog, GuardrailResult, GuardrailSubject } from "./guardrails.ts";
+import { holdIfDisabled } from "./held-step.ts";
 import { ModelCalls, type CallsOwner, type Charge } from "./model-calls.ts";
 import type { Stop } from "./step-stop.ts";
 import type { RunServices } from "./run-services.ts";
@@ -105,6 +106,8 @@ export class GatedStep {
     let isExecuted = false;
     const record = await journaled(this.#services, place, async (io): Promise<(Result | StepStop) & Bill> => {
       isExecuted = true;
+      const held = holdIfDisabled(this.#services, io);
+      if (held && (await held)) return { kind: "paused", charges: [], reported: 0 };
       const noted = steps.writeNoted();
       const calls = new ModelCalls(this.#services, { place, io }, owner);
       const result = (await body({ place, io, calls })) ?? calls.stop ?? interrupted;

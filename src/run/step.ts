@@ -30,7 +30,9 @@ import { backoffMs, fingerprint } from "#base";
 import type { AnswerFeed, UpdateFeed } from "#deltas";
 import { TreeSecret } from "#tree";
 import type { Driver } from "./driver/driver.ts";
+import type { SwitchCache } from "./switch-cache.ts";
 import { withDiagnostic, type ReportFailure } from "./failures.ts";
+import { holdIfDisabled } from "./held-step.ts";
 
 /** Delays up to this are waited inside a step, longer ones durably between two steps. */
 export const maxWaitInStepMs = 5_000;
@@ -44,6 +46,8 @@ export interface EngineServices {
   readonly driver: Driver;
   readonly clock: Clock;
   readonly report: ReportFailure;
+  /** The switches that this process knows of. */
+  readonly switches: SwitchCache;
   /** Opens the feed for the pieces of an answer; undefined while it has no reader and can get none. */
   readonly openFeed: (step: StepId, attempt: AttemptId) => AnswerFeed | undefined;
   /** Opens the feed for the progress of a tool call. */
@@ -144,6 +148,8 @@ type Try =
   | { readonly error: ErrorData; readonly diagnostic?: Diagnostic | undefined }
   /** Its run had to yield: to be made again. */
   | { readonly interrupted: true }
+  /** Its run is held, since its tenant or agent is disabled: to be made again. */
+  | { readonly paused: true }
   | { readonly retryAt: number; readonly retries: number };
 
 /** A step of agent code. */
@@ -176,13 +182,16 @@ export async function userStep(
   let retries = 0;
   for (;;) {
     const used = retries;
-    const record = await journaled(services, place, (io) => {
+    const record = await journaled(services, place, async (io) => {
+      const held = holdIfDisabled(services, io);
+      if (held && (await held)) return { paused: true as const };
       const runOnce = async (): Promise<Json> => encodable(name, await run(call(io.signal)));
       const report = (error: unknown): Diagnostic => engine.report(`step ${name}`, error);
       return runWithRetries(engine.clock, io, { ...retry, used, runOnce, report });
     });
     if ("value" in record) return record.value;
     if ("error" in record) throw withDiagnostic(decodeError(record.error), record.diagnostic);
+    if ("paused" in record) await engine.driver.refresh();
     if ("retryAt" in record) {
       retries = record.retries;
       await engine.driver.waits.first([], { at: record.retryAt });

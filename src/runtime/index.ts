@@ -18,6 +18,7 @@ export type { ConversationFilter, Conversations, NewConversation } from "./conve
 export type { Memories, SharedBlock } from "./memories.ts";
 export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
 export type { AccountView, RunLedger } from "./run-ledger.ts";
+export type { DisableOptions, Switches, SwitchTarget, SwitchView } from "./switches.ts";
 export type { BudgetOwner, TenantBudget, TenantBudgetView, Tenants } from "./tenants.ts";
 export type { CatchUp, ScheduleOwner, TickResult } from "#tree";
 export {

@@ -57,12 +57,6 @@ type TreeAsk = <Method extends TreeMethod>(
 
 const eventsPerBatch = 256;
 
-interface Written {
-  readonly upTo: number;
-  /** Whether the tree is over, and all of it written. */
-  readonly closed: boolean;
-}
-
 /**
  * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them and what was
  * decided. In order, from where it stopped, and the same again changes nothing: whatever crashes in between, the store
@@ -87,13 +81,15 @@ export class Projector implements SinkDefinition {
     if (order.kind === "note") return this.#host.audit.record(Partition.parse(key).partition, [order.note]);
     if (order.kind === "turn") return this.#settleTurn(key, order, ask);
     if (order.kind === "forget") return this.#forget(key, order.runs);
-    const { kind, after, at } = order;
     const tree: TreeAsk = (method, given) =>
       callTree((name, sent) => ask({ type: "tree", key }, name, sent), method, given);
-    const { upTo, closed } = await this.#write(key, tree, after);
-    await tree("projected", { upTo, at });
-    if (closed && this.#host.telemetry) await this.#trace(key, upTo);
-    if (kind === "erase") await this.#erase(key, tree, at);
+    if (order.kind === "events") {
+      await this.#writeBatch(key, order.batch);
+      if (order.confirm) await tree("projected", { at: order.at });
+      return;
+    }
+    if (order.kind === "erase") return this.#erase(key, tree, order);
+    await this.#drain(key, tree, order);
   }
 
   /**
@@ -120,17 +116,12 @@ export class Projector implements SinkDefinition {
     if (release) await ask(release, "release", withProtocol({ tree: { type: "tree", key }, at }));
   }
 
-  /** Everything above `after`. */
-  async #write(key: string, tree: TreeAsk, after: number): Promise<Written> {
-    const { now } = this.#host;
-    for (let upTo = after; ;) {
-      const batch = await tree("unprojected", { after: upTo, limit: eventsPerBatch });
-      const last = batch.events.at(-1);
-      if (!last) return { upTo, closed: false };
+  /** Writes everything above `after`. */
+  async #drain(key: string, tree: TreeAsk, { after, at }: { after: number; at: number }): Promise<void> {
+    for (let isMore = true; isMore;) {
+      const batch = await tree("drain", { after, limit: eventsPerBatch, at });
       await this.#writeBatch(key, batch);
-      upTo = last.seq;
-      this.#lagMs = Math.max(0, now() - last.at);
-      if (!batch.more) return { upTo, closed: batch.closed };
+      isMore = batch.more;
     }
   }
 
@@ -165,11 +156,11 @@ export class Projector implements SinkDefinition {
     }
   }
 
-  async #writeBatch(
-    key: string,
-    { events, runs, retentions, approvals }: ReplyOf<"unprojected">,
-  ): Promise<void> {
-    const { store, audit } = this.#host;
+  async #writeBatch(key: string, batch: ReplyOf<"drain">): Promise<void> {
+    const { events, runs, retentions, approvals } = batch;
+    const last = events.at(-1);
+    if (!last) return;
+    const { store, audit, now, telemetry } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     // A tree is found, and erased, through its runs: no event without its run.
     for (const run of runs) await store.runs.put(partition, run);
@@ -184,17 +175,23 @@ export class Projector implements SinkDefinition {
     const isFleeting = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
     await store.events.append(partition, tree, kept, isFleeting);
+    this.#lagMs = Math.max(0, now() - last.at);
+    if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);
   }
 
-  /** The tree is over and all of it is written: what does not stay goes, here and in the tree. */
-  async #erase(key: string, ask: TreeAsk, at: number): Promise<void> {
+  /** The tree is over: what does not stay goes in the tree, then here. What is not written is written first. */
+  async #erase(key: string, ask: TreeAsk, { after, at }: { after: number; at: number }): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    const retentions = await ask("retentions", null);
+    let reply = await ask("erase", { at });
+    while ("unwritten" in reply) {
+      await this.#drain(key, ask, { after, at });
+      reply = await ask("erase", { at });
+    }
+    const retentions = reply.retentions ?? (await ask("retentions", null));
     if (Object.values(retentions).some((retention) => retention !== "permanent"))
       await this.#eraseEvents(key, retentions);
     await store.approvals.erase(partition, tree);
-    await ask("erase", { at });
   }
 
   /** And with the key everywhere. It is the last that is done: said first, so that it is said whatever comes between. */

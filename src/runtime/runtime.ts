@@ -21,7 +21,7 @@ import {
   type Store,
 } from "#kernel";
 import { allowAll, defaultPermissions, programAgents } from "#agents";
-import { contentObject, systemClock } from "#base";
+import { systemClock } from "#base";
 import {
   treeAddress,
   treeAt,
@@ -29,13 +29,8 @@ import {
   type CompactionOrder,
   type InvokeArgument,
   sessionAddress,
-  sessionObject,
-  scheduleObjects,
-  tenantObject,
   type OpenArgument,
   callTree,
-  treeObject,
-  versionedObject,
 } from "#tree";
 import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
@@ -49,9 +44,10 @@ import { quietly } from "./quietly.ts";
 import { checkProgram, checkStart } from "./check-program.ts";
 import { createOpening } from "./create-opening.ts";
 import { createSealing, sealStore } from "./create-sealing.ts";
-import { type PriceList, createPromptDeps, execute, type PromptDeps } from "#run";
+import { type PriceList, createPromptDeps, execute, type PromptDeps, SwitchCache } from "#run";
 import { createNameContent, createPrepareInput } from "./prepare-input.ts";
 import type { PrepareInput } from "./prepare-input.ts";
+import { createObjects } from "./program-objects.ts";
 import { Projector } from "./projector.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
@@ -61,6 +57,7 @@ import type { RuntimeOptions } from "./runtime-options.ts";
 import type { ServeOptions, StartOptions } from "./start-options.ts";
 import { listSteps, readStep, type StepPrompt } from "./step-content.ts";
 import { Sweep } from "./sweep.ts";
+import { Switches } from "./switches.ts";
 import { Tenants } from "./tenants.ts";
 import type { StepSummary } from "./unrecorded-steps.ts";
 
@@ -86,6 +83,8 @@ export class Runtime {
   readonly approvals: Approvals;
   /** Budgets of tenants and their users. */
   readonly tenants: Tenants;
+  /** Disables tenants, agents and tools. */
+  readonly switches: Switches;
   /** Trees that start by the clock. */
   readonly schedules: Schedules;
   /** What was decided, by whom, in a chain that shows whether anybody changed it. */
@@ -114,6 +113,9 @@ export class Runtime {
     this.sessions = new Conversations(() => this.#conversationHost());
     this.memory = new Memories(() => ({ store: this.store, now: () => this.#clock.now(), uuid: randomUUID }));
     this.tenants = new Tenants(options.engine);
+    const switches = new SwitchCache(this.#clock);
+    const hasAgent = (type: string): boolean => this.#agents.has(type);
+    this.switches = new Switches({ engine: options.engine, cache: switches, hasAgent });
     this.audit = new Audit(audited);
     const { engine, input: inputLimits } = options;
     const scheduling = this.#createScheduling();
@@ -124,7 +126,7 @@ export class Runtime {
       inputLimits,
       nameContent,
       agentOf: (type: string) => this.#agentOf(type),
-      hasAgent: (type: string) => this.#agents.has(type),
+      hasAgent,
       clock: this.#clock,
       log: quietly(options.log),
       permissions:
@@ -136,14 +138,12 @@ export class Runtime {
       store: store ?? null,
       record: options.record ?? "steps",
       prompt: this.#prompt,
+      switches,
     };
     const trees = treeHostOf(this.#agents, { ...options, projects: this.#projector !== null });
     options.engine.define({
       build: buildOf(this.#agents),
-      objects: [
-        ...[treeObject(trees), sessionObject, tenantObject(trees), ...scheduleObjects].map(versionedObject),
-        contentObject,
-      ],
+      objects: createObjects(trees),
       sinks: [...(this.#projector ? [this.#projector] : []), scheduling.sink],
       sealing: seals,
       run: (primitives) => execute(primitives, execution),
@@ -171,7 +171,7 @@ export class Runtime {
     await this.#options.engine.drain(options);
   }
 
-  /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError. */
+  /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError; DisabledError. */
   start<Output>(agent: Agent<Output>, input: Input, options: StartOptions = {}): Promise<RunHandle<Output>> {
     return this.#start(agent, input, options);
   }
@@ -183,6 +183,7 @@ export class Runtime {
     compaction?: CompactionOrder,
   ): Promise<RunHandle<Output>> {
     checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
+    await this.switches.check(agent, options.tenant);
     if (options.after !== undefined) await this.#checkAfter(options);
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = treeAddress(treeId, options.tenant);

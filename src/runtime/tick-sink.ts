@@ -48,8 +48,8 @@ export interface TickSinkDeps {
 
 const liveStatuses: ReadonlySet<RunStatus> = new Set(["pending", "running", "waiting", "paused"]);
 
-/** Errors of a start that would come back with every try. */
-const finalCodes: ReadonlySet<string> = new Set(["not-found", "invalid-input", "too-large"]);
+/** Errors of a start that would come back with every try. A tick of a disabled agent is over: the next one is tried. */
+const finalCodes: ReadonlySet<string> = new Set(["disabled", "not-found", "invalid-input", "too-large"]);
 
 /** Errors of a start whose tree is there: an earlier try has started it, with the content that was set then. */
 const startedCodes: ReadonlySet<string> = new Set(["id-conflict", "key-destroyed"]);

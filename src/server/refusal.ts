@@ -48,6 +48,7 @@ const statuses: Readonly<Record<string, number>> = {
   "wrong-origin": 403,
   "not-found": 404,
   "id-conflict": 409,
+  disabled: 409,
   "session-busy": 409,
   "run-ended": 409,
   "approval-refused": 409,

@@ -12,6 +12,7 @@ import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { stepRoutes } from "./routes/steps.ts";
+import { switchRoutes } from "./routes/switches.ts";
 
 const described = route({
   method: "get",
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...memoryRoutes,
   ...scheduleRoutes,
   ...budgetRoutes,
+  ...switchRoutes,
   ...auditRoutes,
   ...chatRoutes,
 ];

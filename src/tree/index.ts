@@ -62,6 +62,15 @@ export {
 export { tickTree } from "./schedule/tick-tree.ts";
 export { sessionAddress, sessionObject, type InvokeArgument } from "./session-object.ts";
 export { checkSize, maxEventBytes } from "./state/size.ts";
+export {
+  switchesAddress,
+  type SetSwitchArgument,
+  type SwitchKind,
+  type SwitchesReply,
+  type SwitchRecord,
+  type SwitchRef,
+} from "./switches/switch-protocol.ts";
+export { switchesObject } from "./switches/switches-object.ts";
 export { tenantObject } from "./tenant/tenant-object.ts";
 export { tenantAddress, type SetBudgetArgument } from "./tenant/tenant-protocol.ts";
 export { callTree, treeObject } from "./tree-object.ts";

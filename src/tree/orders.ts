@@ -1,5 +1,6 @@
 import type { ObjectAddress, RunId, RunResult, SessionId, UserId } from "#kernel";
 import type { AuditNote } from "#audit";
+import type { EventBatch } from "./state/records.ts";
 
 /** An order to settle the turn of a tree that is over and has not saved it. Then the conversation is free. */
 export interface TurnOrder {
@@ -15,9 +16,12 @@ export interface TurnOrder {
   readonly at: number;
 }
 
-/** An order of a tree, or of a tenant's budgets, to its projector. It holds no content. */
+/** An order of a tree, or of a tenant's budgets, to its projector. Only events hold content. */
 export type ProjectorOrder =
+  /** `write`: the projector asks the tree for the events above `after`. `erase`: the tree is over. */
   | { readonly kind: "write" | "erase"; readonly after: number; readonly at: number }
+  /** `confirm`: the tree waits to be told that they are stored. */
+  | { readonly kind: "events"; readonly batch: EventBatch; readonly confirm: boolean; readonly at: number }
   | TurnOrder
   /** All is erased: its key goes. `runs`: how many had content that is not permanent. */
   | { readonly kind: "forget"; readonly runs: number }
@@ -33,3 +37,10 @@ export interface EraseOrder {
   /** How many of those runs were not permanent. Default 0. */
   readonly erasable?: number | undefined;
 }
+
+/** The answer to an order to erase. */
+export type EraseReply =
+  /** There are events that the store has not got: they come first. */
+  | { readonly unwritten: true }
+  /** How long the words of each run stay; null: there are too many runs for one answer. */
+  | { readonly retentions: EventBatch["retentions"] | null };

@@ -29,7 +29,7 @@ import type { Ask, Gate, RunAt } from "#ledger";
 import type { LaunchPolicy } from "./launch-policy.ts";
 import type { TreeSecret } from "./tree-secret.ts";
 import type { OpenArgument } from "./open-argument.ts";
-import type { EraseOrder } from "./orders.ts";
+import type { EraseOrder, EraseReply } from "./orders.ts";
 import type { Report, Settlement } from "./report.ts";
 import type {
   Carried,
@@ -39,9 +39,10 @@ import type {
   Settling,
   Spoken,
   TreeScope,
-  UnprojectedReply,
+  EventBatch,
   TurnPlace,
 } from "./state/records.ts";
+import type { SwitchRef } from "./switches/switch-protocol.ts";
 
 /** Names an operation: made again because its answer was lost, it counts once, whatever was done since. */
 interface Operated {
@@ -256,6 +257,10 @@ interface TreeProtocol {
   readonly decideApproval: { readonly argument: Settling; readonly reply: ApprovalDecision };
   readonly pause: { readonly argument: RunAt & Operated; readonly reply: null };
   readonly resume: { readonly argument: RunAt & Operated; readonly reply: null };
+  /** From a run's own step: its agent or its tenant is disabled. The reply: whether the run is held. */
+  readonly holdDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: boolean };
+  /** From the switches: what the run was held for is enabled again. */
+  readonly releaseDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: null };
   readonly reprioritize: {
     readonly argument: RunAt & Operated & { readonly priority: Priority };
     readonly reply: null;
@@ -309,13 +314,15 @@ interface TreeProtocol {
     readonly argument: FromRun & { readonly end: EndReport };
     readonly reply: null;
   };
-  /** The store has everything up to an event. */
-  readonly projected: {
-    readonly argument: { readonly upTo: number; readonly at: number };
-    readonly reply: null;
+  /** From its projector: hands it the events above `after`, once. */
+  readonly drain: {
+    readonly argument: { readonly after: number; readonly limit: number; readonly at: number };
+    readonly reply: EventBatch;
   };
+  /** From its projector: the store has everything that it was handed. */
+  readonly projected: { readonly argument: { readonly at: number }; readonly reply: null };
   /** To a tree that is over: what does not stay goes. */
-  readonly erase: { readonly argument: EraseOrder; readonly reply: null };
+  readonly erase: { readonly argument: EraseOrder; readonly reply: EraseReply };
   /** From its tenant: another tree needs what this one has borrowed and does not use. */
   readonly recall: { readonly argument: { readonly at: number }; readonly reply: null };
   /** To itself: the runs of a cancel had this long to end. */
@@ -348,11 +355,11 @@ interface TreeProtocol {
   /** Events above `after`, and the runs they speak of, as they stand now. */
   readonly unprojected: {
     readonly argument: { readonly after: number; readonly limit: number };
-    readonly reply: UnprojectedReply;
+    readonly reply: EventBatch;
   };
   readonly approvals: { readonly argument: null; readonly reply: readonly ApprovalRecord[] };
-  /** Of every run that has ended, how long its words stay. */
-  readonly retentions: { readonly argument: null; readonly reply: UnprojectedReply["retentions"] };
+  /** How long the words of each run stay. */
+  readonly retentions: { readonly argument: null; readonly reply: EventBatch["retentions"] };
   readonly receipt: {
     readonly argument: { readonly number: number };
     /** Null while a cancelled run lives. */

@@ -11,6 +11,7 @@ import { go, open } from "./methods/open.ts";
 import * as projection from "./methods/projection.ts";
 import * as queries from "./methods/queries.ts";
 import { hireFor } from "./methods/spawn.ts";
+import * as switches from "./methods/switches.ts";
 import * as topics from "./methods/topics.ts";
 import type { OpenArgument } from "./open-argument.ts";
 import { withProtocol } from "./protocol-number.ts";
@@ -92,11 +93,14 @@ export function treeObject(host: TreeHost): ObjectDefinition {
     decideApproval: on(approvals.decide),
     pause: on(control.pause, ({ run }) => liveKeys(run)),
     resume: on(control.resume, ({ run }) => liveKeys(run)),
+    holdDisabled: on(switches.holdDisabled, ({ run }) => liveKeys(run)),
+    releaseDisabled: on(switches.releaseDisabled, ({ run }) => liveKeys(run)),
     reprioritize: on(control.reprioritize),
     topUp: on(control.topUp),
     reconcile: on(control.reconcile),
     // Tenant, store, erasure.
     recall: on(recall),
+    drain: on(projection.drain),
     projected: on(projection.projected),
     erase: on(erase),
   } satisfies Record<Exclude<TreeMethod, keyof typeof queriesOfTree>, ObjectMethod>;

@@ -15,6 +15,7 @@ const samples: readonly kernel.ReeveError[] = [
   new kernel.NestedStepError({ step: "look:1" }),
   new kernel.IdConflictError({ id: "books" }),
   new kernel.SessionBusyError({ session: "talk" }),
+  new kernel.DisabledError({ what: "agent", id: "writer", reason: "leaks" }),
   new kernel.RunEndedError({ run: "t~0" }),
   new kernel.NotFoundError({ what: "agent", id: "clerk" }),
   new kernel.WaitCycleError({ cycle: ["t~0", "t~1", "t~0"] }),

@@ -63,6 +63,8 @@ function sample(schema: JsonObject): Json {
 const needed: Readonly<Record<string, JsonObject>> = {
   "/budget": { maxTokens: 5 },
   "/memory/forget": { key: "city" },
+  "/switches/disable": { name: "no_such_tool" },
+  "/switches/enable": { name: "another_tool" },
   "/schedules/:schedule": { cron: "0 0 1 1 *" },
 };
 

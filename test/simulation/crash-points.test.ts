@@ -62,7 +62,7 @@ const writes = {
   elsewhere: [
     ...committed("tree", "open", "begin", "hire", "rest", "take", "yield", "reply", "emit", "send", "signal"),
     ...committed("tree", "cancel", "pause", "resume", "reprioritize", "topUp", "crashed", "continue", "end"),
-    ...committed("tree", "projected"),
+    ...committed("tree", "drain"),
     ...committed("session", "invoke", "release"),
     ...committed("tenant", "setBudget", "draw", "giveBack"),
     ...around(["keys.of", "store keys.put", "store events.append", "store runs.put", "store.eraseUser"]),

@@ -1,5 +1,8 @@
 import { Json, TopicId, TreeId, type NumberedEvent } from "#kernel";
 import { expect, test } from "vitest";
+import type { ProjectorOrder } from "../../src/tree/orders.ts";
+import type { ReplyOf } from "../../src/tree/protocol.ts";
+import { projectorType } from "../../src/tree/state/tree-work.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
 const emit = (tree: LazyTree, data: string): void => {
@@ -44,6 +47,46 @@ test("events are read in order, from any place, in replies of a bounded size", (
   expect(eventsAfter(tree, 60).map(({ seq }) => seq)).toEqual([61]);
 });
 
+const ordersTo = (tree: LazyTree): readonly ProjectorOrder[] =>
+  tree.object.sent
+    .filter(({ to }) => to.type === projectorType)
+    .map(({ argument }) => Json.as<ProjectorOrder>(argument));
+
+test("events go to the projector along with their order, unless others went a moment before", () => {
+  const tree = new LazyTree({ maxAgents: 2 });
+  tree.drain();
+  tree.object.sent.length = 0;
+  tree.object.time += 1_000;
+  emit(tree, "first");
+  emit(tree, "second");
+  emit(tree, "third");
+  const [first, second, ...more] = ordersTo(tree);
+  expect(first).toMatchObject({ kind: "events", confirm: false, batch: { events: [{ data: "first" }] } });
+  expect(second).toMatchObject({ kind: "write" });
+  expect(more).toEqual([]);
+  const { result } = tree.call("drain", { after: 0, limit: 256, at: 1 });
+  expect(Json.as<ReplyOf<"drain">>(result).events).toMatchObject([{ data: "second" }, { data: "third" }]);
+  expect(tree.call("drain", { after: 0, limit: 256, at: 1 }).result).toMatchObject({ events: [] });
+});
+
+test("the projector says that batches are stored before it gets more than 16 of them", () => {
+  const tree = new LazyTree({ maxAgents: 2 });
+  tree.drain();
+  tree.object.sent.length = 0;
+  for (let number = 1; number <= 20; number++) {
+    tree.object.time += 1_000;
+    emit(tree, `${number}`);
+  }
+  const orders = ordersTo(tree);
+  expect(orders.map((order) => order.kind === "events" && order.confirm)).toEqual([
+    ...Array.from({ length: 15 }, () => false),
+    true,
+  ]);
+  tree.object.time += 1_000;
+  tree.call("projected", { at: 1 });
+  expect(ordersTo(tree).slice(16)).toMatchObject([{ kind: "write" }]);
+});
+
 test("a denied attempt that asks again is told once", () => {
   const tree = new LazyTree({ maxAgents: 2, budget: { maxTokens: 5 } });
   tree.begin(tree.root, "attempt");
@@ -61,6 +104,11 @@ test.each([true, false])("a tree of 1,000 runs is erased in parts of 256; with a
   }
   emit(tree, "confidential");
   tree.end(tree.root);
+  // Nothing is erased that the store was not given.
+  if (projects) {
+    expect(tree.call("erase", { at: 100_000 }).result).toEqual({ unwritten: true });
+    tree.drain();
+  }
   const erasing = [tree.call("erase", { at: 100_000 })];
   for (let sent = tree.takeSent("erase"); sent; sent = tree.takeSent("erase")) {
     erasing.push(tree.call("erase", Json.as(sent)));
@@ -83,6 +131,7 @@ test("an erased tree of 1,000 runs keeps few values, and still tells how each of
     tree.end(tree.child(number), "confidential");
   }
   tree.end(tree.root, "x".repeat(10_000));
+  tree.drain();
   tree.call("erase", { at: 100_000 });
   for (let sent = tree.takeSent("erase"); sent; sent = tree.takeSent("erase"))
     tree.call("erase", Json.as(sent));

@@ -15,7 +15,7 @@ import {
   type JsonObject,
 } from "#kernel";
 import type { Slot } from "#ledger";
-import type { ArgumentOf, TreeMethod } from "../../src/tree/protocol.ts";
+import type { ArgumentOf, ReplyOf, TreeMethod } from "../../src/tree/protocol.ts";
 import type { EndReport, RunRecord } from "../../src/tree/state/records.ts";
 import { decodeRun, decodeSlot, runKey, slotKey } from "../../src/tree/state/stored-run.ts";
 import { TreeSecret } from "../../src/tree/tree-secret.ts";
@@ -209,6 +209,14 @@ export class LazyTree {
   /** The slot of a live run; null if there is none. */
   slot(run: RunId): Slot | null {
     return decodeSlot(run, this.stored(slotKey(run)));
+  }
+
+  /** Hands out all events, as the projector asks for them. */
+  drain(): void {
+    for (let isMore = true; isMore;) {
+      const { result } = this.call("drain", { after: 0, limit: 256, at: 100_000 });
+      isMore = Json.as<ReplyOf<"drain">>(result).more;
+    }
   }
 
   /** The tree's events of one type, in order. */

@@ -26,8 +26,8 @@ class Fake extends BaseLlm {
       m.counters.modelCalls++;
       let s = "";
       for (let i = 0; i < m.N_DELTAS; i++) {
-        s += m.DELTA;
-        yield { content: { role: "model", parts: [{ text: m.DELTA }] }, partial: true };
+        s += m.DELTAS[i];
+        yield { content: { role: "model", parts: [{ text: m.DELTAS[i] }] }, partial: true };
       }
       yield {
         content: { role: "model", parts: [{ text: s }] },

@@ -40,7 +40,7 @@ const makeModel = (role) => ({
         pull(c) {
           if (i === -2) c.enqueue({ type: "stream-start", warnings: [] });
           else if (i === -1) c.enqueue({ type: "text-start", id: "1" });
-          else if (i < m.N_DELTAS) c.enqueue({ type: "text-delta", id: "1", delta: m.DELTA });
+          else if (i < m.N_DELTAS) c.enqueue({ type: "text-delta", id: "1", delta: m.DELTAS[i] });
           else if (i === m.N_DELTAS) c.enqueue({ type: "text-end", id: "1" });
           else {
             c.enqueue({ type: "finish", finishReason: { unified: "stop", raw: undefined }, usage });

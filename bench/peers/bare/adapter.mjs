@@ -29,7 +29,7 @@ async function run(role, tools, input, history = []) {
   }
 }
 async function* streamModel() {
-  for (let i = 0; i < m.N_DELTAS; i++) yield m.DELTA;
+  for (let i = 0; i < m.N_DELTAS; i++) yield m.DELTAS[i];
 }
 export async function setup() {
   const tools = { lookup: m.lookup };

@@ -128,7 +128,7 @@ async function loop(role, tools, input, run, history = []) {
   });
 }
 async function* streamModel() {
-  for (let i = 0; i < m.N_DELTAS; i++) yield m.DELTA;
+  for (let i = 0; i < m.N_DELTAS; i++) yield m.DELTAS[i];
 }
 async function* streamRun(run) {
   run.emit("run.start", {});

@@ -46,9 +46,14 @@ class Fake extends BaseChatModel {
   async *_streamResponseChunks(messages, options, runManager) {
     m.counters.modelCalls++;
     for (let i = 0; i < m.N_DELTAS; i++) {
-      const c = new ChatGenerationChunk({ text: m.DELTA, message: new AIMessageChunk({ content: m.DELTA }) });
+      const c = new ChatGenerationChunk({
+        text: m.DELTAS[i],
+        message: new AIMessageChunk({ content: m.DELTAS[i] }),
+      });
       yield c;
-      await runManager?.handleLLMNewToken(m.DELTA, undefined, undefined, undefined, undefined, { chunk: c });
+      await runManager?.handleLLMNewToken(m.DELTAS[i], undefined, undefined, undefined, undefined, {
+        chunk: c,
+      });
     }
   }
 }
@@ -115,7 +120,7 @@ export async function setup() {
         { messages: [{ role: "user", content: m.USER }] },
         { streamMode: "messages" },
       )) {
-        if (c.content === m.DELTA) {
+        if (m.isDelta(c.content)) {
           m.counters.deltas++;
           s += c.content;
         }

@@ -50,8 +50,8 @@ class Fake {
     yield { type: "response_started" };
     let s = "";
     for (let i = 0; i < m.N_DELTAS; i++) {
-      s += m.DELTA;
-      yield { type: "output_text_delta", delta: m.DELTA };
+      s += m.DELTAS[i];
+      yield { type: "output_text_delta", delta: m.DELTAS[i] };
     }
     yield {
       type: "response_done",

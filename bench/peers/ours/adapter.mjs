@@ -46,8 +46,8 @@ async function stream(onDelta) {
   m.counters.modelCalls += 1;
   let text = "";
   for (let index = 0; index < m.N_DELTAS; index++) {
-    text += m.DELTA;
-    onDelta?.({ kind: "text", text: m.DELTA });
+    text += m.DELTAS[index];
+    onDelta?.({ kind: "text", text: m.DELTAS[index] });
     if ((index & 15) === 15) await Promise.resolve();
   }
   return { message: ChatMessage.assistant(text), finishReason: "stop", usage };
@@ -112,7 +112,8 @@ function asChild({ id, args }) {
   return { id, name: "ask_child3", args: { task: args.q } };
 }
 
-export function runtimeOf() {
+/** Options of the runtime, and of each start, make the other rows of this package. */
+export function runtimeOf(options = {}) {
   const child = made("child3", { more: { tools: [lookup] } });
   const agents = {
     single: made("single"),
@@ -124,13 +125,14 @@ export function runtimeOf() {
     trimmer,
     sleeper,
   };
-  return { agents, runtime: createRuntime({ agents: Object.values(agents) }) };
+  return { agents, runtime: createRuntime({ agents: Object.values(agents), ...options }) };
 }
 
-export async function setup() {
-  const { agents, runtime } = runtimeOf();
+export async function setup({ options = {}, startOptions = () => ({}) } = {}) {
+  const { agents, runtime } = runtimeOf(options);
   const outputOf = async (who) => {
-    const run = await runtime.start(who, m.USER, { budget: { maxTokens: 10_000_000 } });
+    const terms = { budget: { maxTokens: 10_000_000 }, ...startOptions() };
+    const run = await runtime.start(who, m.USER, terms);
     const { output, status, error } = await run.result();
     if (status !== "completed") throw new Error(`${status}: ${JSON.stringify(error)}`);
     return output;

@@ -47,8 +47,8 @@ const streamFn = (role) => async (model, context) => {
       s.push({ type: "start", partial: msg });
       s.push({ type: "text_start", contentIndex: 0, partial: msg });
       for (let i = 0; i < m.N_DELTAS; i++) {
-        msg.content[0].text += m.DELTA;
-        s.push({ type: "text_delta", contentIndex: 0, delta: m.DELTA, partial: msg });
+        msg.content[0].text += m.DELTAS[i];
+        s.push({ type: "text_delta", contentIndex: 0, delta: m.DELTAS[i], partial: msg });
         if ((i & 15) === 15) await null;
       }
       s.push({ type: "text_end", contentIndex: 0, content: msg.content[0].text, partial: msg });

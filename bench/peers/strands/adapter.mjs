@@ -27,7 +27,7 @@ class Fake extends Model {
       yield { type: "modelMessageStartEvent", role: "assistant" };
       yield { type: "modelContentBlockStartEvent" };
       for (let i = 0; i < m.N_DELTAS; i++)
-        yield { type: "modelContentBlockDeltaEvent", delta: { type: "textDelta", text: m.DELTA } };
+        yield { type: "modelContentBlockDeltaEvent", delta: { type: "textDelta", text: m.DELTAS[i] } };
       yield { type: "modelContentBlockStopEvent" };
       yield { type: "modelMessageStopEvent", stopReason: "endTurn" };
       yield { type: "modelMetadataEvent", usage: { inputTokens: 100, outputTokens: 20, totalTokens: 120 } };

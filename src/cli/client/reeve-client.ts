@@ -30,6 +30,7 @@ import {
   type ClientError,
   ClientMemory,
   ClientSchedules,
+  ClientSwitches,
   Http,
   SentInput,
   type SentEvent,
@@ -64,12 +65,15 @@ export class ReeveClient {
   readonly #http: Http;
   /** What agents remember. */
   readonly memory: ClientMemory;
+  /** Disables tenants, agents and tools. */
+  readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
 
   constructor({ url, key }: Server) {
     this.#http = new Http({ url, key, toError: toCliError });
     this.memory = new ClientMemory(this.#http);
+    this.switches = new ClientSwitches(this.#http);
     this.schedules = new ClientSchedules(this.#http);
   }
 

@@ -1,6 +1,7 @@
 import { embeddingCases } from "./embeddings.ts";
 import { ephemeralCases } from "./ephemeral.ts";
 import { scheduleCases } from "./schedules.ts";
+import { switchCases } from "./switches.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
@@ -124,4 +125,5 @@ export const engineSuite: readonly EngineCase[] = [
   ...contentCases,
   ...stepContentCases,
   ...scheduleCases,
+  ...switchCases,
 ];

@@ -25,8 +25,8 @@ import {
 } from "#kernel";
 import { call, say, type ScriptedAnswer } from "../scripted-model.ts";
 
-/** An answer to a prompt: `number` is how many times this model was called, from 1. */
-type Reply = (prompt: string, number: number) => ScriptedAnswer;
+/** An answer to a prompt: `number` counts the model calls since that prompt, from 1. */
+export type Reply = (prompt: string, number: number) => ScriptedAnswer;
 
 /** The workshop in which the agents of a case are made. It counts their model calls, and may let one of them fail. */
 export interface Workshop {
@@ -38,6 +38,8 @@ export interface Workshop {
   readonly poor: string | null;
   /** Called before each model call: a case may wait here. */
   readonly before: (name: string, signal: AbortSignal) => Promise<void> | void;
+  /** Makes the model with this name. Default: it answers in this process. */
+  readonly model?: (name: string, reply: Reply) => Model;
 }
 
 /** One architecture with scripted workers. */
@@ -55,7 +57,7 @@ export interface StrategyCase {
 const price = { input: 1_000_000, output: 1_000_000 };
 
 function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
-  let number = 0;
+  if (workshop.model) return workshop.model(name, reply);
   return {
     id: name,
     price,
@@ -63,8 +65,9 @@ function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
       await workshop.before(name, signal);
       if (workshop.failing === name) throw new ModelError({ kind: "format", message: `${name} is broken` });
       workshop.calls.push(name);
-      number += 1;
-      const last = messages.findLast(({ role }) => role === "user");
+      const asked = messages.findLastIndex(({ role }) => role === "user");
+      const last = messages[asked];
+      const number = 1 + messages.slice(asked).filter(({ role }) => role === "assistant").length;
       const { message, finishReason } = reply(last ? ChatMessage.text(last) : "", number);
       return { message, finishReason, usage: { input: 10, output: 5 } };
     },

@@ -3,6 +3,7 @@ import { perform } from "../run-lifecycle.ts";
 import type { ArgumentOf } from "../protocol.ts";
 import { endedOf } from "../state/ended-runs.ts";
 import { isFirst } from "../state/seen.ts";
+import { disabledKey } from "./switches.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /** Holds a run and everything below it. */
@@ -10,6 +11,7 @@ export function pause(work: TreeWork, { run, operationId }: ArgumentOf<"pause">)
   work.live(run);
   if (!isFirst(work, ["pause", run, operationId])) return null;
   work.loadBelow([run]);
+  work.object.clear(disabledKey(run));
   work.decide(run, (state) => Ledger.pause(state, { run, at: work.now }));
   perform(work);
   return null;
@@ -20,6 +22,7 @@ export function resume(work: TreeWork, { run, operationId }: ArgumentOf<"resume"
   work.live(run);
   if (!isFirst(work, ["resume", run, operationId])) return null;
   work.loadBelow([run]);
+  work.object.clear(disabledKey(run));
   work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
   // Calls of a paused run are passed over: there may have been money for them.
   work.isMoneyMoved = true;

@@ -2,7 +2,8 @@ import { eraseEvent, Json, RunId, type NumberedEvent, type ObjectContext } from 
 import { closeContent } from "../state/content.ts";
 import { eraseApprovals } from "./approvals.ts";
 import { eventKey, eventKeys } from "../state/events.ts";
-import type { EraseOrder } from "../orders.ts";
+import type { EraseOrder, EraseReply } from "../orders.ts";
+import { retentions as retentionsOf } from "./projection.ts";
 import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
 import { forgetSeen } from "../state/seen.ts";
 import { forgetTopics } from "../state/topics.ts";
@@ -22,11 +23,19 @@ import type { TreeWork } from "../state/tree-work.ts";
 /** Runs or events that one call erases: the runs of one page of ended runs. */
 const partSize = runsPerPage;
 
-/** Erases the next part of a tree that has ended. */
-export function erase(work: TreeWork, argument: EraseOrder): null {
-  const { runs = 0, events = 0, erasable = 0 } = argument;
+/** Erases the next part of a tree that has ended. Nothing while there are events that the store was not given. */
+export function erase(work: TreeWork, argument: EraseOrder): EraseReply {
+  const { runs = 0, events = 0 } = argument;
+  const { tree, host } = work;
+  if (host.projects && tree.projection.upTo < tree.seq && !tree.erased) return { unwritten: true };
+  const isFirst = runs === 0 && events === 0;
+  const retentions = isFirst && tree.nextRun <= partSize ? retentionsOf(work.object) : null;
+  if (tree.status === "closed" && !tree.erased) erasePart(work, argument);
+  return { retentions };
+}
+
+function erasePart(work: TreeWork, { runs = 0, events = 0, erasable = 0 }: Omit<EraseOrder, "at">): void {
   const { tree } = work;
-  if (tree.status !== "closed" || tree.erased) return null;
   if (runs < tree.nextRun) {
     const end = Math.min(tree.nextRun, runs + partSize);
     return next(work, { runs: end, events, erasable: erasable + eraseRuns(work, runs, end) });
@@ -36,16 +45,15 @@ export function erase(work: TreeWork, argument: EraseOrder): null {
     eraseEvents(work, events + 1, end);
     return next(work, { runs, events: end, erasable });
   }
-  return finish(work, erasable);
+  finish(work, erasable);
 }
 
-function next(work: TreeWork, done: Omit<EraseOrder, "at">): null {
+function next(work: TreeWork, done: Omit<EraseOrder, "at">): void {
   const { tree } = work;
   // A tree that fits into one part is erased in one call.
-  if ((done.runs ?? 0) >= tree.nextRun && tree.seq <= partSize) return erase(work, { ...done, at: work.now });
+  if ((done.runs ?? 0) >= tree.nextRun && tree.seq <= partSize) return erasePart(work, done);
   const self = { type: "tree", key: work.object.key };
   work.object.send(self, "erase", Json.of({ ...done, at: work.now }));
-  return null;
 }
 
 /** Returns how many of the runs were not permanent. */
@@ -74,7 +82,7 @@ function eraseEvents(work: TreeWork, first: number, last: number): void {
 const erasedEvent = (object: ObjectContext, event: NumberedEvent): NumberedEvent =>
   endedOf(object, event.runId)?.retention === "permanent" ? event : eraseEvent(event);
 
-function finish(work: TreeWork, erasable: number): null {
+function finish(work: TreeWork, erasable: number): void {
   const { tree, object, host } = work;
   eraseApprovals(object, 0, tree.approvals);
   forgetSeen(work);
@@ -86,5 +94,4 @@ function finish(work: TreeWork, erasable: number): null {
   // steps can be read.
   const later = { delayMs: host.eraseAfterMs - ownCopiesMs(host), bestEffort: true };
   if (host.projects) work.orderProjector({ kind: "forget", runs: erasable }, later);
-  return null;
 }

@@ -44,7 +44,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     session: argument.session,
     turn: host.projects ? turnPlace(argument) : null,
     waits: argument.waits,
-    projection: { upTo: 0, asked: false },
+    projection: { upTo: 0, asked: false, at },
     approvals: 0,
     cancelling: {},
     fleeting: false,

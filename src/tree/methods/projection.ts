@@ -5,10 +5,9 @@ import {
   type RunId,
   type RunRecord as ListedRun,
 } from "#kernel";
-import type { Account } from "#ledger";
 import { approvalOf } from "./approvals.ts";
-import { statusOf } from "./queries.ts";
 import { events } from "../state/events.ts";
+import { listRun } from "../state/listed-run.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import type { TreeRecord } from "../state/records.ts";
 import { endedKeys, endedOf, runsOf } from "../state/ended-runs.ts";
@@ -58,48 +57,32 @@ function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
   return live?.supervision.retention ?? endedOf(object, run)?.retention ?? "none";
 }
 
-/** The store has it: what is new by now is asked for when this commits. */
-export function projected(work: TreeWork, { upTo }: ArgumentOf<"projected">): null {
-  work.change({ projection: { upTo: Math.max(upTo, work.tree.projection.upTo), asked: false } });
+/**
+ * Hands the projector what is new. It is not handed out again: the projector has the answer in its journal, and tries until
+ * the store has it.
+ */
+export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): ReplyOf<"drain"> {
+  const reply = unprojected(work.object, { after: Math.max(after, work.tree.projection.upTo), limit });
+  const upTo = reply.events.at(-1)?.seq ?? work.tree.projection.upTo;
+  work.change({ projection: { upTo, asked: reply.more, at: work.now } });
+  return reply;
+}
+
+/** Takes note that the store has everything that was handed out. What is new by now is handed out when this commits. */
+export function projected(work: TreeWork): null {
+  const { upTo, at } = work.tree.projection;
+  work.change({ projection: { upTo, asked: false, at } });
   return null;
 }
 
-/** A run as lists show it; null if there is none. */
+/** Returns a run as lists show it; null if there is none. */
 function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
-  const { treeId, seq, scope } = tree;
-  const of = { treeId, runId: run, userId: scope.userId, sessionId: scope.sessionId, seq };
   const ended = endedOf(object, run);
-  if (ended) {
-    const { agentId, parentRunId, startedAt, endedAt, result } = ended;
-    const { status, stopReason, costMicros, inDoubtMicros } = result;
-    // Runs below may end, and book what they had in flight, after a root that was cancelled.
-    const money =
-      parentRunId === null ? moneyOf(tree.ledger.account) : { costMicros, inDoubtMicros, reservedMicros: 0 };
-    return { ...of, agentId, parentRunId, startedAt, endedAt, status, stopReason, ...money };
-  }
+  if (ended) return listRun(tree, run, { ended });
   const slot = readSlot(object, run);
   const live = readRun(object, run);
-  if (!slot || !live) return null;
-  const { agentId, supervision, hiredAt, startedAt, account } = live;
-  return {
-    ...of,
-    agentId,
-    parentRunId: supervision.parentRunId,
-    startedAt: startedAt ?? hiredAt,
-    endedAt: null,
-    status: tree.waits ? "pending" : statusOf(slot),
-    stopReason: null,
-    ...moneyOf(account),
-  };
+  return slot && live && listRun(tree, run, { live, slot });
 }
-
-type Money = Pick<ListedRun, "costMicros" | "inDoubtMicros" | "reservedMicros">;
-
-const moneyOf = ({ settled, inDoubt, reserved }: Account): Money => ({
-  costMicros: settled.costMicros + inDoubt.costMicros,
-  inDoubtMicros: inDoubt.costMicros,
-  reservedMicros: reserved.costMicros,
-});
 
 /** Of every run that has ended, how long its words stay. */
 export function retentions(object: ObjectContext): ReplyOf<"retentions"> {

@@ -9,6 +9,7 @@ import {
   type RunStatus,
 } from "#kernel";
 import type { Slot } from "#ledger";
+import { statusOf } from "../state/listed-run.ts";
 import { LiveRuns } from "../state/live-runs.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { cancelDoneKey, cancelKey, type CancelRecord } from "../state/records.ts";
@@ -28,12 +29,6 @@ export function compacting(object: ObjectContext): ReplyOf<"compacting"> {
   const tree = readTree(object);
   if (!tree || tree.status === "closed") return false;
   return tree.turn?.compaction !== undefined || tree.isCompacting === true;
-}
-
-/** Returns the status of a run by its slot. */
-export function statusOf({ phase, held }: Slot): RunStatus {
-  if (held || phase === "parked") return "paused";
-  return phase === "yielding" ? "running" : phase;
 }
 
 /**

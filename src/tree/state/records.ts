@@ -101,6 +101,18 @@ export interface TreeInfo {
   readonly turn: TurnPlace | null;
 }
 
+/** The events of a tree that its projector was given. */
+export interface Projection {
+  /** The last one. */
+  readonly upTo: number;
+  /** Whether the projector asks for the next, or says when it has stored what it was given. Until then it gets no more. */
+  readonly asked: boolean;
+  /** When it was given the last ones. Absent: it was given none. */
+  readonly at?: number | undefined;
+  /** How many batches it was given since the tree knew that all are stored. Default 0. */
+  readonly batches?: number | undefined;
+}
+
 /** The record that all runs of a tree share. Fields outside {@link TreeInfo} are read and written with every call: keep them small. */
 export interface TreeRecord extends TreeInfo {
   readonly status: "open" | "closed";
@@ -116,8 +128,7 @@ export interface TreeRecord extends TreeInfo {
   readonly firstEvent: number;
   /** Its root has not started: somebody else has the turn. */
   readonly waits: boolean;
-  /** How far the store has its events, and whether it is on its way to the next. */
-  readonly projection: { readonly upTo: number; readonly asked: boolean };
+  readonly projection: Projection;
   /** How many approvals were asked for. */
   readonly approvals: number;
   /** By the number of a cancel: how many of its runs have not ended. Cancels that are done are not listed. */
@@ -405,7 +416,7 @@ export interface Settling extends Omit<ApprovalDecision, "at"> {
 }
 
 /** What the store does not have yet: events, and the runs and questions they speak of as they stand now. */
-export interface UnprojectedReply {
+export interface EventBatch {
   readonly events: readonly NumberedEvent[];
   readonly runs: readonly ListedRun[];
   readonly retentions: Readonly<Record<RunId, HistoryRetention>>;

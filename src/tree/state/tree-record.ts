@@ -21,7 +21,7 @@ export const finishedKey = "finished";
 
 /** The parts of a tree that hold no content. */
 export const lastingParts: LastingParts = {
-  state: ["ended", "doubt", "cancel", "closed", finishedKey],
+  state: ["ended", "doubt", "cancel", "closed", "disabled", finishedKey],
   erasedMark: erasedKey,
 };
 

@@ -24,7 +24,8 @@ import {
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import type { TreeHost, RunRecord, StoredItem, TreeRecord } from "./records.ts";
+import type { EventBatch, RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
+import { batchAtHand } from "./event-batch.ts";
 import { eventKey } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
@@ -37,6 +38,12 @@ export const projectorType = "projector";
 
 /** So the store hears of a tree at most 20 times a second. */
 const projectionDelayMs = 50;
+
+/**
+ * So many batches are handed to the projector before it must say that they are stored. A store that is down for long must
+ * not fill the engine with orders: until it is back, events stay in their tree.
+ */
+const maxUnconfirmedBatches = 16;
 
 /** What is asked of a tree. */
 export interface Occasion {
@@ -353,18 +360,36 @@ export class TreeWork {
     this.object.send(projector, "take", Json.of(order), when);
   }
 
-  /** Asks for what is new to be written into the store, unless that is asked already. */
+  /**
+   * Hands what is new to the projector. The first events after a while go along with the order; those that follow soon wait
+   * a moment, and the projector asks for them all.
+   */
   #project(): void {
-    const { upTo, asked } = this.#tree.projection;
+    const { upTo, asked, at = this.now, batches = 0 } = this.#tree.projection;
     if (!this.host.projects || asked || this.seq <= upTo) return;
-    this.orderProjector({ kind: "write", after: upTo, at: this.now }, { delayMs: projectionDelayMs });
-    this.change({ projection: { upTo, asked: true } });
+    const isSoon = this.now < at + projectionDelayMs;
+    const batch = isSoon || upTo < this.#tree.seq ? null : this.#batchAtHand();
+    if (!batch) {
+      this.orderProjector({ kind: "write", after: upTo, at: this.now }, { delayMs: projectionDelayMs });
+      return this.change({ projection: { ...this.#tree.projection, asked: true } });
+    }
+    const isLast = batches + 1 >= maxUnconfirmedBatches;
+    this.orderProjector({ kind: "events", batch, confirm: isLast, at: this.now });
+    this.change({
+      projection: { upTo: this.seq, asked: isLast, at: this.now, batches: isLast ? 0 : batches + 1 },
+    });
+  }
+
+  #batchAtHand(): EventBatch | null {
+    return batchAtHand({ ...this.#tree, seq: this.seq }, this.#events, {
+      record: (run) => this.#runs.get(run),
+      slot: (run) => (this.#rows.slots.isRead(run) ? this.#rows.slots.get(run) : undefined),
+      written: (name) => this.object.get(name),
+    });
   }
 
   /** Writes what has changed. */
   commit(): void {
-    this.#project();
-    if (this.#tree !== this.#storedTree || this.#events.length > 0) this.#writeTree();
     for (const event of this.#events) this.object.set(eventKey(event.seq), Json.of(event));
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);
     for (const [id, { stored, now }] of this.#runs) {
@@ -376,6 +401,8 @@ export class TreeWork {
       if (doubt) this.object.set(`doubt/${attempt}`, Json.of(doubt));
       else this.object.clear(`doubt/${attempt}`);
     }
+    this.#project();
+    if (this.#tree !== this.#storedTree || this.#events.length > 0) this.#writeTree();
   }
 
   #writeTree(): void {

@@ -1,0 +1,52 @@
+import {
+  AgentId,
+  DisabledError,
+  type ExecutionPrimitives,
+  type RunScope,
+  type StepIo,
+  type Tool,
+} from "#kernel";
+import { withProtocol } from "#tree";
+import type { FoundSwitch, SwitchCache } from "./switch-cache.ts";
+
+/** The services of a run that tell whether it is disabled. */
+interface SwitchedServices {
+  readonly engine: { readonly primitives: ExecutionPrimitives; readonly switches: SwitchCache };
+  readonly identity: { readonly scope: RunScope; readonly agentId: AgentId };
+}
+
+/**
+ * Asks, inside a step and before anything of it is done, whether the run's tenant or agent is disabled. If so, has the tree
+ * hold the run. Returns whether it is held: then the step must end as `paused`. Not a promise while nothing is disabled.
+ */
+export function holdIfDisabled(services: SwitchedServices, io: StepIo): Promise<boolean> | false {
+  const { engine, identity } = services;
+  const subject = { tenantId: identity.scope.tenantId, agent: AgentId.type(identity.agentId) };
+  const finding = engine.switches.find(io.call, subject);
+  return finding !== null && finding.then((found) => found !== null && hold(services, io, found));
+}
+
+async function hold(
+  { engine: { primitives } }: SwitchedServices,
+  io: StepIo,
+  { kind, name, object }: FoundSwitch,
+): Promise<boolean> {
+  const { launch } = primitives;
+  const argument = { run: launch.runId, kind, name, object, at: primitives.now() };
+  return (await io.call(launch.tree, "holdDisabled", withProtocol(argument, launch))) === true;
+}
+
+/** Asks, inside a step, whether a tool is disabled. Returns the refusal for the model; null: it may be called. */
+export function refuseDisabledTool(
+  { engine, identity }: SwitchedServices,
+  io: StepIo,
+  { name: tool }: Pick<Tool, "name">,
+): Promise<string | null> | null {
+  const finding = engine.switches.find(io.call, { tenantId: identity.scope.tenantId, tool });
+  return finding && finding.then((found) => found && `not called: ${toDisabledError(found).message}`);
+}
+
+/** Returns the error of a start or a call that a switch refuses. */
+export function toDisabledError({ kind: what, name: id, reason }: FoundSwitch): DisabledError {
+  return new DisabledError({ what, id, reason });
+}

@@ -1,0 +1,141 @@
+// What a process knows of the switches that disable tenants, agents and tools.
+//
+// Job: answer before every step whether something is disabled, without asking the engine before every step. Neighbours:
+// the object that holds the switches (tree layer), the steps that ask (held-step, authorize-tool), the start of trees.
+//
+// Invariants:
+// 1. One object is asked, that of all tenants. It knows which tenants have switches; only the object of such a one is asked, too.
+// 2. An answer of "enabled" is at most `maxAgeMs` old, counted from when the question was sent, or `maxRenewedAgeMs` while a
+//    caller asks again: of many callers at the same time, one asks. None waits for another's question, which may be lost.
+// 3. An answer of "disabled" is never taken from memory: it is asked for again. So a lifted switch holds nothing up.
+// 4. A question that fails is not remembered.
+import { Json, type CallObject, type Clock, type ObjectAddress, type TenantId } from "#kernel";
+import { switchesAddress, withProtocol, type SwitchesReply, type SwitchRecord, type SwitchRef } from "#tree";
+
+/** The age up to which an answer counts. */
+const maxAgeMs = 500;
+
+/** The age up to which it counts while another caller asks again. */
+const maxRenewedAgeMs = 900;
+
+/** The most tenants that a process remembers. */
+const maxEntries = 10_000;
+
+/** The tenant, and the agent or the tool, that a step or a start needs. */
+export interface SwitchSubject {
+  readonly tenantId: TenantId | null;
+  /** The type of an agent. Default: none. */
+  readonly agent?: string | undefined;
+  /** The name of a tool. Default: none. */
+  readonly tool?: string | undefined;
+}
+
+/** A switch that was found, with the object that has it. */
+export type FoundSwitch = SwitchRecord & SwitchRef;
+
+interface Entry {
+  readonly askedAt: number;
+  /** When a question that renews it was sent last. */
+  readonly renewedAt: number;
+  readonly reply: SwitchesReply;
+}
+
+/** The switches as this process last read them. */
+export class SwitchCache {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /** Finds what disables the subject; null: nothing does. Null at once, without a promise, while the answer is fresh. */
+  find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> | null {
+    const known = this.#known(subject, (object) => this.#fresh(object));
+    return known === null || known.length > 0 ? this.#find(call, subject) : null;
+  }
+
+  /** Forgets what it knows of a tenant, after a change by this process; null: of the switches of all. */
+  forget(tenantId: TenantId | null): void {
+    this.#entries.delete(switchesAddress(tenantId).key);
+    this.#entries.delete(switchesAddress(null).key);
+  }
+
+  /** Returns the switches for a subject, as far as answers are there; null: one is missing. */
+  #known(
+    subject: SwitchSubject,
+    answerOf: (object: ObjectAddress) => SwitchesReply | null,
+  ): readonly FoundSwitch[] | null {
+    const all = answerOf(switchesAddress(null));
+    if (!all) return null;
+    const found = match(switchesAddress(null), all, subject);
+    const own = ownAddress(all, subject);
+    const reply = own && answerOf(own);
+    if (own && !reply) return null;
+    return [...found, ...(own && reply ? match(own, reply, subject) : [])];
+  }
+
+  async #find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> {
+    const found = await this.#read(call, subject, (object) => this.#fresh(object));
+    if (found.length === 0) return null;
+    // Asked for again: it may have been lifted since.
+    return (await this.#read(call, subject, () => null))[0] ?? null;
+  }
+
+  async #read(
+    call: CallObject,
+    subject: SwitchSubject,
+    known: (object: ObjectAddress) => SwitchesReply | null,
+  ): Promise<readonly FoundSwitch[]> {
+    const address = switchesAddress(null);
+    const all = known(address) ?? (await this.#ask(call, address));
+    const own = ownAddress(all, subject);
+    const reply = own && (known(own) ?? (await this.#ask(call, own)));
+    return [...match(address, all, subject), ...(own && reply ? match(own, reply, subject) : [])];
+  }
+
+  #fresh({ key }: ObjectAddress): SwitchesReply | null {
+    const entry = this.#entries.get(key);
+    if (!entry) return null;
+    const now = this.#clock.now();
+    const isNew = isWithin(now - entry.askedAt, maxAgeMs);
+    const isRenewed =
+      isWithin(now - entry.askedAt, maxRenewedAgeMs) && isWithin(now - entry.renewedAt, maxAgeMs);
+    return isNew || isRenewed ? entry.reply : null;
+  }
+
+  async #ask(call: CallObject, object: ObjectAddress): Promise<SwitchesReply> {
+    const askedAt = this.#clock.now();
+    const before = this.#entries.get(object.key);
+    if (before) this.#entries.set(object.key, { ...before, renewedAt: askedAt });
+    const reply = Json.as<SwitchesReply>(await call(object, "read", withProtocol(null)));
+    const known = this.#entries.get(object.key);
+    if (known !== undefined && known.askedAt > askedAt) return reply;
+    // The entry that was written first goes first.
+    this.#entries.delete(object.key);
+    this.#entries.set(object.key, { askedAt, renewedAt: askedAt, reply });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
+    return reply;
+  }
+}
+
+const isWithin = (age: number, maxMs: number): boolean => age >= 0 && age < maxMs;
+
+/** The object of the subject's own tenant; null: that tenant has no switches. */
+function ownAddress({ tenants }: SwitchesReply, { tenantId }: SwitchSubject): ObjectAddress | null {
+  if (tenantId === null || tenants.length === 0) return null;
+  const own = switchesAddress(tenantId);
+  return tenants.includes(own.key) ? own : null;
+}
+
+function match(
+  { key: object }: ObjectAddress,
+  { switches }: SwitchesReply,
+  { tenantId, agent, tool }: SwitchSubject,
+): readonly FoundSwitch[] {
+  const names = { tenant: tenantId, agent, tool };
+  return switches
+    .filter(({ kind, name }) => names[kind] === name)
+    .map((found) => Object.assign({ object }, found));
+}

@@ -1,0 +1,68 @@
+import type { SwitchTarget } from "#runtime";
+import { whose, type Principal } from "../auth.ts";
+import { answer, type Route, route } from "../route.ts";
+import { refuse, shape } from "../shape.ts";
+
+const target = {
+  kind: shape.oneOf(["tool", "agent", "tenant"]),
+  /** The name of the agent or tool. None for the tenant, which follows from the key. */
+  name: shape.optional(shape.text()),
+} as const;
+
+interface NamedTarget {
+  readonly kind: "tool" | "agent" | "tenant";
+  readonly name?: string;
+}
+
+/**
+ * Returns what a caller means: its own tenant, or an agent or tool for its own tenant. A key without a tenant is an
+ * operator's: it switches agents and tools for all tenants. @throws RefusalError
+ */
+function targetOf(principal: Principal, { kind, name }: NamedTarget): SwitchTarget {
+  const { tenant } = principal;
+  if (kind === "tenant") {
+    if (tenant === null) refuse("key", "it has no tenant");
+    if (name !== undefined) refuse("body.name", "none: the tenant follows from the key alone");
+    return { tenant };
+  }
+  if (name === undefined) refuse("body.name", `the name of the ${kind}`);
+  return kind === "agent" ? { ...whose(principal), agent: name } : { ...whose(principal), tool: name };
+}
+
+export const switchRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/switches",
+    scope: "admin",
+    room: "calls",
+    summary: "What is disabled for the tenant; for a key without a tenant, what is disabled for all",
+    handle: async ({ host, principal }) =>
+      answer({ items: await host.runtime.switches.list(whose(principal)) }),
+  }),
+  route({
+    method: "post",
+    path: "/switches/disable",
+    scope: "admin",
+    summary: "Disable the tenant, an agent or a tool until it is enabled again",
+    body: shape.object({ ...target, reason: shape.optional(shape.text({ max: 500 })) }),
+    handle: async ({ host, principal, body }) => {
+      const { reason } = body;
+      await host.runtime.switches.disable(targetOf(principal, body), {
+        by: principal.id,
+        ...(reason !== undefined && { reason }),
+      });
+      return answer({});
+    },
+  }),
+  route({
+    method: "post",
+    path: "/switches/enable",
+    scope: "admin",
+    summary: "Enable the tenant, an agent or a tool: what was held for it goes on",
+    body: shape.object(target),
+    handle: async ({ host, principal, body }) => {
+      const wasDisabled = await host.runtime.switches.enable(targetOf(principal, body), { by: principal.id });
+      return answer({ wasDisabled });
+    },
+  }),
+];

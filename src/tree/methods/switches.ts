@@ -1,0 +1,47 @@
+import { Json, type RunId } from "#kernel";
+import { Ledger } from "#ledger";
+import type { ArgumentOf } from "../protocol.ts";
+import { perform } from "../run-lifecycle.ts";
+import type { TreeWork } from "../state/tree-work.ts";
+import { switchesType, type HeldArgument, type SwitchRef } from "../switches/switch-protocol.ts";
+
+/** The key of the switch that a run is held for. A pause or a resume by a person removes it. */
+export const disabledKey = (run: RunId): string => `disabled/${run}`;
+
+/**
+ * Holds a run whose agent or tenant is disabled, until the switch is lifted: all of the tree if it is the tenant. Returns
+ * whether the run is held; not if it is about to end.
+ */
+export function holdDisabled(work: TreeWork, argument: ArgumentOf<"holdDisabled">): boolean {
+  const { run, kind, name, object } = argument;
+  if (!work.run(run)) return false;
+  const target = kind === "tenant" ? work.root : run;
+  work.loadBelow([target]);
+  const known = work.run(target);
+  // A run that a person holds, or that is held with its parent, is held already: it is looked at again when it goes on.
+  if (known && work.slot(target)?.held === false) {
+    work.put(target, { ...known, pausedFor: `the ${kind} ${name} is disabled` });
+    work.decide(target, (state) => Ledger.pause(state, { run: target, at: work.now }));
+    const ref: SwitchRef = { kind, name, object };
+    work.object.set(disabledKey(target), Json.of(ref));
+    const held: HeldArgument = { kind, name, tree: work.object.key, run: target };
+    work.object.send({ type: switchesType, key: object }, "held", Json.of(held));
+    perform(work);
+  }
+  return work.slot(run)?.held === true;
+}
+
+/** Lets a run go on that was held for a switch, unless a person has paused it since. */
+export function releaseDisabled(work: TreeWork, argument: ArgumentOf<"releaseDisabled">): null {
+  const { run, kind, name, object } = argument;
+  const ref = Json.as<SwitchRef | null>(work.object.get(disabledKey(run)));
+  if (ref?.kind !== kind || ref.name !== name || ref.object !== object) return null;
+  work.object.clear(disabledKey(run));
+  if (!work.run(run)) return null;
+  work.loadBelow([run]);
+  work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
+  // As for a resume by a person: there may have been money for calls of a held run.
+  work.isMoneyMoved = true;
+  perform(work);
+  return null;
+}

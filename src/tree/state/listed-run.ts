@@ -1,0 +1,45 @@
+import type { RunId, RunRecord as ListedRun, RunStatus } from "#kernel";
+import type { Account, Slot } from "#ledger";
+import type { EndedRecord, RunRecord, TreeRecord } from "./records.ts";
+
+/** The records of one run. A live one has a slot. */
+export type RunRecords = { readonly ended: EndedRecord } | { readonly live: RunRecord; readonly slot: Slot };
+
+/** Returns the status of a run by its slot. */
+export function statusOf({ phase, held }: Slot): RunStatus {
+  if (held || phase === "parked") return "paused";
+  return phase === "yielding" ? "running" : phase;
+}
+
+/** Returns a run as lists show it. */
+export function listRun(tree: TreeRecord, run: RunId, records: RunRecords): ListedRun {
+  const { treeId, seq, scope } = tree;
+  const of = { treeId, runId: run, userId: scope.userId, sessionId: scope.sessionId, seq };
+  if ("ended" in records) {
+    const { agentId, parentRunId, startedAt, endedAt, result } = records.ended;
+    const { status, stopReason, costMicros, inDoubtMicros } = result;
+    // Runs below may end, and book what they had in flight, after a root that was cancelled.
+    const money =
+      parentRunId === null ? moneyOf(tree.ledger.account) : { costMicros, inDoubtMicros, reservedMicros: 0 };
+    return { ...of, agentId, parentRunId, startedAt, endedAt, status, stopReason, ...money };
+  }
+  const { agentId, supervision, hiredAt, startedAt, account } = records.live;
+  return {
+    ...of,
+    agentId,
+    parentRunId: supervision.parentRunId,
+    startedAt: startedAt ?? hiredAt,
+    endedAt: null,
+    status: tree.waits ? "pending" : statusOf(records.slot),
+    stopReason: null,
+    ...moneyOf(account),
+  };
+}
+
+type Money = Pick<ListedRun, "costMicros" | "inDoubtMicros" | "reservedMicros">;
+
+const moneyOf = ({ settled, inDoubt, reserved }: Account): Money => ({
+  costMicros: settled.costMicros + inDoubt.costMicros,
+  inDoubtMicros: inDoubt.costMicros,
+  reservedMicros: reserved.costMicros,
+});
