@@ -6,9 +6,7 @@ import {
   type CancelReceipt,
   type Micros,
   type ObjectContext,
-  type RunStatus,
 } from "#kernel";
-import type { Slot } from "#ledger";
 import { statusOf } from "../state/listed-run.ts";
 import { LiveRuns } from "../state/live-runs.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
