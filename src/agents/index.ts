@@ -69,6 +69,7 @@ export { branchesToDrop, placeOf, type RetainedRun } from "./session/retention.t
 export type { ReviewOptions } from "./turn/review.ts";
 export { exportSession, importSession, type ImportReport } from "./session/session-file.ts";
 export { Session, type EntryDraft, type EntryPlace } from "./session/session.ts";
+export { informationAgent, type InformationAgentOptions } from "./information-agent.ts";
 export { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 export { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
 export { missingModel } from "./missing-model.ts";

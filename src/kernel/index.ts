@@ -197,6 +197,7 @@ export type {
   StepCall,
   StepOptions,
   StepRetry,
+  Subscription,
   ToolOptions,
 } from "./run-context.ts";
 export { RunMeta, type RequestMetadata, type RunScope, type StandaloneOptions } from "./run-meta.ts";

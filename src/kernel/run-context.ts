@@ -203,6 +203,12 @@ export interface StepCall {
   readonly idempotencyKey: string;
 }
 
+/** A subscription of a run to a topic: the messages of the topic, each once, those of one sender in order. */
+export interface Subscription extends AsyncIterable<Envelope> {
+  /** Begins the subscription before the first message is read. Once it resolves, no later message is missed. */
+  begin(): Promise<void>;
+}
+
 /**
  * The only way a run touches the world. Every call is a step: its result is journaled, and after a crash the run
  * goes on behind it. Every call first looks whether the run is cancelled, past its deadline or paused.
@@ -266,10 +272,14 @@ export interface RunContext {
   reply(message: Envelope, text: string, data?: Json): Promise<void>;
   /** Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. */
   send(to: RunId | AgentId | ChildHandle, input: Input, data?: Json): Promise<void>;
-  /** Tells a topic, by default the tree's progress. It is in the tree's stream, and with all who follow. */
+  /** Tells a topic, by default the tree's progress. It is in the tree's stream, and reaches all subscribers. */
   emit(data: Json, topic?: TopicId): Promise<void>;
-  /** What is told to a topic from now on. Breaking out of the loop ends it. */
-  follow(topic: TopicId): AsyncIterable<Envelope>;
+  /**
+   * Subscribes to a topic, from `begin` or the first `next` on. Breaking out of the loop ends the subscription. If it is open
+   * when the run continues in a fresh execution, the first `subscribe` to the same topic there goes on with it: no message is
+   * missed.
+   */
+  subscribe(topic: TopicId): Subscription;
 
   /**
    * Appends an event of agent code to the tree's stream, with the next call to the tree; nothing waits for it.

@@ -53,6 +53,7 @@ import type { SwitchCache } from "./switch-cache.ts";
 import { StepRecorder } from "./step-manifest.ts";
 import { flushTurn } from "./save-turn.ts";
 import { inRun, type RunIdentity } from "./step.ts";
+import { Subscriptions } from "./subscriptions.ts";
 
 /** What executions share. */
 interface ExecutionOptions extends InputOptions {
@@ -221,12 +222,13 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const { retention } = identity.supervision;
   const manifests = options.record === "off" ? null : (store?.manifests ?? null);
   const steps = new StepRecorder({ store: manifests, scope, retention, clock, session });
+  const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });
   const services: RunServices = {
     engine: { primitives, driver, clock, report, switches, openFeed, openUpdates },
     identity,
     policy,
-    state: { labels, sizes, prices, session, openMemory, steps, journal, random },
+    state: { labels, sizes, prices, session, openMemory, steps, journal, random, subscriptions },
   };
   const context = new JournaledContext({ services, agent, children, messaging, state: entrance.state });
   return { services, inbox, children, messaging, context };

@@ -33,6 +33,7 @@ import {
   type RunStatus,
   type SpawnOptions,
   type StepCall,
+  type Subscription,
   type StepOptions,
   type ToolOptions,
   type ToolResult,
@@ -204,26 +205,9 @@ export class JournaledContext implements RunContext {
     });
   }
 
-  follow(topic: TopicId): AsyncIterable<Envelope> {
+  subscribe(topic: TopicId): Subscription {
     this.#enter();
-    return this.#follow(topic);
-  }
-
-  async *#follow(topic: TopicId): AsyncGenerator<Envelope, void> {
-    const driver = this.#driver;
-    const following = { run: this.supervision.runId, topic, subscription: this.uuid() };
-    const key = `topic/${following.subscription}`;
-    await driver.call("follow", { ...following, on: true, at: driver.time });
-    try {
-      for (;;) {
-        const { value } = await driver.waits.first([key]);
-        yield Json.as<Envelope>(value);
-      }
-    } finally {
-      driver.waits.close(key);
-      if (!this.meta.cancellation.cancelled)
-        await driver.call("follow", { ...following, on: false, at: driver.time });
-    }
+    return this.#services.state.subscriptions.subscribe(topic);
   }
 
   record<Type extends AgentEventType>(type: Type, payload: EventPayloads[Type]): void {

@@ -73,8 +73,16 @@ export async function conclude(
     const { tasks } = children;
     const { notes } = guardrails;
     const turn = state.session.carried;
-    const carried = { labels: labels.now, notes, tasks, reported: state.sizes.carried, turn };
-    const unread = [...unreadOf(driver, inbox), ...repliesTo(tasks, driver)];
+    const { open: subscriptions, unread: heard } = state.subscriptions;
+    const carried = {
+      labels: labels.now,
+      notes,
+      tasks,
+      reported: state.sizes.carried,
+      turn,
+      ...(subscriptions.length > 0 && { subscriptions }),
+    };
+    const unread = [...heard, ...unreadOf(driver, inbox), ...repliesTo(tasks, driver)];
     const refused = await refusal(driver.finish("continue", { state: ending.value.state, unread, carried }));
     if (refused)
       return conclude(primitives, finished, { ending: { kind: "threw", error: refused }, cancelled });

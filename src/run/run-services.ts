@@ -24,6 +24,7 @@ import type { OpenMemory } from "./scoped-memory.ts";
 import type { PromptDeps } from "./section-cache.ts";
 import type { StepRecorder } from "./step-manifest.ts";
 import type { StepServices } from "./step.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 
 /** Everything that the steps of a run need. */
 export interface RunServices extends StepServices {
@@ -64,6 +65,8 @@ interface RunState extends CallSizing {
   readonly steps: StepRecorder;
   readonly journal: Journal;
   readonly random: RunRandom;
+  /** The subscriptions of the run to topics. */
+  readonly subscriptions: Subscriptions;
 }
 
 /** The labels of the content that a run has seen. They grow in the order of its journal, so a replay has the same. */

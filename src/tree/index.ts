@@ -32,6 +32,7 @@ export {
   endedKey,
   type AgentsRecord,
   type CarriedPrompt,
+  type CarriedSubscription,
   type CarriedTurn,
   type CompactionOrder,
   type EndReport,

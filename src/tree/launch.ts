@@ -3,7 +3,8 @@ import type { Slot } from "#ledger";
 import { protocolNumber } from "./protocol-number.ts";
 import { inboxOf } from "./state/inbox.ts";
 import type { Entrance, News } from "./protocol.ts";
-import type { Carried, RunRecord } from "./state/records.ts";
+import type { Carried, InboxItem, InboxRecord, RunRecord } from "./state/records.ts";
+import { readTopics } from "./state/topics.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 const first = { state: null, carried: null };
@@ -55,7 +56,7 @@ export function takeNews(work: TreeWork, id: RunId): News {
   const run = work.run(id);
   const slot = work.slot(id);
   if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };
-  const { items, inbox } = inboxOf(work.object, id, run.inbox).take();
+  const { items, inbox } = takeItems(work, id, run.inbox);
   if (inbox !== run.inbox) work.put(id, { ...run, inbox });
   return {
     items,
@@ -64,6 +65,21 @@ export function takeNews(work: TreeWork, id: RunId): News {
     standing: standingOf(slot),
     at: work.now,
   };
+}
+
+/** Takes what fits into one answer. Messages of topics that do not fit stay, and all that came after them. */
+function takeItems(
+  { object }: TreeWork,
+  id: RunId,
+  before: InboxRecord,
+): { readonly items: readonly InboxItem[]; readonly inbox: InboxRecord } {
+  const { items: stored, inbox } = inboxOf(object, id, before).take();
+  const { items, left } = readTopics(object, id, stored);
+  const taken = before.taken + items.length;
+  if (left.length === 0) return { items, inbox: inbox === before ? inbox : { ...inbox, taken } };
+  const kept = [...left, ...inbox.items];
+  const characters = before.characters + inbox.characters;
+  return { items, inbox: { ...inbox, items: kept, characters, taken, woken: true } };
 }
 
 function standingOf({ phase, held }: Slot): News["standing"] {

@@ -213,11 +213,12 @@ interface TreeProtocol {
       };
     readonly reply: null;
   };
+  /** Begins or ends a subscription to a topic. The name is part of journals. */
   readonly follow: {
     readonly argument: {
       readonly run: RunId;
       readonly topic: TopicId;
-      /** Names this following: what is told comes under it. */
+      /** The name of the subscription: its messages come under it. */
       readonly subscription: string;
       readonly on: boolean;
       readonly at: number;

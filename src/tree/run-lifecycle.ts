@@ -22,10 +22,12 @@ import {
   type EndReport,
   type InboxItem,
   type RunRecord,
+  type StoredItem,
 } from "./state/records.ts";
 import { bury, eraseLater } from "./state/ended-runs.ts";
 import { leaveConversation, noteTurn } from "./settle-turn.ts";
 import { armCancel } from "./timers.ts";
+import { leaveTopics } from "./state/topics.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /** Does what the ledger's decisions ask for, until nothing is left to do. */
@@ -171,6 +173,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
   closeApprovals(work, id);
   const report = reportWait(work, id, run, ending);
   const unread = unreadOf(work, id, report.unread ?? []);
+  leaveTopics(work.object, id, unread);
   const summary = work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
   const result: RunResult = {
     treeId: work.tree.treeId,
@@ -258,9 +261,9 @@ function emitEnd(work: TreeWork, run: RunRecord, result: RunResult): void {
 }
 
 /** What the run has not read: what it has taken, then what came while it was ending. */
-function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): readonly InboxItem[] {
+function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): readonly StoredItem[] {
   const run = work.live(id);
-  const items = [...taken];
+  const items: StoredItem[] = [...taken];
   let inbox = run.inbox;
   while (inbox.items.length > 0) {
     const page = inboxOf(work.object, id, inbox).take();
@@ -270,7 +273,7 @@ function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): reado
   return items;
 }
 
-const wordsOf = (items: readonly InboxItem[], ...kinds: readonly InboxItem["kind"][]): readonly Envelope[] =>
+const wordsOf = (items: readonly StoredItem[], ...kinds: readonly InboxItem["kind"][]): readonly Envelope[] =>
   items.flatMap((item) => ("envelope" in item && kinds.includes(item.kind) ? [item.envelope] : []));
 
 /**
@@ -280,7 +283,7 @@ const wordsOf = (items: readonly InboxItem[], ...kinds: readonly InboxItem["kind
 function passOn(
   work: TreeWork,
   { id, run }: { readonly id: RunId; readonly run: RunRecord },
-  items: readonly InboxItem[],
+  items: readonly StoredItem[],
 ): void {
   const { agentId, version, budget, tools, rules, supervision } = run;
   const to = { run: id, agent: agentId };

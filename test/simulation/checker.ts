@@ -2,6 +2,7 @@ import { Json, type AttemptId, type NumberedEvent, RunId } from "#kernel";
 import { Ledger, type Account, type Doubt, type Slot } from "#ledger";
 import type { BeginArgument, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
 import type { RunRecord, TreeRecord } from "../../src/tree/state/records.ts";
+import { decodeRun, decodeSlot } from "../../src/tree/state/stored-run.ts";
 import type { BillEntry, Books } from "./books.ts";
 import { findListProblem } from "./live-list.ts";
 import { findTenantFault } from "./tenant-fault.ts";
@@ -164,13 +165,15 @@ export class Checker {
   }
 
   #updateRun(view: TreeView, id: RunId, after: Json): void {
-    if (after === null) view.runs.delete(id);
-    else view.runs.set(id, Json.as<RunRecord>(after));
+    const run = decodeRun(id, after);
+    if (run === null) view.runs.delete(id);
+    else view.runs.set(id, run);
   }
 
   #updateSlot({ slots }: TreeView, id: RunId, after: Json): void {
-    if (after === null) delete slots[id];
-    else slots[id] = Json.as<Slot>(after);
+    const slot = decodeSlot(id, after);
+    if (slot === null) delete slots[id];
+    else slots[id] = slot;
   }
 
   #updateDoubt(view: TreeView, id: string, after: Json): void {

@@ -22,7 +22,7 @@ test("the time of a tree that waits for its turn begins with the turn", () => {
   const tree = new LazyTree({ maxAgents: 2, budget: { deadlineS: 60 }, open: { waits: true } });
   tree.object.time = 5_001;
   tree.call("go", { at: 1 });
-  expect(tree.stored(`slot/${tree.root}`)).toMatchObject({ deadline: 65_001 });
+  expect(tree.slot(tree.root)).toMatchObject({ deadline: 65_001 });
 });
 
 test.each([

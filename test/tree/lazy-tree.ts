@@ -14,8 +14,10 @@ import {
   Json,
   type JsonObject,
 } from "#kernel";
+import type { Slot } from "#ledger";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "../../src/tree/protocol.ts";
-import type { EndReport } from "../../src/tree/state/records.ts";
+import type { EndReport, RunRecord } from "../../src/tree/state/records.ts";
+import { decodeRun, decodeSlot, runKey, slotKey } from "../../src/tree/state/stored-run.ts";
 import { TreeSecret } from "../../src/tree/tree-secret.ts";
 import { treeObject } from "../../src/tree/tree-object.ts";
 import { eventsOf } from "../agents/events-of.ts";
@@ -31,8 +33,8 @@ const terms = {
 
 /** A tree on a {@link LazyObject}, with a parent as its root and children below it. */
 export class LazyTree {
-  readonly object = new LazyObject("-/t");
-  readonly root = RunId.root(TreeId.of("t"));
+  readonly object: LazyObject;
+  readonly root: RunId;
   readonly #definition;
   #ids = 0;
 
@@ -41,10 +43,15 @@ export class LazyTree {
     readonly projects?: boolean;
     readonly metadata?: JsonObject;
     readonly budget?: ExecutionBudget;
+    /** Default: `t`. */
+    readonly treeId?: TreeId;
     /** Other arguments for the call that opens it. */
     readonly open?: Partial<ArgumentOf<"open">>;
   }) {
     const { maxAgents, projects = true, metadata = {}, budget = {}, open = {} } = options;
+    const { treeId = TreeId.of("t") } = options;
+    this.object = new LazyObject(`-/${treeId}`);
+    this.root = RunId.root(treeId);
     const agents = { parent: terms, child: terms };
     const policy = {
       approver: "none",
@@ -56,7 +63,7 @@ export class LazyTree {
     } as const;
     this.#definition = treeObject({ agents, projects, eraseAfterMs: 30_000, policyOf: () => policy });
     this.call("open", {
-      treeId: TreeId.of("t"),
+      treeId,
       inputHash: "hash",
       secret: TreeSecret.mint(),
       statesVersion: true,
@@ -85,7 +92,7 @@ export class LazyTree {
   }
 
   child(number: number): RunId {
-    return RunId.of(TreeId.of("t"), number);
+    return RunId.of(RunId.tree(this.root), number);
   }
 
   call<Method extends TreeMethod>(name: Method, argument: ArgumentOf<Method>): Cost {
@@ -192,6 +199,16 @@ export class LazyTree {
   /** The value that the tree has stored under a key; null if there is none. */
   stored(key: string): Json {
     return Json.of(JSON.parse(this.object.state.get(key) ?? "null"));
+  }
+
+  /** The record of a live run; null if there is none. */
+  run(run: RunId): RunRecord | null {
+    return decodeRun(run, this.stored(runKey(run)));
+  }
+
+  /** The slot of a live run; null if there is none. */
+  slot(run: RunId): Slot | null {
+    return decodeSlot(run, this.stored(slotKey(run)));
   }
 
   /** Hands out all events, as the projector asks for them. */

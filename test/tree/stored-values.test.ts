@@ -113,7 +113,7 @@ test("a copy of an agent that may call some tools may call no others, whatever i
   const agentId = AgentId.of("parent");
   const copy = tree.hire(tree.root, { agentId, tools: ["read", "write"] });
   const toolsOf = (tools: readonly string[] | null, of = agentId): unknown =>
-    Object(tree.stored(`run/${tree.hire(copy, { agentId: of, tools })}`)).tools;
+    tree.run(tree.hire(copy, { agentId: of, tools }))?.tools;
   expect(toolsOf(null)).toEqual(["read", "write"]);
   expect(toolsOf(["write", "send"])).toEqual(["write"]);
   expect(toolsOf(null, AgentId.of("child"))).toBeNull();
@@ -135,7 +135,7 @@ test("a child that lives on when its parent ends is cancelled with the root", ()
   const own = tree.hire(tree.root, { detached: true });
   tree.end(parent);
   expect(tree.events("run.cancelling")).toEqual([]);
-  expect(tree.stored(`slot/${child}`)).toMatchObject({ parent: tree.root });
+  expect(tree.slot(child)).toMatchObject({ parent: tree.root });
   tree.end(tree.root);
   expect(tree.events("run.cancelling")).toMatchObject([
     { runId: child, reason: "parent-ended" },

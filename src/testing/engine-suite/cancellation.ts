@@ -221,7 +221,7 @@ function everyCall(ctx: RunContext, inbox: Inbox, begun: string[]): readonly (()
     () => ctx.reply(question, "no"),
     () => ctx.send(agentId, "again"),
     () => ctx.emit("still here"),
-    () => ctx.follow(Supervision.progressTopic(ctx.supervision))[Symbol.asyncIterator]().next(),
+    () => ctx.subscribe(Supervision.progressTopic(ctx.supervision))[Symbol.asyncIterator]().next(),
     () => ctx.sleepUntil(0),
     () => ctx.waitFor("never"),
     () => ctx.now(),

@@ -23,6 +23,7 @@ import { turnCases } from "./turns.ts";
 import { topicCases } from "./topics.ts";
 import { steeringCases } from "./steering.ts";
 import { familyCases } from "./family.ts";
+import { subscriberCases } from "./subscribers.ts";
 import { deadLetterCases } from "./dead-letters.ts";
 import { mailboxCases } from "./mailbox.ts";
 import { waitingCallCases } from "./waiting-calls.ts";
@@ -101,6 +102,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...familyCases,
   ...steeringCases,
   ...topicCases,
+  ...subscriberCases,
   ...sessionCases,
   ...conversationCases,
   ...compactionCases,

@@ -152,7 +152,7 @@ export const labelCases: readonly EngineCase[] = [
     (made) => [
       free("boss", made, async (ctx) => {
         const topic = Supervision.progressTopic(ctx.supervision);
-        const told = ctx.follow(topic)[Symbol.asyncIterator]();
+        const told = ctx.subscribe(topic)[Symbol.asyncIterator]();
         const first = told.next();
         await ctx.spawn(reader(made, "emit"), "read", { detached: true });
         await first;

@@ -134,7 +134,7 @@ export const supervisionCases: readonly EngineCase[] = [
       });
       const boss = agentOf("boss", async (ctx) => {
         const handle = await ctx.spawn(reporter, "report");
-        for await (const { data } of ctx.follow(Supervision.progressTopic(ctx.supervision))) {
+        for await (const { data } of ctx.subscribe(Supervision.progressTopic(ctx.supervision))) {
           await ctx.send(handle, "heard");
           await ctx.join(handle);
           return data ?? null;

@@ -5,9 +5,9 @@ import { historyOf, only, told } from "./history.ts";
 
 const probe = "probe";
 
-/** Follows a topic, and returns when it really does: its own words have come back. */
+/** Subscribes to a topic, and returns when the subscription has begun: its own message has come back. */
 async function tuneIn(ctx: RunContext, topic: TopicId): Promise<AsyncIterator<Envelope>> {
-  const news = ctx.follow(topic)[Symbol.asyncIterator]();
+  const news = ctx.subscribe(topic)[Symbol.asyncIterator]();
   const heard = { any: false };
   const first = news.next().then(() => (heard.any = true));
   while (!heard.any) await ctx.emit(probe, topic);

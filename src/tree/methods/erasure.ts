@@ -6,6 +6,7 @@ import type { EraseOrder, EraseReply } from "../orders.ts";
 import { retentions as retentionsOf } from "./projection.ts";
 import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
 import { forgetSeen } from "../state/seen.ts";
+import { forgetTopics } from "../state/topics.ts";
 import { finishedKey } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
@@ -85,6 +86,7 @@ function finish(work: TreeWork, erasable: number): void {
   const { tree, object, host } = work;
   eraseApprovals(object, 0, tree.approvals);
   forgetSeen(work);
+  forgetTopics(object);
   closeContent(work);
   work.change({ erased: true, secret: null, scope: { ...tree.scope, metadata: {} } });
   object.set(finishedKey, true);

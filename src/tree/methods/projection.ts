@@ -5,16 +5,15 @@ import {
   type RunId,
   type RunRecord as ListedRun,
 } from "#kernel";
-import type { Slot } from "#ledger";
 import { approvalOf } from "./approvals.ts";
 import { events } from "../state/events.ts";
-import { slotKey } from "../state/ledger-rows.ts";
 import { listRun } from "../state/listed-run.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
-import type { RunRecord, TreeRecord } from "../state/records.ts";
+import type { TreeRecord } from "../state/records.ts";
 import { endedKeys, endedOf, runsOf } from "../state/ended-runs.ts";
+import { readRun, readSlot, runKey, slotKey } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
-import { runKey, type TreeWork } from "../state/tree-work.ts";
+import type { TreeWork } from "../state/tree-work.ts";
 
 /** What the store does not have yet. */
 export function unprojected(
@@ -50,12 +49,10 @@ function withAncestors(object: ObjectContext, runs: readonly RunId[]): readonly 
 }
 
 const parentOf = (object: ObjectContext, run: RunId): RunId | null =>
-  Json.as<RunRecord | null>(object.get(runKey(run)))?.supervision.parentRunId ??
-  endedOf(object, run)?.parentRunId ??
-  null;
+  readRun(object, run)?.supervision.parentRunId ?? endedOf(object, run)?.parentRunId ?? null;
 
 function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
-  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  const live = readRun(object, run);
   // Nobody ever hears of a run without a record; were it otherwise, less is kept.
   return live?.supervision.retention ?? endedOf(object, run)?.retention ?? "none";
 }
@@ -82,8 +79,8 @@ export function projected(work: TreeWork): null {
 function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
   const ended = endedOf(object, run);
   if (ended) return listRun(tree, run, { ended });
-  const slot = Json.as<Slot | null>(object.get(slotKey(run)));
-  const live = Json.as<RunRecord | null>(object.get(runKey(run)));
+  const slot = readSlot(object, run);
+  const live = readRun(object, run);
   return slot && live && listRun(tree, run, { live, slot });
 }
 

@@ -6,21 +6,18 @@ import {
   type CancelReceipt,
   type Micros,
   type ObjectContext,
-  type RunStatus,
 } from "#kernel";
-import type { Slot } from "#ledger";
-import { slotKey } from "../state/ledger-rows.ts";
 import { statusOf } from "../state/listed-run.ts";
 import { LiveRuns } from "../state/live-runs.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { cancelDoneKey, cancelKey, type CancelRecord } from "../state/records.ts";
 import { endedKeys, endedOf, remains } from "../state/ended-runs.ts";
+import { readRun, readSlot } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
-import { runKey } from "../state/tree-work.ts";
 
 /** Where a run stands; null if it never was. */
 export function status(object: ObjectContext, { run }: ArgumentOf<"status">): ReplyOf<"status"> {
-  const slot = Json.as<Slot | null>(object.get(slotKey(run)));
+  const slot = readSlot(object, run);
   if (slot) return readTree(object)?.waits ? "pending" : statusOf(slot);
   return endedOf(object, run)?.result.status ?? null;
 }
@@ -65,7 +62,7 @@ export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">
 
 /** Money and headcount as they are, for people. */
 export function ledger(object: ObjectContext, { run }: ArgumentOf<"ledger">): Json {
-  const record = object.get(runKey(run));
+  const record = readRun(object, run);
   const tree = readTree(object);
   const live = tree ? new LiveRuns(object, tree.treeId).all().map((each) => each.run) : [];
   return Json.of({ tree: tree?.ledger ?? null, live, run: record });

@@ -1,49 +1,44 @@
-import { Json, type Envelope, type ObjectContext, type TopicId } from "#kernel";
+import type { Envelope } from "#kernel";
 import { book } from "../reports.ts";
 import type { ArgumentOf } from "../protocol.ts";
-import type { TopicRecord } from "../state/records.ts";
 import { checkSize, maxEventBytes } from "../state/size.ts";
+import { prefetchTopic, Topic } from "../state/topics.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Tells a topic: the tree's stream, and everybody who follows. */
+/** Tells a topic: the tree's stream, and every subscriber. */
 export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
-  const { run, topic, data, messageId, labels } = argument;
+  const { run, topic: id, data, messageId, labels } = argument;
   checkSize("the data of an event", data, maxEventBytes);
   book(work, argument);
   const { agentId } = work.live(run);
-  work.emit(run, "progress.emitted", { topic, data }, { place: `progress/${messageId}` });
-  const subscribers = subscribersOf(work.object, topic);
-  work.load(subscribers.map((subscriber) => subscriber.run));
-  const envelope: Envelope = {
-    id: messageId,
-    from: { kind: "run", runId: run, agentId },
-    text: "",
-    data,
-    topic,
-    labels,
-    at: work.now,
-  };
-  for (const subscriber of subscribers) {
-    work.push(subscriber.run, { kind: "topic", subscription: subscriber.subscription, envelope });
+  work.emit(run, "progress.emitted", { topic: id, data }, { place: `progress/${messageId}` });
+  const topic = new Topic(work.object, id);
+  if (!topic.hasSubscriptions) {
+    topic.write();
+    return null;
   }
+  // The others have an item in their inbox already: it stands for this message, too.
+  const idle = topic.idle(run);
+  work.load(idle);
+  for (const subscriber of idle) if (!work.run(subscriber)) topic.unsubscribeAll(subscriber);
+  const from = { kind: "run", runId: run, agentId } as const;
+  const envelope: Envelope = { id: messageId, from, text: "", data, topic: id, labels, at: work.now };
+  topic.tell(envelope);
+  topic.write();
+  for (const subscriber of idle) work.push(subscriber, { kind: "unread", topic: id });
   return null;
-}
-
-/** The key of the subscribers of a topic. */
-const topicKey = (topic: TopicId): string => `topic/${topic}`;
-
-function subscribersOf(object: ObjectContext, topic: TopicId): TopicRecord {
-  return Json.as(object.get(topicKey(topic)) ?? []);
 }
 
 /** Begins or ends a subscription to a topic. */
 export function follow(work: TreeWork, argument: ArgumentOf<"follow">): null {
-  const { run, topic, subscription, on } = argument;
-  const known = subscribersOf(work.object, topic);
-  work.loadSlots(known.map((other) => other.run));
-  const others = known.filter((other) => other.subscription !== subscription && work.slot(other.run));
-  const subscribers = on ? [...others, { run, subscription }] : others;
-  if (subscribers.length === 0) work.object.clear(topicKey(topic));
-  else work.object.set(topicKey(topic), Json.of(subscribers));
+  const { run, topic: id, subscription, on } = argument;
+  prefetchTopic(work.object, run, id);
+  const topic = new Topic(work.object, id);
+  const others = topic.neighbours(run);
+  work.loadSlots(others);
+  for (const other of others) if (!work.slot(other)) topic.unsubscribeAll(other);
+  if (on) topic.subscribe({ run, subscription });
+  else topic.unsubscribe({ run, subscription });
+  topic.write();
   return null;
 }

@@ -1,7 +1,8 @@
 import { Json, type HistoryRetention, type NumberedEvent, type RunId } from "#kernel";
 import type { Slot } from "#ledger";
 import { listRun, type RunRecords } from "./listed-run.ts";
-import { endedKey, type EndedRecord, type EventBatch, type RunRecord, type TreeRecord } from "./records.ts";
+import { endedKey, type EventBatch, type RunRecord, type TreeRecord } from "./records.ts";
+import { decodeEnded } from "./stored-run.ts";
 
 /** The records that a call of a tree has at hand. */
 export interface AtHand {
@@ -54,7 +55,7 @@ function recordsOf(run: RunId, atHand: AtHand): RunRecords | null {
     return slot ? { live: record.now, slot } : null;
   }
   // A run that this call has ended has left what stays of it.
-  const ended = record?.stored ? Json.as<EndedRecord | null>(atHand.written(endedKey(run))) : null;
+  const ended = record?.stored ? decodeEnded(run, atHand.written(endedKey(run))) : null;
   return ended && { ended };
 }
 

@@ -1,5 +1,5 @@
 import { Json, type ObjectContext, type RunId } from "#kernel";
-import type { InboxItem, InboxRecord } from "./records.ts";
+import type { InboxRecord, StoredItem } from "./records.ts";
 
 /** Items kept in the run's own record; more go to pages of the same size. */
 const itemsPerPage = 32;
@@ -23,11 +23,11 @@ export function inboxOf(
   run: RunId,
   inbox: InboxRecord,
 ): {
-  push(item: InboxItem): InboxRecord;
-  take(): { readonly items: readonly InboxItem[]; readonly inbox: InboxRecord };
+  push(item: StoredItem): InboxRecord;
+  take(): { readonly items: readonly StoredItem[]; readonly inbox: InboxRecord };
 } {
   const key = (page: number): string => pageKey(run, page);
-  const read = (page: number): readonly InboxItem[] => Json.as(object.get(key(page)) ?? []);
+  const read = (page: number): readonly StoredItem[] => Json.as(object.get(key(page)) ?? []);
 
   return {
     push(item) {
@@ -62,7 +62,7 @@ export function prefetchInbox(object: ObjectContext, run: RunId, { first, last }
 
 const pageKey = (run: RunId, page: number): string => `inbox/${run}/${page}`;
 
-function hasRoom(items: readonly InboxItem[], characters: number): boolean {
+function hasRoom(items: readonly StoredItem[], characters: number): boolean {
   return items.length === 0 || (items.length < itemsPerPage && characters < charactersPerPage);
 }
 

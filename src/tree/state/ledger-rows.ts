@@ -11,6 +11,7 @@ import {
 } from "#ledger";
 import { LiveRuns, type LiveChange } from "./live-runs.ts";
 import { StoredRows } from "./stored-rows.ts";
+import { decodeSlot, encodeSlot, slotKey } from "./stored-run.ts";
 
 /*
  * The rows of a tree's ledger, each under its own key: the slot of a run, the runs that it waits for, a page of a line.
@@ -19,9 +20,6 @@ import { StoredRows } from "./stored-rows.ts";
  * 1. A run that is alive has a slot, and is on the list of live runs. Both change in the same call.
  * 2. Rows that one call has changed are what its later decisions read.
  */
-
-/** The key of the slot of a live run. */
-export const slotKey = (run: RunId): string => `slot/${run}`;
 
 const waitsKey = (run: RunId): string => `waits/${run}`;
 
@@ -47,7 +45,7 @@ export class LedgerRows {
 
   constructor(object: ObjectContext, tree: TreeId, accounts: AccountRows) {
     this.#object = object;
-    this.slots = new StoredRows(object, slotKey);
+    this.slots = new StoredRows(object, slotKey, { encode: encodeSlot, decode: decodeSlot });
     this.#waits = new StoredRows(object, waitsKey);
     this.#pages = new StoredRows(object, pageKey);
     this.#stored = new LiveRuns(object, tree);

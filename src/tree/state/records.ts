@@ -29,6 +29,7 @@ import type {
   StepId,
   Supervision,
   TenantId,
+  TopicId,
   TreeId,
   Usage,
   UserId,
@@ -178,13 +179,19 @@ export type InboxItem =
   | { readonly kind: "budget"; readonly step: StepId }
   | { readonly kind: "cancel"; readonly reason: string };
 
+/** An item of an inbox as it is stored. */
+export type StoredItem =
+  | InboxItem
+  /** Stands for all messages of a topic that the subscriptions of the run have not taken. */
+  | { readonly kind: "unread"; readonly topic: TopicId };
+
 /** What waits for one run. */
 export interface InboxRecord {
   /** How many were taken so far: the cursor of the run. */
   readonly taken: number;
   /** Is the wake-up of that cursor resolved? One is enough, however many items follow. */
   readonly woken: boolean;
-  readonly items: readonly InboxItem[];
+  readonly items: readonly StoredItem[];
   /** About how long those are. */
   readonly characters: number;
   /** Items that did not fit lie in pages `first` to `last`, both included; none while `first > last`. */
@@ -316,8 +323,17 @@ export interface CancelRecord {
 /** The asks of one run that have no reply yet. */
 export type AsksRecord = readonly { readonly id: MessageId; readonly to: RunId }[];
 
-/** The subscribers of one topic. A run may subscribe more than once. */
-export type TopicRecord = readonly { readonly run: RunId; readonly subscription: string }[];
+/** A topic that has subscriptions, or messages. Both are stored apart. */
+export interface TopicRecord {
+  /** The number of the next message. */
+  readonly next: number;
+  /** The number of the oldest message that is stored. `next`: none is. */
+  readonly first: number;
+  /** The number of subscriptions by their first unread message. Those that have read all are not counted. */
+  readonly unread: Readonly<Record<number, number>>;
+  /** The numbers of the pages that have subscriptions. */
+  readonly pages: readonly number[];
+}
 
 /** How a run says it ended. */
 export interface EndReport {
@@ -372,6 +388,15 @@ export interface Carried {
   readonly reported?: readonly CarriedPrompt[] | undefined;
   /** Default: nothing was said. */
   readonly turn?: CarriedTurn | undefined;
+  /** The subscriptions that were open. Default: none. */
+  readonly subscriptions?: readonly CarriedSubscription[] | undefined;
+}
+
+/** A subscription of a run to a topic. */
+export interface CarriedSubscription {
+  readonly topic: TopicId;
+  /** Its name: its messages come under it. */
+  readonly subscription: string;
 }
 
 /** What a run asks people. The tree knows the rest. */

@@ -1,5 +1,11 @@
 import { Json, type ObjectContext } from "#kernel";
 
+/** The stored form of a value. */
+interface RowCodec<Id, Row> {
+  encode(id: Id, row: Row): Json;
+  decode(id: Id, stored: Json): Row | null;
+}
+
 interface StoredRow<Row> {
   readonly stored: Row | null;
   now: Row | null;
@@ -9,18 +15,21 @@ interface StoredRow<Row> {
 export class StoredRows<Id extends string, Row extends object> {
   readonly #object: ObjectContext;
   readonly #keyOf: (id: Id) => string;
+  readonly #codec: RowCodec<Id, Row>;
   readonly #rows = new Map<Id, StoredRow<Row>>();
 
-  constructor(object: ObjectContext, keyOf: (id: Id) => string) {
+  /** Without a codec, values are stored as they are. */
+  constructor(object: ObjectContext, keyOf: (id: Id) => string, codec?: RowCodec<Id, Row>) {
     this.#object = object;
     this.#keyOf = keyOf;
+    this.#codec = codec ?? { encode: (_, row) => Json.of(row), decode: (_, stored) => Json.as(stored) };
   }
 
   /** Null if there is none. */
   get(id: Id): Row | null {
     const known = this.#rows.get(id);
     if (known) return known.now;
-    const stored = Json.as<Row | null>(this.#object.get(this.#keyOf(id)));
+    const stored = this.#codec.decode(id, this.#object.get(this.#keyOf(id)));
     this.#rows.set(id, { stored, now: stored });
     return stored;
   }
@@ -53,7 +62,7 @@ export class StoredRows<Id extends string, Row extends object> {
 
   commit(): void {
     for (const { id, now } of this.changes()) {
-      if (now) this.#object.set(this.#keyOf(id), Json.of(now));
+      if (now) this.#object.set(this.#keyOf(id), this.#codec.encode(id, now));
       else this.#object.clear(this.#keyOf(id));
     }
   }

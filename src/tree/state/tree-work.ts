@@ -21,14 +21,15 @@ import {
   type LedgerState,
   type Slot,
 } from "#ledger";
-import { LedgerRows, slotKey } from "./ledger-rows.ts";
+import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import type { EventBatch, InboxItem, RunRecord, TreeHost, TreeRecord } from "./records.ts";
+import type { EventBatch, RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
 import { batchAtHand } from "./event-batch.ts";
 import { eventKey } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
+import { encodeRun, readRun, runKey, slotKey } from "./stored-run.ts";
 import { maxSkewMs, tickClock } from "./tick-clock.ts";
 import { infoKey, infoKeyOf, readTree, splitTree, treeKey, treeKeys } from "./tree-record.ts";
 
@@ -43,9 +44,6 @@ const projectionDelayMs = 50;
  * not fill the engine with orders: until it is back, events stay in their tree.
  */
 const maxUnconfirmedBatches = 16;
-
-/** Where the record of a live run lies. */
-export const runKey = (run: RunId): string => `run/${run}`;
 
 /** What is asked of a tree. */
 export interface Occasion {
@@ -186,7 +184,7 @@ export class TreeWork {
   run(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     if (known) return known.now;
-    const stored = Json.as<RunRecord | null>(this.object.get(runKey(id)));
+    const stored = readRun(this.object, id);
     this.#runs.set(id, { stored, now: stored });
     return stored;
   }
@@ -347,7 +345,7 @@ export class TreeWork {
   }
 
   /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
-  push(id: RunId, item: InboxItem): void {
+  push(id: RunId, item: StoredItem): void {
     const run = this.run(id);
     if (!run) return;
     const inbox = inboxOf(this.object, id, run.inbox).push(item);
@@ -396,7 +394,7 @@ export class TreeWork {
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
-      if (now) this.object.set(runKey(id), Json.of(now));
+      if (now) this.object.set(runKey(id), encodeRun(id, now));
       else this.object.clear(runKey(id));
     }
     for (const [attempt, doubt] of this.#doubts ?? []) {

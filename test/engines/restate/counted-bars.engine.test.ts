@@ -55,46 +55,46 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     // 20 entries are steps. Plain steps do not call the tree.
     "run/run": { invocations: 1, entries: 26, tries: null, bytes: 3_946 },
     // Four rounds: the tree and the time, two values one after the other, the launch of the root.
-    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 6_026 },
-    "tree/end": { invocations: 1, entries: 31, tries: 2, bytes: 7_280 },
-    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_280 },
+    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_890 },
+    "tree/end": { invocations: 1, entries: 31, tries: 2, bytes: 4_719 },
+    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_029 },
   },
   "a run of ten gated steps": {
     // As many entries as with plain steps: the gate is called inside a step, past the journal.
     "run/run": { invocations: 1, entries: 26, tries: null, bytes: 7_094 },
-    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 6_026 },
+    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_890 },
     // One call for each step, which also settles the one before. It writes up to four events.
-    "tree/begin": { invocations: 10, entries: 219, tries: 20, bytes: 106_604 },
+    "tree/begin": { invocations: 10, entries: 219, tries: 20, bytes: 79_161 },
     // Two entries more than without calls: the last call is settled.
-    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 9_302 },
-    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_349 },
+    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 7_125 },
+    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_140 },
   },
   "a parent with 20 children of 5 steps": {
     // 200 entries are steps, 243 calls: 20 spawns, 20 rests, 20 takes, 21 ends.
     "run/run": { invocations: 21, entries: 525, tries: null, bytes: 106_377 },
-    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 6_041 },
+    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_934 },
     // One call for each child. Its launch is a try of its own.
-    "tree/hire": { invocations: 20, entries: 600, tries: 80, bytes: 227_600 },
+    "tree/hire": { invocations: 20, entries: 600, tries: 80, bytes: 153_156 },
     // The parent waits again after each child.
-    "tree/rest": { invocations: 20, entries: 380, tries: 40, bytes: 143_027 },
+    "tree/rest": { invocations: 20, entries: 380, tries: 40, bytes: 94_345 },
     // And takes the end of each child alone.
-    "tree/take": { invocations: 20, entries: 380, tries: 40, bytes: 166_487 },
+    "tree/take": { invocations: 20, entries: 380, tries: 40, bytes: 103_324 },
     // Each end of a child wakes the parent.
-    "tree/end": { invocations: 21, entries: 651, tries: 42, bytes: 209_980 },
-    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_287 },
+    "tree/end": { invocations: 21, entries: 651, tries: 42, bytes: 132_228 },
+    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_036 },
   },
   "a stored and watched run of 5 slow steps": {
     // The step that waits for the reader comes before the five.
     "run/run": { invocations: 1, entries: 18, tries: null, bytes: 4_863 },
-    "tree/open": { invocations: 1, entries: 23, tries: 5, bytes: 6_288 },
+    "tree/open": { invocations: 1, entries: 23, tries: 5, bytes: 5_125 },
     // The events of a step are in the state of the tree, and in the order to its projector.
-    "tree/begin": { invocations: 5, entries: 119, tries: 10, bytes: 63_203 },
-    "tree/end": { invocations: 1, entries: 37, tries: 2, bytes: 11_512 },
+    "tree/begin": { invocations: 5, entries: 119, tries: 10, bytes: 48_437 },
+    "tree/end": { invocations: 1, entries: 37, tries: 2, bytes: 9_217 },
     // Seven batches of events: of the start, of each step, of the end. Then one to erase and one to destroy the key.
     "projector/take": { invocations: 9, entries: 24, tries: null, bytes: 12_980 },
     // The start and what follows it soon are asked for together. Every other batch comes with its order.
-    "tree/drain": { invocations: 1, entries: 19, tries: 4, bytes: 5_262 },
-    "tree/erase": { invocations: 1, entries: 45, tries: 4, bytes: 4_789 },
+    "tree/drain": { invocations: 1, entries: 19, tries: 4, bytes: 4_070 },
+    "tree/erase": { invocations: 1, entries: 45, tries: 4, bytes: 4_560 },
     // A reader of the store asks the tree whether it is over: when it begins to read, and after the end of a run.
     "tree/events": { invocations: 2, entries: 12, tries: 4, bytes: 3_297 },
     "tree/result": { invocations: 1, entries: 14, tries: 5, bytes: 2_495 },

@@ -1,0 +1,90 @@
+import {
+  Json,
+  type CancellationToken,
+  type Envelope,
+  type RunId,
+  type Subscription,
+  type TopicId,
+} from "#kernel";
+import type { CarriedSubscription, InboxItem } from "#tree";
+import type { Driver } from "./driver/driver.ts";
+import { quiet } from "./driver/quiet.ts";
+
+interface SubscriptionDeps {
+  readonly driver: Driver;
+  readonly runId: RunId;
+  readonly token: CancellationToken;
+  readonly uuid: () => string;
+}
+
+/** The key under which the messages of a subscription arrive. */
+const keyOf = (subscription: string): string => `topic/${subscription}`;
+
+/** The subscriptions of a run to topics. A fresh execution can go on with those that were open when the one before ended. */
+export class Subscriptions {
+  readonly #deps: SubscriptionDeps;
+  /** Subscriptions of the execution before that this one has not gone on with. */
+  #carried: readonly CarriedSubscription[];
+  readonly #open = new Set<CarriedSubscription>();
+
+  constructor(deps: SubscriptionDeps, carried: readonly CarriedSubscription[] = []) {
+    this.#deps = deps;
+    this.#carried = carried;
+  }
+
+  /** The subscriptions that the next execution can go on with. */
+  get open(): readonly CarriedSubscription[] {
+    return [...this.#open];
+  }
+
+  /** The messages of open subscriptions that the code has not read. */
+  get unread(): readonly InboxItem[] {
+    const { waits } = this.#deps.driver;
+    return this.open.flatMap(({ subscription }) =>
+      waits
+        .kept(keyOf(subscription))
+        .map(({ value }): InboxItem => ({ kind: "topic", subscription, envelope: Json.as<Envelope>(value) })),
+    );
+  }
+
+  subscribe(topic: TopicId): Subscription {
+    let begun: Promise<CarriedSubscription> | null = null;
+    const begin = (): Promise<CarriedSubscription> => (begun ??= quiet(this.#begin(topic)));
+    const messages = this.#read(begin);
+    return { begin: async () => void (await begin()), [Symbol.asyncIterator]: () => messages };
+  }
+
+  async #begin(topic: TopicId): Promise<CarriedSubscription> {
+    const subscription = this.#takeCarried(topic) ?? { topic, subscription: this.#deps.uuid() };
+    await this.#tellTree(subscription, true);
+    this.#open.add(subscription);
+    return subscription;
+  }
+
+  #takeCarried(topic: TopicId): CarriedSubscription | undefined {
+    const known = this.#carried.find((carried) => carried.topic === topic);
+    this.#carried = this.#carried.filter((carried) => carried !== known);
+    return known;
+  }
+
+  async *#read(begin: () => Promise<CarriedSubscription>): AsyncGenerator<Envelope, void> {
+    const { driver, token } = this.#deps;
+    const subscription = await begin();
+    const key = keyOf(subscription.subscription);
+    try {
+      for (;;) {
+        const { value } = await driver.waits.first([key]);
+        yield Json.as<Envelope>(value);
+      }
+    } finally {
+      driver.waits.close(key);
+      this.#open.delete(subscription);
+      if (!token.cancelled) await this.#tellTree(subscription, false);
+    }
+  }
+
+  async #tellTree(subscription: CarriedSubscription, on: boolean): Promise<void> {
+    const { driver, runId: run } = this.#deps;
+    await driver.call("follow", { run, ...subscription, on, at: driver.time });
+  }
+}

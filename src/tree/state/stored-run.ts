@@ -1,0 +1,176 @@
+import { Json, RunId, type AgentId, type JsonObject, type ObjectContext } from "#kernel";
+import type { Slot } from "#ledger";
+import { addDefaults, omitDefaults } from "./compact.ts";
+import type { EndedRecord, RunRecord } from "./records.ts";
+
+/*
+ * The records of runs as they are stored: of live runs, their slots, and runs that have ended. Fields that have their default are
+ * omitted. Some defaults follow from the id of the run and from other fields: most runs are children of the root, and start
+ * when they are spawned.
+ */
+
+/** The key of the record of a live run. */
+export const runKey = (run: RunId): string => `run/${run}`;
+
+/** The key of the slot of a live run. */
+export const slotKey = (run: RunId): string => `slot/${run}`;
+
+const noAmounts = { tokens: 0, costMicros: 0 };
+
+const runDefaults = {
+  budget: null,
+  boot: null,
+  execution: null,
+  continuation: 0,
+  account: {
+    maxTokens: null,
+    maxCostMicros: null,
+    settled: noAmounts,
+    reserved: noAmounts,
+    inFlight: 0,
+    inDoubt: noAmounts,
+    usage: { input: 0, output: 0 },
+    waitsForTopUp: false,
+    warned: [],
+    exceeded: [],
+    maxTurns: null,
+    turns: 0,
+    attempts: [],
+    steps: [],
+    waiting: [],
+  },
+  inbox: { taken: 0, woken: false, items: [], characters: 0, first: 0, last: -1 },
+  reported: 0,
+  crashes: 0,
+  crashedIn: "",
+  watchers: [],
+  tools: null,
+  rules: [],
+  asking: [],
+  remembered: [],
+  cancel: null,
+  spentAfter: 0,
+  pausedFor: null,
+  denied: [],
+  untold: null,
+} satisfies Partial<RunRecord>;
+
+const slotDefaults = {
+  priority: "normal",
+  phase: "running",
+  held: false,
+  waitsForRuns: false,
+  taker: null,
+  victim: null,
+  skipped: false,
+  asleep: false,
+  detached: false,
+  allowedMs: null,
+  deadline: null,
+  cancelled: null,
+  fence: { id: "", order: null, older: [] },
+  children: 0,
+  page: null,
+} satisfies Partial<Slot>;
+
+const endedDefaults = {
+  retention: "run",
+  cancel: null,
+  spentAfter: 0,
+} satisfies Partial<EndedRecord>;
+
+const resultDefaults = {
+  status: "completed",
+  stopReason: "answer",
+  output: null,
+  usage: { input: 0, output: 0 },
+  costMicros: 0,
+  inDoubtMicros: 0,
+} satisfies Partial<EndedRecord["result"]>;
+
+/** The fields of a run's record that the defaults of other fields follow from. */
+type RunBasis = Pick<RunRecord, "agentId" | "hiredAt"> & {
+  readonly ancestors?: RunRecord["ancestors"];
+  readonly supervision: { readonly parentId?: AgentId | null };
+};
+
+/** Reads the record of a live run; null if there is none. */
+export const readRun = (object: ObjectContext, run: RunId): RunRecord | null =>
+  decodeRun(run, object.get(runKey(run)));
+
+/** Returns the record of a live run that a stored value holds; null if there is none. */
+export function decodeRun(run: RunId, stored: Json): RunRecord | null {
+  return stored === null ? null : Json.as(addDefaults(Json.as(stored), defaultsOfRun(run, Json.as(stored))));
+}
+
+/** Returns the stored value of the record of a live run. */
+export const encodeRun = (run: RunId, record: RunRecord): Json =>
+  omitDefaults(Json.as(Json.of(record)), defaultsOfRun(run, record));
+
+/** Reads the slot of a live run; null if there is none. */
+export const readSlot = (object: ObjectContext, run: RunId): Slot | null =>
+  decodeSlot(run, object.get(slotKey(run)));
+
+/** Returns the slot that a stored value holds; null if there is none. */
+export function decodeSlot(run: RunId, stored: Json): Slot | null {
+  return stored === null ? null : Json.as(addDefaults(Json.as(stored), defaultsOfSlot(run)));
+}
+
+/** Returns the stored value of a slot. */
+export const encodeSlot = (run: RunId, slot: Slot): Json =>
+  omitDefaults(Json.as(Json.of(slot)), defaultsOfSlot(run));
+
+/** Returns the record of an ended run that a stored value holds; null if there is none. */
+export function decodeEnded(run: RunId, stored: Json): EndedRecord | null {
+  return stored === null ? null : Json.as(addDefaults(Json.as(stored), defaultsOfEnded(run)));
+}
+
+/** Returns the stored value of the record of an ended run. */
+export const encodeEnded = (run: RunId, ended: EndedRecord): Json =>
+  omitDefaults(Json.as(Json.of(ended)), defaultsOfEnded(run));
+
+function defaultsOfRun(run: RunId, { agentId, hiredAt, supervision, ...basis }: RunBasis): JsonObject {
+  const { parentId } = supervision;
+  const { ancestors = ancestorsByDefault(run) } = basis;
+  return {
+    ...runDefaults,
+    ancestors: ancestorsByDefault(run),
+    startedAt: hiredAt,
+    supervision: {
+      treeId: RunId.tree(run),
+      runId: run,
+      rootId: parentId ?? agentId,
+      agentId,
+      parentId: null,
+      parentRunId: ancestors.at(-1) ?? null,
+      depth: ancestors.length,
+      spawnBudget: { maxAgents: 50, allowPreempt: true },
+      executionBudget: {},
+      retention: "run",
+      priority: "normal",
+    },
+  };
+}
+
+const defaultsOfSlot = (run: RunId): JsonObject => ({
+  ...slotDefaults,
+  parent: parentByDefault(run),
+  order: RunId.number(run),
+});
+
+const defaultsOfEnded = (run: RunId): JsonObject => ({
+  ...endedDefaults,
+  parentRunId: parentByDefault(run),
+  result: { ...resultDefaults, treeId: RunId.tree(run), runId: run },
+});
+
+const ancestorsByDefault = (run: RunId): readonly RunId[] => {
+  const parent = parentByDefault(run);
+  return parent === null ? [] : [parent];
+};
+
+/** The root; null for the root itself. */
+function parentByDefault(run: RunId): RunId | null {
+  const root = RunId.root(RunId.tree(run));
+  return run === root ? null : root;
+}

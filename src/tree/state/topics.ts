@@ -1,0 +1,313 @@
+import { Json, RunId, type Envelope, type ObjectContext, type TopicId } from "#kernel";
+import type { InboxItem, StoredItem, TopicRecord } from "./records.ts";
+
+/*
+ * The topics of a tree: subscriptions, and messages that are not taken. The inbox (inbox.ts) has an item for unread messages, the
+ * take of a run (launch.ts) reads them, its end (run-lifecycle.ts) removes its subscriptions.
+ *
+ * 1. A message is stored once, under its number, however many subscribers there are.
+ * 2. A run that has unread messages of a topic has an item for the topic in its inbox, however many messages there are.
+ * 3. A subscription is stored with the number of its first unread message. The topic counts subscriptions by that number, so a
+ *    message is removed when the last of them has taken it, or has ended.
+ * 4. Subscriptions are stored in pages by the number of their run, so a take changes one page.
+ */
+
+/** Runs whose numbers differ by less than this may be on one page. */
+const numbersPerPage = 16;
+
+/** One take returns at most so many messages of topics. */
+const messagesPerTake = 32;
+
+/** A take returns no further message once it has about this many characters. */
+const charactersPerTake = 32_768;
+
+/** One call removes at most so many messages. Later calls of the topic remove the others. */
+const removedPerCall = 1_000;
+
+const topicKey = (topic: TopicId): string => `topic/${topic}`;
+const pageKey = (page: number, topic: TopicId): string => `subscriptions/${page}/${topic}`;
+const messageKey = (number: number, topic: TopicId): string => `told/${number}/${topic}`;
+
+const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
+
+/** A subscription: the number of its run, its name, and its first unread message; null: it has read all. */
+type Entry = readonly [run: number, subscription: string, unread: number | null];
+
+/** A subscription, and the run that it belongs to. A run may have several to one topic. */
+interface Subscription {
+  readonly run: RunId;
+  readonly subscription: string;
+}
+
+/** A topic as it was stored before its messages were: the list of its subscriptions. */
+type SubscriptionList = readonly Subscription[];
+
+const noTopic: TopicRecord = { next: 0, first: 0, unread: {}, pages: [] };
+
+/** The topic of a tree: its subscriptions, and the messages that one of them has not taken. Changes count with `write`. */
+export class Topic {
+  readonly #object: ObjectContext;
+  readonly #id: TopicId;
+  readonly #pages = new Map<number, readonly Entry[]>();
+  readonly #changed = new Set<number>();
+  #record: TopicRecord = noTopic;
+  #stored: TopicRecord | null = null;
+
+  constructor(object: ObjectContext, id: TopicId) {
+    this.#object = object;
+    this.#id = id;
+    const stored = Json.as<TopicRecord | SubscriptionList | null>(object.get(topicKey(id)));
+    if (isList(stored)) this.#upgrade(stored);
+    else if (stored) this.#record = this.#stored = stored;
+  }
+
+  get hasSubscriptions(): boolean {
+    return this.#record.pages.length > 0;
+  }
+
+  /** Begins a subscription to the messages from now on. */
+  subscribe({ run, subscription }: Subscription): void {
+    const page = pageOf(run);
+    const entries = this.#page(page);
+    if (entries.some(([, name]) => name === subscription)) return;
+    this.#setPage(page, [...entries, [RunId.number(run), subscription, null]]);
+  }
+
+  /** Ends a subscription. Messages that only this one has not taken are removed. */
+  unsubscribe({ run, subscription }: Subscription): void {
+    const page = pageOf(run);
+    const entries = this.#page(page);
+    const entry = entries.find(([, name]) => name === subscription);
+    if (entry) this.#remove(page, [entry]);
+  }
+
+  /** Ends all subscriptions of a run. */
+  unsubscribeAll(run: RunId): void {
+    const entries = this.#entriesOf(run);
+    if (entries.length > 0) this.#remove(pageOf(run), entries);
+  }
+
+  /** The runs that have subscriptions on the page of this one, without this one. */
+  neighbours(run: RunId): readonly RunId[] {
+    const numbers = new Set(this.#page(pageOf(run)).map(([number]) => number));
+    numbers.delete(RunId.number(run));
+    return [...numbers].map((number) => RunId.of(RunId.tree(run), number));
+  }
+
+  /** The subscribers that have read all, and so have no item for the topic in their inbox. `member` is any run of the tree. */
+  idle(member: RunId): readonly RunId[] {
+    const { pages } = this.#record;
+    this.#object.prefetch(
+      pages.filter((page) => !this.#pages.has(page)).map((page) => pageKey(page, this.#id)),
+    );
+    const entries = pages.flatMap((page) => this.#page(page));
+    const behind = new Set(entries.flatMap(([number, , unread]) => (unread === null ? [] : [number])));
+    const numbers = new Set(entries.flatMap(([number]) => (behind.has(number) ? [] : [number])));
+    return [...numbers].map((number) => RunId.of(RunId.tree(member), number));
+  }
+
+  /** Stores a message for every subscription. Those that have read all before have it as their first unread one. */
+  tell(envelope: Envelope): void {
+    if (!this.hasSubscriptions) return;
+    const { next, pages } = this.#record;
+    let idle = 0;
+    for (const page of pages) {
+      const entries = this.#page(page);
+      const readers = entries.filter(([, , unread]) => unread === null).length;
+      if (readers === 0) continue;
+      idle += readers;
+      this.#setPage(
+        page,
+        entries.map(([run, name, unread]): Entry => [run, name, unread ?? next]),
+      );
+    }
+    // The key has the topic.
+    const { topic: _, ...message } = envelope;
+    this.#object.set(messageKey(next, this.#id), Json.of(message));
+    const { unread } = this.#record;
+    this.#record = {
+      ...this.#record,
+      next: next + 1,
+      unread: idle > 0 ? { ...unread, [next]: idle } : unread,
+    };
+  }
+
+  /** Takes unread messages of a run, as many as there is room for and at least one. */
+  take(run: RunId, room: Room): { readonly items: readonly InboxItem[]; readonly hasMore: boolean } {
+    const items: InboxItem[] = [];
+    const page = pageOf(run);
+    for (const entry of this.#entriesOf(run)) {
+      const [number, subscription, first] = entry;
+      if (first === null) continue;
+      if (items.length > 0 && !hasRoom(room)) return { items, hasMore: true };
+      const envelopes = this.#read(first, room);
+      for (const envelope of envelopes) items.push({ kind: "topic", subscription, envelope });
+      const after = first + envelopes.length;
+      const unread = after < this.#record.next ? after : null;
+      this.#setPage(
+        page,
+        this.#page(page).map((other) => (other === entry ? [number, subscription, unread] : other)),
+      );
+      this.#count(first, unread);
+      if (unread !== null) return { items, hasMore: true };
+    }
+    return { items, hasMore: false };
+  }
+
+  /** Writes what has changed. */
+  write(): void {
+    for (const page of this.#changed) {
+      const entries = this.#page(page);
+      if (entries.length > 0) this.#object.set(pageKey(page, this.#id), Json.of(entries));
+      else this.#object.clear(pageKey(page, this.#id));
+    }
+    this.#changed.clear();
+    this.#removeTaken();
+    if (this.#record === this.#stored) return;
+    const { first, next } = this.#record;
+    if (this.hasSubscriptions || first < next) this.#object.set(topicKey(this.#id), Json.of(this.#record));
+    else this.#object.clear(topicKey(this.#id));
+    this.#stored = this.#record;
+  }
+
+  #upgrade(list: SubscriptionList): void {
+    this.#object.prefetch([...new Set(list.map(({ run }) => pageKey(pageOf(run), this.#id)))]);
+    for (const subscription of list) this.subscribe(subscription);
+  }
+
+  #read(first: number, room: Room): readonly Envelope[] {
+    const end = Math.min(this.#record.next, first + Math.max(1, room.messages));
+    const keys = Array.from({ length: end - first }, (_, index) => messageKey(first + index, this.#id));
+    this.#object.prefetch(keys);
+    const envelopes: Envelope[] = [];
+    for (const key of keys) {
+      if (envelopes.length > 0 && room.characters <= 0) break;
+      const envelope = { ...Json.as<Envelope>(this.#object.get(key)), topic: this.#id };
+      envelopes.push(envelope);
+      room.messages -= 1;
+      room.characters -= JSON.stringify(envelope).length;
+    }
+    return envelopes;
+  }
+
+  /** Counts a subscription at another first unread message than before; null: it has none. */
+  #count(before: number | null, after: number | null): void {
+    if (before === after) return;
+    const unread = { ...this.#record.unread };
+    if (before !== null) {
+      const left = (unread[before] ?? 0) - 1;
+      if (left > 0) unread[before] = left;
+      else delete unread[before];
+    }
+    if (after !== null) unread[after] = (unread[after] ?? 0) + 1;
+    this.#record = { ...this.#record, unread };
+  }
+
+  /** Removes subscriptions from a page. */
+  #remove(page: number, removed: readonly Entry[]): void {
+    this.#setPage(
+      page,
+      this.#page(page).filter((entry) => !removed.includes(entry)),
+    );
+    for (const [, , unread] of removed) this.#count(unread, null);
+  }
+
+  /** Removes the messages that every subscription has taken. */
+  #removeTaken(): void {
+    const { first, next, unread } = this.#record;
+    const needed = Object.keys(unread).reduce((least, number) => Math.min(least, Number(number)), next);
+    const end = Math.min(needed, first + removedPerCall);
+    if (end <= first) return;
+    for (let number = first; number < end; number++) this.#object.clear(messageKey(number, this.#id));
+    this.#record = { ...this.#record, first: end };
+  }
+
+  #entriesOf(run: RunId): readonly Entry[] {
+    return this.#page(pageOf(run)).filter(([number]) => number === RunId.number(run));
+  }
+
+  #page(page: number): readonly Entry[] {
+    const known = this.#pages.get(page);
+    if (known) return known;
+    const entries = Json.as<readonly Entry[]>(this.#object.get(pageKey(page, this.#id)) ?? []);
+    this.#pages.set(page, entries);
+    return entries;
+  }
+
+  #setPage(page: number, entries: readonly Entry[]): void {
+    this.#pages.set(page, entries);
+    this.#changed.add(page);
+    const { pages } = this.#record;
+    if (pages.includes(page) === entries.length > 0) return;
+    const others = pages.filter((other) => other !== page);
+    this.#record = { ...this.#record, pages: entries.length > 0 ? [...others, page] : others };
+  }
+}
+
+const isList = (stored: TopicRecord | SubscriptionList | null): stored is SubscriptionList =>
+  Array.isArray(stored);
+
+/** The room that is left in the answer to a run. */
+interface Room {
+  messages: number;
+  characters: number;
+}
+
+const hasRoom = ({ messages, characters }: Room): boolean => messages > 0 && characters > 0;
+
+/**
+ * Reads the messages that items of an inbox stand for. Returns what fits into one answer, in order, and the items that are
+ * left in the inbox.
+ */
+export function readTopics(
+  object: ObjectContext,
+  run: RunId,
+  stored: readonly StoredItem[],
+): { readonly items: readonly InboxItem[]; readonly left: readonly StoredItem[] } {
+  prefetchTopics(object, run, stored);
+  const items: InboxItem[] = [];
+  const room: Room = { messages: messagesPerTake, characters: charactersPerTake };
+  for (const [index, item] of stored.entries()) {
+    if (item.kind !== "unread") {
+      items.push(item);
+      continue;
+    }
+    if (!hasRoom(room)) return { items, left: stored.slice(index) };
+    const topic = new Topic(object, item.topic);
+    const taken = topic.take(run, room);
+    topic.write();
+    items.push(...taken.items);
+    // The run was woken for a subscription that it has ended since: it counts its wake-ups by the items that it gets.
+    if (taken.items.length === 0) items.push({ kind: "resume" });
+    if (taken.hasMore) return { items, left: stored.slice(index) };
+  }
+  return { items, left: [] };
+}
+
+/** Ends the subscriptions of a run that has ended with unread messages. Others are removed with the next message of the topic. */
+export function leaveTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
+  prefetchTopics(object, run, stored);
+  for (const item of stored) {
+    if (item.kind !== "unread") continue;
+    const topic = new Topic(object, item.topic);
+    topic.unsubscribeAll(run);
+    topic.write();
+  }
+}
+
+/** Forgets every topic of a tree that has ended. */
+export function forgetTopics(object: ObjectContext): void {
+  for (const prefix of ["topic/", "subscriptions/", "told/"])
+    for (const name of object.list(prefix)) object.clear(name);
+}
+
+/** Loads a topic and the page of a run in it. */
+export function prefetchTopic(object: ObjectContext, run: RunId, topic: TopicId): void {
+  object.prefetch([topicKey(topic), pageKey(pageOf(run), topic)]);
+}
+
+function prefetchTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
+  const topics = new Set(stored.flatMap((item) => (item.kind === "unread" ? [item.topic] : [])));
+  if (topics.size === 0) return;
+  object.prefetch([...topics].flatMap((topic) => [topicKey(topic), pageKey(pageOf(run), topic)]));
+}
