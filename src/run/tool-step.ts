@@ -207,8 +207,8 @@ async function executeEffect(
       tool.execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),
     );
     unfinished = ToolResult.isUnfinished(value) ? readUnfinished(tool.name, value) : null;
-    if (unfinished && "content" in unfinished) return unfinished;
-    return unfinished ? ToolResult.failure("it is not over") : toResult(tool.name, value);
+    if (unfinished) return "content" in unfinished ? unfinished : ToolResult.failure("it is not over");
+    return toResult(tool.name, value);
   };
   let outcome: GuardedOutcome;
   try {
