@@ -7,6 +7,7 @@ import { addActing } from "./program/acting.ts";
 import type { Commands } from "./program/commands.ts";
 import { addKeys } from "./program/keys.ts";
 import { addLooking } from "./program/looking.ts";
+import { addMcp } from "./program/mcp.ts";
 import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
 import { addSchedules } from "./program/schedules.ts";
@@ -84,7 +85,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
       client: new ReeveClient(findServer(url, terminal.environment, terminal.folder)),
     }),
   };
-  for (const add of [addProject, addRunning, addLooking, addActing, addMemory, addSchedules, addKeys])
+  for (const add of [addProject, addRunning, addLooking, addActing, addMemory, addSchedules, addKeys, addMcp])
     add(commands);
   return program;
 }
