@@ -75,7 +75,10 @@ const allowed: Record<string, readonly string[]> = {
     "#base",
     "#agents",
     "#net",
+    "#runtime", // types only
+    "#server", // types only
     "@modelcontextprotocol/client",
+    "@modelcontextprotocol/server",
     "@standard-schema/spec",
     "node:crypto",
     "node:fs",

@@ -6,6 +6,7 @@ export type {
   InCallQuestion,
 } from "./options.ts";
 export { mcp, type McpExtension } from "./mcp.ts";
+export { mcpServer, type McpServerOptions } from "./mcp-server.ts";
 export { pinTools } from "./pin-tools.ts";
 export {
   comparePins,
