@@ -23,7 +23,7 @@ export interface McpPinsFile {
 }
 
 /** The name of the file of pins. */
-export const defaultPinsFile = "mcp-pins.json";
+const defaultPinsFile = "mcp-pins.json";
 
 /** A tool, as a server lists it. */
 export interface ListedTool {
@@ -40,7 +40,7 @@ export function pinOf({ name, description = "", inputSchema }: ListedTool): McpP
 }
 
 /** Hashes name, description and schema. The order of fields does not count. */
-export const hashOf = ({ name, description, inputSchema }: Omit<McpPin, "hash">): string =>
+const hashOf = ({ name, description, inputSchema }: Omit<McpPin, "hash">): string =>
   hash("sha256", JSON.stringify(sorted([name, description, inputSchema])));
 
 function sorted(value: Json): Json {
