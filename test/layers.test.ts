@@ -72,6 +72,19 @@ const allowed: Record<string, readonly string[]> = {
   "stores/sql": ["#kernel", "kysely"],
   "stores/postgres": ["#kernel", "#base", "#stores/sql", "kysely", "pg"],
   browser: ["#kernel", "#agents", "#run", "@standard-schema/spec", "playwright-core"],
+  mcp: [
+    "#kernel",
+    "#base",
+    "#agents",
+    "#net",
+    "#runtime", // types only
+    "#server", // types only
+    "@modelcontextprotocol/client",
+    "@modelcontextprotocol/server",
+    "@standard-schema/spec",
+    "node:crypto",
+    "node:fs",
+  ],
   architectures: ["#kernel", "#agents", "@standard-schema/spec"],
   flows: ["#kernel", "#base"],
   profile: ["#kernel", "#agents", "@standard-schema/spec", "node:fs", "node:fs/promises", "node:path"],
@@ -80,6 +93,7 @@ const allowed: Record<string, readonly string[]> = {
   cli: [
     "#kernel",
     "#client",
+    "#mcp",
     "#base",
     "#runtime",
     "#server",

@@ -7,6 +7,7 @@ import { addActing } from "./program/acting.ts";
 import type { Commands } from "./program/commands.ts";
 import { addKeys } from "./program/keys.ts";
 import { addLooking } from "./program/looking.ts";
+import { addMcp } from "./program/mcp.ts";
 import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
 import { addSchedules } from "./program/schedules.ts";
@@ -96,6 +97,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
     addSwitches,
     addWebhooks,
     addKeys,
+    addMcp,
   ])
     add(commands);
   return program;

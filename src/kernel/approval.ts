@@ -20,6 +20,11 @@ export interface ApprovalRequest {
   readonly why: string;
   /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
   readonly ruleOfTwo?: true | undefined;
+  /**
+   * The tool itself asks, because it needs input: `arguments` are its questions. `edited` answers them, `approved` accepts
+   * without an answer, `denied` declines. It is never remembered.
+   */
+  readonly needsInput?: true | undefined;
   readonly requestedAt: number;
   /** No decision counts after it. */
   readonly expiresAt: number;

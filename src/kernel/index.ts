@@ -253,7 +253,7 @@ export {
   SpawnBudget,
   Supervision,
 } from "./supervision.ts";
-export { type TerminatingValue, ToolResult } from "./tool-result.ts";
+export { type ShownValue, type TerminatingValue, ToolResult, type UnfinishedValue } from "./tool-result.ts";
 export type {
   Compaction,
   CompactionPolicy,
@@ -262,7 +262,7 @@ export type {
   HistoryProvider,
   HistoryRequest,
 } from "./compaction.ts";
-export type { EffectCall, EffectTool, RunTool, Tool, ToolBase } from "./tool.ts";
+export type { EffectCall, EffectTool, ResumedCall, RunTool, Tool, ToolAnswer, ToolBase } from "./tool.ts";
 export { SpanId, TraceParent } from "./trace.ts";
 export { Usage } from "./usage.ts";
 export {

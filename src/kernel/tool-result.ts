@@ -22,6 +22,29 @@ export interface TerminatingValue {
   readonly [mark]: true;
 }
 
+const shownMark: unique symbol = Symbol.for("reeve.shown-value");
+
+/** A value of a tool, together with the content that the model is shown in its place. */
+export interface ShownValue extends Pick<ToolResult, "content" | "isError"> {
+  readonly value: unknown;
+  readonly [shownMark]: true;
+}
+
+const unfinishedMark: unique symbol = Symbol.for("reeve.unfinished-call");
+
+/** The end of one execution of a tool call that is not over: it is executed again, with the state. */
+export interface UnfinishedValue {
+  /** The questions to a person that come first; null: none. */
+  readonly questions: unknown;
+  /** The seconds that pass first; null: a person is asked. */
+  readonly afterS: number | null;
+  readonly state: unknown;
+  readonly [unfinishedMark]: true;
+}
+
+const isMarked = (value: unknown, by: symbol): boolean =>
+  typeof value === "object" && value !== null && by in value;
+
 /** Constructors of {@link ToolResult}. */
 export const ToolResult = {
   /** What a tool returned, as the model is shown it. */
@@ -38,6 +61,38 @@ export const ToolResult = {
    */
   terminate: (value: unknown): TerminatingValue => ({ value, [mark]: true }),
   /** Whether a tool has returned a value of `terminate`. JSON that only looks like one is a value like any other. */
-  isTerminating: (value: unknown): value is TerminatingValue =>
-    typeof value === "object" && value !== null && mark in value,
+  isTerminating: (value: unknown): value is TerminatingValue => isMarked(value, mark),
+  /**
+   * For `execute` and `run` to return: the model is shown this content, such as text and files, instead of the value as
+   * JSON. Default of the value: null.
+   */
+  show: (
+    content: readonly ContentBlock[],
+    { value = null, isError = false }: { readonly value?: unknown; readonly isError?: boolean } = {},
+  ): ShownValue => ({ content, isError, value, [shownMark]: true }),
+  /** Whether a tool has returned a value of `show`. */
+  isShown: (value: unknown): value is ShownValue => isMarked(value, shownMark),
+  /**
+   * For `execute` to return: the call needs input from a person. The questions, anything that JSON can hold, are asked as
+   * an approval, for as long as it takes and through every restart. Then `execute` is called again, by any process, and
+   * finds this state and the answer in `call.resumed`. A call may ask 8 times.
+   */
+  needs: (questions: unknown, state: unknown = null): UnfinishedValue => ({
+    questions,
+    afterS: null,
+    state,
+    [unfinishedMark]: true,
+  }),
+  /**
+   * For `execute` to return: the call is not over. After so many seconds, in which no process has to live, `execute` is
+   * called again and finds this state in `call.resumed`. A call may do so 1,000 times.
+   */
+  later: (afterS: number, state: unknown = null): UnfinishedValue => ({
+    questions: null,
+    afterS,
+    state,
+    [unfinishedMark]: true,
+  }),
+  /** Whether a tool has returned a value of `needs` or `later`. */
+  isUnfinished: (value: unknown): value is UnfinishedValue => isMarked(value, unfinishedMark),
 } as const;

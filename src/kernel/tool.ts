@@ -1,5 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Json } from "./json.ts";
 import type { ToolFlow } from "./labels.ts";
+import type { ChatMessage } from "./message.ts";
+import type { Model, ModelResponse } from "./model.ts";
 import type { Risk } from "./permission.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunMemory } from "./run-memory.ts";
@@ -11,6 +14,21 @@ export interface ToolBase<Input> extends ToolFlow {
   /** Any Standard Schema. What it returns is what the tool gets. */
   readonly input: StandardSchemaV1<unknown, Input>;
   readonly risk: Risk;
+}
+
+/** A person's answer to the questions of a tool call. */
+export interface ToolAnswer {
+  /** Expired: no person answered in time. */
+  readonly decision: "accepted" | "declined" | "expired";
+  /** The content that the person gave; null: none. */
+  readonly content: Json;
+}
+
+/** The state that an earlier execution of a call has left by `ToolResult.needs` or `ToolResult.later`. */
+export interface ResumedCall {
+  readonly state: Json;
+  /** The answer to the questions of `needs`; null after `later`. */
+  readonly answer: ToolAnswer | null;
 }
 
 /** What an effect is given: it has no run context, because it is one step. */
@@ -27,13 +45,21 @@ export interface EffectCall {
   readonly update: (progress: unknown) => void;
   /** The memory that the run can reach. Null: this worker has no store. */
   readonly memory: RunMemory | null;
+  /** What an earlier execution of this call has left; null: this is the first one. */
+  readonly resumed: ResumedCall | null;
+  /** Calls a model inside this step: through the gate, and charged to the run. Default model: the agent's. */
+  readonly llm: (
+    messages: readonly ChatMessage[],
+    options?: { readonly model?: Model; readonly maxOutputTokens?: number },
+  ) => Promise<ModelResponse>;
 }
 
 /** A tool that touches the world: one step. */
 export interface EffectTool<Input = unknown> extends ToolBase<Input> {
   /**
    * Returns anything that JSON can hold, also by a promise: dates become ISO text, nothing becomes null. A value of
-   * `ToolResult.terminate` is the answer of the turn.
+   * `ToolResult.terminate` is the answer of the turn; of `ToolResult.show`, content for the model; of `ToolResult.needs`
+   * or `ToolResult.later`, the end of an execution that is followed by another one.
    */
   execute(input: Input, call: EffectCall): unknown;
   /** Safe to deliver again with the same key? Default false. */

@@ -27,6 +27,8 @@ interface ApprovalNeeded {
   readonly input: Json;
   readonly why: string;
   readonly ruleOfTwo?: true | undefined;
+  /** Whether the tool itself asks: `input` are its questions. */
+  readonly needsInput?: true | undefined;
   /** The model's own name for the call. */
   readonly callId: string | undefined;
 }
@@ -34,18 +36,19 @@ interface ApprovalNeeded {
 /** Waits, as long as it takes and through every restart, until there is a decision or the question has expired. */
 export async function askForApproval(
   services: RunServices,
-  { step, tool, risk, input, why, ruleOfTwo, callId }: ApprovalNeeded,
+  { step, tool, risk, input, why, ruleOfTwo, needsInput, callId }: ApprovalNeeded,
 ): Promise<ApprovalDecision> {
   const { driver } = services.engine;
   const { treeId, runId } = services.identity.scope;
-  const { approver: kind, approvalExpiresS } = services.policy.launch;
+  const { approver, approvalExpiresS } = services.policy.launch;
   const id = ApprovalId.at(step.place.id, step.executions - 1);
   const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
   const expiresAt = driver.time + approvalExpiresS * 1000;
   const call = { tool: tool.name, risk, arguments: input, hash: print };
-  const approval = { id, ...call, why, expiresAt, ...(ruleOfTwo && { ruleOfTwo }) };
+  const kind = { ...(ruleOfTwo && { ruleOfTwo }), ...(needsInput && { needsInput }) };
+  const approval = { id, ...call, why, expiresAt, ...kind };
   const known = await driver.report("requestApproval", { approval: { ...approval, callId } });
-  return known ?? (kind === "code" ? askCode(services, approval) : askPerson(services, approval));
+  return known ?? (approver === "code" ? askCode(services, approval) : askPerson(services, approval));
 }
 
 async function askPerson(

@@ -11,8 +11,9 @@
 // 3. Approval holds for exactly the input that was shown. An edited input is checked again like a new one; an approved
 //    one is not, but the permissions are asked again: they may deny it by now.
 // 4. A question has an id of its own: the step's place and the number of the execution that raised it.
-// 5. A call whose outcome is unknown is made again only after a decision about that lost attempt.
-// 6. Nothing but the step's record decides: a replay takes the same way without asking anything.
+// 5. A call that needs input, or time, is executed again with what its last execution has left: same input, same place.
+// 6. A call whose outcome is unknown is made again only after a decision about that lost attempt.
+// 7. Nothing but the step's record decides: a replay takes the same way without asking anything.
 import {
   GuardrailHalt,
   Json,
@@ -38,6 +39,7 @@ import { toGuardedTool, type GuardrailLog } from "./guardrails.ts";
 import { refuseDisabledTool } from "./held-step.ts";
 import type { RunServices } from "./run-services.ts";
 import type { StepRecord } from "./step.ts";
+import { awaitResumption, type Resumption, type UnfinishedCall } from "./unfinished-call.ts";
 
 /** A tool call that was asked for. */
 export interface ToolCall<AnyTool extends Tool = Tool> {
@@ -57,6 +59,8 @@ export interface PendingCall {
   readonly warnings?: readonly string[] | undefined;
   /** The lost attempt after which the call may be made again. */
   readonly rerun?: AttemptId | undefined;
+  /** What its last execution has left, if that did not finish it. */
+  readonly resumption?: Resumption | undefined;
 }
 
 interface Checks {
@@ -106,14 +110,14 @@ export interface CallInDoubt extends Checks {
 type Decision = AllowedCall | Question | RefusedCall | HaltedCall;
 
 /** A record that does not have what the step was for. */
-type OpenDecision = Question | RefusedCall | HaltedCall | CallInDoubt;
+type OpenDecision = Question | RefusedCall | HaltedCall | CallInDoubt | (UnfinishedCall & Checks);
 
 /** Does what a tool's step is for, once the call is allowed. Null: the step must end. */
 type Perform<Result> = (
   execution: StepExecution,
   allowed: AllowedCall,
   pending: PendingCall,
-) => Promise<Result | CallInDoubt | RefusedCall | StepStop | null>;
+) => Promise<Result | CallInDoubt | RefusedCall | UnfinishedCall | StepStop | null>;
 
 /** Refused, or what the step was for, with the warnings for the model. */
 type Authorized<Result> =
@@ -140,7 +144,10 @@ export async function authorizeTool<Result extends StepResult>(
     if (!isOpen(record)) return { warnings: now.warnings, ...record };
     if (record.kind === "halted") throw new GuardrailHalt(record);
     if (record.kind === "refused") return refuse(services, call, record);
-    const next = await ask(services, call, { ...record, pending: now });
+    const next =
+      record.kind === "unfinished"
+        ? await resume(services, call, { record, pending: now })
+        : await ask(services, call, { ...record, pending: now });
     if ("refusal" in next) return { kind: "refused", refusal: next.refusal };
     pending = next;
     // The next execution of an effect's step passes the gate, as one after a pause: the news come first.
@@ -153,6 +160,7 @@ const openKinds: ReadonlySet<string> = new Set<OpenDecision["kind"]>([
   "refused",
   "halted",
   "in-doubt",
+  "unfinished",
 ]);
 
 function isOpen(record: StepResult | OpenDecision): record is OpenDecision {
@@ -167,6 +175,17 @@ function refuse(
   const denied = { tool: tool.name, callId: callId ?? tool.name, reason: refusal };
   if (isDenied) engine.driver.outbox.event("permission.denied", t, null, denied);
   return { kind: "refused", refusal };
+}
+
+/** Waits until a call can be executed again. Returns the call with what it is given, or why it is not made. */
+async function resume(
+  services: RunServices,
+  { step, tool, callId }: ToolCall,
+  { record, pending }: { readonly record: UnfinishedCall & StepRecord; readonly pending: PendingCall },
+): Promise<PendingCall | { readonly refusal: string }> {
+  const going = { step, tool, callId, before: pending.resumption };
+  const resumption = await awaitResumption(services, going, record);
+  return "refusal" in resumption ? resumption : { ...pending, resumption };
 }
 
 /** Asks for approval. Returns the call with its answer, or why it is not made. */

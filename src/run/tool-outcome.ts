@@ -1,4 +1,4 @@
-import { findJsonProblem, ToolResult, type Tool } from "#kernel";
+import { ContentBlock, findJsonProblem, ToolResult, type Json, type ShownValue, type Tool } from "#kernel";
 import { failedLayer } from "#agents";
 import { copyJson, safeMessage } from "#base";
 import type { GuardedOutcome } from "./guardrail-step.ts";
@@ -19,16 +19,31 @@ export function toResult(tool: string, value: unknown): ToolResult {
     const result = toResult(tool, value.value);
     return result.isError ? result : { ...result, terminate: true };
   }
+  if (ToolResult.isShown(value)) return toShownResult(tool, value);
   const problem = findJsonProblem(value);
   if (problem !== null)
     return ToolResult.failure(`${tool} returned a value that cannot be encoded as JSON: it${problem}`);
   const result = ToolResult.of(copyJson(value));
   const [text] = result.content;
   const bytes = text?.type === "text" ? Buffer.byteLength(text.text) : 0;
-  return bytes <= maxResultBytes
-    ? result
-    : ToolResult.failure(`${tool} returned ${bytes} bytes, and ${maxResultBytes} are the most: ask for less`);
+  return bytes <= maxResultBytes ? result : tooLarge(tool, bytes);
 }
+
+/** Returns content that a tool wants shown, if JSON of a size that can be kept can hold it. */
+function toShownResult(tool: string, { content, isError, value }: ShownValue): ToolResult {
+  const problem = findJsonProblem(content) ?? findJsonProblem(value);
+  if (problem !== null)
+    return ToolResult.failure(`${tool} returned content that cannot be encoded as JSON: it${problem}`);
+  const shown = copyJson(content);
+  const kept = copyJson(value);
+  const bytes = Buffer.byteLength(JSON.stringify([shown, kept]));
+  if (bytes > maxResultBytes) return tooLarge(tool, bytes);
+  const blocks = Array.isArray(shown) ? shown.map((block: Json) => ContentBlock.decode(block)) : [];
+  return { content: blocks, isError, ...(!isError && { value: kept ?? null }) };
+}
+
+const tooLarge = (tool: string, bytes: number): ToolResult =>
+  ToolResult.failure(`${tool} returned ${bytes} bytes, and ${maxResultBytes} are the most: ask for less`);
 
 /** Returns the status of a call in its events. */
 export const toStatus = ({ isError }: ToolResult): "ok" | "error" => (isError ? "error" : "ok");

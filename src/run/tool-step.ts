@@ -9,8 +9,10 @@ import {
   ProgramError,
   ToolRefusedError,
   ToolResult,
+  type EffectCall,
   type EffectTool,
   type Json,
+  type ResumedCall,
   ReeveError,
   type RunContext,
   type RunTool,
@@ -28,7 +30,7 @@ import {
 } from "./authorize-tool.ts";
 import { createEmbed } from "./embed-texts.ts";
 import { recordedDiagnostic } from "./failures.ts";
-import { GatedStep, type StepExecution, type StepStop } from "./gated-step.ts";
+import { GatedStep, toStepScope, type StepExecution, type StepStop } from "./gated-step.ts";
 import { addWarnings, checkResult, throwHalt, type GuardedOutcome } from "./guardrail-step.ts";
 import type { GuardrailLog } from "./guardrails.ts";
 import { toStop } from "./step-stop.ts";
@@ -37,6 +39,7 @@ import { getStopError, journaled, placeStep, type StepRecord } from "./step.ts";
 import { throughFunctionLayers } from "./tool-middleware.ts";
 import { toFailure, toResult, toStatus } from "./tool-outcome.ts";
 import { createEffectCall, ToolUpdates } from "./tool-updates.ts";
+import { readUnfinished, type UnfinishedCall } from "./unfinished-call.ts";
 
 const defaultTimeoutS = 600;
 
@@ -106,7 +109,8 @@ async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>)
       if (obstacle) return obstacle;
       // The call is in the store before what it does. What fails is written by the next step.
       await services.state.session.flush().catch(() => undefined);
-      const checked = { tool, input, callId, log, warnings: warnings ?? pending.warnings };
+      const resumed = pending.resumption?.resumed ?? null;
+      const checked = { tool, input, callId, log, resumed, warnings: warnings ?? pending.warnings };
       return executeEffect(services, execution, checked);
     },
   );
@@ -173,6 +177,7 @@ interface CheckedCall {
   readonly input: Json;
   readonly callId: string | undefined;
   readonly log: CheckLog;
+  readonly resumed: ResumedCall | null;
   readonly warnings: readonly string[] | undefined;
 }
 
@@ -180,8 +185,8 @@ interface CheckedCall {
 async function executeEffect(
   services: RunServices,
   execution: StepExecution,
-  { tool, input, callId, log, warnings }: CheckedCall,
-): Promise<DoneCall | LostCall | StepStop> {
+  { tool, input, callId, log, resumed, warnings }: CheckedCall,
+): Promise<DoneCall | LostCall | (UnfinishedCall & CheckLog) | StepStop> {
   const { engine, identity } = services;
   const { place, io, calls } = execution;
   const attempt = AttemptId.of(io.attempt);
@@ -189,6 +194,9 @@ async function executeEffect(
   const feed = engine.openUpdates(place.id, attempt);
   const updates = new ToolUpdates({ feed, clock: engine.clock, tool: tool.name, callId: callId ?? attempt });
   const memory = services.state.openMemory(identity.scope.sessionId, createEmbed(services, calls));
+  const scope = toStepScope(services, execution, services.policy.model);
+  const llm: EffectCall["llm"] = (messages, options) => scope.llm(messages, options);
+  let unfinished: ReturnType<typeof readUnfinished> | null = null;
   const core = async (timeoutMs: number): Promise<ToolResult> => {
     const timeoutS = Math.min(tool.timeoutS ?? defaultTimeoutS, timeoutMs / 1000);
     const onTimeout = (): never => {
@@ -196,13 +204,18 @@ async function executeEffect(
     };
     const limit = { clock: engine.clock, ms: timeoutS * 1000, signal: io.signal, onTimeout };
     const value = await withTimeout<unknown>(limit, async (limited) =>
-      tool.execute(input, createEffectCall({ identity, place, limited, updates, memory })),
+      tool.execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),
     );
+    unfinished = ToolResult.isUnfinished(value) ? readUnfinished(tool.name, value) : null;
+    if (unfinished) return "content" in unfinished ? unfinished : ToolResult.failure("it is not over");
     return toResult(tool.name, value);
   };
   let outcome: GuardedOutcome;
   try {
     const result = await throughFunctionLayers(services, execution, { tool, input, core });
+    const left = readLeft(unfinished);
+    if (left)
+      return { kind: "unfinished", ...left, attempt, gated: !tool.idempotent, risk: tool.risk, ...log };
     const checked = await checkResult(services, execution, { tool, input, result });
     outcome = { ...checked, result: addWarnings(checked.result, warnings) };
   } catch (error) {
@@ -221,6 +234,11 @@ async function executeEffect(
   const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
   return { kind: "done", ...outcome, ...made, ...log };
 }
+
+type Left = Pick<UnfinishedCall, "questions" | "afterS" | "state">;
+
+/** What an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
+const readLeft = (left: Left | ToolResult | null): Left | null => (left && "afterS" in left ? left : null);
 
 /** Returns the end of a call that was told to stop. Only an idempotent one may be made again. */
 function toEffectStop(

@@ -1,6 +1,14 @@
 import { copyJson } from "#base";
 import type { ToolUpdate, UpdateFeed } from "#deltas";
-import { findJsonProblem, SpanId, TraceParent, type Clock, type EffectCall, type RunMemory } from "#kernel";
+import {
+  findJsonProblem,
+  SpanId,
+  TraceParent,
+  type Clock,
+  type EffectCall,
+  type ResumedCall,
+  type RunMemory,
+} from "#kernel";
 import { TreeSecret } from "#tree";
 import type { RunIdentity, StepPlace } from "./step.ts";
 
@@ -79,6 +87,8 @@ interface MadeCall {
   readonly limited: { readonly signal: AbortSignal };
   readonly updates: ToolUpdates;
   readonly memory: RunMemory | null;
+  readonly resumed: ResumedCall | null;
+  readonly llm: EffectCall["llm"];
 }
 
 /** Creates what an effect tool is given. Its values are made when the tool asks for them: few do. */
@@ -88,11 +98,15 @@ export function createEffectCall({
   limited,
   updates,
   memory,
+  resumed,
+  llm,
 }: MadeCall): EffectCall {
   const { secret, traceId } = identity;
   return {
     update: updates.update,
     memory,
+    resumed,
+    llm,
     get signal() {
       return limited.signal;
     },

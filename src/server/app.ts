@@ -7,6 +7,7 @@ import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import { Feeds } from "./feeds.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
+import { type ServerMount, toMountedCall } from "./mount.ts";
 import { RecentTrees } from "./recent-trees.ts";
 import { RefusalError, tell, type Told } from "./refusal.ts";
 import type { Route, ServerHost } from "./route.ts";
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly limits?: Limits;
   /** The settings of trees that are started without them. A key may allow less. Default: no budget, `normal`, 50 agents. */
   readonly defaults?: StartLimits;
+  /** Further protocols, behind the same gate, such as `mcpServer({ agents })`. Default: none. */
+  readonly mounts?: readonly ServerMount[];
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** Is told what went wrong here, with the name that the caller was told. Default: nobody is. */
@@ -96,6 +99,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     return next();
   });
   for (const route of routes) app.on(route.method, route.path, (context) => answerTo(context, route, host));
+  for (const mount of options.mounts ?? [])
+    app.on(["get", "post", "delete"], mount.path, (context) => answerMount(context, mount, host));
   app.notFound(() => refusal(tell(new NotFoundError({ what: "address", id: "like this" }), () => "")));
   app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
   return app;
@@ -131,6 +136,22 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
     )
     .then(leave);
   return inTime(host, answering);
+}
+
+/** Answers a request to a mounted part: the same checks and places as for a route. */
+async function answerMount(context: Context<Env>, mount: ServerMount, host: ServerHost): Promise<Response> {
+  const request = context.req.raw;
+  const asking = context.get("principal");
+  checkScope(asking, mount.scope);
+  checkHeaders(request.headers);
+  const principal = actForUser(asking, request.headers.get(userHeader));
+  const leave = takePlaces([host.rooms.calls], sharerOf(principal));
+  try {
+    const body = request.method === "POST" ? await readBody(request, host.limits.bodyBytes) : null;
+    return await inTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
+  } finally {
+    leave();
+  }
 }
 
 async function bodyOf(request: Request, { body }: Route, most: number): Promise<unknown> {

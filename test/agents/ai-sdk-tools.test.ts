@@ -21,3 +21,52 @@ test.for([
   await using runtime = createRuntime({ agents: [clerk] });
   expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed", labels });
 });
+
+const png = new Uint8Array([1, 2, 3]);
+
+test.for([
+  [{ type: "text", value: "short" }, [{ type: "text", text: "short" }], false],
+  [{ type: "json", value: { n: 1 } }, [{ type: "text", text: '{"n":1}' }], false],
+  [{ type: "error-text", value: "broken" }, [{ type: "text", text: "broken" }], true],
+  [{ type: "error-json", value: { n: 2 } }, [{ type: "text", text: '{"n":2}' }], true],
+  [{ type: "execution-denied", reason: "no" }, [{ type: "text", text: "no" }], true],
+  [
+    {
+      type: "content",
+      value: [
+        { type: "text", text: "a map" },
+        { type: "file", data: { type: "data", data: png }, mediaType: "image/png", filename: "map.png" },
+        { type: "image-data", data: "AQID", mediaType: "image/png" },
+        { type: "file-id", fileId: "f1" },
+      ],
+    },
+    [
+      { type: "text", text: "a map" },
+      { type: "file", mediaType: "image/png", source: { base64: "AQID" }, name: "map.png" },
+      { type: "file", mediaType: "image/png", source: { base64: "AQID" } },
+      { type: "text", text: '[a part of type "file-id" that is not shown]' },
+    ],
+    false,
+  ],
+] as const)("toModelOutput %j is what the model is shown", async ([shown, content, isError]) => {
+  const model = scriptedModel([call("look_up", { city: "Bern" }), say("done")]);
+  const seen: unknown[] = [];
+  const look_up = {
+    execute: async () => ({ rows: 3 }),
+    toModelOutput: async ({ input, output }: { input: unknown; output: unknown }) => {
+      seen.push([input, output]);
+      return shown;
+    },
+  };
+  const clerk = agent({
+    name: "clerk",
+    model,
+    tools: aiSdkTools({ look_up }),
+    permissions: "allow-all",
+  });
+  await using runtime = createRuntime({ agents: [clerk] });
+  expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed" });
+  expect(seen).toEqual([[{ city: "Bern" }, { rows: 3 }]]);
+  const results = model.requests[1]?.messages.flatMap((message) => message.content) ?? [];
+  expect(results.find(({ type }) => type === "tool-result")).toMatchObject({ content, isError });
+});

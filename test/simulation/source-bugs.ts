@@ -26,8 +26,8 @@ export const sourceBugs: readonly Omit<PlantedBug, "predicate">[] = [
   {
     what: "the idempotency key is the attempt's",
     file: "run/tool-step.ts",
-    was: "createEffectCall({ identity, place, limited, updates, memory })",
-    is: "createEffectCall({ identity, place: { ...place, id: io.attempt }, limited, updates, memory })",
+    was: "createEffectCall({ identity, place, limited, updates, memory, resumed, llm })",
+    is: "createEffectCall({ identity, place: { ...place, id: io.attempt }, limited, updates, memory, resumed, llm })",
   },
   {
     what: "every failed call counts as unbilled",

@@ -1,11 +1,14 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { Json, type EffectCall, type EffectTool, type JsonObject, type ToolFlow } from "#kernel";
+import { toShown } from "./ai-sdk-output.ts";
 
 /** A tool object of the AI SDK, as far as it is taken over. */
 export interface AiSdkTool {
   readonly description?: string | ((...given: never[]) => unknown) | undefined;
   readonly inputSchema?: unknown;
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
+  /** Makes the content that the model is shown of the tool's output. Default: the output as JSON. */
+  readonly toModelOutput?: ((options: never) => unknown) | undefined;
 }
 
 /**
@@ -22,6 +25,7 @@ export function aiSdkTools(
     if (!execute)
       throw new TypeError(`tool ${name} has no execute: tools that the provider runs are not taken`);
     const run = execute as (input: unknown, options: unknown) => unknown;
+    const toModelOutput = given.toModelOutput as ((options: unknown) => unknown) | undefined;
     return {
       name,
       description: typeof given.description === "string" ? given.description : name,
@@ -33,7 +37,9 @@ export function aiSdkTools(
       outside,
       execute: async (input, { signal, idempotencyKey, update }) => {
         const made = run(input, { abortSignal: signal, toolCallId: idempotencyKey, messages: [] });
-        return Json.of((await last(made, update)) ?? null);
+        const output = (await last(made, update)) ?? null;
+        const shown = await toModelOutput?.({ toolCallId: idempotencyKey, input, output });
+        return shown === undefined ? Json.of(output) : toShown(shown, Json.of(output));
       },
     };
   });

@@ -7,6 +7,7 @@ import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
 import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
+import { unfinishedCallCases } from "./unfinished-calls.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
 import { guardrailCases } from "./guardrails.ts";
@@ -117,6 +118,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...lastWordsCases,
   ...diagnosticCases,
   ...approvalCases,
+  ...unfinishedCallCases,
   ...eventCases,
   ...auditCases,
   ...secretCases,

@@ -35,9 +35,11 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   const known = keptOf(work.object, approval.id);
   if (known) return known.decision;
   const record = work.live(run);
-  const remembered = record.remembered.find(
-    ({ tool, ruleOfTwo }) => tool === approval.tool && (ruleOfTwo || !approval.ruleOfTwo),
-  );
+  const remembered = approval.needsInput
+    ? undefined
+    : record.remembered.find(
+        ({ tool, ruleOfTwo }) => tool === approval.tool && (ruleOfTwo || !approval.ruleOfTwo),
+      );
   const kept: KeptApproval = {
     ...approval,
     treeId: work.tree.treeId,
@@ -93,7 +95,7 @@ function settle(work: TreeWork, kept: KeptApproval, decision: ApprovalDecision):
   const run = work.run(kept.runId);
   if (run) {
     const asking = run.asking.filter((id) => id !== kept.id);
-    const isKept = decision.remember === true && decision.decision === "approved";
+    const isKept = decision.remember === true && decision.decision === "approved" && !kept.needsInput;
     const word = { tool: kept.tool, by: decision.by, ...(kept.ruleOfTwo && { ruleOfTwo: true as const }) };
     const remembered = isKept ? [...run.remembered, word] : run.remembered;
     work.put(kept.runId, { ...run, asking, remembered });

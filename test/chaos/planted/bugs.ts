@@ -67,9 +67,9 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I8",
     what: "an effect is brought twice, under another key",
     file: "run/tool-step.ts",
-    was: "tool.execute(input, createEffectCall({ identity, place, limited, updates, memory })),",
-    is: `(void tool.execute(input, createEffectCall({ identity, place: { ...place, id: \`\${place.id}:again\` }, limited, updates, memory })), tool)
-        .execute(input, createEffectCall({ identity, place, limited, updates, memory })),`,
+    was: "tool.execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),",
+    is: `(void tool.execute(input, createEffectCall({ identity, place: { ...place, id: \`\${place.id}:again\` }, limited, updates, memory, resumed, llm })), tool)
+        .execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),`,
   },
   {
     predicate: "I9",

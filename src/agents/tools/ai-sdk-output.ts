@@ -1,0 +1,58 @@
+import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type ShownValue } from "#kernel";
+
+/** Converts the result of `toModelOutput` of an AI SDK tool into what the model is shown. The value is kept for code. */
+export function toShown(output: unknown, value: Json): ShownValue {
+  const given = Json.of(withBytesAsText(output));
+  const fields: JsonObject = isJsonObject(given) ? given : {};
+  const shown = fields["value"] ?? null;
+  const show = (text: string, isError = false): ShownValue =>
+    ToolResult.show([ContentBlock.text(text)], { value, isError });
+  const type = fields["type"] ?? null;
+  if (type === "text" || type === "error-text") return show(textOf(shown), type === "error-text");
+  if (type === "error-json") return show(JSON.stringify(shown), true);
+  if (type === "execution-denied") return show(textOf(fields["reason"] ?? "the call was denied"), true);
+  if (type === "content") return ToolResult.show(Array.isArray(shown) ? shown.map(toBlock) : [], { value });
+  return show(JSON.stringify(type === "json" ? shown : given));
+}
+
+const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** Converts one part. One that only its provider can read is named, not shown. */
+function toBlock(part: Json): ContentBlock {
+  const fields: JsonObject = isJsonObject(part) ? part : {};
+  const { type, text, data, url, mediaType, filename } = fields;
+  if (type === "text" && typeof text === "string") return ContentBlock.text(text);
+  const source = toSource(data ?? null) ?? (typeof url === "string" ? { url } : null);
+  if (!source) return ContentBlock.text(`[a part of type ${JSON.stringify(type ?? null)} that is not shown]`);
+  if ("text" in source) return ContentBlock.text(source.text);
+  const isImage = type === "image-url" || type === "image-data";
+  return {
+    type: "file",
+    mediaType: typeof mediaType === "string" ? mediaType : isImage ? "image/*" : "application/octet-stream",
+    source,
+    ...(typeof filename === "string" && { name: filename }),
+  };
+}
+
+type Source = { readonly base64: string } | { readonly url: string } | { readonly text: string };
+
+/** Reads the data of a file: base64, or an object that says what it is. */
+function toSource(data: Json): Source | null {
+  if (typeof data === "string") return { base64: data };
+  if (!isJsonObject(data)) return null;
+  const { type, data: bytes, url, text } = data;
+  if (type === "data" && typeof bytes === "string") return { base64: bytes };
+  if (type === "url" && typeof url === "string") return { url };
+  return type === "text" && typeof text === "string" ? { text } : null;
+}
+
+/** Copies a value with its bytes as base64, which JSON can hold. */
+function withBytesAsText(value: unknown): unknown {
+  if (value instanceof ArrayBuffer) return Buffer.from(value).toString("base64");
+  if (ArrayBuffer.isView(value))
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64");
+  if (value instanceof URL) return value.href;
+  if (Array.isArray(value)) return value.map(withBytesAsText);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withBytesAsText(field)]));
+}

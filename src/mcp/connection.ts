@@ -1,0 +1,150 @@
+// The connection to one server, shared by all calls of this process.
+//
+// Job: connect with the first call, know what the server lists, make calls within the limits, and disconnect when idle.
+//
+// Invariants:
+// 1. The list is read again after a reconnect, after the server says that it has changed, and when it is a minute old.
+// 2. A client that was disconnected is never used again: the next call connects anew.
+// 3. At most `maxConcurrency` calls are under way.
+import type { Client } from "@modelcontextprotocol/client";
+import { rejectOnAbort } from "#base";
+import { CallPlaces } from "./call-places.ts";
+import { openClient, type OpenClient, type ServerRequests } from "./open-client.ts";
+import type { McpServerAddress } from "./options.ts";
+import { pinOf } from "./pins.ts";
+
+const listAgeMs = 60_000;
+const idleMs = 30_000;
+/** Characters of a message from a server or a transport. */
+const maxMessage = 2_000;
+
+/** A failure that a model may be told. Its message can hold the server's words. */
+export class McpCallError extends Error {}
+
+/** One call within the limits of a connection. */
+interface LimitedCall {
+  readonly signal: AbortSignal;
+  /** The time that it has, at most. */
+  readonly timeoutMs: number;
+}
+
+interface Session extends OpenClient {
+  /** The hash of each tool that is listed; null where two have one name. */
+  list: Promise<ReadonlyMap<string, string | null>> | null;
+  listedAt: number;
+}
+
+/** The connection to one server. */
+export class Connection {
+  readonly #address: McpServerAddress;
+  readonly #requests: ServerRequests;
+  readonly #places: CallPlaces;
+  #session: Promise<Session> | null = null;
+  #calls = 0;
+  #idle: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(address: McpServerAddress, requests: ServerRequests, maxConcurrency: number) {
+    this.#address = address;
+    this.#requests = requests;
+    this.#places = new CallPlaces(maxConcurrency);
+  }
+
+  /** Makes a call. @throws McpCallError; what the signal was aborted with. */
+  use<Value>(
+    { signal, timeoutMs }: LimitedCall,
+    body: (client: Client, options: { signal: AbortSignal; timeout: number }) => Promise<Value>,
+  ): Promise<Value> {
+    return this.#places.hold(signal, async () => {
+      this.#begin();
+      try {
+        const session = await rejectOnAbort(this.#connect(), signal);
+        return await body(session.client, { signal, timeout: timeoutMs }).catch((error: unknown) => {
+          throw this.#toError(session, error, signal);
+        });
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw error instanceof McpCallError ? error : new McpCallError(shorten(messageOf(error)));
+      } finally {
+        this.#end();
+      }
+    });
+  }
+
+  /** Reads the hash that a tool has now; null: two tools have this name; undefined: it is not listed. */
+  async hashOf(tool: string, call: LimitedCall): Promise<string | null | undefined> {
+    const session = await rejectOnAbort(this.#connect(), call.signal);
+    return (await rejectOnAbort(this.#list(session), call.signal)).get(tool);
+  }
+
+  /** Disconnects. A later call connects again. */
+  async close(): Promise<void> {
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#idle = null;
+    const open = this.#session;
+    this.#session = null;
+    const session = await open?.catch(() => null);
+    await session?.client.close().catch(() => undefined);
+  }
+
+  #begin(): void {
+    this.#calls += 1;
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#idle = null;
+  }
+
+  #end(): void {
+    this.#calls -= 1;
+    if (this.#calls > 0) return;
+    this.#idle = setTimeout(() => void this.close(), idleMs);
+    this.#idle.unref();
+  }
+
+  #connect(): Promise<Session> {
+    if (this.#session) return this.#session;
+    const drop = (): void => {
+      if (this.#session === opening) this.#session = null;
+    };
+    let known: Session | null = null;
+    const opening: Promise<Session> = openClient(this.#address, this.#requests, {
+      onListChanged: () => {
+        if (known) known.listedAt = -Infinity;
+      },
+      onClose: drop,
+    }).then((open) => (known = { ...open, list: null, listedAt: -Infinity }));
+    this.#session = opening;
+    opening.catch(drop);
+    return opening;
+  }
+
+  /** One reading of the list for all calls that want it. */
+  #list(session: Session): Promise<ReadonlyMap<string, string | null>> {
+    const now = performance.now();
+    if (session.list && now - session.listedAt < listAgeMs) return session.list;
+    session.listedAt = now;
+    const list = readList(session.client, (this.#address.timeoutS ?? 60) * 1000);
+    session.list = list;
+    list.catch(() => {
+      if (session.list === list) session.list = null;
+    });
+    return list;
+  }
+
+  #toError({ fault }: Session, error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    const why = fault();
+    if (why !== null)
+      return new McpCallError(`${this.#address.name}: ${why}; the call may or may not have happened`);
+    return new McpCallError(shorten(messageOf(error)));
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
+
+const shorten = (text: string): string => (text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text);
+
+async function readList(client: Client, timeout: number): Promise<ReadonlyMap<string, string | null>> {
+  const { tools } = await client.listTools(undefined, { timeout, cacheMode: "bypass" });
+  const hashes = new Map<string, string | null>();
+  for (const tool of tools) hashes.set(tool.name, hashes.has(tool.name) ? null : pinOf(tool).hash);
+  return hashes;
+}

@@ -1,0 +1,143 @@
+import type { CallToolRequest } from "@modelcontextprotocol/client";
+import { ContentBlock, isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
+import { McpCallError, type Connection } from "./connection.ts";
+import { toShown } from "./content.ts";
+import {
+  readInputRequired,
+  sortRequests,
+  toElicitAnswers,
+  type InputResponses,
+  type Question,
+} from "./input-requests.ts";
+import type { McpPin } from "./pins.ts";
+import { sample } from "./sampling.ts";
+
+/** Rounds of one execution in which a server has the model called. */
+const maxRounds = 5;
+
+/** The settings of calls to one server. */
+export interface CallSettings {
+  readonly server: string;
+  readonly timeoutMs: number;
+  readonly asks: boolean;
+  readonly samples: boolean;
+  readonly maxSamplingTokens: number;
+  readonly onProblem: (problem: string) => void;
+}
+
+/** The state between two executions of a call that needs input. */
+interface CallState {
+  readonly requestState: string | null;
+  readonly questions: Readonly<Record<string, Question>>;
+  /** The answers that are known already. */
+  readonly responses: InputResponses;
+}
+
+/** Calls a pinned tool, if the server still lists it as it was approved. Failures are results that say so. */
+export async function callPinned(
+  connection: Connection,
+  settings: CallSettings,
+  { pin, input, call }: { readonly pin: McpPin; readonly input: Json; readonly call: EffectCall },
+): Promise<unknown> {
+  const limited = { signal: call.signal, timeoutMs: settings.timeoutMs };
+  return asResult(call.signal, async () => {
+    const problem = await findProblem(connection, { settings, pin }, limited);
+    if (problem !== null) {
+      settings.onProblem(problem);
+      throw new McpCallError(problem);
+    }
+    return goOn(connection, settings, { pin, input, call });
+  });
+}
+
+/** Turns failures into results. A signal's reason is thrown on. */
+export async function asResult(signal: AbortSignal, body: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await body();
+  } catch (error) {
+    if (signal.aborted || !(error instanceof McpCallError || error instanceof TypeError)) throw error;
+    return ToolResult.show([ContentBlock.text(error.message)], { isError: true });
+  }
+}
+
+async function findProblem(
+  connection: Connection,
+  { settings: { server }, pin }: { readonly settings: CallSettings; readonly pin: McpPin },
+  limited: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<string | null> {
+  const now = await connection.use(limited, () => connection.hashOf(pin.name, limited));
+  if (now === pin.hash) return null;
+  const what =
+    now === undefined
+      ? "is no longer listed"
+      : now === null
+        ? "is listed twice"
+        : "is not what was approved: its description or its schema has changed";
+  return `tool ${pin.name} of MCP server ${server} ${what}. It is off until reeve mcp pin ${server} approves it`;
+}
+
+/** Makes the call, with the answers of people where it asked for them. */
+async function goOn(
+  connection: Connection,
+  settings: CallSettings,
+  { pin, input, call }: { readonly pin: McpPin; readonly input: Json; readonly call: EffectCall },
+): Promise<unknown> {
+  let known = firstResponses(call);
+  for (let round = 0; round < maxRounds; round += 1) {
+    const result = await request(connection, settings, { pin, input, call, known });
+    const needed = readInputRequired(result);
+    if (!needed) return toShown(result);
+    const { questions, samples, declined } = sortRequests(needed.requests, settings);
+    const responses: InputResponses = {};
+    for (const key of declined) responses[key] = { action: "decline" };
+    for (const [key, params] of Object.entries(samples))
+      responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
+    const state: CallState = { requestState: needed.state, questions, responses };
+    if (Object.keys(questions).length > 0)
+      return ToolResult.needs({ server: settings.server, tool: pin.name, questions }, state);
+    known = { requestState: needed.state, responses };
+  }
+  throw new McpCallError(`tool ${pin.name} asked for input ${maxRounds} times`);
+}
+
+type Known = Pick<CallState, "requestState" | "responses"> | null;
+
+/** Returns the answers to what the last execution asked; null: it is the first. */
+function firstResponses({ resumed }: EffectCall): Known {
+  if (!resumed) return null;
+  const { requestState, questions, responses } = Json.as<CallState>(resumed.state);
+  const answers = resumed.answer ? toElicitAnswers(questions, resumed.answer) : {};
+  return { requestState, responses: { ...responses, ...answers } };
+}
+
+async function request(
+  connection: Connection,
+  { timeoutMs }: CallSettings,
+  {
+    pin,
+    input,
+    call,
+    known,
+  }: { readonly pin: McpPin; readonly input: Json; readonly call: EffectCall; readonly known: Known },
+): Promise<unknown> {
+  const given: JsonObject = isJsonObject(input) ? input : {};
+  // The package's types leave the answers out, which its wire format knows.
+  const params = {
+    name: pin.name,
+    arguments: given,
+    ...(known && {
+      inputResponses: known.responses,
+      ...(known.requestState !== null && { requestState: known.requestState }),
+    }),
+  } as CallToolRequest["params"];
+  return connection.use({ signal: call.signal, timeoutMs }, (client, options) =>
+    client.callTool(params, {
+      ...options,
+      allowInputRequired: true,
+      // The schema of its output is not compiled: it is the server's.
+      toolDefinition: { name: pin.name, inputSchema: { type: "object" } },
+      onprogress: ({ progress, total, message }) =>
+        call.update({ progress, ...(total !== undefined && { total }), ...(message && { message }) }),
+    }),
+  );
+}

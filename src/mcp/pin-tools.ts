@@ -1,0 +1,23 @@
+import { openClient } from "./open-client.ts";
+import { checkAddress, type McpServerAddress } from "./options.ts";
+import { pinOf, type McpPins } from "./pins.ts";
+
+const ignore = (): void => undefined;
+
+/**
+ * Reads the tools that a server lists now, to be approved. Nothing of the server is called. Of two tools with one name,
+ * neither is listed. @throws Error if it cannot be connected.
+ */
+export async function pinTools(address: McpServerAddress): Promise<McpPins> {
+  checkAddress(address);
+  const { client } = await openClient(address, {}, { onListChanged: ignore, onClose: ignore });
+  try {
+    const timeout = (address.timeoutS ?? 60) * 1000;
+    const { tools } = await client.listTools(undefined, { timeout, cacheMode: "bypass" });
+    const names = tools.map(({ name }) => name);
+    const single = tools.filter(({ name }) => names.indexOf(name) === names.lastIndexOf(name));
+    return { tools: single.map(pinOf) };
+  } finally {
+    await client.close();
+  }
+}

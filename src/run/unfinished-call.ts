@@ -1,0 +1,100 @@
+import {
+  findJsonProblem,
+  ToolResult,
+  type ApprovalDecision,
+  type AttemptId,
+  type Json,
+  type ResumedCall,
+  type Risk,
+  type Tool,
+  type ToolAnswer,
+  type UnfinishedValue,
+} from "#kernel";
+import { copyJson } from "#base";
+import { askForApproval } from "./approval.ts";
+import type { RunServices } from "./run-services.ts";
+import type { StepRecord } from "./step.ts";
+
+const maxQuestions = 8;
+const maxWaits = 1_000;
+/** Bytes of questions and state together, as JSON. */
+const maxBytes = 100_000;
+
+/** The record of an execution after which the call goes on. */
+export interface UnfinishedCall {
+  readonly kind: "unfinished";
+  /** The questions to a person; null where `afterS` is set. */
+  readonly questions: Json;
+  /** The seconds until the next execution; null: a person is asked. */
+  readonly afterS: number | null;
+  readonly state: Json;
+  readonly attempt: AttemptId;
+  /** Whether it passed the gate, whose account of open attempts it leaves. */
+  readonly gated: boolean;
+  readonly risk: Risk;
+}
+
+/** The questions and waits of a call so far, and what its next execution is given. */
+export interface Resumption {
+  readonly resumed: ResumedCall;
+  readonly asked: number;
+  readonly waited: number;
+}
+
+/** Reads what an execution has returned. Returns an error result if it cannot be kept. */
+export function readUnfinished(
+  tool: string,
+  { questions, afterS, state }: UnfinishedValue,
+): Pick<UnfinishedCall, "questions" | "afterS" | "state"> | ToolResult {
+  const problem = findJsonProblem(questions) ?? findJsonProblem(state);
+  if (problem !== null)
+    return ToolResult.failure(`${tool} asked for something that cannot be encoded as JSON: it${problem}`);
+  if (afterS !== null && !(Number.isFinite(afterS) && afterS >= 0))
+    return ToolResult.failure(`${tool} wants to be called again after ${afterS} seconds: that is no time`);
+  const kept = { questions: copyJson(questions), afterS, state: copyJson(state) };
+  const bytes = Buffer.byteLength(JSON.stringify(kept));
+  return bytes <= maxBytes
+    ? kept
+    : ToolResult.failure(`${tool} asked with ${bytes} bytes, and ${maxBytes} are the most`);
+}
+
+/** A call whose last execution has not finished it. */
+interface GoingCall {
+  readonly step: Parameters<typeof askForApproval>[1]["step"];
+  readonly tool: Tool;
+  readonly callId: string | undefined;
+  /** Absent: this was its first execution. */
+  readonly before: Resumption | undefined;
+}
+
+/** Waits, through every restart, until a call can be executed again. Returns what it is given then, or a refusal. */
+export async function awaitResumption(
+  services: RunServices,
+  { step, tool, callId, before }: GoingCall,
+  record: UnfinishedCall & StepRecord,
+): Promise<Resumption | { readonly refusal: string }> {
+  const { driver } = services.engine;
+  const { questions, afterS, state, attempt, gated, risk } = record;
+  if (gated) driver.outbox.settle({ attempt, usage: null });
+  const { asked = 0, waited = 0 } = before ?? {};
+  if (afterS !== null) {
+    if (waited >= maxWaits) return { refusal: `${tool.name} was not over after ${maxWaits} waits` };
+    await driver.waits.first([], { at: record.t + afterS * 1000 });
+    return { resumed: { state, answer: null }, asked, waited: waited + 1 };
+  }
+  if (asked >= maxQuestions) return { refusal: `${tool.name} asked for input ${maxQuestions} times` };
+  const counted = { asked: asked + 1, waited };
+  // There is no person to ask.
+  if (services.policy.launch.approver === "none")
+    return { resumed: { state, answer: { decision: "declined", content: null } }, ...counted };
+  const why = `${tool.name} needs input from a person`;
+  const question = { step, tool, callId, risk, input: questions, why, needsInput: true } as const;
+  const decision = await askForApproval(services, question);
+  return { resumed: { state, answer: toToolAnswer(decision) }, ...counted };
+}
+
+function toToolAnswer({ decision, arguments: given }: ApprovalDecision): ToolAnswer {
+  if (decision === "approved" || decision === "edited")
+    return { decision: "accepted", content: decision === "edited" ? (given ?? null) : null };
+  return { decision: decision === "expired" ? "expired" : "declined", content: null };
+}

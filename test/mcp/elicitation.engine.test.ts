@@ -1,0 +1,60 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createRuntime, type Agent, type Runtime } from "reeve";
+import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
+import { pinTools } from "reeve/mcp";
+import { afterAll, expect, test, vi } from "vitest";
+import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
+import { freePort } from "../free-port.ts";
+import { shopClerk } from "./fixtures/shop-clerk.ts";
+
+afterAll(killWorkers);
+
+const address = {
+  name: "shop",
+  command: process.execPath,
+  args: ["test/mcp/fixtures/shop-server.ts"],
+};
+
+const asClient = ({ ingress, admin }: RestateServer, clerk: Agent): Runtime =>
+  createRuntime({ agents: [clerk], engine: restate({ ingress, admin }), approver: "people" });
+
+test("a server's question is answered after worker, MCP server and Restate were killed and started again", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reeve-elicitation-"));
+  const pins = join(folder, "pins.json");
+  writeFileSync(pins, JSON.stringify({ servers: { shop: await pinTools(address) } }));
+  const clerk = shopClerk(pins);
+  try {
+    await using server = await restateServer({ baseDir: join(folder, "restate") });
+    const given = [server.ingress, server.admin, `${await freePort()}`, pins];
+    const worker = () => startWorker(resolve("test/mcp/fixtures/shop-worker.ts"), given);
+    const first = await worker();
+    const id = await (async () => {
+      await using runtime = asClient(server, clerk);
+      const run = await runtime.start(clerk, "go", { id: "order" });
+      const asked = await vi.waitUntil(async () => (await run.approvals())[0], {
+        timeout: 60_000,
+        interval: 50,
+      });
+      expect(asked).toMatchObject({ needsInput: true, arguments: { server: "shop" } });
+      return asked.id;
+    })();
+    first.process.kill("SIGKILL");
+    await first.exit;
+    await server.kill();
+    await server.restart();
+    await worker();
+    await using runtime = asClient(server, clerk);
+    const run = runtime.run("order");
+    await run.edit(id, { street: "Mill Lane" });
+    expect(await run.result()).toMatchObject({
+      status: "completed",
+      output: [expect.stringContaining('{"action":"accept","content":{"street":"Mill Lane"}}')],
+    });
+  } finally {
+    await killWorkers();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}, 300_000);

@@ -1,0 +1,248 @@
+import { agent, createRuntime, type Extension, type RunDelta } from "reeve";
+import { mcp, pinTools, type McpOptions } from "reeve/mcp";
+import { call, say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+
+const address = (mode: string): McpOptions => ({
+  name: "evil",
+  command: process.execPath,
+  args: ["test/mcp/fixtures/evil-server.ts", mode],
+});
+
+const honestPins = pinTools(address("honest"));
+
+/** The server with the tools that an honest one of its kind lists. */
+const approved = async (mode: string, options: Partial<McpOptions> = {}): Promise<McpOptions> => ({
+  ...address(mode),
+  pins: await honestPins,
+  ...options,
+});
+
+interface Outcome {
+  /** The text of each call, in order; an error begins with "error: ". */
+  readonly texts: readonly string[];
+  /** The description that the model was shown. */
+  readonly description: string | undefined;
+  readonly status: string;
+  readonly labels: unknown;
+}
+
+async function callTools(extension: Extension, calls = 1): Promise<Outcome> {
+  const further = Array.from({ length: calls - 1 }, () => call("evil_look", { q: "more" }));
+  const model = scriptedModel([call("evil_look", { q: "first" }), ...further, say("done")]);
+  const clerk = agent({ name: "clerk", model, extensions: [extension], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [clerk] });
+  const { status, labels } = await (await runtime.start(clerk, "go")).result();
+  const results = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
+  const texts = results.flatMap((block) => {
+    if (block.type !== "tool-result") return [];
+    const words = block.content.map((part) => (part.type === "text" ? part.text : part.type)).join("");
+    return [block.isError ? `error: ${words}` : words];
+  });
+  const description = model.requests[0]?.tools?.find(({ name }) => name === "evil_look")?.description;
+  return { texts, description, status, labels };
+}
+
+test("an honest server is used, its tools are high, and its results are untrusted", async () => {
+  await using server = mcp(await approved("honest"));
+  expect(server.tools?.[0]).toMatchObject({ name: "evil_look", risk: "high", origin: "web" });
+  expect(await callTools(server)).toMatchObject({
+    texts: ["found 1, listed 1"],
+    status: "completed",
+    labels: { untrusted: true, private: false },
+  });
+});
+
+test("a user's word sets risk and trust, and the hints of the server set nothing", async () => {
+  const options = await approved("honest", { tools: { look: { risk: "safe" } }, trust: "trusted" });
+  await using server = mcp(options);
+  expect(server.tools?.[0]).toMatchObject({ risk: "safe", trust: "trusted" });
+  expect(await callTools(server)).toMatchObject({ status: "completed", labels: undefined });
+});
+
+test("a description that changes later switches the tool off, and the model never sees it", async () => {
+  const problems: string[] = [];
+  await using server = mcp(await approved("changes", { onProblem: (problem) => problems.push(problem) }));
+  const { texts, description } = await callTools(server, 4);
+  expect(texts.slice(0, 2)).toEqual(["found 1, listed 1", "found 2, listed 1"]);
+  const off = expect.stringMatching(
+    /^error: tool look of MCP server evil is not what was approved.*reeve mcp pin evil/,
+  );
+  expect(texts.slice(2)).toEqual([off, off]);
+  expect(description).toBe("Looks.");
+  expect(problems).toHaveLength(1);
+});
+
+test("a tool that is added later is no tool of the agent", async () => {
+  await using server = mcp(await approved("adds"));
+  const { texts } = await callTools(server, 2);
+  expect(texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
+  expect(server.tools?.map(({ name }) => name)).toEqual(["evil_look"]);
+});
+
+test("a name that is listed twice is off", async () => {
+  expect(await pinTools(address("shadows"))).toEqual({ tools: [] });
+  await using server = mcp(await approved("shadows"));
+  expect((await callTools(server)).texts).toEqual([
+    expect.stringContaining("error: tool look of MCP server evil is listed twice"),
+  ]);
+});
+
+test("names that become one are off, both of them", async () => {
+  await using server = mcp({ ...address("collides"), pins: await pinTools(address("collides")) });
+  expect(server.tools).toEqual([]);
+  expect(server.problems).toEqual([
+    "tool look.up of MCP server evil is off: another tool has the name evil_look_up",
+    "tool look/up of MCP server evil is off: another tool has the name evil_look_up",
+  ]);
+});
+
+test("an agent's own tool is not replaced by one of a server", async () => {
+  await using server = mcp(await approved("honest"));
+  await using other = mcp(await approved("honest"));
+  const clerk = agent({ name: "clerk", model: scriptedModel([say("done")]), extensions: [server, other] });
+  expect(clerk.tools?.filter(({ name }) => name === "evil_look")).toEqual(server.tools);
+});
+
+test("a long description is cut", async () => {
+  await using server = mcp({ ...address("verbose"), pins: await pinTools(address("verbose")) });
+  const { description, texts } = await callTools(server);
+  expect(description).toHaveLength(2_001);
+  expect(texts).toEqual(["found 1, listed 1"]);
+});
+
+test.for(["huge", "endless"])("an answer that is %s is stopped while it arrives", async (mode) => {
+  await using server = mcp(await approved(mode));
+  const before = process.memoryUsage().rss;
+  const { texts, status } = await callTools(server);
+  expect(texts).toEqual([
+    expect.stringMatching(/^error: evil: its answer was too large, and it was disconnected/),
+  ]);
+  expect(status).toBe("completed");
+  expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+});
+
+test("silence ends with the timeout", async () => {
+  await using server = mcp(await approved("silent", { timeoutS: 1 }));
+  const { texts, status } = await callTools(server);
+  expect(texts).toEqual([expect.stringMatching(/^error: .*(timed out|no result after)/i)]);
+  expect(status).toBe("completed");
+});
+
+test("a flood of notifications ends the connection", async () => {
+  await using server = mcp(await approved("flood"));
+  expect((await callTools(server)).texts).toEqual([
+    expect.stringContaining("error: evil: it sent too many messages, and was disconnected"),
+  ]);
+});
+
+test("many changes of the list cost one reading each time that a tool is called", async () => {
+  await using server = mcp(await approved("list-flood"));
+  expect((await callTools(server, 2)).texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
+});
+
+test("an elicitation is refused by default, and people are not asked", async () => {
+  await using server = mcp(await approved("elicits"));
+  const { texts } = await callTools(server);
+  expect(texts).toEqual([expect.stringContaining('"error"')]);
+  expect(texts.join()).not.toContain("accept");
+});
+
+test("an elicitation in the middle of a call is declined where only durable ones are asked", async () => {
+  await using server = mcp(await approved("elicits", { elicitation: "ask" }));
+  expect((await callTools(server)).texts).toEqual([expect.stringContaining('"action":"decline"')]);
+});
+
+test("code may answer an elicitation in the middle of a call", async () => {
+  const asked: unknown[] = [];
+  const answerInCall: McpOptions["answerInCall"] = (question) => {
+    asked.push(question.message);
+    return { password: "none", nested: { not: "sent" } };
+  };
+  await using server = mcp(await approved("elicits", { answerInCall }));
+  const { texts } = await callTools(server);
+  expect(texts).toEqual([expect.stringContaining('"content":{"password":"none"}')]);
+  expect(asked).toEqual(["Your password, please"]);
+});
+
+test("a request for a model call is refused by default", async () => {
+  await using server = mcp(await approved("samples"));
+  const { texts } = await callTools(server);
+  expect(texts).toEqual([expect.stringContaining('"error"')]);
+});
+
+test("a model call for a server is charged to the run, and is no turn with tools", async () => {
+  await using server = mcp(await approved("samples", { sampling: "allow", maxSamplingTokens: 20 }));
+  const model = scriptedModel([call("evil_look", {}), say("yes"), say("done")]);
+  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [clerk] });
+  const { status, usage } = await (await runtime.start(clerk, "go")).result();
+  expect(status).toBe("completed");
+  expect(model.requests[1]).toMatchObject({ maxOutputTokens: 20, tools: [] });
+  const lone = scriptedModel([say("done")]);
+  const other = agent({ name: "other", model: lone });
+  await using plain = createRuntime({ agents: [other] });
+  const single = await (await plain.start(other, "go")).result();
+  expect(usage.output).toBe(3 * single.usage.output);
+});
+
+test("an error of a server is cut, and a server that dies is connected again", async () => {
+  await using failing = mcp(await approved("fails"));
+  const { texts } = await callTools(failing);
+  expect(texts[0]?.length).toBeLessThan(2_100);
+  await using dying = mcp(await approved("dies"));
+  expect((await callTools(dying, 2)).texts).toEqual([
+    expect.stringMatching(/^error: .*closed/i),
+    expect.stringMatching(/^error: .*closed/i),
+  ]);
+});
+
+test("progress is told to readers", async () => {
+  await using server = mcp(await approved("progress"));
+  const model = scriptedModel([call("evil_look", {}), say("done")]);
+  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [clerk] });
+  const run = await runtime.start(clerk, "go");
+  const told: RunDelta[] = [];
+  for await (const delta of run.deltas()) if (delta.kind === "tool-update") told.push(delta);
+  expect(told).toMatchObject([
+    { update: { tool: "evil_look", progress: { progress: 1, total: 2, message: "half" } } },
+  ]);
+});
+
+test("a cancel reaches a call that hangs", async () => {
+  await using server = mcp(await approved("silent"));
+  const model = scriptedModel([call("evil_look", {}), say("done")]);
+  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [clerk] });
+  const run = await runtime.start(clerk, "go");
+  for await (const { type } of run.events()) if (type === "tool.start") break;
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: "cancelled" });
+});
+
+test("without approved tools there is no extension", () => {
+  expect(() => mcp(address("honest"))).toThrow(
+    "no tools of MCP server evil were approved in mcp-pins.json: run reeve mcp pin evil",
+  );
+});
+
+test("a pin that was edited is refused", async () => {
+  const [pin] = (await honestPins).tools;
+  const pins = { tools: pin ? [{ ...pin, description: "Looks. And more." }] : [] };
+  expect(() => mcp({ ...address("honest"), pins })).toThrow(
+    "the pin of tool look of MCP server evil was edited",
+  );
+});
+
+test.for([
+  [{ name: "a_b", command: "node" }, "needs a name"],
+  [{ name: "a" }, "needs either url or command"],
+  [{ name: "a", command: "npx", args: ["-y", "server"] }, "npx downloads what it runs"],
+  [{ name: "a", command: "/usr/bin/uvx" }, "uvx downloads what it runs"],
+  [{ name: "a", url: "nowhere" }, "is no URL"],
+  [{ name: "a", command: "node", maxBytes: 0 }, "maxBytes"],
+  [{ name: "a", command: "node", pins: { tools: [] }, tools: { lok: {} } }, "has no approved tool lok"],
+] as const)("options %j are refused", ([options, message]) => {
+  expect(() => mcp(options)).toThrow(message);
+});
