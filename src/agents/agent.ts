@@ -37,6 +37,7 @@ import {
 import type { AnyModel } from "#models";
 import { toCompactionPolicy, type CompactionOptions } from "./compaction-options.ts";
 import { checkSection } from "./extensions/extension.ts";
+import { noteRebuild, ownExtensions, unexpanded, type Expand } from "./extensions/extend-agent.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
 import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
 import { modelOrMissing } from "./missing-model.ts";
@@ -146,6 +147,8 @@ export interface LedAgentOptions<Output = string> extends Omit<AgentOptions<Outp
   readonly architecture: Architecture;
 }
 
+type GivenOptions<Output> = AgentOptions<Output> | LedAgentOptions<Output>;
+
 const defaultContinueAfter = 2_000;
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
@@ -163,14 +166,18 @@ export interface BuiltAgent<Output = string> extends Agent<Output>, Omit<AgentOp
  */
 export function agent<Output = string>(options: LedAgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
 export function agent<Output = string>(options: AgentOptions<Output>): BuiltAgent<Jsonified<Output>>;
-export function agent<Output = string>(
-  given: AgentOptions<Output> | LedAgentOptions<Output>,
-): BuiltAgent<Jsonified<Output>> {
+export function agent<Output = string>(given: GivenOptions<Output>): BuiltAgent<Jsonified<Output>> {
+  const built = build(given, unexpanded);
+  noteRebuild(built, { ...given, build: (expand) => Json.as<Agent>(Json.of(build(given, expand))) });
+  return Json.as(Json.of(built));
+}
+
+/** Builds an agent with its extensions, and with those that `expand` adds to them. */
+function build<Output>(given: GivenOptions<Output>, expand: Expand): BuiltAgent<unknown> {
   const options: AgentOptions<Output> = { ...given, model: modelOrMissing(given.model) };
   const model = modelOrMissing(options.model);
   const own = ownTools(options.tools);
-  const extensions = [options.profile ?? [], options.extensions ?? []].flat();
-  const parts = takeApart(extensions, {
+  const parts = takeApart(expand(ownExtensions(options)), {
     ...options,
     tools: [...own, ...teamTools(options.team ?? []), ...(options.architecture?.tools ?? [])],
   });
@@ -180,19 +187,20 @@ export function agent<Output = string>(
   ownLists.set(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
   const hasSections = options.sections !== undefined || parts.sections.length > 0;
-  const definition: Definition = { options, model, tools, output, hasSections };
+  const hasPromptHandler = parts.interceptions.some(({ on }) => on.beforeAgentStart !== undefined);
+  const definition: Definition = { options, model, tools, output, hasSections, hasPromptHandler };
   const built: BuiltAgent<unknown> = {
     ...options,
     id: AgentId.of(options.name),
     model,
     tools,
-    problems,
+    problems: problems.map(({ extension, message }) => `extension ${extension}: ${message}`),
     // The team's tools are made anew from `team` when an agent is made from this one.
     team: options.team,
     policy: policyOf(options, parts, hasSections),
     run: (ctx: RunContext, inbox: Inbox) => run(definition, ctx, inbox),
   };
-  return Json.as(Json.of(Object.freeze(built)));
+  return Object.freeze(built);
 }
 
 interface Definition {
@@ -201,6 +209,8 @@ interface Definition {
   readonly tools: readonly Tool[];
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;
+  /** Whether an extension may replace the system prompt: then it is computed in the first call of each turn. */
+  readonly hasPromptHandler: boolean;
 }
 
 /** The tools that an agent was given itself, by its list of all. */
@@ -219,7 +229,7 @@ function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly To
 
 function policyOf(
   { permissions, retry, compaction, history }: AgentOptions<unknown>,
-  { hooks, middleware, guardrails, ephemeral, sections, onSaved }: JoinedParts,
+  { hooks, middleware, guardrails, ephemeral, sections, onSaved, interceptions, problems }: JoinedParts,
   hasSections: boolean,
 ): AgentPolicy {
   checkDuration("baseMs", retry?.baseMs ?? 0);
@@ -227,7 +237,8 @@ function policyOf(
   const decides = permissions === "allow-all" ? allowAll : permissions;
   const policy = { hooks, retry, guardrails, permissions: decides, history, ephemeral, onSaved };
   const prompt = hasSections ? { sections } : {};
-  return { ...middleware, ...policy, ...prompt, compaction: toCompactionPolicy(compaction) };
+  const extended = { interceptions, problems };
+  return { ...middleware, ...policy, ...prompt, ...extended, compaction: toCompactionPolicy(compaction) };
 }
 
 /** What goes with a run into a fresh execution, in the middle of a turn or between two. */
@@ -356,7 +367,7 @@ async function reply(ctx: RunContext, input: readonly Envelope[], output: Json):
 /** The system message that does not change; none if the first call of each turn computes it. */
 function systemPrompt(definition: Definition): ChatMessage[] {
   const { instructions = "" } = definition.options;
-  if (typeof instructions === "function" || definition.hasSections) return [];
+  if (typeof instructions === "function" || definition.hasSections || definition.hasPromptHandler) return [];
   const text = joinParagraphs([instructions, formText(definition)]);
   return text === "" ? [] : [ChatMessage.system(text)];
 }
@@ -376,7 +387,7 @@ function computePrompt(definition: Definition, { meta: { scope } }: RunContext):
       return assembleSystemPrompt(start, await call.readSections());
     };
   }
-  if (typeof instructions !== "function") return undefined;
+  if (typeof instructions !== "function" && !definition.hasPromptHandler) return undefined;
   return async (input) => joinParagraphs([await compute(input), formText(definition)]);
 }
 

@@ -7,6 +7,7 @@ export {
   type InstructionsInput,
 } from "./agent.ts";
 export { agentGraph, type AgentGraph } from "./agent-graph.ts";
+export { extendAgent, extensionsOf, type Expand } from "./extensions/extend-agent.ts";
 export { extension } from "./extensions/extension.ts";
 export { argumentRules, type ArgumentRule } from "./guardrails/argument-rules.ts";
 export { contentFilter, type ContentFilterOptions, type GuardedPlace } from "./guardrails/content-filter.ts";
@@ -38,7 +39,7 @@ export { validate, type ValidateOptions } from "./middleware/validate.ts";
 export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
 export { platformHints } from "./prompt/platforms.ts";
 export { RetryPolicy } from "./retry-policy.ts";
-export { findCut, type CutItem, type CutOptions } from "./session/find-cut.ts";
+export { findCut, type Cut, type CutItem, type CutOptions } from "./session/find-cut.ts";
 export { readCut } from "./session/read-cut.ts";
 export {
   lastToolGroups,

@@ -4,23 +4,19 @@ import {
   checkDuration,
   Json,
   NotFoundError,
-  Partition,
   RunId,
   RuntimeClosedError,
-  SessionId,
   StepId,
   TreeId,
-  UserId,
   type Agent,
   type Clock,
   type Input,
-  type Keys,
   type ObjectAddress,
   type Page,
   type PageRequest,
   type Store,
 } from "#kernel";
-import { allowAll, defaultPermissions, programAgents } from "#agents";
+import { agentVersion, allowAll, defaultPermissions, programAgents } from "#agents";
 import { contentObject, systemClock } from "#base";
 import {
   treeAddress,
@@ -40,19 +36,23 @@ import {
 import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
 import { Deltas } from "#deltas";
-import { Audit, auditKeys, AuditWriter } from "#audit";
+import { Audit, auditKeys } from "#audit";
 import type { ConversationHost } from "./conversation.ts";
 import { agentOfHead, Conversations } from "./conversations.ts";
 import { checkDurations } from "./check-options.ts";
 import { Memories } from "./memories.ts";
 import { quietly } from "./quietly.ts";
-import { checkProgram, checkStart } from "./check-program.ts";
+import { addPrices, checkProgram, checkStart } from "./check-program.ts";
+import { checkAfter } from "./check-after.ts";
 import { createOpening } from "./create-opening.ts";
+import { createProjector } from "./create-projector.ts";
 import { createSealing, sealStore } from "./create-sealing.ts";
 import { type PriceList, createPromptDeps, execute, type PromptDeps } from "#run";
+import type { ExtendedAgents } from "./extended-agents.ts";
+import { RuntimeExtensions, type ExtensionErrorRecord } from "./extension-host.ts";
 import { createNameContent, createPrepareInput } from "./prepare-input.ts";
 import type { PrepareInput } from "./prepare-input.ts";
-import { Projector } from "./projector.ts";
+import type { Projector } from "./projector.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
 import { createScheduling } from "./create-scheduling.ts";
@@ -67,7 +67,8 @@ import type { StepSummary } from "./unrecorded-steps.ts";
 /** Starts trees and finds them again. */
 export class Runtime {
   readonly #options: RuntimeOptions;
-  readonly #agents: ReadonlyMap<string, Agent>;
+  readonly #agents: ExtendedAgents;
+  readonly #extensions: RuntimeExtensions;
   readonly #clock: Clock;
   readonly #deltas: Deltas;
   readonly #prices: PriceList;
@@ -93,8 +94,8 @@ export class Runtime {
 
   /** @throws ProgramError for mistakes in the program, all of them in one; RangeError on a duration that is none. */
   constructor(options: RuntimeOptions) {
-    const { agents, byType, prices } = checkProgram(options.agents, options.guardrails ?? []);
-    checkDurations({ ...options, agents });
+    const { agents, extended, prices } = checkProgram(options.agents, options);
+    checkDurations({ ...options, agents: [...extended.byType.values()] });
     if (options.telemetry && !options.store)
       throw new TypeError("telemetry needs a store: createRuntime({ store })");
     const sealing = createSealing(options);
@@ -102,13 +103,15 @@ export class Runtime {
     const store = sealStore(options, sealing);
     this.#options = { ...options, agents, ...(store && { store }) };
     this.#clock = options.clock ?? systemClock;
-    this.#agents = byType;
+    this.#agents = extended;
+    const means = { ...options, clock: this.#clock, store: store ?? null, uuid: randomUUID };
+    this.#extensions = new RuntimeExtensions(this, { ...means, agentOf: this.#agentOf });
     this.#prices = prices;
     this.#prompt = createPromptDeps(options);
     this.#deltas = new Deltas({ clock: this.#clock, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
-    this.#projector = audited && this.#projectorInto(audited.store, keys, audited.keys);
+    this.#projector = audited && createProjector(audited, { ...options, keys, clock: this.#clock });
     this.#sweep = Sweep.of(options, this.#clock);
     this.runs = new Runs(options.engine, store ?? null);
     this.sessions = new Conversations(() => this.#conversationHost());
@@ -123,8 +126,9 @@ export class Runtime {
     const execution = {
       inputLimits,
       nameContent,
-      agentOf: (type: string) => this.#agentOf(type),
-      hasAgent: (type: string) => this.#agents.has(type),
+      agentOf: this.#agentOf,
+      hasAgent: (type: string) => extended.byType.has(type),
+      extensions: this.#extensions,
       clock: this.#clock,
       log: quietly(options.log),
       permissions:
@@ -137,9 +141,9 @@ export class Runtime {
       record: options.record ?? "steps",
       prompt: this.#prompt,
     };
-    const trees = treeHostOf(this.#agents, { ...options, projects: this.#projector !== null });
+    const trees = treeHostOf(extended.byType, { ...options, projects: this.#projector !== null });
     options.engine.define({
-      build: buildOf(this.#agents),
+      build: buildOf(extended.byType),
       objects: [
         ...[treeObject(trees), sessionObject, tenantObject(trees), ...scheduleObjects].map(versionedObject),
         contentObject,
@@ -152,6 +156,7 @@ export class Runtime {
 
   /** Makes this process a worker of its engine. */
   async serve({ port, deltas = {} }: ServeOptions): Promise<void> {
+    await this.#load();
     if (deltas) await this.#deltas.serve(deltas);
     try {
       await this.#options.engine.serve({ port });
@@ -182,30 +187,23 @@ export class Runtime {
     options: StartOptions,
     compaction?: CompactionOrder,
   ): Promise<RunHandle<Output>> {
-    checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
-    if (options.after !== undefined) await this.#checkAfter(options);
+    const type = AgentId.type(agent.id);
+    this.#agentOf(type);
+    checkStart(this.#agents, agent);
+    if (this.#agents.mustLoad) await this.#load();
+    const version = agentVersion(this.#agentOf(type));
+    if (options.after !== undefined) await checkAfter(() => this.store, options);
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = treeAddress(treeId, options.tenant);
     const prepared = this.#prepareInput(tree.key, input);
     const given = prepared instanceof Promise ? await prepared : prepared;
     const argument = createOpening(
-      { agent, input: given, treeId, compaction },
+      { agent, version, input: given, treeId, compaction },
       { ...this.#options, clock: this.#clock, prices: this.#prices },
       options,
     );
     await this.#open(tree, argument, options);
     return this.#handle(tree, RunId.root(treeId));
-  }
-
-  /** @throws NotFoundError if the conversation has no such entry. */
-  async #checkAfter({ after = null, session, tenant, user }: StartOptions): Promise<void> {
-    if (session === undefined)
-      throw new TypeError("`after` names an entry of a conversation: give `session`, too");
-    if (after === null) return;
-    const key = { id: SessionId.of(session), userId: user === undefined ? null : UserId.of(user) };
-    const range = { from: after, limit: 1 };
-    const [entry] = await this.store.sessions.path(Partition.of(tenant), key, range);
-    if (entry?.branch !== null) throw new NotFoundError({ what: "entry of the conversation", id: after });
   }
 
   /** In a conversation that has a name, trees take turns. */
@@ -229,9 +227,14 @@ export class Runtime {
     return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
   }
 
-  /** Every agent of the program: those listed, and everyone on their teams. */
+  /** Every agent of the program: those listed, and everyone on their teams, with the extensions of the runtime. */
   get agents(): readonly Agent[] {
-    return this.#options.agents;
+    return [...this.#agents.byType.values()];
+  }
+
+  /** The latest hundred failures of extensions in this process, oldest first. */
+  get extensionErrors(): readonly ExtensionErrorRecord[] {
+    return this.#extensions.errors;
   }
 
   /** The tree that has the turn in a conversation that has a name; null if nobody has. */
@@ -279,12 +282,20 @@ export class Runtime {
   }
 
   /**
-   * Drops the texts of prompt sections that this process keeps, by default of all agents, else of one agent and its team:
-   * the next turn reads them again. Other processes keep theirs.
+   * Loads extensions and guardrails from files again: runs that are launched from now on have them. Drops the texts of prompt
+   * sections that this process keeps, by default of all agents, else of one agent and its team: the next turn reads them
+   * again. Other processes keep theirs. @throws ProgramError if something cannot be loaded: then nothing has changed.
    */
   async reload(agent?: Agent<unknown>): Promise<void> {
+    await this.#agents.reload((agents) => addPrices(this.#prices, agents));
     const team = agent && programAgents([this.#agentOf(AgentId.type(agent.id))]);
-    this.#prompt.cache.drop(team?.flatMap(({ policy }) => policy?.sections ?? []));
+    const extended = team?.map(({ id }) => this.#agentOf(AgentId.type(id)));
+    this.#prompt.cache.drop(extended?.flatMap(({ policy }) => policy?.sections ?? []));
+  }
+
+  /** Loads extensions from files, once. */
+  #load(): Promise<void> {
+    return this.#agents.load((agents) => addPrices(this.#prices, agents));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -303,19 +314,13 @@ export class Runtime {
     return createScheduling({
       ...this.#options,
       clock: this.#clock,
-      agentOf: (type) => this.#agentOf(type),
+      agentOf: this.#agentOf,
       start: (agent, input, options) => this.#start(agent, input, options),
     });
   }
 
-  #projectorInto(store: Store, keys: Keys | null, chained: Keys): Projector {
-    const now = (): number => this.#clock.now();
-    const audit = new AuditWriter({ audit: store.audit, keys: chained, now });
-    const { telemetry } = this.#options;
-    return new Projector({ store, audit, keys, now, telemetry });
-  }
-
   #conversationHost(): ConversationHost {
+    const { engine } = this.#options;
     return {
       store: this.store,
       clock: this.#clock,
@@ -328,18 +333,16 @@ export class Runtime {
           { ...options, retention: "permanent" },
           order,
         ),
-      isCompacting: (tree, owner) => this.#isCompacting(tree, owner),
+      isCompacting: (id, { tenant }) => {
+        const tree = treeAddress(id, tenant);
+        return callTree((method, given) => engine.call(tree, method, given), "compacting", null);
+      },
       turn: (session, owner) => this.turn(session, owner),
       deltas: (tree, { tenant }, over) => this.#deltas.watch(treeAddress(tree, tenant).key, over),
       reload: (agent) => this.reload(agent),
+      beforeMove: (...given) => this.#extensions.beforeMove(...given),
       agentOf: (head) => agentOfHead(head, (type) => this.#agentOf(type)),
     };
-  }
-
-  async #isCompacting(id: TreeId, { tenant }: { readonly tenant?: string }): Promise<boolean> {
-    const { engine } = this.#options;
-    const tree = treeAddress(id, tenant);
-    return callTree((method, given) => engine.call(tree, method, given), "compacting", null);
   }
 
   #handle<Output>(tree: ObjectAddress, runId: RunId): RunHandle<Output> {
@@ -352,9 +355,9 @@ export class Runtime {
     return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
   }
 
-  #agentOf(type: string): Agent {
-    const agent = this.#agents.get(type);
+  readonly #agentOf = (type: string, version?: string): Agent => {
+    const agent = this.#agents.get(type, version);
     if (!agent) throw new NotFoundError({ what: "agent", id: type });
     return agent;
-  }
+  };
 }

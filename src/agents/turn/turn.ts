@@ -35,7 +35,11 @@ export async function turn(state: TurnState, input: readonly Envelope[]): Promis
   state.begins = input.map(readableText).join("\n\n");
   const started = state.ctx.guard("turn", state.begins);
   const word = started && (await started);
-  const refused = refusalOf(word) ?? (await hear(state, input));
+  const stopped = refusalOf(word);
+  if (stopped) return stopped;
+  const heard = await intercepted(state, input);
+  state.begins = heard.map(readableText).join("\n\n");
+  const refused = await take(state, heard);
   if (refused) return refused;
   if (word?.kind === "warn") say(state, ChatMessage.user(`Note: ${word.reason}.`));
   const { lead, begins: prompt } = state;
@@ -118,8 +122,23 @@ function answerOf(state: TurnState, text: string): Promise<TurnOutcome | null> {
   return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
 }
 
-/** Takes words in, as far as the guardrails let them pass. */
+/** Takes words in, as the extensions leave them. */
 async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
+  return take(state, await intercepted(state, said));
+}
+
+/** Returns inputs with the texts that the extensions give them. */
+async function intercepted({ ctx }: TurnState, said: readonly Envelope[]): Promise<readonly Envelope[]> {
+  const heard: Envelope[] = [];
+  for (const message of said) {
+    const changing = ctx.interceptInput(message.text);
+    heard.push(changing ? { ...message, text: await changing } : message);
+  }
+  return heard;
+}
+
+/** Takes words in, as far as the guardrails let them pass. */
+async function take(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
   for (const message of said) {
     const guarded = state.ctx.guard("input", readableText(message));
     const word = guarded && (await guarded);

@@ -4,6 +4,7 @@ import { scheduleCases } from "./schedules.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
+import { extensionCases } from "./extensions.ts";
 import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
@@ -116,6 +117,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...auditCases,
   ...secretCases,
   ...guardrailCases,
+  ...extensionCases,
   ...labelCases,
   ...ruleOfTwoCases,
   ...sizeCases,
