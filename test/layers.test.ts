@@ -62,7 +62,16 @@ const allowed: Record<string, readonly string[]> = {
   browser: ["#kernel", "#agents", "#run", "@standard-schema/spec", "playwright-core"],
   architectures: ["#kernel", "#agents", "@standard-schema/spec"],
   flows: ["#kernel"],
-  profile: ["#kernel", "#agents", "@standard-schema/spec", "node:fs", "node:fs/promises", "node:path"],
+  profile: [
+    "#kernel",
+    "#agents",
+    "@standard-schema/spec",
+    "node:crypto",
+    "node:fs",
+    "node:fs/promises",
+    "node:path",
+    "node:url",
+  ],
   telemetry: ["#kernel", "#base", "@opentelemetry/api", "node:crypto"],
   client: ["#kernel", "#runtime"], // the runtime: types only
   cli: [

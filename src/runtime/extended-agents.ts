@@ -93,6 +93,7 @@ export class ExtendedAgents {
     if (problems.length > 0) throw new ProgramError({ problems });
     const parts = new Map(loaded.flatMap((part) => (part.status === "fulfilled" ? [part.value] : [])));
     this.#build(parts, check);
+    this.#loading = Promise.resolve();
   }
 
   #build(loaded: ReadonlyMap<Extension, LoadedParts>, check?: CheckAgents): void {
