@@ -82,6 +82,7 @@ export {
   type ConversationOwner,
   type Conversations,
   type DeltaEndpointOptions,
+  type ExtensionErrorRecord,
   type Memories,
   type SharedBlock,
   type MessagesRequest,
