@@ -91,6 +91,7 @@ export {
   type ConversationOwner,
   type Conversations,
   type DeltaEndpointOptions,
+  type ExtensionErrorRecord,
   type Memories,
   type SharedBlock,
   type MessagesRequest,

@@ -87,7 +87,16 @@ const allowed: Record<string, readonly string[]> = {
   ],
   architectures: ["#kernel", "#agents", "@standard-schema/spec"],
   flows: ["#kernel", "#base"],
-  profile: ["#kernel", "#agents", "@standard-schema/spec", "node:fs", "node:fs/promises", "node:path"],
+  profile: [
+    "#kernel",
+    "#agents",
+    "@standard-schema/spec",
+    "node:crypto",
+    "node:fs",
+    "node:fs/promises",
+    "node:path",
+    "node:url",
+  ],
   telemetry: ["#kernel", "#base", "@opentelemetry/api", "node:crypto"],
   client: ["#kernel", "#runtime"], // the runtime: types only
   cli: [

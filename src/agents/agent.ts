@@ -39,6 +39,7 @@ import { valueText } from "#base";
 import type { AnyModel } from "#models";
 import { toCompactionPolicy, type CompactionOptions } from "./compaction-options.ts";
 import { checkSection } from "./extensions/extension.ts";
+import { noteRebuild, ownExtensions, unexpanded, type Expand } from "./extensions/extend-agent.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
 import { activeAgent } from "./handoffs/active-agent.ts";
 import { handoffOf, handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
@@ -157,6 +158,8 @@ export interface LedAgentOptions<Output = string, Data = undefined> extends Omit
   readonly architecture: Architecture;
 }
 
+type GivenOptions<Output, Data> = AgentOptions<Output, Data> | LedAgentOptions<Output, Data>;
+
 const defaultContinueAfter = 2_000;
 
 /** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
@@ -180,13 +183,19 @@ export function agent<Output = string, Data = undefined>(
   options: AgentOptions<Output, Data>,
 ): BuiltAgent<Jsonified<Output>, TaskFor<Data>>;
 export function agent<Output = string, Data = undefined>(
-  given: AgentOptions<Output, Data> | LedAgentOptions<Output, Data>,
+  given: GivenOptions<Output, Data>,
 ): BuiltAgent<Jsonified<Output>, TaskFor<Data>> {
+  const built = build(given, unexpanded);
+  noteRebuild(built, { ...given, build: (expand) => Json.as<Agent>(Json.of(build(given, expand))) });
+  return Json.as(Json.of(built));
+}
+
+/** Builds an agent with its extensions, and with those that `expand` adds to them. */
+function build<Output, Data>(given: GivenOptions<Output, Data>, expand: Expand): BuiltAgent<unknown> {
   const options: AgentOptions<Output, Data> = { ...given, model: modelOrMissing(given.model) };
   const model = modelOrMissing(options.model);
   const own = ownTools(options.tools);
-  const extensions = [options.profile ?? [], options.extensions ?? []].flat();
-  const parts = takeApart(extensions, {
+  const parts = takeApart(expand(ownExtensions(options)), {
     ...options,
     tools: [
       ...own,
@@ -205,19 +214,20 @@ export function agent<Output = string, Data = undefined>(
   ownLists.set(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
   const hasSections = options.sections !== undefined || parts.sections.length > 0;
-  const definition: Definition = { options, model, tools: listed, output, hasSections };
+  const hasPromptHandler = parts.interceptions.some(({ on }) => on.beforeAgentStart !== undefined);
+  const definition: Definition = { options, model, tools: listed, output, hasSections, hasPromptHandler };
   const built: BuiltAgent<unknown> = {
     ...options,
     id: AgentId.of(options.name),
     model,
     tools,
-    problems,
+    problems: problems.map(({ extension, message }) => `extension ${extension}: ${message}`),
     // The team's tools are made anew from `team` when an agent is made from this one.
     team: options.team,
     policy: policyOf(options, parts, hasSections),
     run: (ctx: RunContext, inbox: Inbox) => run(definition, ctx, inbox),
   };
-  return Json.as(Json.of(Object.freeze(built)));
+  return Object.freeze(built);
 }
 
 /** The task of an agent: any input, or the data that its input schema takes. */
@@ -230,6 +240,8 @@ interface Definition {
   readonly tools: readonly Tool[];
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;
+  /** Whether an extension may replace the system prompt: then it is computed in the first call of each turn. */
+  readonly hasPromptHandler: boolean;
 }
 
 /** Returns the tools that only the agent's code calls. */
@@ -254,7 +266,7 @@ function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly To
 
 function policyOf(
   { permissions, retry, compaction, history }: AgentOptions<unknown, unknown>,
-  { hooks, middleware, guardrails, ephemeral, sections, onSaved }: JoinedParts,
+  { hooks, middleware, guardrails, ephemeral, sections, onSaved, interceptions, problems }: JoinedParts,
   hasSections: boolean,
 ): AgentPolicy {
   checkDuration("baseMs", retry?.baseMs ?? 0);
@@ -262,7 +274,8 @@ function policyOf(
   const decides = permissions === "allow-all" ? allowAll : permissions;
   const policy = { hooks, retry, guardrails, permissions: decides, history, ephemeral, onSaved };
   const prompt = hasSections ? { sections } : {};
-  return { ...middleware, ...policy, ...prompt, compaction: toCompactionPolicy(compaction) };
+  const extended = { interceptions, problems };
+  return { ...middleware, ...policy, ...prompt, ...extended, compaction: toCompactionPolicy(compaction) };
 }
 
 /** What goes with a run into a fresh execution, in the middle of a turn or between two. */

@@ -1,6 +1,7 @@
 export { agent, type AgentOptions, type BuiltAgent, type LedAgentOptions } from "./agent.ts";
 export type { Instructions, InstructionsInput } from "./prompt/instructions.ts";
 export { agentGraph, type AgentGraph } from "./agent-graph.ts";
+export { extendAgent, extensionsOf, type Expand } from "./extensions/extend-agent.ts";
 export { extension } from "./extensions/extension.ts";
 export {
   handoff,
@@ -45,7 +46,7 @@ export { validate, type ValidateOptions } from "./middleware/validate.ts";
 export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
 export { platformHints } from "./prompt/platforms.ts";
 export { RetryPolicy } from "./retry-policy.ts";
-export { findCut, type CutItem, type CutOptions } from "./session/find-cut.ts";
+export { findCut, type Cut, type CutItem, type CutOptions } from "./session/find-cut.ts";
 export { readCut } from "./session/read-cut.ts";
 export {
   lastToolGroups,

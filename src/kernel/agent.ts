@@ -7,6 +7,7 @@ import type { Guardrail } from "./guardrail.ts";
 import type { Hireable } from "./hireable.ts";
 import type { Hooks } from "./hook.ts";
 import type { Input } from "./input.ts";
+import type { ExtensionProblem, NamedInterceptions } from "./interceptions.ts";
 import type { Json } from "./json.ts";
 import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.ts";
 import type { Model, ModelRetry } from "./model.ts";
@@ -59,4 +60,8 @@ export interface AgentPolicy {
   readonly sections?: readonly PromptSection[] | undefined;
   /** Called with every turn of a kept conversation, once it is saved. */
   readonly onSaved?: readonly SavedTurnHandler[] | undefined;
+  /** The handlers of its extensions, in their order. Default: none. */
+  readonly interceptions?: readonly NamedInterceptions[] | undefined;
+  /** Parts of its extensions that were left out. Default: none. */
+  readonly problems?: readonly ExtensionProblem[] | undefined;
 }

@@ -1,6 +1,7 @@
 import type { EphemeralSource } from "./ephemeral.ts";
 import type { Guardrail } from "./guardrail.ts";
 import type { Hooks } from "./hook.ts";
+import type { ExtensionProblem, Interceptions } from "./interceptions.ts";
 import type { AgentMiddleware, ChatMiddleware, FunctionMiddleware } from "./middleware.ts";
 import type { PromptSection } from "./prompt-section.ts";
 import type { SavedTurnHandler } from "./run-memory.ts";
@@ -36,4 +37,24 @@ export interface Extension {
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
   /** Called with every turn of a kept conversation, once it is saved. */
   readonly onSaved?: readonly SavedTurnHandler[] | undefined;
+  /**
+   * Handlers by moment or by event. Those of a moment may change something; those of an event watch. One that throws, or takes
+   * longer than 30 s, is passed over, and told as `extension.error`.
+   */
+  readonly on?: Interceptions | undefined;
+  /**
+   * Loads what is not known when the program is built, such as files: when the runtime starts, and at `reload()`. What it
+   * returns comes right after this extension. It throws for what must not be passed over: then the runtime does not start, or
+   * keeps what it had.
+   */
+  readonly load?: (() => Promise<LoadedParts>) | undefined;
+}
+
+/** The parts that an extension has loaded. */
+export interface LoadedParts {
+  readonly extensions?: readonly Extension[] | undefined;
+  /** They replace guardrails of extensions that have the same name. */
+  readonly guardrails?: readonly Guardrail[] | undefined;
+  /** Files and other sources that were left out. */
+  readonly problems?: readonly ExtensionProblem[] | undefined;
 }

@@ -88,7 +88,9 @@ export {
   type ReeveEvent,
 } from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
-export type { Extension, MiddlewareSet } from "./extension.ts";
+export type { Extension, LoadedParts, MiddlewareSet } from "./extension.ts";
+export type { ExtensionContext, ExtensionEntry, ExtensionSession } from "./extension-context.ts";
+export * from "./interceptions.ts";
 export type { GuardedCall, GuardedResult, GuardedText, Guardrail, GuardrailScope } from "./guardrail.ts";
 export type { GuardrailDecision } from "./guardrail-decision.ts";
 export type { Hireable, TaskOf, TypedInput, OutputOf } from "./hireable.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Embedder } from "./embedder.ts";
+import type { ExtensionContext } from "./extension-context.ts";
 import type { AgentId, RunId, SessionId, TenantId, UserId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
@@ -46,6 +47,14 @@ export interface StepScope {
    * @throws the error itself if it may not be retried: a termination, a cancellation, a budget, a run that must yield.
    */
   again(error: unknown, schedule?: Pick<ModelRetry, "baseMs">): Promise<void>;
+  /**
+   * Calls code of an extension, isolated and for 30 s at most. What it throws is recorded with the step, told as
+   * `extension.error` and passed over. Undefined then, and where the run was launched without the extension.
+   */
+  intercept<T>(
+    extension: string,
+    call: (context: ExtensionContext) => T | Promise<T>,
+  ): Promise<T | undefined>;
 }
 
 /** How code inside a step calls a model. */

@@ -226,6 +226,11 @@ export interface RunContext {
    * none wants to. `agent()` does it; an agent of your own may. @throws GuardrailHalt
    */
   guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null;
+  /**
+   * Lets the extensions change the text of an input, in a step of its own; null where none wants to. `agent()` does it; an
+   * agent of your own may.
+   */
+  interceptInput(text: string): Promise<string> | null;
   /** Reports calls that repeat themselves, as a `guardrail.trip` of `loop-detection` with the next call to the tree. */
   reportLoop(decision: "warn" | "block", reason: string): void;
   /** The conversation that the run takes part in. */

@@ -1,5 +1,6 @@
 import { extension } from "#agents";
 import type { Extension, PromptSection, SectionCall } from "#kernel";
+import { hasCode, loadFiles, type Pins } from "./load-files.ts";
 import { Folder } from "./read-folder.ts";
 import { skillTool } from "./skill-tool.ts";
 import { listSkills } from "./skills.ts";
@@ -14,14 +15,19 @@ export interface ProfileOptions {
    * carry the label. Default: trusted.
    */
   readonly memoryTrust?: "trusted" | "untrusted" | undefined;
+  /**
+   * Whether files in `extensions` and `guardrails` are loaded: false, or only if their SHA-256 hashes are these, by path in
+   * the folder. They are code, with all rights of the program. Default: they are loaded.
+   */
+  readonly code?: false | Pins | undefined;
 }
 
 /**
  * Makes an agent's profile from a folder: an extension with sections of the system prompt and, where there is a folder
  * `skills`, the tool `skill`. Files are read when a turn needs them and kept until `reload()`; MEMORY.md and USER.md are
- * read again when they change. @throws TypeError unless there is such a folder.
+ * read again when they change. Code in `extensions` and `guardrails` is loaded when the runtime starts, and at `reload()`. @throws TypeError unless there is such a folder.
  */
-export function profile(path: string, { memoryTrust = "trusted" }: ProfileOptions = {}): Extension {
+export function profile(path: string, { memoryTrust = "trusted", code }: ProfileOptions = {}): Extension {
   const folder = new Folder(path);
   const hasSkills = folder.has("skills");
   const sections: readonly PromptSection[] = [
@@ -37,7 +43,13 @@ export function profile(path: string, { memoryTrust = "trusted" }: ProfileOption
     ...(hasSkills ? [skillSection(folder)] : []),
     { name: "profile paths", place: "footer", read: () => describePaths(folder) },
   ];
-  return extension({ name: "profile", sections, tools: hasSkills ? [skillTool(folder)] : [] });
+  const isLoaded = code !== false && (code !== undefined || hasCode(folder));
+  return extension({
+    name: "profile",
+    sections,
+    tools: hasSkills ? [skillTool(folder)] : [],
+    ...(isLoaded && { load: () => loadFiles(folder, code) }),
+  });
 }
 
 /** A file that changes while the program runs. */

@@ -5,6 +5,7 @@ import { estimateTokens } from "#models";
 import { fixed } from "./call-estimate.ts";
 import { historyLimits, isCompactionDue } from "./context-limits.ts";
 import type { StepExecution } from "./gated-step.ts";
+import { interceptMessages } from "./interceptions.ts";
 import type { RunServices } from "./run-services.ts";
 import { untilReached } from "./until-reached.ts";
 
@@ -34,7 +35,7 @@ export interface AssembledPrompt {
  */
 export async function assemblePrompt(
   services: RunServices,
-  { calls }: StepExecution,
+  execution: StepExecution,
   call: PlannedPrompt,
 ): Promise<AssembledPrompt> {
   const { policy, state } = services;
@@ -42,10 +43,13 @@ export async function assemblePrompt(
   const { compaction, history: provider } = policy.agent;
   const first = call.messages[0]?.role === "system" ? 1 : 0;
   const limits = historyLimits(compaction, call.model.contextWindow);
-  const history = session.readsHistory ? await untilReached(calls, () => session.history(limits)) : null;
+  const history = session.readsHistory
+    ? await untilReached(execution.calls, () => session.history(limits))
+    : null;
   sizes.offer(history?.told);
   const said = [...(history?.messages ?? []), ...call.messages.slice(first)];
-  const shown = compaction && compaction.strategy ? viewOf(compaction.strategy, said) : said;
+  const left = await interceptMessages(services, execution, said);
+  const shown = compaction && compaction.strategy ? viewOf(compaction.strategy, left) : left;
   const isView = shown !== said;
   const messages = fixed(history || isView ? [...call.messages.slice(0, first), ...shown] : call.messages);
   // The conversation may begin with this turn.

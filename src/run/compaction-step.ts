@@ -22,6 +22,7 @@ import {
   readCut,
   summarise,
   summaryMessage,
+  type Cut,
   type CutItem,
   type CutOptions,
   type Session,
@@ -31,6 +32,7 @@ import { estimateTokens } from "#models";
 import type { CompactionOrder } from "#tree";
 import { compactionSizes, type CompactionSizes } from "./context-limits.ts";
 import { GatedStep, toStepScope, type StepExecution } from "./gated-step.ts";
+import { interceptCompaction } from "./interceptions.ts";
 import type { RunServices } from "./run-services.ts";
 import { untilReached } from "./until-reached.ts";
 
@@ -152,8 +154,8 @@ async function compactStored(
   const cut = await readCut(session, at, { keepRecent: writer.keepRecent, between });
   if (!cut) return unchanged;
   const { previous, keptFrom, labels } = cut;
-  const scope = toStepScope(services, execution, writer.model);
-  const summary = await summarise(cut, previous, { ...writer, scope });
+  const summary = await writeSummary(services, execution, { cut, previous, writer });
+  if (summary === null) return unchanged;
   // A worker that was given up may be late: the conversation has gone on without it.
   if ((await session.leaf(branch)) !== at) return unchanged;
   const entry = {
@@ -205,10 +207,30 @@ async function compactList(
   const writer = writerOf(services, instructions);
   const cut = findCut(items, { keepRecent: writer.keepRecent, between, from });
   if (!cut) return unchanged;
-  const scope = toStepScope(services, execution, writer.model);
-  const summary = await summarise(cut, null, { ...writer, scope });
+  const summary = await writeSummary(services, execution, { cut, previous: null, writer });
+  if (summary === null) return unchanged;
   const labels = history && !Labels.isNone(history.labels) ? { brings: history.labels } : {};
   return { kind: "compacted", entryId: null, summary, count: cut.at - from, ...labels };
+}
+
+/** A summary to write. */
+interface PlannedSummary {
+  readonly cut: Cut;
+  readonly previous: string | null;
+  readonly writer: SummaryOptions;
+}
+
+/** Has a summary written, by an extension or by the summariser. Null: an extension cancels the compaction. */
+async function writeSummary(
+  services: RunServices,
+  execution: StepExecution,
+  { cut, previous, writer }: PlannedSummary,
+): Promise<string | null> {
+  const plan = { messages: [...cut.turns, ...cut.part], cut: cut.at, previous };
+  const decision = await interceptCompaction(services, execution, plan);
+  if (decision) return "summary" in decision ? decision.summary : null;
+  const scope = toStepScope(services, execution, writer.model);
+  return summarise(cut, previous, { ...writer, scope });
 }
 
 /** Tokens of a summary, as a part of what stays free, and at least. */

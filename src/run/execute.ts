@@ -15,8 +15,6 @@ import {
   type Clock,
   type FailureLog,
   type Guardrail,
-  type Labels,
-  type NumberedEvent,
   type Permissions,
   type ExecutionPrimitives,
   type RunScope,
@@ -31,8 +29,12 @@ import { PromptSizes, type PriceList } from "./call-estimate.ts";
 import { Children } from "./children.ts";
 import { obeyOrder } from "./compaction-step.ts";
 import { Journal } from "./driver/journal.ts";
+import { reportProblems } from "./extension-calls.ts";
+import type { ExtensionHost } from "./extension-host.ts";
 import type { ReportFailure } from "./failures.ts";
 import { GuardrailRunner } from "./guardrails.ts";
+import { createOnEvents } from "./interceptions.ts";
+import { dispatch, labelsOf } from "./dispatch-item.ts";
 import { createKeepInput, type InputOptions } from "./keep-input.ts";
 import { InboxReader, Messaging } from "./messaging.ts";
 import { JournaledContext } from "./run-context.ts";
@@ -57,8 +59,8 @@ import { Subscriptions } from "./subscriptions.ts";
 
 /** What executions share. */
 interface ExecutionOptions extends InputOptions {
-  /** @throws NotFoundError */
-  readonly agentOf: (type: string) => Agent;
+  /** The agent of this version, if the process has it, else the newest. @throws NotFoundError */
+  readonly agentOf: (type: string, version?: string) => Agent;
   /** Whether the program has an agent of this type. */
   readonly hasAgent: (type: string) => boolean;
   readonly clock: Clock;
@@ -79,6 +81,7 @@ interface ExecutionOptions extends InputOptions {
   readonly prompt: PromptDeps;
   /** The switches that this process knows of. */
   readonly switches: SwitchCache;
+  readonly extensions: ExtensionHost;
 }
 
 /** One execution of a run: drives the agent's code, and says how it ended. */
@@ -91,7 +94,7 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
       present: String(protocolNumber),
     });
   const entrance = Json.as<Entrance>(primitives.launch.entrance);
-  const agent = options.agentOf(AgentId.type(entrance.agentId));
+  const agent = options.agentOf(AgentId.type(entrance.agentId), entrance.version);
   const present = agentVersion(agent);
   if (present !== entrance.version) return refuse(primitives, entrance, present);
   const journal = new Journal(primitives);
@@ -116,6 +119,7 @@ async function runAgent(primitives: ExecutionPrimitives, execution: Execution, a
   const { engine, identity } = execution.services;
   const ending = await engine.driver.drive(() =>
     inRun(identity.scope, async () => {
+      reportProblems(execution.services, execution.services.policy.launch.problems ?? []);
       const output = await runOrObey(agent, execution);
       if (Continuation.is(output)) await flushTurn(execution.services);
       return output;
@@ -194,12 +198,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
     options.log({ tree: scope.treeId, run: runId, agent: AgentId.type(agentId), diagnostic });
     return diagnostic;
   };
-  const onEvents = (events: readonly NumberedEvent[]): void => {
-    for (const event of events) {
-      const onError = (error: unknown): void => void report(`hook on ${event.type}`, error);
-      policy.agent.hooks?.dispatch(event, onError).catch(onError);
-    }
-  };
+  const onEvents = createOnEvents(() => services, { policy, report });
   const driver = new Driver({ primitives, token, deadline, news, onItem, onEvents });
   const inbox = new InboxReader(driver, journal);
   const requireAgent = ({ id }: { readonly id: AgentId }): void => {
@@ -224,11 +223,13 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const steps = new StepRecorder({ store: manifests, scope, retention, clock, session });
   const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });
+  const watched = { hasPendingMessages: () => inbox.unread.length > 0, lastPrompt: { system: "" } };
+  const known = { labels, sizes, prices, session, openMemory, steps, journal, random };
   const services: RunServices = {
     engine: { primitives, driver, clock, report, switches, openFeed, openUpdates },
     identity,
     policy,
-    state: { labels, sizes, prices, session, openMemory, steps, journal, random, subscriptions },
+    state: { ...known, ...watched, subscriptions },
   };
   const context = new JournaledContext({ services, agent, children, messaging, state: entrance.state });
   return { services, inbox, children, messaging, context };
@@ -238,7 +239,7 @@ const notInProgram = (id: AgentId): string =>
   `agent ${AgentId.type(id)} is not part of this program: put it on the team of an agent, or list it in createRuntime({ agents })`;
 
 function createPolicy(
-  { permissions, approver, guardrails, prompt }: ExecutionOptions,
+  { permissions, approver, guardrails, prompt, extensions }: ExecutionOptions,
   { entrance, agent }: Launched,
 ): RunPolicy {
   const own = agent.policy ?? {};
@@ -253,6 +254,7 @@ function createPolicy(
     launch: entrance.policy,
     guardrails: new GuardrailRunner([...guardrails, ...(own.guardrails ?? [])], entrance.carried?.notes),
     prompt,
+    extensions,
   };
 }
 
@@ -275,47 +277,4 @@ function createIdentity(entrance: Entrance, cancellation: CancellationToken): Ru
     scope,
   });
   return { scope, agentId, agentVersion: version, traceId, secret, meta, supervision };
-}
-
-/** What comes with something from the inbox: it is seen from now on, read or not. */
-function labelsOf(item: InboxItem): Labels | undefined {
-  if ("envelope" in item) return item.envelope.labels;
-  if (item.kind === "ended") return item.result.labels;
-  return item.kind === "reply" || item.kind === "signal" ? item.labels : undefined;
-}
-
-function dispatch(
-  item: InboxItem,
-  {
-    driver,
-    inbox,
-    children,
-  }: { readonly driver: Driver; readonly inbox: InboxReader; readonly children: Children },
-): void {
-  switch (item.kind) {
-    case "message":
-    case "steer":
-    case "followUp":
-      return inbox.receive(item.kind, item.envelope);
-    case "topic":
-      return driver.waits.arrive(`topic/${item.subscription}`, Json.of(item.envelope));
-    case "reply":
-      return driver.waits.arrive(`reply/${item.ask}`, Json.of({ text: item.text, data: item.data }));
-    case "signal":
-      return driver.waits.arrive(`signal/${item.name}`, item.data);
-    case "approval": {
-      const { hash, decision } = item;
-      return driver.waits.arrive(`approval/${item.approval}`, Json.of({ hash, decision }));
-    }
-    case "budget":
-      return driver.waits.arrive(`budget/${item.step}`, null);
-    case "ended":
-    case "childPaused":
-    case "childResumed":
-      return children.receive(item);
-    case "pause":
-    case "resume":
-    case "abortCall":
-    case "cancel":
-  }
 }

@@ -8,7 +8,7 @@
 // 1. A step keeps its place. Each execution of it has the same name, the same number and the same subject.
 // 2. A record holds the charges of its own execution, and each execution is settled once, before anything else is done
 //    with its record: a result that is thrown away was still paid for.
-// 3. The outbox is filled in the order of the journal: settlements, then guardrail trips, then the caller's events.
+// 3. The outbox is filled in the order of the journal: settlements, guardrail trips, errors of extensions, the caller's events.
 // 4. Only the closure has effects. Everything after it reads the record, so a replay repeats it.
 // 5. Nothing is awaited between the call of `run` and the journal: calls made side by side keep the order of the code.
 // 6. Only steps of a model stop as `later` or `budget`; their retries are carried into the next execution.
@@ -16,6 +16,7 @@ import { randomUUID } from "node:crypto";
 import { Usage, type Model, type StepScope } from "#kernel";
 import type { GuardHook } from "#tree";
 import { embedTexts } from "./embed-texts.ts";
+import { applyLog, ExtensionCalls, type ExtensionLog } from "./extension-calls.ts";
 import type { GuardrailLog, GuardrailResult, GuardrailSubject } from "./guardrails.ts";
 import { holdIfDisabled } from "./held-step.ts";
 import { ModelCalls, type CallsOwner, type Charge } from "./model-calls.ts";
@@ -26,6 +27,7 @@ import { journaled, placeStep, type RunningStep, type StepPlace, type StepRecord
 /** One execution of a gated step: what its closure works with. */
 export interface StepExecution extends RunningStep {
   readonly calls: ModelCalls;
+  readonly extensions: ExtensionCalls;
 }
 
 /** The logs that a closure returns beside its result or stop. */
@@ -47,6 +49,8 @@ export type StepStop = Stop & StepLogs;
 interface Bill {
   readonly charges: readonly Charge[];
   readonly reported: number;
+  /** What handlers of extensions have left. */
+  readonly extensions?: ExtensionLog | undefined;
 }
 
 interface GatedStepOptions {
@@ -103,6 +107,7 @@ export class GatedStep {
     const owner = { of: this.#options.of, used: this.#retries, waitsSince: this.#waitsSince };
     this.#executions += 1;
     const { steps } = this.#services.state;
+    const mayAppend = this.#options.of !== "compaction";
     let isExecuted = false;
     const record = await journaled(this.#services, place, async (io): Promise<(Result | StepStop) & Bill> => {
       isExecuted = true;
@@ -110,10 +115,12 @@ export class GatedStep {
       if (held && (await held)) return { kind: "paused", charges: [], reported: 0 };
       const noted = steps.writeNoted();
       const calls = new ModelCalls(this.#services, { place, io }, owner);
-      const result = (await body({ place, io, calls })) ?? calls.stop ?? interrupted;
+      const extensions = new ExtensionCalls(this.#services, { place, io }, { mayAppend });
+      const result = (await body({ place, io, calls, extensions })) ?? calls.stop ?? interrupted;
       const { charges, reported } = calls;
+      const { log } = extensions;
       await noted;
-      return { ...result, charges, reported };
+      return { ...result, charges, reported, ...(log && { extensions: log }) };
     });
     if (!isExecuted) steps.dropNoted();
     return record;
@@ -125,6 +132,7 @@ export class GatedStep {
     this.#settle(record);
     if (hook) this.#keepLog(hook, record.heard);
     this.#keepLog("afterCall", record.after);
+    if (record.extensions) applyLog(this.#services, record.extensions);
   }
 
   /** Reports every attempt of a record: the bill first, then the events of the stream. */
@@ -208,7 +216,7 @@ export function checkGuardrails(
 /** Returns the scope of a middleware layer or a guardrail inside a step. */
 export function toStepScope(
   { engine, identity }: RunServices,
-  { io, calls }: StepExecution,
+  { io, calls, extensions }: StepExecution,
   model: Model | undefined,
 ): StepScope {
   const { tenantId, userId } = identity.scope;
@@ -227,6 +235,7 @@ export function toStepScope(
     embed: (embedder, texts) => embedTexts(calls, embedder, texts),
     wait: (ms) => calls.wait(ms),
     again: (error, schedule) => calls.again(error, schedule),
+    intercept: (extension, call) => extensions.call(extension, call),
   };
 }
 

@@ -22,6 +22,7 @@ import { fixed } from "./call-estimate.ts";
 import { readEphemeral } from "./ephemeral.ts";
 import { withDiagnostic } from "./failures.ts";
 import { GatedStep, toStepScope, type StepExecution } from "./gated-step.ts";
+import { interceptPrompt } from "./interceptions.ts";
 import { defaultTimeoutMs } from "./model-calls.ts";
 import { stableParts } from "./model-request.ts";
 import type { RunServices } from "./run-services.ts";
@@ -78,6 +79,7 @@ export async function llm(
   state.labels.join(sections, "input", "sections");
   state.labels.join(brings, "input", "conversation");
   state.labels.join(shown, "input", "ephemeral");
+  state.lastPrompt.system = response.instructions ?? systemText(messages);
   const { tenantId, runId } = services.identity.scope;
   if (response.instructions !== undefined) policy.prompt.sent.set(tenantId, runId, response.instructions);
   if (options.history) state.session.noteContext(response.usage, isDue);
@@ -140,7 +142,9 @@ async function withInstructions(
     return read.sections;
   };
   // The labels of a parent's sections came with the task of its copy.
-  const instructions = sentByParent(services) ?? (await compute({ readSections: readAll }));
+  const instructions =
+    sentByParent(services) ??
+    (await interceptPrompt(services, execution, await compute({ readSections: readAll })));
   const messages = fixed([...systemOf(instructions), ...call.messages]);
   const answer = await withHistory(services, execution, { ...call, messages });
   return { ...answer, ...(sections && { sections }), response: { ...answer.response, instructions } };
@@ -234,6 +238,10 @@ function answerOf(
   return { response, ...(sent.by !== wanted && { by: sent.by }) };
 }
 
+function systemText([first]: readonly ChatMessage[]): string {
+  return first?.role === "system" ? ChatMessage.text(first) : "";
+}
+
 function systemOf(instructions: string): readonly ChatMessage[] {
   return instructions === "" ? [] : [ChatMessage.system(instructions)];
 }
@@ -244,12 +252,11 @@ function createChatContext(
   { messages, options, model }: ModelStepCall,
 ): ChatContext {
   const { agentId, scope } = services.identity;
-  const [first] = messages;
-  const hasSystem = first?.role === "system";
+  const hasSystem = messages[0]?.role === "system";
   return {
     agentName: agentId,
     runId: scope.runId,
-    systemInstructions: hasSystem ? ChatMessage.text(first) : "",
+    systemInstructions: systemText(messages),
     // A layer that wants other messages or tools has to set them: what was measured is what is sent.
     messages: hasSystem ? Object.freeze(messages.slice(1)) : messages,
     tools: Object.freeze(options.tools ?? []),

@@ -45,6 +45,7 @@ import { quiet } from "./driver/quiet.ts";
 import { checkSize, maxEventBytes, type TurnPlace } from "#tree";
 import type { Children } from "./children.ts";
 import { guard, isGuarded } from "./guardrail-step.ts";
+import { interceptInput } from "./interceptions.ts";
 import type { Messaging } from "./messaging.ts";
 import { llm } from "./model-step.ts";
 import type { RunServices } from "./run-services.ts";
@@ -100,6 +101,14 @@ export class JournaledContext implements RunContext {
     if (!isGuarded(this.#services, moment)) return null;
     this.#driver.check();
     return quiet(guard(this.#services, moment, text));
+  }
+
+  interceptInput(text: string): Promise<string> | null {
+    refuseInStep();
+    if (!this.#services.policy.launch.interceptsInput) return null;
+    this.#driver.check();
+    const heard = interceptInput(this.#services, text);
+    return heard && quiet(heard);
   }
 
   reportLoop(decision: "warn" | "block", reason: string): void {

@@ -18,6 +18,7 @@ import {
 import type { LaunchPolicy, RunRandom } from "#tree";
 import type { CallSizing } from "./call-estimate.ts";
 import type { Journal } from "./driver/journal.ts";
+import type { ExtensionHost } from "./extension-host.ts";
 import type { GuardrailRunner } from "./guardrails.ts";
 import type { RunSession } from "./run-session.ts";
 import type { OpenMemory } from "./scoped-memory.ts";
@@ -52,6 +53,8 @@ export interface RunPolicy {
   readonly guardrails: GuardrailRunner;
   /** The data of this process that system prompts show. */
   readonly prompt: PromptDeps;
+  /** The runtime, as handlers of extensions reach it. */
+  readonly extensions: ExtensionHost;
 }
 
 /** The state part of a run's services. */
@@ -67,6 +70,10 @@ interface RunState extends CallSizing {
   readonly random: RunRandom;
   /** The subscriptions of the run to topics. */
   readonly subscriptions: Subscriptions;
+  /** Whether messages, steering or follow-ups wait. */
+  readonly hasPendingMessages: () => boolean;
+  /** The system prompt of the last model step; empty: there was none. */
+  readonly lastPrompt: { system: string };
 }
 
 /** The labels of the content that a run has seen. They grow in the order of its journal, so a replay has the same. */

@@ -17,6 +17,7 @@ import {
   type AgentId,
   type ChatMessage,
   type Clock,
+  type ExtensionEntry,
   type HistoryProvider,
   type RunId,
   type RunScope,
@@ -24,8 +25,8 @@ import {
   type Store,
   Usage,
 } from "#kernel";
-import { estimateTokens } from "#models";
 import type { CarriedTurn, CompactionOrder, TurnPlace } from "#tree";
+import { toEntry, type Added } from "./added-entry.ts";
 import type { HistoryLimits } from "./context-limits.ts";
 import { readProvided, readStored, unreachable } from "./read-history.ts";
 
@@ -42,14 +43,6 @@ export interface RunSessionOptions {
   readonly place: TurnPlace | null;
 }
 
-/** A message of this turn. */
-interface Added {
-  readonly number: number;
-  readonly message: ChatMessage;
-  readonly labels: Labels | undefined;
-  readonly told: SessionEntry["told"];
-}
-
 /** The conversation of one run. */
 export class RunSession {
   readonly #options: RunSessionOptions;
@@ -62,6 +55,8 @@ export class RunSession {
   /** The messages of this turn that this execution has added, and those of them that are not known to be written. */
   #added: Added[] = [];
   #waiting: Added[] = [];
+  /** Entries of extensions that came before the first message of the turn: they follow it. */
+  #early: { readonly entry: ExtensionEntry; readonly labels: Labels | undefined }[] = [];
   #opened: Session | null = null;
   /** Where this turn begins, once it was read. */
   #start: Promise<EntryId | null> | null = null;
@@ -127,11 +122,10 @@ export class RunSession {
 
   /** For the next execution of the run, which begins with everything written. */
   get carried(): CarriedTurn {
-    const leaf = this.#leaf;
     return {
       count: this.#count,
       saved: this.#saved,
-      ...(leaf !== undefined && { leaf }),
+      ...(this.#leaf !== undefined && { leaf: this.#leaf }),
       ...(this.#hasActed && { hasActed: true }),
       ...(this.#cut && { cut: this.#cut }),
       ...(this.#isAsked && { isAsked: true }),
@@ -146,12 +140,24 @@ export class RunSession {
 
   append(message: ChatMessage, labels: Labels | undefined): void {
     if (!this.isKept) return;
-    this.#count += 1;
     const told = message.role === "assistant" ? this.#told : undefined;
     if (told) this.#told = undefined;
-    const added = { number: this.#count, message, labels, told };
-    this.#added.push(added);
+    this.#add({ message }, labels, told);
     this.#entries.set(message, this.#idOf(this.#count));
+    for (const { entry, labels: before } of this.#early.splice(0)) this.appendEntry(entry, before);
+  }
+
+  /** Adds an entry of an extension to the turn. The model is not shown it. */
+  appendEntry(entry: ExtensionEntry, labels: Labels | undefined): void {
+    if (!this.isKept) return;
+    if (this.#count === this.#saved) this.#early.push({ entry, labels });
+    else this.#add(entry, labels);
+  }
+
+  #add(said: Added["said"], labels: Labels | undefined, told?: Added["told"]): void {
+    this.#count += 1;
+    const added = { number: this.#count, said, labels, told };
+    this.#added.push(added);
     this.#waiting.push(added);
   }
 
@@ -353,11 +359,9 @@ export class RunSession {
     const session = this.#session;
     const start = await this.#turnStart();
     const at = clock.now();
-    const entries = given.map(({ number, message, labels, told }): SessionEntry => {
-      const parentId = this.#parentOf(number) ?? start;
-      const base = { id: this.#idOf(number), parentId, at, branch: scope.runId };
-      const tokens = estimateTokens([message]);
-      return { ...base, type: "message", message, tokens, ...(labels && { labels }), ...(told && { told }) };
+    const entries = given.map((added) => {
+      const parentId = this.#parentOf(added.number) ?? start;
+      return toEntry(added, { id: this.#idOf(added.number), parentId, at, branch: scope.runId });
     });
     if (given[0]?.number === this.#saved + 1)
       await session.open({

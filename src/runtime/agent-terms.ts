@@ -34,8 +34,15 @@ export function treeHostOf(
   readonly eraseAfterMs: number;
 } {
   const { retention, projects, eraseAfterS = 86_400 } = options;
+  let known: { readonly of: readonly Agent[]; readonly terms: AgentsRecord } | null = null;
   return {
-    agents: termsOf(agents, retention),
+    // The agents change when their extensions are loaded.
+    get agents() {
+      const of = [...agents.values()];
+      const isSame = known?.of.every((agent, index) => agent === of[index]);
+      known = known && isSame ? known : { of, terms: termsOf(agents, retention) };
+      return known.terms;
+    },
     policyOf: createLaunchPolicies(agents, options),
     projects,
     eraseAfterMs: eraseAfterS * 1000,

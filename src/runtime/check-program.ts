@@ -12,43 +12,51 @@ import {
 } from "#agents";
 import { errorMessage } from "#base";
 import { modelsIn, PriceList } from "#run";
+import { ExtendedAgents, type RuntimeParts } from "./extended-agents.ts";
 
 /** A program that was checked. */
 interface Program {
   /** Every agent that can be started or spawned. */
   readonly agents: readonly Agent[];
-  /** The same agents by their type. */
-  readonly byType: ReadonlyMap<string, Agent>;
+  /** The same agents with the extensions of the runtime. */
+  readonly extended: ExtendedAgents;
   readonly prices: PriceList;
+}
+
+/** The options of a program that hold for all its agents. */
+interface ProgramOptions extends RuntimeParts {
+  readonly guardrails?: readonly Guardrail[];
 }
 
 /**
  * Finds every agent of a program through the teams of those listed, and checks them all: a mistake in a program must not
  * become a result. @throws ProgramError that lists every problem with its fix.
  */
-export function checkProgram(given: readonly Agent[], guardrails: readonly Guardrail[]): Program {
+export function checkProgram(given: readonly Agent[], options: ProgramOptions): Program {
+  const { guardrails = [] } = options;
   const agents = programAgents(given);
   const byType = new Map<string, Agent>();
   for (const agent of agents) byType.set(AgentId.type(agent.id), byType.get(AgentId.type(agent.id)) ?? agent);
   const prices = new PriceList();
+  const extended = new ExtendedAgents(byType, options);
   const problems = [
     ...given.flatMap((value, index) => (isAgent(value) ? [] : [notAnAgent(value, index)])),
     ...repeated(agents.map(({ id }) => AgentId.type(id))).map(
       (name) => `two agents are named ${name}: give one of them another name`,
     ),
     ...agents.flatMap((agent) => [...agentProblems(agent), ...teamProblems(agent, byType)]),
-    ...priceProblems(prices, agents, guardrails),
+    ...priceProblems(prices, [...extended.byType.values()], guardrails),
   ];
   if (problems.length > 0) throw new ProgramError({ problems });
-  return { agents, byType, prices };
+  return { agents, extended, prices };
 }
 
 /**
  * Checks the agent of a start: a run executes the code of the program, so that another agent of that name would answer as
- * the known one. Other terms, such as a budget, are allowed. Returns the known one. @throws ProgramError
+ * the known one. Other terms, such as a budget, are allowed. @throws ProgramError
  */
-export function checkStart(known: Agent, given: Pick<Agent<unknown>, "id" | "run">): Agent {
-  if (known.run === given.run) return known;
+export function checkStart(known: ExtendedAgents, given: Pick<Agent<unknown>, "id" | "run">): void {
+  if (known.isKnown(given)) return;
   const problem = `this agent ${AgentId.type(given.id)} is not the one that createRuntime({ agents }) has: start that one, or give this one another name and list it`;
   throw new ProgramError({ problems: [problem] });
 }
@@ -142,6 +150,12 @@ function priceProblems(
     }
   });
   return [...new Set(problems)];
+}
+
+/** Adds the prices of models that extensions have brought. @throws ProgramError */
+export function addPrices(prices: PriceList, agents: readonly Agent[]): void {
+  const problems = priceProblems(prices, agents, []);
+  if (problems.length > 0) throw new ProgramError({ problems });
 }
 
 /** Returns the names that occur more than once, each once. */

@@ -12,10 +12,12 @@ import {
   type Input,
   type Page,
   type RunResult,
+  type RunScope,
   type SessionHead,
   type Store,
 } from "#kernel";
 import type { RunDelta } from "#deltas";
+import type { ConversationMove } from "./conversation-move.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StartOptions } from "./start-options.ts";
 
@@ -79,6 +81,12 @@ export interface ConversationHost {
   deltas(tree: TreeId, owner: Owner, over: () => Promise<unknown>): AsyncGenerator<RunDelta, void>;
   /** Drops the texts of the agent's prompt sections that this process keeps. */
   reload(agent: Agent<unknown>): Promise<void>;
+  /** Lets extensions of the agent cancel a move of the conversation. @throws CancellationError */
+  beforeMove(
+    agent: Agent<unknown>,
+    place: Pick<RunScope, "tenantId" | "userId" | "sessionId" | "channel">,
+    move: ConversationMove,
+  ): Promise<void>;
   /** @throws NotFoundError */
   agentOf(head: SessionHead): Agent;
 }
@@ -179,11 +187,15 @@ export class Conversation<Output = unknown> {
     await this.#session.navigate(entry);
   }
 
-  /** A new conversation with everything up to an entry, by default all of it. @throws SessionBusyError, NotFoundError */
+  /**
+   * A new conversation with everything up to an entry, by default all of it. @throws SessionBusyError, NotFoundError, and
+   * CancellationError if an extension cancels it.
+   */
   async fork(entry?: EntryId): Promise<Conversation<Output>> {
     await this.#expectIdle();
     const head = await this.#session.head();
     const at = entry ?? head.leaf;
+    await this.#beforeMove({ moment: "sessionBeforeFork", move: { session: this.id, entry: at } });
     const copy = { ...head, id: SessionId.of(this.#host.uuid()), startedAt: this.#host.clock.now() };
     if (at !== null) return this.#with(this.agent, await this.#session.fork(at, copy), head);
     const session = this.#beside(copy.id);
@@ -191,10 +203,11 @@ export class Conversation<Output = unknown> {
     return this.#with(this.agent, session, head);
   }
 
-  /** Another conversation of the same user. @throws NotFoundError */
+  /** Another conversation of the same user. @throws NotFoundError, and CancellationError if an extension cancels it. */
   async switchTo(id: string): Promise<Conversation> {
     const session = this.#beside(SessionId.of(id));
     const head = await session.head();
+    await this.#beforeMove({ moment: "sessionBeforeSwitch", move: { session: this.id, to: session.id } });
     return this.#with(this.#host.agentOf(head), session, head);
   }
 
@@ -272,6 +285,12 @@ export class Conversation<Output = unknown> {
 
   #turn(): Promise<TreeId | null> {
     return this.#host.turn(this.id, this.#owner);
+  }
+
+  #beforeMove(move: ConversationMove): Promise<void> {
+    const { partition, key } = this.#session;
+    const place = { ...partition, userId: key.userId, sessionId: this.id, channel: this.#channel };
+    return this.#host.beforeMove(this.agent, place, move);
   }
 
   async #expectIdle(): Promise<void> {

@@ -12,7 +12,6 @@ import {
   type Clock,
   type TreeId,
 } from "#kernel";
-import { agentVersion } from "#agents";
 import type { PriceList } from "#run";
 import { treeAddress, TreeSecret, type CompactionOrder, type OpenArgument } from "#tree";
 import type { PreparedInput } from "./prepare-input.ts";
@@ -24,6 +23,8 @@ interface NewTree {
   /** Set if the tree compacts a conversation instead of taking a turn. */
   readonly compaction?: CompactionOrder | undefined;
   readonly agent: Agent<unknown>;
+  /** The version that the program's agent of this name has. */
+  readonly version: string;
   readonly input: PreparedInput;
   readonly treeId: TreeId;
 }
@@ -39,7 +40,7 @@ interface OpeningHost extends Pick<
 
 /** Creates the argument that opens a tree. */
 export function createOpening(
-  { agent, input, treeId, compaction }: NewTree,
+  { agent, version, input, treeId, compaction }: NewTree,
   host: OpeningHost,
   options: StartOptions,
 ): OpenArgument {
@@ -53,7 +54,7 @@ export function createOpening(
     inputHash: startHash(agent, input, options),
     secret: TreeSecret.mint(),
     agentId: agent.id,
-    version: agentVersion(agent),
+    version: agent.version ?? version,
     statesVersion: agent.version !== undefined,
     boot: {
       id: MessageId.of(`${treeId}:input`),

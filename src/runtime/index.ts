@@ -15,6 +15,7 @@ export type {
   TurnStream,
 } from "./conversation.ts";
 export type { ConversationFilter, Conversations, NewConversation } from "./conversations.ts";
+export type { ExtensionErrorRecord } from "./extension-host.ts";
 export type { Memories, SharedBlock } from "./memories.ts";
 export { RunHandle, type HandleHost, type TopUpAmounts } from "./run-handle.ts";
 export type { AccountView, RunLedger } from "./run-ledger.ts";

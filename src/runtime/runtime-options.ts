@@ -3,11 +3,14 @@ import type {
   Approver,
   Clock,
   Engine,
+  Extension,
   FailureLog,
   Guardrail,
   HistoryRetention,
+  Hooks,
   InputLimits,
   Keys,
+  MiddlewareSet,
   NumberedEvent,
   Permissions,
   Store,
@@ -72,6 +75,12 @@ export interface RuntimeOptions extends SweepOptions {
   readonly approvalExpiresS?: number;
   /** Guardrails of every agent, before the agent's own. Default: none. */
   readonly guardrails?: readonly Guardrail[];
+  /** Middleware of every agent, around the agent's own. Default: none. */
+  readonly middleware?: MiddlewareSet;
+  /** Hooks of every agent, beside the agent's own. Default: none. */
+  readonly hooks?: Hooks;
+  /** Extensions of every agent, before the agent's own. Default: none. */
+  readonly extensions?: readonly Extension[];
   /**
    * Whether a call needs an approval by which something leaves a run that has seen both untrusted and private content.
    * Default ask; a rule with `ruleOfTwo: "exempt"` makes an exception.

@@ -11,13 +11,12 @@ import {
   type Agent,
   type Clock,
   type Input,
-  type Keys,
   type ObjectAddress,
   type Page,
   type PageRequest,
   type Store,
 } from "#kernel";
-import { allowAll, defaultPermissions, programAgents } from "#agents";
+import { agentVersion, allowAll, defaultPermissions, programAgents } from "#agents";
 import { systemClock } from "#base";
 import {
   treeAddress,
@@ -32,25 +31,28 @@ import {
 import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
 import { Deltas } from "#deltas";
-import { Audit, auditKeys, AuditWriter } from "#audit";
+import { Audit, auditKeys } from "#audit";
 import type { ConversationHost } from "./conversation.ts";
 import { agentOfHead, Conversations } from "./conversations.ts";
 import { checkDurations } from "./check-options.ts";
 import { Memories } from "./memories.ts";
 import { quietly } from "./quietly.ts";
-import { checkProgram, checkStart } from "./check-program.ts";
+import { addPrices, checkProgram, checkStart } from "./check-program.ts";
+import { checkAfter } from "./check-after.ts";
 import { createOpening } from "./create-opening.ts";
+import { createProjector } from "./create-projector.ts";
 import { createSealing, sealStore } from "./create-sealing.ts";
 import { type PriceList, createPromptDeps, execute, type PromptDeps, SwitchCache } from "#run";
 import { checkTask } from "./check-task.ts";
+import type { ExtendedAgents } from "./extended-agents.ts";
+import { RuntimeExtensions, type ExtensionErrorRecord } from "./extension-host.ts";
 import { createNameContent, createPrepareInput, type PrepareInput } from "./prepare-input.ts";
 import { createObjects } from "./program-objects.ts";
-import { Projector } from "./projector.ts";
+import type { Projector } from "./projector.ts";
 import { RunHandle } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
 import { createScheduling } from "./create-scheduling.ts";
 import type { Schedules } from "./schedules.ts";
-import { checkAfter } from "./check-after.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 import type { ServeOptions, StartOptions } from "./start-options.ts";
 import { listSteps, readStep, type StepPrompt } from "./step-content.ts";
@@ -63,7 +65,8 @@ import { createWebhooks, type Webhooks, type WebhookParts } from "#webhooks";
 /** Starts trees and finds them again. */
 export class Runtime {
   readonly #options: RuntimeOptions;
-  readonly #agents: ReadonlyMap<string, Agent>;
+  readonly #agents: ExtendedAgents;
+  readonly #extensions: RuntimeExtensions;
   readonly #clock: Clock;
   readonly #deltas: Deltas;
   readonly #prices: PriceList;
@@ -92,8 +95,8 @@ export class Runtime {
 
   /** @throws ProgramError for mistakes in the program, all of them in one; RangeError on a duration that is none. */
   constructor(options: RuntimeOptions) {
-    const { agents, byType, prices } = checkProgram(options.agents, options.guardrails ?? []);
-    checkDurations({ ...options, agents });
+    const { agents, extended, prices } = checkProgram(options.agents, options);
+    checkDurations({ ...options, agents: [...extended.byType.values()] });
     if (options.telemetry && !options.store)
       throw new TypeError("telemetry needs a store: createRuntime({ store })");
     const sealing = createSealing(options);
@@ -101,21 +104,24 @@ export class Runtime {
     const store = sealStore(options, sealing);
     this.#options = { ...options, agents, ...(store && { store }) };
     this.#clock = options.clock ?? systemClock;
-    this.#agents = byType;
+    this.#agents = extended;
+    const means = { ...options, clock: this.#clock, store: store ?? null, uuid: randomUUID };
+    this.#extensions = new RuntimeExtensions(this, { ...means, agentOf: this.#agentOf });
     this.#prices = prices;
     this.#prompt = createPromptDeps(options);
     this.#deltas = new Deltas({ clock: this.#clock, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     this.#webhooks = createWebhooks({ ...this.#options, clock: this.#clock });
     const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
-    this.#projector = audited && this.#projectorInto(audited.store, keys, audited.keys);
+    const written = { ...options, keys, clock: this.#clock, webhooks: this.#webhooks.queue };
+    this.#projector = audited && createProjector(audited, written);
     this.#sweep = Sweep.of(options, this.#clock);
     this.runs = new Runs(options.engine, store ?? null);
     this.sessions = new Conversations(() => this.#conversationHost());
     this.memory = new Memories(() => ({ store: this.store, now: () => this.#clock.now(), uuid: randomUUID }));
     this.tenants = new Tenants(options.engine);
     const switches = new SwitchCache(this.#clock);
-    const hasAgent = (type: string): boolean => this.#agents.has(type);
+    const hasAgent = (type: string): boolean => extended.byType.has(type);
     this.switches = new Switches({ engine: options.engine, cache: switches, hasAgent });
     this.audit = new Audit(audited);
     const { engine, input: inputLimits } = options;
@@ -126,8 +132,9 @@ export class Runtime {
     const execution = {
       inputLimits,
       nameContent,
-      agentOf: (type: string) => this.#agentOf(type),
+      agentOf: this.#agentOf,
       hasAgent,
+      extensions: this.#extensions,
       clock: this.#clock,
       log: quietly(options.log),
       permissions:
@@ -141,9 +148,9 @@ export class Runtime {
       prompt: this.#prompt,
       switches,
     };
-    const trees = treeHostOf(this.#agents, { ...options, projects: this.#projector !== null });
+    const trees = treeHostOf(extended.byType, { ...options, projects: this.#projector !== null });
     options.engine.define({
-      build: buildOf(this.#agents),
+      build: buildOf(extended.byType),
       objects: createObjects(trees),
       sinks: [...(this.#projector ? [this.#projector] : []), scheduling.sink],
       sealing: seals,
@@ -153,6 +160,7 @@ export class Runtime {
 
   /** Makes this process a worker of its engine. */
   async serve({ port, deltas = {} }: ServeOptions): Promise<void> {
+    await this.#load();
     if (deltas) await this.#deltas.serve(deltas);
     try {
       await this.#options.engine.serve({ port });
@@ -188,8 +196,12 @@ export class Runtime {
     options: StartOptions,
     compaction?: CompactionOrder,
   ): Promise<RunHandle<Output>> {
-    const known = checkStart(this.#agentOf(AgentId.type(agent.id)), agent);
+    const type = AgentId.type(agent.id);
+    this.#agentOf(type);
+    checkStart(this.#agents, agent);
     await this.switches.check(agent, options.tenant);
+    if (this.#agents.mustLoad) await this.#load();
+    const known = this.#agentOf(type);
     if (options.after !== undefined) await checkAfter(() => this.store, options);
     const treeId = TreeId.of(options.id ?? randomUUID());
     const tree = treeAddress(treeId, options.tenant);
@@ -197,7 +209,8 @@ export class Runtime {
     const prepared = this.#prepareInput(tree.key, task);
     const given = prepared instanceof Promise ? await prepared : prepared;
     const host = { ...this.#options, clock: this.#clock, prices: this.#prices };
-    const argument = createOpening({ agent, input: given, treeId, compaction }, host, options);
+    const version = agentVersion(known);
+    const argument = createOpening({ agent, version, input: given, treeId, compaction }, host, options);
     await this.#open(tree, argument, options);
     return this.#handle(tree, RunId.root(treeId));
   }
@@ -228,9 +241,14 @@ export class Runtime {
     return this.#webhooks.webhooks;
   }
 
-  /** Every agent of the program: those listed, and everyone on their teams. */
+  /** Every agent of the program: those listed, and everyone on their teams, with the extensions of the runtime. */
   get agents(): readonly Agent[] {
-    return this.#options.agents;
+    return [...this.#agents.byType.values()];
+  }
+
+  /** The latest hundred failures of extensions in this process, oldest first. */
+  get extensionErrors(): readonly ExtensionErrorRecord[] {
+    return this.#extensions.errors;
   }
 
   /** The tree that has the turn in a conversation that has a name; null if nobody has. */
@@ -278,12 +296,20 @@ export class Runtime {
   }
 
   /**
-   * Drops the texts of prompt sections that this process keeps, by default of all agents, else of one agent and its team:
-   * the next turn reads them again. Other processes keep theirs.
+   * Loads extensions and guardrails from files again: runs that are launched from now on have them. Drops the texts of prompt
+   * sections that this process keeps, by default of all agents, else of one agent and its team: the next turn reads them
+   * again. Other processes keep theirs. @throws ProgramError if something cannot be loaded: then nothing has changed.
    */
   async reload(agent?: Agent<unknown>): Promise<void> {
+    await this.#agents.reload((agents) => addPrices(this.#prices, agents));
     const team = agent && programAgents([this.#agentOf(AgentId.type(agent.id))]);
-    this.#prompt.cache.drop(team?.flatMap(({ policy }) => policy?.sections ?? []));
+    const extended = team?.map(({ id }) => this.#agentOf(AgentId.type(id)));
+    this.#prompt.cache.drop(extended?.flatMap(({ policy }) => policy?.sections ?? []));
+  }
+
+  /** Loads extensions from files, once. */
+  #load(): Promise<void> {
+    return this.#agents.load((agents) => addPrices(this.#prices, agents));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -303,19 +329,13 @@ export class Runtime {
     return createScheduling({
       ...this.#options,
       clock: this.#clock,
-      agentOf: (type) => this.#agentOf(type),
+      agentOf: this.#agentOf,
       start: (agent, input, options) => this.#start(agent, input, options),
     });
   }
 
-  #projectorInto(store: Store, keys: Keys | null, chained: Keys): Projector {
-    const now = (): number => this.#clock.now();
-    const audit = new AuditWriter({ audit: store.audit, keys: chained, now });
-    const { telemetry } = this.#options;
-    return new Projector({ store, audit, keys, now, telemetry, webhooks: this.#webhooks.queue });
-  }
-
   #conversationHost(): ConversationHost {
+    const { engine } = this.#options;
     return {
       store: this.store,
       clock: this.#clock,
@@ -328,18 +348,16 @@ export class Runtime {
           { ...options, retention: "permanent" },
           order,
         ),
-      isCompacting: (tree, owner) => this.#isCompacting(tree, owner),
+      isCompacting: (id, { tenant }) => {
+        const tree = treeAddress(id, tenant);
+        return callTree((method, given) => engine.call(tree, method, given), "compacting", null);
+      },
       turn: (session, owner) => this.turn(session, owner),
       deltas: (tree, { tenant }, over) => this.#deltas.watch(treeAddress(tree, tenant).key, over),
       reload: (agent) => this.reload(agent),
+      beforeMove: (...given) => this.#extensions.beforeMove(...given),
       agentOf: (head) => agentOfHead(head, (type) => this.#agentOf(type)),
     };
-  }
-
-  async #isCompacting(id: TreeId, { tenant }: { readonly tenant?: string }): Promise<boolean> {
-    const { engine } = this.#options;
-    const tree = treeAddress(id, tenant);
-    return callTree((method, given) => engine.call(tree, method, given), "compacting", null);
   }
 
   #handle<Output>(tree: ObjectAddress, runId: RunId): RunHandle<Output> {
@@ -352,9 +370,9 @@ export class Runtime {
     return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
   }
 
-  #agentOf(type: string): Agent {
-    const agent = this.#agents.get(type);
+  readonly #agentOf = (type: string, version?: string): Agent => {
+    const agent = this.#agents.get(type, version);
     if (!agent) throw new NotFoundError({ what: "agent", id: type });
     return agent;
-  }
+  };
 }

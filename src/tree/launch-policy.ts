@@ -1,4 +1,13 @@
-import { AgentId, type Agent, type Approver, type Guardrail, type Permissions } from "#kernel";
+import {
+  AgentId,
+  interceptedMoments,
+  type Agent,
+  type Approver,
+  type ExtensionProblem,
+  type Guardrail,
+  type NamedInterceptions,
+  type Permissions,
+} from "#kernel";
 
 /** One of a guardrail's methods. */
 export type GuardHook = Exclude<keyof Guardrail, "name" | "timeoutS" | "models">;
@@ -28,6 +37,12 @@ export interface LaunchPolicy {
   readonly hasHooks: boolean;
   /** Set where every tool call is allowed: said when the run starts. */
   readonly allowsAll?: true;
+  /** The extensions that have handlers. The run calls no others, whatever its worker has loaded since. Absent: none. */
+  readonly interceptors?: readonly string[];
+  /** Set if one of them intercepts input: then each input of the run is a step. */
+  readonly interceptsInput?: true;
+  /** Parts of extensions that were left out: told when the run starts. Absent: none. */
+  readonly problems?: readonly ExtensionProblem[];
 }
 
 /** The options of a runtime that become part of launches. */
@@ -35,6 +50,14 @@ interface LaunchOptions extends Partial<Pick<LaunchPolicy, "approvalExpiresS" | 
   readonly approver?: "people" | Approver;
   readonly guardrails?: readonly Guardrail[];
   readonly permissions?: Permissions | "allow-all";
+}
+
+/** The problems that a launch names. */
+const maxProblems = 20;
+
+/** Whether an extension watches events. */
+function watches({ on }: NamedInterceptions): boolean {
+  return Object.keys(on).some((name) => !interceptedMoments.some((moment) => moment === name));
 }
 
 const defaultExpiresS = 7 * 24 * 60 * 60;
@@ -55,12 +78,29 @@ export function createLaunchPolicies(
     const all = [...guardrails, ...(agent?.policy?.guardrails ?? [])];
     const guardrailHooks = hooks.filter((hook) => all.some((guardrail) => guardrail[hook] !== undefined));
     const functionLayers = (agent?.policy?.function ?? []).length > 0;
-    const hasHooks = agent?.policy?.hooks !== undefined;
+    const { interceptions = [], problems = [] } = agent?.policy ?? {};
+    const hasHooks = agent?.policy?.hooks !== undefined || interceptions.some(watches);
     const permissions = agent?.policy?.permissions ?? options.permissions;
     const allowsAll = permissions === "allow-all" || permissions?.allowsAll === true;
-    return { ...rest, guardrailHooks, functionLayers, hasHooks, ...(allowsAll && { allowsAll }) };
+    return {
+      ...rest,
+      guardrailHooks,
+      functionLayers,
+      hasHooks,
+      ...(allowsAll && { allowsAll }),
+      ...(interceptions.length > 0 && { interceptors: interceptions.map(({ extension }) => extension) }),
+      ...(interceptions.some(({ on }) => on.input !== undefined) && { interceptsInput: true }),
+      ...(problems.length > 0 && { problems: problems.slice(0, maxProblems) }),
+    };
   };
-  const known = new Map([...agents].map(([type, agent]) => [type, policyOf(agent)]));
+  // The agents of a runtime change when it loads their extensions again.
+  const known = new WeakMap<Agent, LaunchPolicy>();
   const other = policyOf(undefined);
-  return (agent) => known.get(AgentId.type(agent)) ?? other;
+  return (id) => {
+    const agent = agents.get(AgentId.type(id));
+    if (!agent) return other;
+    const policy = known.get(agent) ?? policyOf(agent);
+    known.set(agent, policy);
+    return policy;
+  };
 }

@@ -10,6 +10,7 @@ const reportedEventTypes = [
   "tool.end",
   "permission.denied",
   "guardrail.trip",
+  "extension.error",
   "turn.saved",
   "session.settled",
   "compaction.start",

@@ -1,4 +1,11 @@
-import { checkDuration, sectionPlaces, type Extension, type PromptSection } from "#kernel";
+import {
+  checkDuration,
+  eventTypes,
+  interceptedMoments,
+  sectionPlaces,
+  type Extension,
+  type PromptSection,
+} from "#kernel";
 import { isToolName, toolNameRule } from "../tools/tool-name.ts";
 
 /**
@@ -6,7 +13,7 @@ import { isToolName, toolNameRule } from "../tools/tool-name.ts";
  * @throws TypeError or RangeError that says what is wrong.
  */
 export function extension(options: Extension): Extension {
-  const { name, tools, middleware, guardrails, sections, ephemeral, onSaved } = options;
+  const { name, tools, middleware, guardrails, sections, ephemeral, onSaved, on } = options;
   if (!isExtensionName(name))
     throw new TypeError(
       `an extension needs a name of letters, digits, _, . and -, at most 64, got ${JSON.stringify(name)}`,
@@ -20,6 +27,7 @@ export function extension(options: Extension): Extension {
   if (bad)
     throw new TypeError(`extension ${name} has a tool named ${JSON.stringify(bad.name)}: ${toolNameRule}`);
   for (const section of sections ?? []) checkSection(section);
+  checkHandlers(name, on);
   for (const { timeoutMs = 0 } of ephemeral ?? []) checkDuration("timeoutMs", timeoutMs);
   return Object.freeze({
     ...options,
@@ -28,6 +36,7 @@ export function extension(options: Extension): Extension {
     sections: freeze(sections),
     ephemeral: freeze(ephemeral),
     onSaved: freeze(onSaved),
+    ...(on && { on: Object.freeze({ ...on }) }),
     middleware: Object.freeze({
       agent: freeze(middleware?.agent),
       chat: freeze(middleware?.chat),
@@ -45,7 +54,23 @@ const parts: ReadonlySet<string> = new Set([
   "sections",
   "ephemeral",
   "onSaved",
+  "on",
+  "load",
 ]);
+
+const moments: ReadonlySet<string> = new Set([...interceptedMoments, ...eventTypes]);
+
+/** @throws TypeError for a handler of something that does not happen, or that is no function. */
+function checkHandlers(name: string, on: Extension["on"] = {}): void {
+  for (const [moment, handler] of Object.entries(on)) {
+    if (!moments.has(moment))
+      throw new TypeError(
+        `extension ${name} has a handler of ${JSON.stringify(moment)}: it may be ${interceptedMoments.join(", ")}, or the name of an event`,
+      );
+    if (handler !== undefined && typeof handler !== "function")
+      throw new TypeError(`extension ${name}: its handler of ${moment} is no function`);
+  }
+}
 
 const isExtensionName = (name: unknown): boolean => typeof name === "string" && /^[\w.-]{1,64}$/.test(name);
 

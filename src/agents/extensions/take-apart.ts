@@ -1,14 +1,17 @@
 import type {
   EphemeralSource,
   Extension,
+  ExtensionProblem,
   Guardrail,
   Hooks,
   MiddlewareSet,
+  NamedInterceptions,
   PromptSection,
   SavedTurnHandler,
   Tool,
 } from "#kernel";
 import { combineHooks } from "../hooks/hook-manager.ts";
+import { toGuardrails, toResultLayer } from "./interception-layers.ts";
 
 /** The parts of an agent that extensions may add to. */
 export interface AgentParts {
@@ -24,31 +27,70 @@ export interface AgentParts {
 export interface JoinedParts extends AgentParts {
   readonly sections: readonly PromptSection[];
   /** Parts that were left out, each with the reason. */
-  readonly problems: readonly string[];
+  readonly problems: readonly ExtensionProblem[];
   readonly onSaved: readonly SavedTurnHandler[];
+  readonly interceptions: readonly NamedInterceptions[];
+}
+
+/** The extensions of an agent, with what some of them have loaded. */
+export interface GivenExtensions {
+  readonly extensions: readonly Extension[];
+  /** Guardrails from files. They replace those of extensions that have the same name. */
+  readonly files: readonly Guardrail[];
+  /** Sources that were left out. */
+  readonly problems: readonly ExtensionProblem[];
 }
 
 /**
  * Takes extensions apart into the layers of an agent. Extensions come in the order given, then the agent's own parts; for
- * tools the agent's own come first, because of two tools with one name the first is kept. An extension counts once.
+ * tools the agent's own come first, because of two tools with one name the first is kept. An extension counts once. For
+ * each moment, interceptions come before guardrails and around middleware.
  */
-export function takeApart(given: readonly Extension[], own: AgentParts): JoinedParts {
-  const extensions = [...new Set(given)];
+export function takeApart(given: GivenExtensions, own: AgentParts): JoinedParts {
+  const extensions = [...new Set(given.extensions)];
+  const interceptions = extensions.flatMap(({ name, on }) => (on ? [{ extension: name, on }] : []));
+  const patches = toResultLayer(interceptions);
   const join = <Item>(read: (part: Omit<AgentParts, "tools">) => readonly Item[] | undefined) =>
     joinLists([...extensions, own].map(read));
+  const { tools, problems } = joinTools(extensions, own.tools);
+  const guardrails = joinGuardrails(extensions, given.files);
   return {
-    ...joinTools(extensions, own.tools),
+    tools,
+    problems: Object.freeze([...given.problems, ...problems, ...guardrails.problems]),
+    interceptions,
     hooks: combineHooks([...extensions, own].flatMap(({ hooks }) => hooks ?? [])),
     middleware: {
       agent: join(({ middleware }) => middleware?.agent),
       chat: join(({ middleware }) => middleware?.chat),
-      function: join(({ middleware }) => middleware?.function),
+      function: joinLists([patches && [patches], join(({ middleware }) => middleware?.function)]),
     },
-    guardrails: join(({ guardrails }) => guardrails),
+    guardrails: joinLists(
+      [interceptions.flatMap(toGuardrails), guardrails.kept, own.guardrails].map((list) =>
+        list?.length === 0 ? undefined : list,
+      ),
+    ),
     ephemeral: join(({ ephemeral }) => ephemeral),
     sections: join(({ sections }) => sections) ?? [],
     onSaved: extensions.flatMap(({ onSaved }) => onSaved ?? []),
   };
+}
+
+/** Joins guardrails of files and of extensions. Of those with one name, that of the first file is kept. */
+function joinGuardrails(
+  extensions: readonly Extension[],
+  files: readonly Guardrail[],
+): { readonly kept: readonly Guardrail[]; readonly problems: readonly ExtensionProblem[] } {
+  const names = new Set(files.map(({ name }) => name));
+  const first = files.filter(({ name }, index) => files.findIndex((other) => other.name === name) === index);
+  const problems: ExtensionProblem[] = [];
+  const kept = extensions.flatMap(({ name: extension, guardrails = [] }) =>
+    guardrails.filter(({ name }) => {
+      if (!names.has(name)) return true;
+      problems.push({ extension, message: `its guardrail ${name} is replaced by a file of that name` });
+      return false;
+    }),
+  );
+  return { kept: [...first, ...kept], problems };
 }
 
 /** Undefined where no list is given: nothing is configured then. */
@@ -63,7 +105,7 @@ function joinTools(
 ): Pick<JoinedParts, "tools" | "problems"> {
   const owners = new Map(own.map(({ name }) => [name, "the agent"]));
   const tools = [...own];
-  const problems: string[] = [];
+  const problems: ExtensionProblem[] = [];
   for (const { name, tools: added = [] } of extensions)
     for (const tool of added) {
       const owner = owners.get(tool.name);
@@ -73,9 +115,10 @@ function joinTools(
         owners.set(tool.name, `extension ${name}`);
         tools.push(tool);
       } else
-        problems.push(
-          `extension ${name}: its tool ${tool.name} is left out, because ${owner} has a tool of that name`,
-        );
+        problems.push({
+          extension: name,
+          message: `its tool ${tool.name} is left out, because ${owner} has a tool of that name`,
+        });
     }
-  return { tools, problems: Object.freeze(problems) };
+  return { tools, problems };
 }

@@ -19,12 +19,14 @@ interface PromptDefinition {
   readonly options: { readonly instructions?: string | Instructions | undefined };
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;
+  /** Whether an extension may replace the system prompt: then it is computed in the first call of each turn. */
+  readonly hasPromptHandler: boolean;
 }
 
 /** The system message that does not change; none if the first call of each turn computes it. */
 export function systemPrompt(definition: PromptDefinition): ChatMessage[] {
   const { instructions = "" } = definition.options;
-  if (typeof instructions === "function" || definition.hasSections) return [];
+  if (typeof instructions === "function" || definition.hasSections || definition.hasPromptHandler) return [];
   const text = joinParagraphs([instructions, formText(definition)]);
   return text === "" ? [] : [ChatMessage.system(text)];
 }
@@ -47,7 +49,7 @@ export function computePrompt(
       return assembleSystemPrompt(start, await call.readSections());
     };
   }
-  if (typeof instructions !== "function") return undefined;
+  if (typeof instructions !== "function" && !definition.hasPromptHandler) return undefined;
   return async (input) => joinParagraphs([await compute(input), formText(definition)]);
 }
 

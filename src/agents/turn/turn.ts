@@ -43,7 +43,11 @@ export async function beginTurn(
   state.begins = said.map(readableText).join("\n\n");
   const started = state.ctx.guard("turn", state.begins);
   const word = started && (await started);
-  const refused = refusalOf(word) ?? (await hear(state, said, taken !== null));
+  const stopped = refusalOf(word);
+  if (stopped) return stopped;
+  const heard = taken ? said : await intercepted(state, said);
+  state.begins = heard.map(readableText).join("\n\n");
+  const refused = await take(state, heard, taken !== null);
   if (refused) return refused;
   if (word?.kind === "warn") say(state, ChatMessage.user(`Note: ${word.reason}.`));
   return null;
@@ -153,8 +157,23 @@ function answerOf(state: TurnState, text: string): Promise<TurnOutcome | null> {
   return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
 }
 
+/** Takes words in, as the extensions leave them. */
+async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
+  return take(state, await intercepted(state, said));
+}
+
+/** Returns inputs with the texts that the extensions give them. */
+async function intercepted({ ctx }: TurnState, said: readonly Envelope[]): Promise<readonly Envelope[]> {
+  const heard: Envelope[] = [];
+  for (const message of said) {
+    const changing = ctx.interceptInput(message.text);
+    heard.push(changing ? { ...message, text: await changing } : message);
+  }
+  return heard;
+}
+
 /** Takes words in, as far as the guardrails let them pass. `isKnown`: the messages of the turn have them already. */
-async function hear(state: TurnState, said: readonly Envelope[], isKnown = false): Promise<Ended | null> {
+async function take(state: TurnState, said: readonly Envelope[], isKnown = false): Promise<Ended | null> {
   for (const message of said) {
     const guarded = state.ctx.guard("input", readableText(message));
     const word = guarded && (await guarded);

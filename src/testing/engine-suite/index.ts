@@ -5,6 +5,7 @@ import { switchCases } from "./switches.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
+import { extensionCases } from "./extensions.ts";
 import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
 import { unfinishedCallCases } from "./unfinished-calls.ts";
@@ -123,6 +124,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...auditCases,
   ...secretCases,
   ...guardrailCases,
+  ...extensionCases,
   ...labelCases,
   ...ruleOfTwoCases,
   ...sizeCases,

@@ -153,7 +153,9 @@ test("an extension is frozen, and later changes of what it was made of do not re
 test.each<readonly [string, object, RegExp]>([
   ["an empty name", { name: "" }, /needs a name/],
   ["a name with a slash", { name: "a/b" }, /needs a name .* got "a\/b"/],
-  ["an unknown part", { name: "a", on: {} }, /unknown part on: it may have name, tools/],
+  ["an unknown part", { name: "a", off: {} }, /unknown part off: it may have name, tools/],
+  ["an unknown handler", { name: "a", on: { inputs: () => "x" } }, /handler of "inputs": it may be input/],
+  ["a handler that is no function", { name: "a", on: { input: "x" } }, /handler of input is no function/],
   [
     "a tool that no provider accepts",
     { name: "a", tools: [{ ...toolFor("ab", "x"), name: "a b" }] },

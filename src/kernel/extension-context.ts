@@ -1,0 +1,65 @@
+import type { EntryId, SessionId } from "./ids.ts";
+import type { Json } from "./json.ts";
+import type { Model } from "./model.ts";
+import type { SessionEntry } from "./session.ts";
+
+/** An entry that an extension may add to a conversation. The model is not shown it. */
+export type ExtensionEntry =
+  | { readonly type: "custom"; readonly kind: string; readonly data: Json }
+  | { readonly type: "label"; readonly target: EntryId; readonly label: string | null };
+
+/** The conversation that an extension is called about. */
+export interface ExtensionSession {
+  readonly id: SessionId;
+  /** Yields the entries of the conversation, newest first, as the store has them; none without a store. */
+  entries(): AsyncIterable<SessionEntry>;
+  /** Returns the newest entry of the conversation in the store; null: there is none. */
+  leaf(): Promise<EntryId | null>;
+  /**
+   * Adds an entry: to the turn, with which it is kept or dropped; between two turns to the conversation.
+   * @throws SessionBusyError outside of the turn that is going on; TypeError for another entry.
+   */
+  append(entry: ExtensionEntry): Promise<void>;
+}
+
+/**
+ * The context of every handler of an extension. Methods that move or change the conversation are refused inside a turn with a
+ * SessionBusyError: a handler of an event may call them once the turn is over.
+ */
+export interface ExtensionContext {
+  /** The working directory of the runtime; null: it has none. */
+  readonly cwd: string | null;
+  /** Aborted when the run must stop, or when the handler takes too long. */
+  readonly signal: AbortSignal;
+  /** The agent's model; undefined: it has none. */
+  readonly model: Model | undefined;
+  /** The models of all agents of the program, by id. */
+  readonly models: ReadonlyMap<string, Model>;
+  readonly session: ExtensionSession;
+  /** Whether no turn and no compaction of the conversation is going on. */
+  isIdle(): Promise<boolean>;
+  /** Waits until the conversation is idle. @throws SessionBusyError inside a turn, which would wait for itself. */
+  waitForIdle(): Promise<void>;
+  /** Whether messages, steering or follow-ups wait for the run. */
+  hasPendingMessages(): boolean;
+  /** Cancels the run. Default reason: `cancelled by extension`. */
+  abort(reason?: string): Promise<void>;
+  /** Drains the worker in this process: it takes no more work. Does not wait. */
+  shutdown(): void;
+  /** Returns the tokens of the last model step, and those that fit into a call; null: not known. */
+  getContextUsage(): { readonly tokens: number; readonly window: number | null };
+  /** Returns the system prompt of the last model step; empty: there was none. */
+  getSystemPrompt(): string;
+  /** Asks for a compaction after the turn. */
+  compact(): void;
+  /** Compacts the conversation now. Returns the entry with the summary; null: nothing has changed. @throws SessionBusyError */
+  runCompaction(options?: { readonly instructions?: string }): Promise<EntryId | null>;
+  /** Has files and other texts of the agent read again, from the next launch on. @throws SessionBusyError */
+  reload(): Promise<void>;
+  /** Begins another conversation of the user with the agent. @throws SessionBusyError */
+  newSession(options?: { readonly title?: string }): Promise<SessionId>;
+  /** Copies the conversation up to an entry, by default all of it. @throws SessionBusyError, NotFoundError */
+  fork(entry?: EntryId): Promise<SessionId>;
+  /** Checks that the user has such a conversation, and returns its id. @throws SessionBusyError, NotFoundError */
+  switchSession(id: string): Promise<SessionId>;
+}

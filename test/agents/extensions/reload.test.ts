@@ -1,0 +1,65 @@
+import { agent, extension, tool, type Extension, type LoadedParts } from "reeve";
+import { call, say, scriptedModel, testRuntime } from "reeve/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const toolFor = (name: string, execute: () => Promise<string> | string) =>
+  tool({ name, description: name, input: z.object({}), risk: "safe", execute });
+
+/** A program whose extension loads what `loaded` returns, and whose tool `act` reloads it in the middle of a run. */
+function reloading(loaded: (isLate: boolean) => LoadedParts) {
+  let isLate = false;
+  const lazy = extension({ name: "lazy", load: async () => loaded(isLate) });
+  const act = toolFor("act", async () => {
+    isLate = true;
+    await kit.runtime.reload();
+    return "acted";
+  });
+  const model = scriptedModel([call("act", {}), say("one"), say("two")]);
+  const clerk = agent({ name: "clerk", model, tools: [act], extensions: [lazy] });
+  const kit = testRuntime({ agents: [clerk] });
+  return { kit, clerk, model };
+}
+
+/** An extension that notes each prompt. */
+const noting = (name: string, log: string[], rest: Partial<Extension> = {}): Extension =>
+  extension({ ...rest, name, on: { context: () => void log.push(name) } });
+
+test("a run calls the extensions of its launch, also when it is replayed after a reload", async () => {
+  const log: string[] = [];
+  const [early, late] = [noting("early", log), noting("late", log)];
+  const { kit, clerk } = reloading((isLate) => ({ extensions: isLate ? [early, late] : [early] }));
+  await using _ = kit;
+  expect((await kit.run(clerk, "go")).output).toBe("one");
+  expect(log).toEqual(["early", "early"]);
+  expect((await kit.run(clerk, "again")).output).toBe("two");
+  expect(log).toEqual(["early", "early", "early", "late"]);
+});
+
+test("a run whose tools a reload has changed goes on with the former ones, and the next has the new ones", async () => {
+  const added = extension({ name: "added", tools: [toolFor("look", () => "seen")] });
+  const { kit, clerk, model } = reloading((isLate) => (isLate ? { extensions: [added] } : {}));
+  await using _ = kit;
+  expect((await kit.run(clerk, "go")).output).toBe("one");
+  expect((await kit.run(clerk, "again")).output).toBe("two");
+  expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+    ["act"],
+    ["act"],
+    ["act", "look"],
+  ]);
+});
+
+test("a load that fails is told to the caller of start, and the next start tries again", async () => {
+  let tries = 0;
+  const lazy = extension({
+    name: "lazy",
+    load: async () => {
+      if ((tries += 1) === 1) throw new Error("the disk is away");
+      return {};
+    },
+  });
+  const clerk = agent({ name: "clerk", model: scriptedModel([say("done")]), extensions: [lazy] });
+  await using kit = testRuntime({ agents: [clerk] });
+  await expect(kit.run(clerk, "go")).rejects.toThrow("the disk is away");
+  expect((await kit.run(clerk, "go")).output).toBe("done");
+});
