@@ -27,6 +27,7 @@ export { RunLogger } from "./hooks/run-logger.ts";
 export type { BlockOptions } from "./memory/blocks.ts";
 export { memory, type MemoryOptions } from "./memory/memory.ts";
 export { cache, type CacheOptions } from "./middleware/cache.ts";
+export { concurrency, type ConcurrencyOptions } from "./middleware/concurrency.ts";
 export { fallback, type FallbackOptions } from "./middleware/fallback.ts";
 export { failedLayer, throughLayers } from "./middleware/pipeline.ts";
 export { rateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
@@ -34,6 +35,12 @@ export { redact, type RedactOptions } from "./middleware/redact.ts";
 export { sensitive, type SensitivePattern } from "./middleware/sensitive.ts";
 export { placeRetry, retry, type RetryOptions } from "./middleware/retry.ts";
 export { timeout } from "./middleware/timeout.ts";
+export {
+  truncateContent,
+  truncateHistory,
+  type TruncateContentOptions,
+  type TruncateHistoryOptions,
+} from "./middleware/truncate.ts";
 export { validate, type ValidateOptions } from "./middleware/validate.ts";
 export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
 export { platformHints } from "./prompt/platforms.ts";
