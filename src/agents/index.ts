@@ -26,6 +26,7 @@ export { HookManager, type HookError, type HookSet } from "./hooks/hook-manager.
 export { RunLogger } from "./hooks/run-logger.ts";
 export type { BlockOptions } from "./memory/blocks.ts";
 export { memory, type MemoryOptions } from "./memory/memory.ts";
+export { plannedAgent, type PlannedAgentOptions, type QuarantineOptions } from "./planned/planned-agent.ts";
 export { cache, type CacheOptions } from "./middleware/cache.ts";
 export { concurrency, type ConcurrencyOptions } from "./middleware/concurrency.ts";
 export { fallback, type FallbackOptions } from "./middleware/fallback.ts";
