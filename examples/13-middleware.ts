@@ -9,6 +9,7 @@ import {
   rateLimit,
   redact,
   retry,
+  secret,
   timeout,
   tool,
   validate,
@@ -20,7 +21,7 @@ import { engine } from "./engine.ts";
 const overloaded = new ModelError({ kind: "overloaded", message: "try later", unbilled: true });
 const first = scriptedModel([fail(overloaded)], { id: "first" });
 const second = scriptedModel(
-  [call("send", { to: "[email-1]" }), say("Sent."), say('{"sent":1}')], // the second answer is no JSON
+  [call("send", { to: "[email-adrldopo]" }), say("Sent."), say('{"sent":1}')], // the second answer is no JSON
   { id: "second" },
 );
 
@@ -42,7 +43,7 @@ const clerk = agent({
   middleware: {
     // The first is outermost: nothing inside `redact` ever sees an address.
     chat: [
-      redact({ restore: "arguments" }),
+      redact({ restore: "arguments", key: secret("a key of the program") }),
       cache({ ttlS: 600 }),
       validate(z.object({ sent: z.number() })),
       fallback([second]),

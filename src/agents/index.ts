@@ -34,7 +34,9 @@ export { RunLogger } from "./hooks/run-logger.ts";
 export type { BlockOptions } from "./memory/blocks.ts";
 export { storedText } from "./memory/stored-text.ts";
 export { memory, type MemoryOptions } from "./memory/memory.ts";
+export { plannedAgent, type PlannedAgentOptions, type QuarantineOptions } from "./planned/planned-agent.ts";
 export { cache, type CacheOptions } from "./middleware/cache.ts";
+export { concurrency, type ConcurrencyOptions } from "./middleware/concurrency.ts";
 export { fallback, type FallbackOptions } from "./middleware/fallback.ts";
 export { failedLayer, throughLayers } from "./middleware/pipeline.ts";
 export { rateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
@@ -42,6 +44,12 @@ export { redact, type RedactOptions } from "./middleware/redact.ts";
 export { sensitive, type SensitivePattern } from "./middleware/sensitive.ts";
 export { placeRetry, retry, type RetryOptions } from "./middleware/retry.ts";
 export { timeout } from "./middleware/timeout.ts";
+export {
+  truncateContent,
+  truncateHistory,
+  type TruncateContentOptions,
+  type TruncateHistoryOptions,
+} from "./middleware/truncate.ts";
 export { validate, type ValidateOptions } from "./middleware/validate.ts";
 export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
 export { platformHints } from "./prompt/platforms.ts";

@@ -5,6 +5,7 @@ import type { AgentId, RunId, SessionId, TenantId, UserId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
 import type { Model, ModelResponse, ModelRetry, ToolDescription } from "./model.ts";
+import type { Secret } from "./secret.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolResult } from "./tool-result.ts";
 
@@ -55,6 +56,16 @@ export interface StepScope {
     extension: string,
     call: (context: ExtensionContext) => T | Promise<T>,
   ): Promise<T | undefined>;
+  /**
+   * Records what a layer does, among the decisions in the manifest of the call that it is around. Before `next`: later it
+   * is not recorded. Names and figures only, no content.
+   */
+  note(by: string, decision: string): void;
+  /**
+   * Returns a keyed hash of a text, in base64url, which cannot be computed without the key. With a key of the program, it is
+   * the same in all trees of the tenant. Default: the secret of the tree; it is the same in all its runs.
+   */
+  keyedHash(text: string, key?: Secret): string;
 }
 
 /** How code inside a step calls a model. */

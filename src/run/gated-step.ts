@@ -12,9 +12,9 @@
 // 4. Only the closure has effects. Everything after it reads the record, so a replay repeats it.
 // 5. Nothing is awaited between the call of `run` and the journal: calls made side by side keep the order of the code.
 // 6. Only steps of a model stop as `later` or `budget`; their retries are carried into the next execution.
-import { randomUUID } from "node:crypto";
-import { Usage, type Model, type StepScope } from "#kernel";
-import type { GuardHook } from "#tree";
+import { createHmac, randomUUID } from "node:crypto";
+import { Usage, type Model, type Secret, type StepScope, type TenantId } from "#kernel";
+import { TreeSecret, type GuardHook } from "#tree";
 import { embedTexts } from "./embed-texts.ts";
 import { applyLog, ExtensionCalls, type ExtensionLog } from "./extension-calls.ts";
 import type { GuardrailLog, GuardrailResult, GuardrailSubject } from "./guardrails.ts";
@@ -236,8 +236,22 @@ export function toStepScope(
     wait: (ms) => calls.wait(ms),
     again: (error, schedule) => calls.again(error, schedule),
     intercept: (extension, call) => extensions.call(extension, call),
+    note: (by, decision) => {
+      if (calls.notes.length < maxNotes) calls.notes.push({ by, layer: "middleware", decision });
+    },
+    keyedHash: (text, key) =>
+      key ? hashForTenant(key, tenantId, text) : TreeSecret.keyedHash(identity.secret, text),
   };
 }
+
+/** The decisions of middleware that are recorded of one call. */
+const maxNotes = 20;
+
+/** The id of a tenant has no slash, so no two tenants hash the same. */
+const hashForTenant = (key: Secret, tenantId: TenantId | null, text: string): string =>
+  createHmac("sha256", key.reveal())
+    .update(`${tenantId ?? ""}/${text}`)
+    .digest("base64url");
 
 function requireModel(model: Model | undefined): Model {
   if (!model) throw new TypeError("this agent has no model");

@@ -16,6 +16,7 @@ import {
   type Model,
   type ModelResponse,
   type ModelRetry,
+  type StepDecision,
 } from "#kernel";
 import type { Gate } from "#ledger";
 import { withTimeout } from "#base";
@@ -111,6 +112,8 @@ type Asked = CallPlace &
 /** The model calls of one execution of one step: each through the gate, each on the bill, each on its own. */
 export class ModelCalls {
   readonly charges: Charge[] = [];
+  /** The decisions of middleware about the next call, for its manifest. */
+  readonly notes: StepDecision[] = [];
   /** When each of them began. */
   readonly #began: number[] = [];
   /** The number of the last report that the tree has booked. */
@@ -184,7 +187,7 @@ export class ModelCalls {
   ): Promise<void> {
     const { tools = [] } = options;
     const attempts = this.charges.slice(first);
-    const made = { attempts, began: this.#began.slice(first), response };
+    const made = { attempts, began: this.#began.slice(first), response, decisions: this.notes.splice(0) };
     return this.#services.state.steps.keepModelCall({
       step,
       model,

@@ -25,6 +25,7 @@ import {
   type PartRole,
   type RunScope,
   type StepAttempt,
+  type StepDecision,
   type StepId,
   type StepManifest,
   type ToolDescription,
@@ -69,6 +70,8 @@ interface RecordedModelCall {
   readonly began: readonly number[];
   /** Absent: the call failed. */
   readonly response: ModelResponse | undefined;
+  /** The decisions of middleware about it. Default: none. */
+  readonly decisions?: readonly StepDecision[] | undefined;
 }
 
 /** A tool call that was made. */
@@ -78,6 +81,8 @@ interface RecordedToolCall {
   readonly input: Json;
   readonly result: ToolResult;
   readonly attempt: StepAttempt;
+  /** The decisions of middleware about it. Default: none. */
+  readonly decisions?: readonly StepDecision[] | undefined;
 }
 
 /** A content with its part. */
@@ -133,7 +138,10 @@ export class StepRecorder {
       promptHash: hashPrompt(parts),
       ...this.#shorten(parts),
       answer: answer.map(({ part }) => part),
-      decisions: shrunk ? [{ by: "budget", layer: "gate", decision: `less output: ${shrunk}` }] : [],
+      decisions: [
+        ...(call.decisions ?? []),
+        ...(shrunk ? [{ by: "budget", layer: "gate", decision: `less output: ${shrunk}` } as const] : []),
+      ],
     };
     const bases = given.base ? (this.#last?.bases ?? 0) + 1 : 0;
     if ((await this.#write(step, given, [...prompt, ...answer])) && isOwn)
@@ -157,7 +165,14 @@ export class StepRecorder {
     await Promise.all(noted.map((call) => this.keepToolCall(call)));
   }
 
-  async keepToolCall({ step, tool, input, result, attempt }: RecordedToolCall): Promise<void> {
+  async keepToolCall({
+    step,
+    tool,
+    input,
+    result,
+    attempt,
+    decisions = [],
+  }: RecordedToolCall): Promise<void> {
     if (!this.#options.store) return;
     const prompt = this.#record("input", input);
     const answer = this.#record("result", Json.of(result));
@@ -168,7 +183,7 @@ export class StepRecorder {
       prompt: [prompt.part],
       promptHash: hashPrompt([prompt.part]),
       answer: [answer.part],
-      decisions: [],
+      decisions,
     };
     await this.#write(step, manifest, [prompt, answer]);
   }

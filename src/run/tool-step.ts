@@ -229,7 +229,8 @@ async function executeEffect(
   }
   const ms = engine.primitives.now() - began;
   const brings = Labels.join(Labels.broughtBy(tool), memory?.seen);
-  const call = { step: place.id, tool: tool.name, input, result: outcome.result };
+  const decisions = calls.notes.splice(0);
+  const call = { step: place.id, tool: tool.name, input, result: outcome.result, decisions };
   await services.state.steps.keepToolCall({ ...call, attempt: { attempt, at: began, ms } });
   const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
   return { kind: "done", ...outcome, ...made, ...log };

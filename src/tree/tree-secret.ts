@@ -20,6 +20,9 @@ export const TreeSecret = {
   /** Returns the key under which a step's effect is applied at most once, by services that support such keys. */
   idempotencyKey: (secret: TreeSecret, step: StepId): string =>
     bytes(keyOf(secret), `step/${step}`).toString("base64url"),
+  /** Returns the keyed hash of a text: the same in all runs of the tree. */
+  keyedHash: (secret: TreeSecret, text: string): string =>
+    bytes(keyOf(secret), `text/${text}`).toString("base64url"),
 };
 
 /** The numbers and UUIDs of one execution of a run: the same on every replay, one hash for each. */

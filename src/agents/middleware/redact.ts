@@ -6,6 +6,7 @@ import {
   type ContentBlock,
   type FunctionContext,
   type FunctionMiddleware,
+  type Secret,
 } from "#kernel";
 import { sensitive, type SensitivePattern } from "./sensitive.ts";
 
@@ -14,10 +15,18 @@ export interface RedactOptions {
   /** Default: e-mail addresses, phone numbers, card numbers, IBANs and keys. Yours must be linear in time, too. */
   readonly patterns?: readonly SensitivePattern[] | undefined;
   /**
-   * `never`: the model sees `[email]`, and nothing comes back. `arguments`: it sees `[email-1]`, and where it passes that
-   * to a tool, the tool gets the real one. Default never.
+   * `never`: the model sees `[email]`, and nothing comes back. `arguments`: it sees `[email-3kx2p0qa]`, the same for the same
+   * address in the whole tree, and where it passes that to a tool, the tool gets the real one. `answers`: what it says gets
+   * the real one, too. Default never.
    */
-  readonly restore?: "never" | "arguments" | undefined;
+  readonly restore?: "never" | "arguments" | "answers" | undefined;
+  /**
+   * Names values alike in all trees of a tenant, for example in all turns of a conversation. Default: in one tree, by its
+   * own secret.
+   */
+  readonly key?: Secret | undefined;
+  /** The tools that get the real values. Others get the placeholders. Default: all. */
+  readonly tools?: readonly string[] | undefined;
 }
 
 /**
@@ -25,13 +34,15 @@ export interface RedactOptions {
  * their results. Words, data and arguments are looked through; pictures and thinking are not, nor are the pieces of an
  * answer that are shown while it comes. What the session keeps of the user's own words stays as it was.
  *
- * Placeholders are numbered in the order of the messages, for each call anew: nothing has to be kept.
+ * Placeholders follow from the value and the secret of the tree. So a child, and a later call, names the same value alike,
+ * and nothing has to be kept: what is restored is what the call itself was shown.
  */
 export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMiddleware {
-  const { patterns = sensitive, restore = "never" } = options;
+  const { patterns = sensitive, restore = "never", tools, key } = options;
   return {
     async process(context: ChatContext | FunctionContext, next) {
-      const mask = new Mask(patterns, restore === "arguments");
+      const { scope } = context;
+      const mask = new Mask(patterns, restore === "never" ? null : (text) => scope.keyedHash(text, key));
       if ("tool" in context) {
         await next();
         hideResult(context, mask);
@@ -40,6 +51,7 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
       const { messages, systemInstructions } = context;
       context.systemInstructions = mask.text(systemInstructions);
       context.messages = messages.map((message) => hidden(mask, message));
+      if (mask.hidden > 0) scope.note("redact", `hid ${mask.hidden} values`);
       try {
         await next();
       } finally {
@@ -47,11 +59,14 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
       }
       if (!context.result) return;
       const { message } = context.result;
-      const content = message.content.map((block) =>
-        block.type === "tool-call" && restore === "arguments"
-          ? { ...block, input: mask.restored(block.input) }
-          : hiddenBlock(mask, block),
-      );
+      const mayKnow = (tool: string): boolean => restore !== "never" && (tools?.includes(tool) ?? true);
+      const content = message.content.map((block) => {
+        if (block.type === "tool-call" && mayKnow(block.name))
+          return { ...block, input: mask.restored(block.input) };
+        if (block.type === "text" && restore === "answers")
+          return { ...block, text: mask.restoredText(block.text) };
+        return hiddenBlock(mask, block);
+      });
       context.result = { ...context.result, message: { ...message, content } };
     },
   };
@@ -101,16 +116,22 @@ function hiddenBlock(mask: Mask, block: ContentBlock): ContentBlock {
   }
 }
 
+/** The characters of a placeholder that tell values apart. */
+const nameLength = 8;
+
 /** What was hidden in one call, and behind what. */
 class Mask {
   readonly #patterns: readonly SensitivePattern[];
-  readonly #isNumbered: boolean;
+  readonly #name: ((text: string) => string) | null;
   readonly #placeholders = new Map<string, string>();
-  readonly #counts = new Map<string, number>();
+  readonly #values = new Map<string, string>();
+  /** How often something was hidden. */
+  hidden = 0;
 
-  constructor(patterns: readonly SensitivePattern[], isNumbered: boolean) {
+  /** `name`: returns a keyed hash of a value; null: all values of a kind look the same. */
+  constructor(patterns: readonly SensitivePattern[], name: ((text: string) => string) | null) {
     this.#patterns = patterns;
-    this.#isNumbered = isNumbered;
+    this.#name = name;
   }
 
   text(text: string): string {
@@ -132,23 +153,33 @@ class Mask {
     return after === before ? value : Json.as(JSON.parse(after));
   }
 
-  restored(value: Json): Json {
-    const real = new Map([...this.#placeholders].map(([found, placeholder]) => [placeholder, found]));
-    const put = (text: string): string =>
-      text.replaceAll(/\[[^[\]]{1,80}\]/g, (placeholder) => real.get(placeholder) ?? placeholder);
-    return Json.as(
-      JSON.parse(JSON.stringify(value, (_, leaf: unknown) => (typeof leaf === "string" ? put(leaf) : leaf))),
+  restoredText(text: string): string {
+    return text.replaceAll(
+      /\[[^[\]]{1,80}\]/g,
+      (placeholder) => this.#values.get(placeholder) ?? placeholder,
     );
   }
 
-  #placeholder(name: string, found: string): string {
-    if (!this.#isNumbered) return `[${name}]`;
+  restored(value: Json): Json {
+    const put = (_: string, leaf: unknown): unknown =>
+      typeof leaf === "string" ? this.restoredText(leaf) : leaf;
+    return Json.as(JSON.parse(JSON.stringify(value, put)));
+  }
+
+  #placeholder(kind: string, found: string): string {
+    this.hidden += 1;
+    if (this.#name === null) return `[${kind}]`;
     const known = this.#placeholders.get(found);
     if (known !== undefined) return known;
-    const count = (this.#counts.get(name) ?? 0) + 1;
-    this.#counts.set(name, count);
-    const placeholder = `[${name}-${count}]`;
+    const name = this.#name(`${kind}/${found}`)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, "");
+    // Two values must never share a placeholder: the second one gets a longer one.
+    let length = nameLength;
+    while (this.#values.has(`[${kind}-${name.slice(0, length)}]`)) length += 1;
+    const placeholder = `[${kind}-${name.slice(0, length)}]`;
     this.#placeholders.set(found, placeholder);
+    this.#values.set(placeholder, found);
     return placeholder;
   }
 }

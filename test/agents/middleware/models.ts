@@ -1,4 +1,4 @@
-import { ModelError, tool, type ModelErrorKind, type Risk } from "reeve";
+import { ModelError, tool, type Model, type ModelErrorKind, type ModelRequest, type Risk } from "reeve";
 import { fail, type ScriptedAnswer } from "reeve/testing";
 import { z } from "zod";
 
@@ -25,4 +25,23 @@ export function look(
       return act(question);
     },
   });
+}
+
+/** A model whose answers depend on what it was asked. */
+export function answering(
+  ...answers: readonly ((request: ModelRequest) => ScriptedAnswer)[]
+): Model & { readonly requests: readonly ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return {
+    id: "answering",
+    price,
+    requests,
+    async generate(request) {
+      const answer = answers[Math.min(requests.length, answers.length - 1)];
+      requests.push({ ...request, messages: [...request.messages] });
+      if (!answer) throw new Error("there is no answer");
+      const { message, finishReason } = answer(request);
+      return { message, finishReason, usage: { input: 10, output: 5 } };
+    },
+  };
 }

@@ -1,7 +1,7 @@
-import { agent, ChatMessage, redact, sensitive } from "reeve";
+import { agent, ChatMessage, redact, secret, sensitive, type ModelRequest } from "reeve";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
-import { look, price } from "./models.ts";
+import { answering, look, price } from "./models.ts";
 import { cpuMs } from "../../cpu-time.ts";
 
 /** What a model is shown of a text. */
@@ -85,20 +85,82 @@ test("what comes back is looked through, too: answers and results of tools", asy
   expect(JSON.stringify(model.requests)).not.toContain("example.com");
 });
 
+/** The placeholders in a text, in order. */
+const placeholders = (text: string): readonly string[] => text.match(/\[email-[a-z0-9]{8}\]/g) ?? [];
+
+const lastText = ({ messages }: ModelRequest): string => messages.map(ChatMessage.text).join("\n");
+
 test("arguments are restored where asked, and the model never sees the real ones", async () => {
   const seen: string[] = [];
-  const model = scriptedModel([
-    call("look", { question: "mail of [email-2], not [email-9]" }),
-    say("Told [email-2]."),
-  ]);
+  const ask = (request: ModelRequest) => {
+    const [, bob] = placeholders(lastText(request));
+    return call("look", { question: `mail of ${bob}, not [email-00000000]` });
+  };
+  const model = answering(ask, (request) => say(`Told ${placeholders(lastText(request))[1]}.`));
   const middleware = { chat: [redact({ restore: "arguments" })] };
   const worker = agent({ name: "worker", model, tools: [look(seen)], middleware });
   await using t = testRuntime({ agents: [worker] });
   const result = await t.run(worker, "not ann@example.com but bob@example.com, again: bob@example.com");
-  expect(result.output).toBe("Told [email-2].");
-  expect(seen).toEqual(["mail of bob@example.com, not [email-9]"]);
+  const [ann, bob, again] = placeholders(model.requests[0] ? lastText(model.requests[0]) : "");
+  expect([ann === bob, again]).toEqual([false, bob]);
+  expect(result.output).toBe(`Told ${bob}.`);
+  expect(seen).toEqual(["mail of bob@example.com, not [email-00000000]"]);
   expect(JSON.stringify(model.requests)).not.toContain("example.com");
-  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("found mail of [email-2]");
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(`found mail of ${bob}`);
+});
+
+test("only the named tools get the real values", async () => {
+  const seen: string[] = [];
+  const model = answering(
+    (request) => call("look", { question: placeholders(lastText(request))[0] ?? "" }),
+    () => say("done"),
+  );
+  const middleware = { chat: [redact({ restore: "arguments", tools: ["send_email"] })] };
+  const worker = agent({ name: "worker", model, tools: [look(seen)], middleware });
+  await using t = testRuntime({ agents: [worker] });
+  await t.run(worker, "ann@example.com");
+  expect(seen).toEqual([expect.stringMatching(/^\[email-[a-z0-9]{8}\]$/)]);
+});
+
+test("a child names a value like its parent, and both restore it: no model ever sees it", async () => {
+  const seen: string[] = [];
+  const first = (request: ModelRequest): string => placeholders(lastText(request))[0] ?? "none";
+  const middleware = { chat: [redact({ restore: "answers" })] };
+  const childModel = answering(
+    (request) => call("look", { question: first(request) }),
+    (request) => say(`I wrote to ${first(request)}`),
+  );
+  const model = answering(
+    (request) => call("ask_clerk", { task: `write to ${first(request)}` }),
+    (request) => say(`Done: ${first(request)}`),
+  );
+  const clerk = agent({
+    name: "clerk",
+    description: "writes",
+    model: childModel,
+    tools: [look(seen)],
+    middleware,
+  });
+  const lead = agent({ name: "lead", model, team: [clerk], middleware });
+  await using t = testRuntime({ agents: [lead] });
+  const result = await t.run(lead, "Write to ann@example.com.");
+  expect([result.output, seen]).toEqual(["Done: ann@example.com", ["ann@example.com"]]);
+  const told = [...model.requests, ...childModel.requests].map(lastText);
+  expect(new Set(told.flatMap(placeholders)).size).toBe(1);
+  expect(told.join("")).not.toContain("ann@");
+});
+
+test("with a key the turns of a conversation name a value alike, and tenants do not", async () => {
+  const options = { restore: "arguments", key: secret("a key of the program") } as const;
+  const name = async (tenant: string): Promise<string> => {
+    const model = scriptedModel([say("done")]);
+    const worker = agent({ name: "worker", model, middleware: { chat: [redact(options)] } });
+    await using t = testRuntime({ agents: [worker], replay: false });
+    await t.run(worker, "ann@example.com", { tenant });
+    return model.requests.map(lastText).join("");
+  };
+  const [one, again, other] = [await name("acme"), await name("acme"), await name("other")];
+  expect([one, one === other]).toEqual([again, false]);
 });
 
 test("patterns of your own", async () => {

@@ -1,0 +1,123 @@
+import type { ChatMessage, ChatMiddleware, ContentBlock } from "#kernel";
+import { estimateTokens } from "#models";
+import { ToolGroups, type MessageGroup } from "../session/tool-groups.ts";
+
+/** The part of a conversation that a model is shown. */
+export interface TruncateHistoryOptions {
+  /** The most messages. Default: no limit. */
+  readonly maxMessages?: number | undefined;
+  /** The most tokens of all messages together, estimated. Default: no limit. */
+  readonly maxTokens?: number | undefined;
+  /** Whether the first message of the user, mostly the task, is always shown. Default true. */
+  readonly keepFirst?: boolean | undefined;
+}
+
+/**
+ * Shows a model only the newest messages of a long conversation. A tool call and its results are shown together or not at
+ * all, and the newest message always is. What the session keeps stays whole; compaction sums up instead of leaving out.
+ */
+export function truncateHistory(options: TruncateHistoryOptions): ChatMiddleware {
+  const { maxMessages = Infinity, maxTokens = Infinity, keepFirst = true } = options;
+  checkLimit("maxMessages", maxMessages);
+  checkLimit("maxTokens", maxTokens);
+  return {
+    async process(context, next) {
+      const { messages } = context;
+      const shown = newest(messages, { maxMessages, maxTokens, keepFirst });
+      if (shown.length === messages.length) return next();
+      context.messages = shown;
+      context.scope.note("truncateHistory", `left out ${messages.length - shown.length} messages`);
+      try {
+        await next();
+      } finally {
+        context.messages = messages;
+      }
+    },
+  };
+}
+
+/** @throws RangeError */
+function checkLimit(name: string, value: number): void {
+  if (value !== Infinity && !(Number.isSafeInteger(value) && value >= 1))
+    throw new RangeError(`${name} must be an integer >= 1, got ${value}`);
+}
+
+function newest(
+  messages: readonly ChatMessage[],
+  {
+    maxMessages,
+    maxTokens,
+    keepFirst,
+  }: Required<Record<"maxMessages" | "maxTokens", number>> & {
+    readonly keepFirst: boolean;
+  },
+): readonly ChatMessage[] {
+  if (messages.length <= maxMessages && (maxTokens === Infinity || estimateTokens(messages) <= maxTokens))
+    return messages;
+  const first = keepFirst ? messages.find(({ role }) => role === "user") : undefined;
+  let [count, tokens] = first ? [1, estimateTokens([first])] : [0, 0];
+  const groups = new ToolGroups();
+  const kept: MessageGroup[] = [];
+  for (const message of messages.toReversed()) {
+    if (message === first) break;
+    const group = groups.add(message);
+    if (!group) continue;
+    count += group.length;
+    tokens += maxTokens === Infinity ? 0 : estimateTokens(group);
+    if (kept.length > 0 && (count > maxMessages || tokens > maxTokens)) break;
+    kept.push(group);
+  }
+  return [...(first ? [first] : []), ...kept.toReversed().flat()];
+}
+
+/** The size of the texts that a model is shown. */
+export interface TruncateContentOptions {
+  /** The most characters of one text: a message, or the result of a tool. */
+  readonly maxCharacters: number;
+}
+
+/**
+ * Cuts long texts in what a model is shown: the beginning and the end stay, and a mark between them says how much is left
+ * out. Texts in messages and in the results of tools are cut; data, arguments and files are not.
+ */
+export function truncateContent({ maxCharacters }: TruncateContentOptions): ChatMiddleware {
+  if (!(Number.isSafeInteger(maxCharacters) && maxCharacters >= 100))
+    throw new RangeError(`maxCharacters must be an integer >= 100, got ${maxCharacters}`);
+  return {
+    async process(context, next) {
+      const { messages } = context;
+      const cut = messages.map((message) => cutMessage(message, maxCharacters));
+      const changed = cut.filter((message, index) => message !== messages[index]).length;
+      if (changed === 0) return next();
+      context.messages = cut;
+      context.scope.note("truncateContent", `cut texts in ${changed} messages`);
+      try {
+        await next();
+      } finally {
+        context.messages = messages;
+      }
+    },
+  };
+}
+
+function cutMessage(message: ChatMessage, max: number): ChatMessage {
+  const content = message.content.map((block) => cutBlock(block, max));
+  return content.every((block, index) => block === message.content[index])
+    ? message
+    : { ...message, content };
+}
+
+function cutBlock(block: ContentBlock, max: number): ContentBlock {
+  if (block.type === "text")
+    return block.text.length <= max ? block : { ...block, text: cutText(block.text, max) };
+  if (block.type !== "tool-result") return block;
+  const content = block.content.map((inner) => cutBlock(inner, max));
+  return content.every((inner, index) => inner === block.content[index]) ? block : { ...block, content };
+}
+
+/** Two thirds of what stays are the beginning. Half a character, which no provider accepts, is left out. */
+function cutText(text: string, max: number): string {
+  const mark = `\n[... ${text.length - max} of ${text.length} characters are left out ...]\n`;
+  const start = Math.floor((max * 2) / 3);
+  return `${text.slice(0, start).replace(/[\uD800-\uDBFF]$/, "")}${mark}${text.slice(text.length - (max - start)).replace(/^[\uDC00-\uDFFF]/, "")}`;
+}

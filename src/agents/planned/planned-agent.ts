@@ -1,0 +1,167 @@
+// An agent that plans before it reads: its model names the tools it will call, in order, before it has seen any result.
+//
+// Invariants:
+// 1. The plan is made of the task alone. Nothing that a tool returns can add, swap or reorder a call.
+// 2. In each step the model is offered the one tool of the plan. A call of another tool ends the run as `tool-refused`.
+// 3. With a quarantine, the model that plans and calls never sees what the named tools return, nor what any tool returns that
+//    was given values from there: it has handles, and the program puts the values in.
+// 4. Permissions, approvals, guardrails, labels and budgets hold as for every tool call.
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import {
+  AgentId,
+  ChatMessage,
+  ContentBlock,
+  OutputError,
+  ToolRefusedError,
+  type Agent,
+  type Json,
+  type RunContext,
+  type Tool,
+  type ToolCallBlock,
+} from "#kernel";
+import { languageModel, type AnyModel } from "#models";
+import { describe } from "../tools/tool.ts";
+import { checkAnswer } from "../turn/structured-output.ts";
+import { Quarantine } from "./quarantine.ts";
+
+/** The tools whose results only a model without tools reads. */
+export interface QuarantineOptions {
+  /** The names of the tools. */
+  readonly tools: readonly string[];
+  /** The values that are taken from each result. */
+  readonly schema: StandardSchemaV1;
+  /** The model that reads. Default: the agent's own, in calls of its own. */
+  readonly model?: AnyModel | undefined;
+}
+
+/** An agent that follows a plan. */
+export interface PlannedAgentOptions {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly model: AnyModel;
+  readonly tools: readonly Tool[];
+  /** Default: none. */
+  readonly instructions?: string | undefined;
+  /** The most calls that a plan may have. Default 20. */
+  readonly maxCalls?: number | undefined;
+  /** Default: the model sees what tools return. */
+  readonly quarantine?: QuarantineOptions | undefined;
+}
+
+/**
+ * Creates an agent that freezes the sequence of its tool calls before the first of them, and then follows it. A model that
+ * an injected order persuades to call something else ends the run: stop reason `error`, code `tool-refused`.
+ */
+export function plannedAgent(options: PlannedAgentOptions): Agent<string> {
+  const { name, description, tools, maxCalls = 20, quarantine } = options;
+  if (!(Number.isSafeInteger(maxCalls) && maxCalls >= 1))
+    throw new RangeError(`maxCalls must be an integer >= 1, got ${maxCalls}`);
+  const unknown = quarantine?.tools.find((named) => !tools.some((tool) => tool.name === named));
+  if (unknown !== undefined) throw new TypeError(`quarantine names ${unknown}, which is no tool of ${name}`);
+  const reader = quarantine?.model && languageModel(quarantine.model);
+  return {
+    id: AgentId.of(name),
+    ...(description !== undefined && { description }),
+    model: languageModel(options.model),
+    tools,
+    async run(ctx, inbox) {
+      const task = (await inbox.next())?.text ?? "";
+      const plan = await makePlan(ctx, options, { task, maxCalls });
+      const values = quarantine ? new Quarantine(ctx, reader, quarantine.schema) : null;
+      return follow(ctx, options, { task, plan, values });
+    },
+  };
+}
+
+async function makePlan(
+  ctx: RunContext,
+  { name, tools, instructions = "" }: PlannedAgentOptions,
+  { task, maxCalls }: { readonly task: string; readonly maxCalls: number },
+): Promise<readonly Tool[]> {
+  const list = tools.map((tool) => `${tool.name}: ${tool.description}`).join("\n");
+  const request = `Plan first. Answer with a JSON array of the names of the tools to call, in order, at most ${maxCalls}, and nothing else. Nothing can be called that is not in it.\n${list}`;
+  const { message } = await ctx.llm([
+    ChatMessage.system([instructions, request].filter(Boolean).join("\n\n")),
+    ChatMessage.user(task),
+  ]);
+  const text = ChatMessage.text(message);
+  const checked = await checkAnswer(namesOf(tools, maxCalls), text);
+  if ("issues" in checked)
+    throw new OutputError({
+      message: `the plan of ${name} is none: ${checked.issues}`,
+      answer: text.slice(0, 2_000),
+    });
+  const names = new Map(tools.map((tool) => [tool.name, tool]));
+  const plan = Array.isArray(checked.value) ? checked.value : [];
+  return plan.flatMap((planned: Json) => (typeof planned === "string" ? (names.get(planned) ?? []) : []));
+}
+
+/** The schema of a plan. */
+function namesOf(tools: readonly Tool[], max: number): StandardSchemaV1<unknown, readonly string[]> {
+  const known = new Set(tools.map(({ name }) => name));
+  const isName = (value: unknown): value is string => typeof value === "string" && known.has(value);
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "reeve",
+      validate: (value) =>
+        Array.isArray(value) && value.length <= max && value.every(isName)
+          ? { value: value.filter(isName) }
+          : { issues: [{ message: `not a list of at most ${max} names of tools` }] },
+    },
+  };
+}
+
+interface Plan {
+  readonly task: string;
+  readonly plan: readonly Tool[];
+  readonly values: Quarantine | null;
+}
+
+async function follow(
+  ctx: RunContext,
+  { instructions = "", quarantine }: PlannedAgentOptions,
+  { task, plan, values }: Plan,
+): Promise<string> {
+  const names = plan.map(({ name }) => name).join(", ");
+  const told = `Follow this plan, one call at a time: ${names}.`;
+  const messages = [
+    ChatMessage.system([instructions, told].filter(Boolean).join("\n\n")),
+    ChatMessage.user(task),
+  ];
+  for (const tool of plan) {
+    const { message } = await ctx.llm(messages, { tools: [describe(tool)] });
+    const call = plannedCall(message, tool);
+    // It has what it needs: leaving calls out harms nobody.
+    if (!call) return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);
+    const input = values?.fill(call.input) ?? call.input;
+    const result = await ctx.tool(tool.name, input, { callId: call.callId });
+    const isHidden = quarantine?.tools.includes(tool.name) ?? false;
+    const content =
+      values && isHidden
+        ? [ContentBlock.text(await values.read(result))]
+        : values?.isUsedIn(call.input)
+          ? [ContentBlock.text(result.isError ? "The call failed." : "The call succeeded.")]
+          : result.content;
+    const { callId, name } = call;
+    messages.push(message, {
+      role: "tool",
+      content: [{ type: "tool-result", callId, name, content, isError: result.isError }],
+    });
+  }
+  const { message } = await ctx.llm(messages);
+  const stray = message.content.find((block): block is ToolCallBlock => block.type === "tool-call");
+  if (stray) throw new ToolRefusedError({ tool: stray.name, reason: "the plan is over" });
+  return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);
+}
+
+/** Returns the call that the plan has here; null if the model makes none. @throws ToolRefusedError */
+function plannedCall({ content }: ChatMessage, { name }: Tool): ToolCallBlock | null {
+  const calls = content.filter((block): block is ToolCallBlock => block.type === "tool-call");
+  const [first] = calls;
+  if (!first) return null;
+  const other = calls.find((call) => call.name !== name) ?? calls[1];
+  if (other)
+    throw new ToolRefusedError({ tool: other.name, reason: `the plan has one call of ${name} here` });
+  return first;
+}

@@ -1,0 +1,114 @@
+import type { ChatContext, ChatMiddleware } from "reeve";
+import { agent, concurrency } from "reeve";
+import { heldModel, testRuntime } from "reeve/testing";
+import { expect, test } from "vitest";
+import { eventually } from "../../../src/testing/engine-suite/harness.ts";
+
+/** A call that stays in flight until it is ended. */
+interface OpenCall {
+  readonly name: string;
+  readonly end: () => void;
+}
+
+/** Lets everything happen that waits for nothing else. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+/** Makes calls through a layer, and notes those that are in flight. */
+class Calls {
+  readonly open: OpenCall[] = [];
+  readonly notes: string[] = [];
+  readonly #layer: ChatMiddleware;
+
+  constructor(layer: ChatMiddleware) {
+    this.#layer = layer;
+  }
+
+  make(tenantId: string, name: string, signal = new AbortController().signal): Promise<void> {
+    const note = (_: string, decision: string): void => void this.notes.push(decision);
+    const scope = { tenantId, signal, clock: { now: () => 0 }, note };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that the layer reads
+    const context = { scope } as unknown as ChatContext;
+    return this.#layer.process(context, () => new Promise((end) => void this.open.push({ name, end })));
+  }
+
+  /** Ends a call, and lets those that it made room for begin. */
+  async end(name: string): Promise<void> {
+    const index = this.open.findIndex((call) => call.name === name);
+    this.open.splice(index, 1)[0]?.end();
+    await settle();
+  }
+
+  get names(): readonly string[] {
+    return this.open.map(({ name }) => name);
+  }
+}
+
+const create = (max: number): Calls => new Calls(concurrency({ key: crypto.randomUUID(), max }));
+
+test("at most so many calls are in flight, and tenants take turns", async () => {
+  const calls = create(2);
+  for (const name of ["a1", "a2", "a3", "a4", "a5"]) void calls.make("acme", name);
+  void calls.make("other", "b1");
+  await settle();
+  expect(calls.names).toEqual(["a1", "a2"]);
+  await calls.end("a1");
+  await calls.end("a2");
+  // The other tenant came last, and waits for one call of the first tenant, not for three.
+  expect(calls.names).toEqual(["a3", "b1"]);
+  await calls.end("b1");
+  await calls.end("a3");
+  expect(calls.names).toEqual(["a4", "a5"]);
+  expect(calls.notes).toHaveLength(4);
+});
+
+test("a call that is cancelled leaves the queue; one that ends or fails leaves its place", async () => {
+  const calls = create(1);
+  const gone = new AbortController();
+  void calls.make("acme", "a1");
+  const waiting = calls.make("acme", "a2", gone.signal);
+  void calls.make("acme", "a3");
+  await settle();
+  gone.abort(new Error("cancelled"));
+  await expect(waiting).rejects.toThrow("cancelled");
+  await calls.end("a1");
+  expect(calls.names).toEqual(["a3"]);
+  await calls.end("a3");
+  const done = calls.make("acme", "a4");
+  await settle();
+  await calls.end("a4");
+  await done;
+  expect(calls.notes).toHaveLength(1);
+});
+
+test("layers of one key share a limit, and the smallest holds", async () => {
+  const key = crypto.randomUUID();
+  const [wide, narrow] = [new Calls(concurrency({ key, max: 5 })), new Calls(concurrency({ key, max: 1 }))];
+  void wide.make("acme", "a1");
+  void narrow.make("acme", "a2");
+  await settle();
+  expect([wide.names, narrow.names]).toEqual([["a1"], []]);
+  await wide.end("a1");
+  await settle();
+  expect(narrow.names).toEqual(["a2"]);
+  expect(() => concurrency({ key, max: 0 })).toThrow(RangeError);
+});
+
+test("a run that is cancelled while it waits for a place ends, and takes none", async () => {
+  const model = heldModel();
+  const chat = [concurrency({ key: crypto.randomUUID(), max: 1 })];
+  const worker = agent({ name: "worker", model, middleware: { chat } });
+  await using t = testRuntime({ agents: [worker], replay: false });
+  const first = await t.start(worker, "first");
+  await eventually("the first is asked", () => model.calls.length === 1);
+  const second = await t.start(worker, "second");
+  await second.cancel();
+  expect((await second.result()).status).toBe("cancelled");
+  model.calls[0]?.answer("done");
+  expect((await first.result()).output).toBe("done");
+  const third = await t.start(worker, "third");
+  await eventually("the third is asked", () => model.calls.length === 2);
+  model.calls[1]?.answer("done");
+  expect((await third.result()).output).toBe("done");
+});
