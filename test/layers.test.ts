@@ -63,6 +63,15 @@ const allowed: Record<string, readonly string[]> = {
   architectures: ["#kernel", "#agents", "@standard-schema/spec"],
   flows: ["#kernel"],
   profile: ["#kernel", "#agents", "@standard-schema/spec", "node:fs", "node:fs/promises", "node:path"],
+  tools: [
+    "#kernel",
+    "#agents",
+    "@standard-schema/spec",
+    "node:crypto",
+    "node:fs",
+    "node:fs/promises",
+    "node:path",
+  ],
   telemetry: ["#kernel", "#base", "@opentelemetry/api", "node:crypto"],
   client: ["#kernel", "#runtime"], // the runtime: types only
   cli: [

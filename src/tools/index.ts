@@ -1,0 +1,1 @@
+export { files, type FilesOptions, type FileTools } from "./files/files.ts";
