@@ -67,6 +67,7 @@ const allowed: Record<string, readonly string[]> = {
     "#kernel",
     "#agents",
     "@standard-schema/spec",
+    "node:child_process",
     "node:crypto",
     "node:fs",
     "node:fs/promises",

@@ -1,7 +1,7 @@
 import { tool, textInput } from "#agents";
 import type { Tool, ToolFlow } from "#kernel";
 import { objectInput } from "../object-input.ts";
-import { parseRelativePath } from "./relative-path.ts";
+import { parseRelativePath } from "../relative-path.ts";
 import { RootFolder } from "./root-folder.ts";
 
 /** Settings of the file tools. */

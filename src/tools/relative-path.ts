@@ -27,7 +27,8 @@ export function parseRelativePath(path: string, { hidden }: { readonly hidden: b
   if (names.length > maxDepth) refuse(`has ${names.length} names; at most ${maxDepth} are allowed`);
   for (const name of names) {
     if (name === "..") refuse("has ..: it may not lead upwards");
-    if (!hidden && name.startsWith(".")) refuse("has a hidden name: files({ hidden: true }) would allow it");
+    if (!hidden && name.startsWith("."))
+      refuse("has a hidden name: files(root, { hidden: true }) would allow it");
     if (Buffer.byteLength(name) > maxNameBytes) refuse(`has a name of more than ${maxNameBytes} bytes`);
   }
   return names;
