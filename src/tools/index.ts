@@ -1,3 +1,4 @@
+export { askHuman } from "./ask-human.ts";
 export { files, type FilesOptions, type FileTools } from "./files/files.ts";
 export { bubblewrap, type BubblewrapOptions } from "./shell/bubblewrap.ts";
 export type { Sandbox, SandboxCommand, SandboxLimits, SandboxResult } from "./shell/sandbox.ts";

@@ -153,7 +153,7 @@ test("hidden files are refused and not listed by default", async () => {
   writeFileSync(join(root, ".env"), secret);
   const { read, list, write } = files(root);
   for (const path of [".env", "inside/../.env", ".git/config", "inside/.x/y"])
-    expect(await tryTool(read, { path })).toMatch(/^error: path/);
+    expect(await tryTool(read, { path })).toMatch(/^error: bad input: path/);
   expect(await tryTool(write, { path: ".git/hooks/pre-commit", text: "x" })).toMatch(/hidden name/);
   expect(JSON.stringify(await callTool(list, { path: "." }))).not.toContain(".env");
   expect(await callTool(files(root, { hidden: true }).read, { path: ".env" })).toBe(secret);

@@ -6,6 +6,7 @@ import { copyCases } from "./copies.ts";
 import { eventCases } from "./events.ts";
 import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
+import { questionCases } from "./questions.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
 import { guardrailCases } from "./guardrails.ts";
@@ -112,6 +113,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...lastWordsCases,
   ...diagnosticCases,
   ...approvalCases,
+  ...questionCases,
   ...eventCases,
   ...auditCases,
   ...secretCases,

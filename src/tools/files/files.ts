@@ -1,4 +1,4 @@
-import { tool, textInput } from "#agents";
+import { tool } from "#agents";
 import type { Tool, ToolFlow } from "#kernel";
 import { objectInput } from "../object-input.ts";
 import { parseRelativePath } from "../relative-path.ts";
@@ -26,8 +26,6 @@ export interface FileTools {
   readonly write: Tool;
 }
 
-const pathField = { description: "Path from the root folder, such as reports/may.md", max: 1024 };
-
 /**
  * Lets agents read, list and write the files of one folder. No link is followed, and nothing outside the folder is opened,
  * also while another process changes it. Results are untrusted and private unless the options say otherwise: a file may
@@ -41,68 +39,123 @@ export function files(root: string, options: FilesOptions = {}): FileTools {
   const folder = new RootFolder(root);
   const brings = { trust, sensitivity, idempotent: true } as const;
   const parse = (path: string): readonly string[] => parseRelativePath(path, { hidden });
-  const parseFile = (path: string): readonly string[] => {
-    const names = parse(path);
-    if (names.length === 0 || path.endsWith("/"))
-      throw new Error(`path ${JSON.stringify(path)} names no file`);
-    return names;
+  const fileProblem = (path: string): string | null => {
+    const problem = findProblem(() => parse(path));
+    if (problem !== null) return problem;
+    return parse(path).length === 0 || path.endsWith("/")
+      ? `path ${JSON.stringify(path)} names no file`
+      : null;
   };
   return {
     read: tool<ReadInput>({
       name: "read_file",
       description: "Reads a text file.",
-      input: readInput,
+      input: readInput(fileProblem),
       risk: "safe",
       ...brings,
       execute: async ({ path, from }) => {
-        const { bytes, size } = await folder.read(parseFile(path), from, maxReadBytes);
+        const { bytes, size } = await folder.read(parse(path), from, maxReadBytes);
         return toText(path, { bytes, size, from });
       },
     }),
-    list: tool<{ readonly path: string }>({
+    list: tool<ListInput>({
       name: "list_files",
       description: "Lists the files and folders of a folder.",
-      input: textInput({ path: { ...pathField, description: "Path of the folder; . is the root folder" } }),
+      input: listInput((path) => findProblem(() => parse(path))),
       risk: "safe",
       ...brings,
       execute: ({ path }) => folder.list(parse(path), { maxEntries, hidden }),
     }),
-    write: tool<{ readonly path: string; readonly text: string }>({
+    write: tool<WriteInput>({
       name: "write_file",
       description: "Creates a text file with its folders, or replaces one.",
-      input: textInput({ path: pathField, text: { description: "The whole text", max: maxWriteBytes } }),
+      input: writeInput(fileProblem, maxWriteBytes),
       risk: "high",
       ...brings,
       outside: false,
       execute: async ({ path, text }) => {
         const bytes = Buffer.from(text);
-        if (bytes.length > maxWriteBytes)
-          throw new Error(`the text has ${bytes.length} bytes; at most ${maxWriteBytes} are written`);
-        await folder.write(parseFile(path), bytes);
+        await folder.write(parse(path), bytes);
         return { path, bytes: bytes.length };
       },
     }),
   };
 }
 
+/** Returns the message of the error that a function throws; null: it throws none. */
+function findProblem(run: () => unknown): string | null {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Returns what is wrong with a path; null: nothing. A wrong path is bad input, so the tool is not called. */
+type FindPathProblem = (path: string) => string | null;
+
+const pathSchema = {
+  type: "string",
+  description: "Path from the root folder, such as reports/may.md",
+  maxLength: 1024,
+};
+
+/** Returns the path with the other properties of an input, or what is wrong with it. */
+function withPath<Rest extends object>(
+  path: unknown,
+  find: FindPathProblem,
+  rest: Rest,
+): (Rest & { readonly path: string }) | string {
+  return typeof path === "string" ? (find(path) ?? { path, ...rest }) : "path: a text is needed";
+}
+
+interface ListInput {
+  readonly path: string;
+}
+
+const listInput = (find: FindPathProblem) =>
+  objectInput<ListInput>({
+    properties: { path: { ...pathSchema, description: "Path of the folder; . is the root folder" } },
+    required: ["path"],
+    check: ({ path }) => withPath(path, find, {}),
+  });
+
+interface WriteInput {
+  readonly path: string;
+  readonly text: string;
+}
+
+const writeInput = (find: FindPathProblem, maxBytes: number) =>
+  objectInput<WriteInput>({
+    properties: { path: pathSchema, text: { type: "string", description: "The whole text" } },
+    required: ["path", "text"],
+    check: ({ path, text }) => {
+      if (typeof text !== "string") return "text: a text is needed";
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxBytes) return `the text has ${bytes} bytes; at most ${maxBytes} are written`;
+      return withPath(path, find, { text });
+    },
+  });
+
 interface ReadInput {
   readonly path: string;
   readonly from: number;
 }
 
-const readInput = objectInput<ReadInput>({
-  properties: {
-    path: { type: "string", description: pathField.description, maxLength: pathField.max },
-    from: { type: "integer", minimum: 0, description: "First byte to read. Default 0." },
-  },
-  required: ["path"],
-  check: ({ path, from = 0 }) => {
-    if (typeof path !== "string") return "path: a text is needed";
-    if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
-      return "from: an integer >= 0 is needed";
-    return { path, from };
-  },
-});
+const readInput = (find: FindPathProblem) =>
+  objectInput<ReadInput>({
+    properties: {
+      path: pathSchema,
+      from: { type: "integer", minimum: 0, description: "First byte to read. Default 0." },
+    },
+    required: ["path"],
+    check: ({ path, from = 0 }) => {
+      if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
+        return "from: an integer >= 0 is needed";
+      return withPath(path, find, { from });
+    },
+  });
 
 /** Decodes a part of a file, up to the last whole character, and says where the next part begins. */
 function toText(

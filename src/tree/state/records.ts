@@ -366,7 +366,7 @@ export interface Carried {
 /** What a run asks people. The tree knows the rest. */
 export type Question = Pick<
   ApprovalRequest,
-  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "ruleOfTwo" | "expiresAt"
+  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "expiresAt"
 > & { readonly callId?: string | undefined };
 
 /** What somebody, or the clock, says about a question. */
