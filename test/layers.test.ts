@@ -10,6 +10,16 @@ const allowed: Record<string, readonly string[]> = {
   agents: ["#kernel", "#base", "#models", "@standard-schema/spec"],
   audit: ["#kernel", "#base", "#sealing", "node:crypto"],
   deltas: ["#kernel", "#base", "node:crypto", "node:events", "node:http"],
+  net: [
+    "#kernel",
+    "#base",
+    "node:dns/promises",
+    "node:http",
+    "node:https",
+    "node:net",
+    "node:stream",
+    "node:zlib",
+  ],
   tree: ["#kernel", "#base", "#ledger", "#audit", "croner", "node:crypto"],
   run: [
     "#kernel",
