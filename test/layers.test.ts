@@ -76,6 +76,7 @@ const allowed: Record<string, readonly string[]> = {
   tools: [
     "#kernel",
     "#agents",
+    "#net",
     "@standard-schema/spec",
     "node:child_process",
     "node:crypto",

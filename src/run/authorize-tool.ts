@@ -280,8 +280,12 @@ function permit(
       ...(isHeld && { ruleOfTwo: true }),
     };
   }
+  if (asks && verdict === "ask") return { kind: "refused", refusal: noPerson, isDenied: false };
   return { kind: "refused", refusal: toRefusal(tool, { verdict, above, isHeld }), isDenied: true };
 }
+
+const noPerson =
+  'not asked: no person is here to answer; createRuntime({ approver: "people" }) would ask one';
 
 const leaves = "lets something out, and this run has seen both untrusted and private content";
 

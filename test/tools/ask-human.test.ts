@@ -26,7 +26,7 @@ test("without people the model is told that no one is there", async () => {
   const lead = agent({ name: "lead", model, tools: [askHuman()] });
   await using runtime = createRuntime({ agents: [lead] });
   await (await runtime.start(lead, "go")).result();
-  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("nobody is here");
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("no person is here to answer");
 });
 
 test.each<[string, Json]>([
