@@ -93,6 +93,7 @@ async function race(make: (root: string) => Subject, isEnough: (now: Outcome) =>
 test("links exchanged 10,000 times never lead a read or a write out of the root", async () => {
   const outcome = await race(careful, ({ swaps, goodReads }) => swaps >= 10_000 && goodReads >= 100);
   expect(outcome).toMatchObject({ escapedReads: 0, escapedWrites: 0 });
+  expect(outcome.swaps).toBeGreaterThanOrEqual(10_000);
 });
 
 test("the same exchange leads an implementation out that checks a path and then uses it", async () => {
