@@ -98,7 +98,7 @@ test("limits hold for files, texts and folders", async () => {
 test("a file that has a second name, or is no regular file, is not read", async () => {
   const { root, outside } = setUp();
   linkSync(join(outside, "canary.txt"), join(root, "hard-link"));
-  execFileSync("mkfifo", [join(root, "pipe")]);
+  execFileSync("/usr/bin/mkfifo", [join(root, "pipe")]);
   const { read, write } = files(root);
   expect(await tryTool(read, { path: "hard-link" })).toMatch(/second name/);
   expect(await tryTool(read, { path: "pipe" })).toMatch(/no regular file/);
@@ -111,7 +111,7 @@ test("a file that has a second name, or is no regular file, is not read", async 
 test("a file that is replaced keeps its mode, without setuid", async () => {
   const { root } = setUp();
   writeFileSync(join(root, "run.sh"), "old");
-  execFileSync("chmod", ["4750", join(root, "run.sh")]);
+  execFileSync("/usr/bin/chmod", ["4750", join(root, "run.sh")]);
   await callTool(files(root).write, { path: "run.sh", text: "new" });
   expect(statSync(join(root, "run.sh")).mode & 0o7777).toBe(0o750);
 });
@@ -126,7 +126,7 @@ test("no path of the corpus reads, lists or writes anything outside the root", a
   symlinkSync("../..", join(root, "inside/link-up"));
   symlinkSync("/dev/zero", join(root, "device"));
   linkSync(join(outside, "canary.txt"), join(root, "hard-link"));
-  execFileSync("mkfifo", [join(root, "pipe")]);
+  execFileSync("/usr/bin/mkfifo", [join(root, "pipe")]);
   const server = createServer().listen(join(root, "socket"));
   const before = [...snapshot(outside), ...readdirSync(base)];
   const { read, list, write } = files(root, { hidden: true });
