@@ -97,6 +97,17 @@ const allowed: Record<string, readonly string[]> = {
     "node:path",
     "node:url",
   ],
+  tools: [
+    "#kernel",
+    "#agents",
+    "#net",
+    "@standard-schema/spec",
+    "node:child_process",
+    "node:crypto",
+    "node:fs",
+    "node:fs/promises",
+    "node:path",
+  ],
   telemetry: ["#kernel", "#base", "@opentelemetry/api", "node:crypto"],
   client: ["#kernel", "#runtime"], // the runtime: types only
   cli: [

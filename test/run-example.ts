@@ -1,11 +1,19 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { promisify } from "node:util";
+
+/** Complains of every attempt to reach another machine. */
+const hook = join(import.meta.dirname, "safety/fixtures/count-connections.ts");
 
 /** Runs an example as a reader would. Rejects where one of its assertions does not hold; returns what it complained of. */
 export async function runExample(file: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { stderr } = await promisify(execFile)(process.execPath, ["--conditions=reeve-source", file], {
-    env: { ...process.env, ...env },
-    timeout: 30_000,
-  });
+  const { stderr } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=reeve-source", "--import", hook, file],
+    {
+      env: { ...process.env, ...env },
+      timeout: 30_000,
+    },
+  );
   return stderr;
 }

@@ -83,6 +83,15 @@ export class Client {
     return this.#decide(approval, "deny", settings);
   }
 
+  /** Answers a question: with a text, one of its choices, or an object with the fields of its form. */
+  answer(
+    approval: string,
+    answer: Json,
+    settings: Omit<ApprovalSettings, "remember"> = {},
+  ): Promise<ApprovalDecision> {
+    return this.#decide(approval, "edit", { ...settings, arguments: answer });
+  }
+
   async #decide(approval: string, verb: string, body: object): Promise<ApprovalDecision> {
     return Json.as(await this.#http.post(`/approvals/${encodeURIComponent(approval)}/${verb}`, body));
   }

@@ -18,6 +18,8 @@ export interface ApprovalRequest {
   /** Of tree, run, tool and arguments: a decision that names another one is refused. */
   readonly hash: string;
   readonly why: string;
+  /** The arguments are a `HumanQuestion`: only an answer, as `edited` arguments, or a denial settles it. */
+  readonly asks?: true | undefined;
   /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
   readonly ruleOfTwo?: true | undefined;
   /**
@@ -69,11 +71,30 @@ export type Approver = (
 export class ApprovalRefusedError extends ReeveError {
   readonly code = "approval-refused";
   readonly approval: string;
-  readonly reason: "decided" | "expired" | "run-ended" | "other-arguments" | "no-arguments";
+  readonly reason:
+    | "decided"
+    | "expired"
+    | "run-ended"
+    | "other-arguments"
+    | "no-arguments"
+    /** A question was approved without an answer. */
+    | "no-answer"
+    /** An answer does not fit the choices or the form of its question. */
+    | "wrong-answer";
+  /** The problem of an answer. Absent: the reason says it. */
+  readonly problem: string | undefined;
 
-  constructor(fields: { readonly approval: string; readonly reason: ApprovalRefusedError["reason"] }) {
-    super(`the decision on ${fields.approval} does not count: ${fields.reason}`);
-    this.approval = fields.approval;
-    this.reason = fields.reason;
+  constructor(fields: {
+    readonly approval: string;
+    readonly reason: ApprovalRefusedError["reason"];
+    readonly problem?: string | undefined;
+  }) {
+    const { approval, reason, problem } = fields;
+    super(
+      `the decision on ${approval} does not count: ${reason}${problem === undefined ? "" : ` (${problem})`}`,
+    );
+    this.approval = approval;
+    this.reason = reason;
+    this.problem = problem;
   }
 }

@@ -140,6 +140,8 @@ export interface EventPayloads {
   readonly "permission.denied": { readonly tool: string; readonly callId: string; readonly reason: string };
   readonly "approval.requested": {
     readonly approvalId: ApprovalId;
+    /** It is a question, which needs an answer. */
+    readonly asks?: true | undefined;
     readonly tool: string;
     readonly why: string;
     /** The model's own name for the call. */

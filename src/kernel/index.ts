@@ -95,6 +95,7 @@ export type { GuardedCall, GuardedResult, GuardedText, Guardrail, GuardrailScope
 export type { GuardrailDecision } from "./guardrail-decision.ts";
 export type { Hireable, TaskOf, TypedInput, OutputOf } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
+export { HumanQuestion, type QuestionField } from "./human-question.ts";
 export {
   AgentId,
   ApprovalId,

@@ -71,6 +71,11 @@ export interface EffectTool<Input = unknown> extends ToolBase<Input> {
   readonly onUnknown?: "report" | "rerun" | "ask";
   /** Default 600. */
   readonly timeoutS?: number;
+  /**
+   * Set where a person gives the result. The input is a `HumanQuestion`, which is asked like an approval, whatever
+   * the permissions allow; `execute` gets it with the person's `answer`.
+   */
+  readonly answeredBy?: "human";
 }
 
 /** A tool that is agent code: its `ctx` calls are steps; it may hire, wait and ask. */

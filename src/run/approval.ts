@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
 import {
   ApprovalId,
+  HumanQuestion,
+  isJsonObject,
   type ApprovalDecision,
   type ApprovalRequest,
   Json,
@@ -26,6 +28,7 @@ interface ApprovalNeeded {
   /** Exactly what would be executed. */
   readonly input: Json;
   readonly why: string;
+  readonly asks?: true | undefined;
   readonly ruleOfTwo?: true | undefined;
   /** Whether the tool itself asks: `input` are its questions. */
   readonly needsInput?: true | undefined;
@@ -36,7 +39,7 @@ interface ApprovalNeeded {
 /** Waits, as long as it takes and through every restart, until there is a decision or the question has expired. */
 export async function askForApproval(
   services: RunServices,
-  { step, tool, risk, input, why, ruleOfTwo, needsInput, callId }: ApprovalNeeded,
+  { step, tool, risk, input, why, asks, ruleOfTwo, needsInput, callId }: ApprovalNeeded,
 ): Promise<ApprovalDecision> {
   const { driver } = services.engine;
   const { treeId, runId } = services.identity.scope;
@@ -45,7 +48,11 @@ export async function askForApproval(
   const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
   const expiresAt = driver.time + approvalExpiresS * 1000;
   const call = { tool: tool.name, risk, arguments: input, hash: print };
-  const kind = { ...(ruleOfTwo && { ruleOfTwo }), ...(needsInput && { needsInput }) };
+  const kind = {
+    ...(asks && { asks }),
+    ...(ruleOfTwo && { ruleOfTwo }),
+    ...(needsInput && { needsInput }),
+  };
   const approval = { id, ...call, why, expiresAt, ...kind };
   const known = await driver.report("requestApproval", { approval: { ...approval, callId } });
   return known ?? (approver === "code" ? askCode(services, approval) : askPerson(services, approval));
@@ -88,7 +95,8 @@ async function askCode(services: RunServices, question: Question): Promise<Appro
     const asking = withTimeout<Answer>(limit, async (limited) =>
       approver(request, { signal: limited.signal }),
     );
-    return { answer: await asking.then(toAnswer, () => refused) };
+    const given = await asking.then(toAnswer, () => refused);
+    return { answer: question.asks && !isAnswer(question, given) ? refused : given };
   });
   return settle(services, question.id, { ...answer, by: "approver" });
 }
@@ -96,6 +104,11 @@ async function askCode(services: RunServices, question: Question): Promise<Appro
 type Answer = Awaited<ReturnType<Approver>>;
 
 const refused: Answer = { decision: "denied" };
+
+/** Whether code has answered a question, or denied it. */
+const isAnswer = (question: Question, { decision, arguments: answer = null }: Answer): boolean =>
+  decision === "denied" ||
+  (decision === "edited" && HumanQuestion.checkAnswer(question.arguments, answer) === null);
 
 function toAnswer(answer: Answer): Answer {
   if (!answers.has(answer?.decision)) return refused;
@@ -123,4 +136,16 @@ export function toApprovedInput(
   if (decision === "edited") return { input: edited ?? null, approved: decision };
   const why = decision === "expired" ? "nobody approved it in time" : `${by} denied it`;
   return { refusal: `not called: ${why}${reason === undefined ? "" : `: ${reason}`}` };
+}
+
+/** Returns the question with the answer of a person, or why there is none. */
+export function toAnsweredInput(
+  { decision, by, arguments: answer = null, reason }: ApprovalDecision,
+  question: Json,
+): { readonly input: Json; readonly approved: "approved" } | { readonly refusal: string } {
+  // The answer was checked where it was given. So it is like an approved input: nothing checks it again.
+  if (decision === "edited" && isJsonObject(question))
+    return { input: { ...question, answer }, approved: "approved" };
+  const why = decision === "expired" ? "no answer came in time" : `${by} did not answer`;
+  return { refusal: `not answered: ${why}${reason === undefined ? "" : `: ${reason}`}` };
 }

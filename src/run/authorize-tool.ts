@@ -27,7 +27,7 @@ import {
 } from "#kernel";
 import { deepFreeze, issueText, safeMessage } from "#base";
 import { narrowed, stricter, verdictOf } from "#agents";
-import { askForApproval, toApprovedInput } from "./approval.ts";
+import { askForApproval, toAnsweredInput, toApprovedInput } from "./approval.ts";
 import {
   checkGuardrails,
   type GatedStep,
@@ -82,6 +82,8 @@ interface Question extends Checks {
   readonly value: Json;
   readonly risk: Risk;
   readonly why: string;
+  /** A question to a person, not a call to approve. */
+  readonly asks?: true | undefined;
   readonly ruleOfTwo?: true | undefined;
 }
 
@@ -197,9 +199,9 @@ async function ask(
   const { pending, risk } = record;
   const question = { step, tool, callId, risk };
   if (record.kind === "ask") {
-    const { value: input, why, ruleOfTwo, warnings } = record;
-    const decision = await askForApproval(services, { ...question, input, why, ruleOfTwo });
-    const next = toApprovedInput(decision, input);
+    const { value: input, why, asks, ruleOfTwo, warnings } = record;
+    const decision = await askForApproval(services, { ...question, input, why, asks, ruleOfTwo });
+    const next = asks ? toAnsweredInput(decision, input) : toApprovedInput(decision, input);
     return "refusal" in next ? next : { ...pending, ...next, warnings };
   }
   const why = "the outcome of an earlier attempt is unknown: run it again?";
@@ -282,17 +284,31 @@ function permit(
   const isExempt = meet && isTrue(() => permissions.exempts?.(request));
   const isHeld = meet && !isExempt;
   const narrow = stricter(own, above);
-  const verdict = isHeld ? stricter(narrow, "ask") : narrow;
+  const asks = "answeredBy" in tool && tool.answeredBy === "human";
+  const verdict = isHeld || asks ? stricter(narrow, "ask") : narrow;
   if (verdict === "allow" || (verdict === "ask" && approved !== null))
     return { kind: "allowed", value, ...(isExempt && { heard: toExemptionLog(tool) }) };
   if (verdict === "ask" && launch.approver !== "none") {
-    const why = isHeld
-      ? `${tool.name} ${leaves}${Labels.describeSources(labels)}`
-      : `the policy asks about ${tool.name}, whose risk is ${tool.risk}`;
-    return { kind: "ask", value, risk: tool.risk, why, ...(isHeld && { ruleOfTwo: true }) };
+    const why = asks
+      ? `${tool.name} is a question to a person`
+      : isHeld
+        ? `${tool.name} ${leaves}${Labels.describeSources(labels)}`
+        : `the policy asks about ${tool.name}, whose risk is ${tool.risk}`;
+    return {
+      kind: "ask",
+      value,
+      risk: tool.risk,
+      why,
+      ...(asks && { asks }),
+      ...(isHeld && { ruleOfTwo: true }),
+    };
   }
+  if (asks && verdict === "ask") return { kind: "refused", refusal: noPerson, isDenied: false };
   return { kind: "refused", refusal: toRefusal(tool, { verdict, above, isHeld }), isDenied: true };
 }
+
+const noPerson =
+  'not asked: no person is here to answer; createRuntime({ approver: "people" }) would ask one';
 
 const leaves = "lets something out, and this run has seen both untrusted and private content";
 

@@ -1,4 +1,4 @@
-import type { AuditHead, Json, Priority, Usage } from "#kernel";
+import { isJsonObject, Json, type AuditHead, type Priority, type Usage } from "#kernel";
 import type { TopUpAmounts } from "#runtime";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -29,6 +29,30 @@ export async function decide(
   if (!context.json) say(context, approvalText(record, screenOf(context.terminal)));
   const { decision } = await context.client.decide(approval, verb, { ...options, hash });
   return done(context, { approval, decision, hash }, `${decision} ${approval}`);
+}
+
+/** Answers a question to people. The answer to a form is JSON, any other a text. */
+export async function answer(context: Context, id: string, text: string): Promise<number> {
+  const { asks, arguments: question, id: approval } = await pendingApproval(context, id);
+  if (!asks)
+    throw new CliError(`${approval} is a call that needs approval, and no question`, {
+      code: "no-question",
+      exitCode: ExitCode.usage,
+      hint: `reeve approve ${approval}`,
+    });
+  const isForm = isJsonObject(question) && question["fields"] !== undefined;
+  const given = isForm ? parseForm(text) : text;
+  return decide(context, { verb: "edit", id: approval }, { arguments: given });
+}
+
+/** @throws CliError unless a text is JSON. */
+function parseForm(text: string): Json {
+  try {
+    return Json.as(JSON.parse(text));
+  } catch {
+    const shown = `the question has a form: answer with its fields as JSON, got ${JSON.stringify(text.slice(0, 100))}`;
+    throw new CliError(shown, { code: "bad-answer", exitCode: ExitCode.usage });
+  }
 }
 
 export async function pause(context: Context, id: string): Promise<number> {

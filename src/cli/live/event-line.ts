@@ -20,6 +20,8 @@ function wordsFor(event: NumberedEvent, command: string): string | null {
     return `gets an error from ${clean(event.tool)}: ${command} why ${event.treeId}`;
   if (event.type === "spawn.queued") return `queues ${event.childAgent} for a slot`;
   if (event.type === "spawn.denied") return `may not hire ${event.childAgent}: ${event.reason}`;
+  if (event.type === "approval.requested" && event.asks)
+    return `asks a person: ${command} answer ${event.approvalId}`;
   if (event.type === "approval.requested")
     return `needs approval for ${clean(event.tool)}: ${command} approve ${event.approvalId}`;
   if (event.type === "approval.decided") return `is told: ${event.decision} by ${clean(event.by)}`;

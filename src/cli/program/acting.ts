@@ -162,6 +162,12 @@ function addDeciding({ program, asking, contextOf, exit }: Commands): void {
         await act.decide(contextOf(flags), { verb: "edit", id }, { arguments: edited, ...given({ reason }) }),
       ),
     );
+  asking(program.command("answer <id>"))
+    .description("answer a question of an agent")
+    .argument("<answer>", "a text or one of the choices; the fields of a form as JSON")
+    .action(async (id: string, answer: string, flags: ActFlags) =>
+      exit(await act.answer(contextOf(flags), id, answer)),
+    );
   asking(program.command("deny <id>"))
     .description("refuse it; the model is told so")
     .option("--reason <words>", "what the model is told")

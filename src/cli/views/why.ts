@@ -190,7 +190,8 @@ function waitsForPerson(
     details.push(...argumentTexts(record.arguments));
     details.push(`Unless somebody decides, it is refused on ${moment(record.expiresAt)}.`);
   }
-  const hints = [`reeve approve ${activity.id}`, `reeve deny ${activity.id}`];
+  const yes = record?.asks ? "answer" : "approve";
+  const hints = [`reeve ${yes} ${activity.id}`, `reeve deny ${activity.id}`];
   return { answer: asked, details, hints };
 }
 

@@ -9,6 +9,7 @@ import { extensionCases } from "./extensions.ts";
 import { architectureCases } from "./architectures.ts";
 import { approvalCases } from "./approvals.ts";
 import { unfinishedCallCases } from "./unfinished-calls.ts";
+import { questionCases } from "./questions.ts";
 import { auditCases } from "./audit.ts";
 import { secretCases } from "./secrets.ts";
 import { guardrailCases } from "./guardrails.ts";
@@ -120,6 +121,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...diagnosticCases,
   ...approvalCases,
   ...unfinishedCallCases,
+  ...questionCases,
   ...eventCases,
   ...auditCases,
   ...secretCases,

@@ -1,5 +1,6 @@
 import {
   ApprovalRefusedError,
+  HumanQuestion,
   Json,
   NotFoundError,
   type ApprovalDecision,
@@ -53,8 +54,9 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   write(work, kept);
   work.object.set(placeKey(work.tree.approvals), approval.id);
   work.change({ approvals: work.tree.approvals + 1 });
-  const { id: approvalId, tool, why } = approval;
-  work.emit(run, "approval.requested", { approvalId, tool, why, callId }, { place: `asked/${approvalId}` });
+  const { id: approvalId, tool, why, asks } = approval;
+  const asked = { approvalId, tool, why, callId, ...(asks && { asks }) };
+  work.emit(run, "approval.requested", asked, { place: `asked/${approvalId}` });
   if (kept.decision) announce(work, kept, kept.decision);
   else work.put(run, { ...record, asking: [...record.asking, approvalId] });
   return kept.decision;
@@ -75,7 +77,18 @@ export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): 
   const slot = work.slot(kept.runId);
   const reason = whyRefused({ isOver: !slot || slot.cancelled !== null, isClock }, kept, work.now, argument);
   if (reason) throw new ApprovalRefusedError({ approval: id, reason });
+  if (kept.asks) expectAnswer(kept, answer);
   return settle(work, { ...kept, operationId }, { ...answer, at: work.now });
+}
+
+/** @throws ApprovalRefusedError for a decision on a question that is neither its answer nor a denial. */
+function expectAnswer(
+  { id: approval, arguments: question }: KeptApproval,
+  { decision, arguments: answer = null }: Omit<ApprovalDecision, "at">,
+): void {
+  if (decision === "approved") throw new ApprovalRefusedError({ approval, reason: "no-answer" });
+  const problem = decision === "edited" ? HumanQuestion.checkAnswer(question, answer) : null;
+  if (problem !== null) throw new ApprovalRefusedError({ approval, reason: "wrong-answer", problem });
 }
 
 function whyRefused(

@@ -1,0 +1,35 @@
+/** Characters of a path. */
+const maxLength = 1024;
+/** Bytes of a name: the limit of every file system of Linux. */
+const maxNameBytes = 255;
+const maxDepth = 64;
+/** Control characters, invisible format characters and half surrogates: no two systems show or store them alike. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}]/u;
+const percentEncoded = /%[0-9a-f]{2}/i;
+const driveLetter = /^[a-z]:/i;
+
+/**
+ * Parses a path as models write it into names below the root; no names: the root itself. Only plain relative paths pass:
+ * one that another program could read in another way is refused, so nothing is decoded or normalised.
+ *
+ * @throws Error that says what is wrong with the path.
+ */
+export function parseRelativePath(path: string, { hidden }: { readonly hidden: boolean }): readonly string[] {
+  const refuse = (why: string): never => {
+    throw new Error(`path ${JSON.stringify(path.slice(0, 100))} ${why}`);
+  };
+  if (path.length > maxLength) refuse(`has ${path.length} characters; at most ${maxLength} are allowed`);
+  if (invisible.test(path)) refuse("has a character that is not shown");
+  if (path.includes("\\")) refuse("has a backslash: separate names by /");
+  if (path.startsWith("/") || driveLetter.test(path)) refuse("is absolute: name it from the root folder");
+  if (percentEncoded.test(path)) refuse("is percent-encoded: write the characters themselves");
+  const names = path.split("/").filter((name) => name !== "" && name !== ".");
+  if (names.length > maxDepth) refuse(`has ${names.length} names; at most ${maxDepth} are allowed`);
+  for (const name of names) {
+    if (name === "..") refuse("has ..: it may not lead upwards");
+    if (!hidden && name.startsWith("."))
+      refuse("has a hidden name: files(root, { hidden: true }) would allow it");
+    if (Buffer.byteLength(name) > maxNameBytes) refuse(`has a name of more than ${maxNameBytes} bytes`);
+  }
+  return names;
+}

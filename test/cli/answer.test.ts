@@ -1,0 +1,61 @@
+import { agent } from "reeve";
+import { createClient } from "reeve/client";
+import { call, say, scriptedModel } from "reeve/testing";
+import { askHuman } from "reeve/tools";
+import { expect, test } from "vitest";
+import { Town } from "./town.ts";
+
+const day = { question: "On which day?", choices: ["Monday", "Friday"] };
+const trip = { question: "Where to?", fields: [{ name: "city", type: "text" }] };
+
+/** An agent that asks one question. */
+const lead = (question: typeof day | typeof trip) =>
+  agent({
+    name: "lead",
+    model: scriptedModel([call("ask_human", question), say("Thank you.")]),
+    tools: [askHuman()],
+  });
+
+test("a question is shown with its choices, and takes one of them", async () => {
+  await using town = await Town.open({ agents: [lead(day)] });
+  const running = town.reeve("run", "lead", "plan", "--id", "t1");
+  await town.asked("t1");
+  const listed = await town.reeve("approvals");
+  expect(listed.said).toMatch(
+    /lead asks a person.*question: "On which day\?"\n {2}choices: \["Monday","Friday"\]/s,
+  );
+  expect((await town.reeve("why", "t1")).said).toContain("reeve answer t1~0:tool:2");
+  expect(await town.reeve("approve", "t1")).toMatchObject({ code: 5 });
+  const wrong = await town.reeve("answer", "t1", "Sunday");
+  expect([wrong.code, wrong.complained]).toEqual([
+    5,
+    expect.stringContaining("one of Monday, Friday is needed"),
+  ]);
+  expect((await town.reeve("answer", "t1", "Friday")).said).toMatch(/edited t1~0:tool:2\n$/);
+  const { code, complained, said } = await running;
+  expect([code, said + complained]).toEqual([
+    0,
+    expect.stringContaining("asks a person: reeve answer t1~0:tool:2"),
+  ]);
+  const { items } = await town.runtime.approvals.list({}, { size: 10 });
+  expect(items[0]?.decision).toMatchObject({ decision: "edited", arguments: "Friday" });
+});
+
+test("a form is answered by JSON, and over HTTP it is checked all the same", async () => {
+  await using town = await Town.open({ agents: [lead(trip)] });
+  const running = town.reeve("run", "lead", "plan", "--id", "t1");
+  await town.asked("t1");
+  expect((await town.reeve("answer", "t1", "Rome")).complained).toContain("answer with its fields as JSON");
+  const client = createClient({ url: town.url });
+  await expect(client.answer("t1~0:tool:2", { city: 1 })).rejects.toMatchObject({ code: "approval-refused" });
+  await expect(client.answer("t1~0:tool:2", { city: "Rome" })).resolves.toMatchObject({ decision: "edited" });
+  expect((await running).code).toBe(0);
+});
+
+test("a call that needs approval is no question", async () => {
+  await using town = await Town.open();
+  void town.reeve("run", "steward", "sell", "--id", "t1");
+  await town.asked("t1");
+  const { code, complained } = await town.reeve("answer", "t1", "yes");
+  expect([code, complained]).toEqual([2, expect.stringContaining("no question")]);
+});
