@@ -42,7 +42,7 @@ import { checkSection } from "./extensions/extension.ts";
 import { noteRebuild, ownExtensions, unexpanded, type Expand } from "./extensions/extend-agent.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
 import { activeAgent } from "./handoffs/active-agent.ts";
-import { handoffOf, handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
+import { handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
 import { checkMaxHandoffs } from "./handoffs/pass-control.ts";
 import { Pass } from "./handoffs/pass.ts";
 import { planHandoffs, takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
@@ -51,8 +51,9 @@ import { modelOrMissing } from "./missing-model.ts";
 import { allowAll } from "./permissions/permissions.ts";
 import { computePrompt, systemPrompt, type Instructions } from "./prompt/instructions.ts";
 import { inputSchemaOf } from "./task-input.ts";
-import { isTeamTool, teamTools, type TeamMember } from "./team.ts";
-import { aiSdkTools, type AiSdkTool } from "./tools/ai-sdk-tools.ts";
+import { teamTools, type TeamMember } from "./team.ts";
+import type { AiSdkTool } from "./tools/ai-sdk-tools.ts";
+import { noteOwnTools, ownTools } from "./tools/own-tools.ts";
 import { guardedEnd, Repairs } from "./turn/answer.ts";
 import { unguardedText } from "./turn/landing.ts";
 import { compactAfterTurn } from "./turn/make-room.ts";
@@ -211,7 +212,7 @@ function build<Output, Data>(given: GivenOptions<Output, Data>, expand: Expand):
   checkMaxHandoffs(options.maxHandoffs);
   if (options.input) inputSchemaOf(options.name, options.input);
   for (const section of options.sections ?? []) checkSection(section);
-  ownLists.set(tools, own);
+  noteOwnTools(tools, own);
   const output = options.output && OutputForm.of(options.name, options.output, model);
   const hasSections = options.sections !== undefined || parts.sections.length > 0;
   const hasPromptHandler = parts.interceptions.some(({ on }) => on.beforeAgentStart !== undefined);
@@ -248,20 +249,6 @@ interface Definition {
 function privateTools({ architecture, handoffs = [] }: AgentOptions<unknown, unknown>): readonly Tool[] {
   const own = architecture?.privateTools ?? [];
   return handoffs.length === 0 ? own : [...new Set([...own, ...activeAgent.tools])];
-}
-
-/** The tools that an agent was given itself, by its list of all. */
-const ownLists = new WeakMap<readonly Tool[], readonly Tool[]>();
-
-/** Tools for the team and of extensions are added again when an agent is made from another one. */
-function ownTools(tools: AgentOptions["tools"]): readonly Tool[] {
-  if (!tools) return [];
-  if (!isList(tools)) return aiSdkTools(tools);
-  return ownLists.get(tools) ?? tools.filter((given) => !isTeamTool(given) && !handoffOf(given));
-}
-
-function isList(tools: NonNullable<AgentOptions["tools"]>): tools is readonly Tool[] {
-  return Array.isArray(tools);
 }
 
 function policyOf(

@@ -42,41 +42,7 @@ export type { Envelope, Inbox, Sender } from "./envelope.ts";
 export type { EphemeralCall, EphemeralSource } from "./ephemeral.ts";
 export { eraseApproval, erasedText, eraseError, eraseEvent, eventTypes, hideDiagnostic } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
-export {
-  AskFailedError,
-  AuditChainError,
-  type BudgetDimension,
-  BudgetExhaustedError,
-  CancellationError,
-  DeltasCutError,
-  type CallDenialReason,
-  type DenialReason,
-  type LimitAccount,
-  type ErrorData,
-  ForeignError,
-  GuardrailHalt,
-  IdConflictError,
-  IncompatibleVersionError,
-  KeyDestroyedError,
-  MiddlewareTermination,
-  NestedStepError,
-  NoAnswerError,
-  NotFoundError,
-  PreemptedError,
-  SupersededError,
-  ReeveError,
-  ReplayDivergenceError,
-  RetryableError,
-  RunEndedError,
-  SealBrokenError,
-  SessionBusyError,
-  TooLargeError,
-  ToolRefusedError,
-  TooManyStepsError,
-  UnencodableError,
-  UnjournaledAwaitError,
-  WaitCycleError,
-} from "./errors.ts";
+export * from "./errors.ts";
 export {
   agentEventTypes,
   type AgentEventType,

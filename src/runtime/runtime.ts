@@ -16,18 +16,9 @@ import {
   type PageRequest,
   type Store,
 } from "#kernel";
-import { agentVersion, allowAll, defaultPermissions, programAgents } from "#agents";
+import { agentVersion, programAgents } from "#agents";
 import { systemClock } from "#base";
-import {
-  treeAddress,
-  treeAt,
-  withProtocol,
-  type CompactionOrder,
-  type InvokeArgument,
-  sessionAddress,
-  type OpenArgument,
-  callTree,
-} from "#tree";
+import { treeAddress, treeAt, withProtocol, type CompactionOrder, sessionAddress, callTree } from "#tree";
 import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
 import { Deltas } from "#deltas";
@@ -36,11 +27,12 @@ import type { ConversationHost } from "./conversation.ts";
 import { agentOfHead, Conversations } from "./conversations.ts";
 import { checkDurations } from "./check-options.ts";
 import { Memories } from "./memories.ts";
-import { quietly } from "./quietly.ts";
 import { addPrices, checkProgram, checkStart } from "./check-program.ts";
 import { checkAfter } from "./check-after.ts";
 import { createOpening } from "./create-opening.ts";
 import { createProjector } from "./create-projector.ts";
+import { executionPolicy } from "./execution-policy.ts";
+import { openTree } from "./open-tree.ts";
 import { createSealing, sealStore } from "./create-sealing.ts";
 import { type PriceList, createPromptDeps, execute, type PromptDeps, SwitchCache } from "#run";
 import { checkTask } from "./check-task.ts";
@@ -136,15 +128,10 @@ export class Runtime {
       hasAgent,
       extensions: this.#extensions,
       clock: this.#clock,
-      log: quietly(options.log),
-      permissions:
-        options.permissions === "allow-all" ? allowAll : (options.permissions ?? defaultPermissions),
-      approver: typeof options.approver === "function" ? options.approver : null,
-      guardrails: options.guardrails ?? [],
+      ...executionPolicy(options),
       deltas: this.#deltas.hub,
       prices: this.#prices,
       store: store ?? null,
-      record: options.record ?? "steps",
       prompt: this.#prompt,
       switches,
     };
@@ -211,23 +198,8 @@ export class Runtime {
     const host = { ...this.#options, clock: this.#clock, prices: this.#prices };
     const version = agentVersion(known);
     const argument = createOpening({ agent, version, input: given, treeId, compaction }, host, options);
-    await this.#open(tree, argument, options);
+    await openTree(this.#options.engine, { tree, open: argument }, options);
     return this.#handle(tree, RunId.root(treeId));
-  }
-
-  /** In a conversation that has a name, trees take turns. */
-  async #open(
-    tree: ObjectAddress,
-    open: OpenArgument,
-    { session, onBusy = "refuse", tenant, user }: StartOptions,
-  ): Promise<void> {
-    const { engine } = this.#options;
-    if (session === undefined) {
-      await callTree((method, given) => engine.call(tree, method, given), "open", open);
-      return;
-    }
-    const turn: InvokeArgument = { tree, open, onBusy };
-    await engine.call(sessionAddress(session, { tenant, user }), "invoke", withProtocol(turn));
   }
 
   /** The handle of a tree's root, or of any run. */

@@ -2,6 +2,7 @@ import type { RunId } from "#kernel";
 import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
 import type { FromRun } from "./protocol.ts";
 import { isReported, reportPlace, type Settlement } from "./report.ts";
+import { statedTime } from "./state/tick-clock.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /**
@@ -19,7 +20,11 @@ export function book(work: TreeWork, { run: id, continuation, reports }: FromRun
       const { type, at, attempt, payload } = event;
       if (!isReported(type)) throw new TypeError(`a run cannot report ${type}: only the tree writes it`);
       const place = reportPlace(type, continuation, number);
-      work.emit(id, type, payload, { place, at: work.timeOf(run, at), attempt });
+      work.emit(id, type, payload, {
+        place,
+        at: statedTime(at, { hiredAt: run.hiredAt, now: work.now }),
+        attempt,
+      });
       const isCompaction = type === "compaction.start" || type === "compaction.end";
       if (isCompaction && id === work.root) work.change({ isCompacting: type === "compaction.start" });
     }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
-import { webhookRows } from "./webhook-rows.ts";
+import { tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -117,13 +117,10 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   "post /schedules/:schedule/pause": [{ answer: "own", body: none }],
   "post /schedules/:schedule/resume": [{ answer: "own", body: none }],
-  ...webhookRows,
+  ...tenantRows,
   "get /budget": [{ answer: "own" }],
   "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
   "post /budget/remove": [{ answer: "tenant", body: none }],
-  "get /switches": [{ answer: "tenant" }],
-  "post /switches/disable": [{ answer: "tenant", body: () => ({ kind: "tool", name: "sell" }) }],
-  "post /switches/enable": [{ answer: "tenant", body: () => ({ kind: "tool", name: "sell" }) }],
   "get /audit": [{ answer: "tenant" }],
   "get /audit/head": [{ answer: "tenant" }],
   "post /audit/verify": [{ answer: "tenant", body: none }],

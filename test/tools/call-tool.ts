@@ -6,6 +6,8 @@ const call = {
   traceparent: "",
   update: () => undefined,
   memory: null,
+  resumed: null,
+  llm: () => Promise.reject(new Error("no model")),
 };
 
 /** Calls a tool as a run does: the input is validated first. @throws Error where it is refused or fails. */

@@ -102,7 +102,7 @@ export interface TreeInfo {
 }
 
 /** The events of a tree that its projector was given. */
-export interface Projection {
+interface Projection {
   /** The last one. */
   readonly upTo: number;
   /** Whether the projector asks for the next, or says when it has stored what it was given. Until then it gets no more. */

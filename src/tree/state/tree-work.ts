@@ -24,26 +24,17 @@ import {
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import type { EventBatch, RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
-import { batchAtHand } from "./event-batch.ts";
+import type { RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
+import { handOut } from "./hand-out.ts";
 import { eventKey } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
 import { encodeRun, readRun, runKey, slotKey } from "./stored-run.ts";
-import { maxSkewMs, tickClock } from "./tick-clock.ts";
+import { tickClock } from "./tick-clock.ts";
 import { infoKey, infoKeyOf, readTree, splitTree, treeKey, treeKeys } from "./tree-record.ts";
 
 /** What writes a tree's events into the store. */
 export const projectorType = "projector";
-
-/** So the store hears of a tree at most 20 times a second. */
-const projectionDelayMs = 50;
-
-/**
- * So many batches are handed to the projector before it must say that they are stored. A store that is down for long must
- * not fill the engine with orders: until it is back, events stay in their tree.
- */
-const maxUnconfirmedBatches = 16;
 
 /** What is asked of a tree. */
 export interface Occasion {
@@ -66,7 +57,7 @@ export class TreeWork {
   readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
   /** Made when there is one, as rarely happens. */
   #doubts: Map<AttemptId, Doubt | null> | null = null;
-  #effects: LedgerEffect[] = [];
+  readonly #effects: LedgerEffect[] = [];
   /** Whether calls that wait for money may have room: money has moved, or a run can go on. */
   isMoneyMoved = false;
   readonly #events: NumberedEvent[] = [];
@@ -294,14 +285,7 @@ export class TreeWork {
 
   /** What the ledger's decisions so far ask for. Each is handed out once. */
   takeEffects(): readonly LedgerEffect[] {
-    const effects = this.#effects;
-    this.#effects = [];
-    return effects;
-  }
-
-  /** The time that a run states for its own past: after it was hired, and not far in the future. */
-  timeOf(run: RunRecord, at: number): number {
-    return Math.min(Math.max(at, run.hiredAt), this.now + maxSkewMs);
+    return this.#effects.splice(0);
   }
 
   /** Puts an event into the tree's order. `place` makes its id stable. */
@@ -360,32 +344,17 @@ export class TreeWork {
     this.object.send(projector, "take", Json.of(order), when);
   }
 
-  /**
-   * Hands what is new to the projector. The first events after a while go along with the order; those that follow soon wait
-   * a moment, and the projector asks for them all.
-   */
+  /** Hands what is new to the projector. */
   #project(): void {
-    const { upTo, asked, at = this.now, batches = 0 } = this.#tree.projection;
-    if (!this.host.projects || asked || this.seq <= upTo) return;
-    const isSoon = this.now < at + projectionDelayMs;
-    const batch = isSoon || upTo < this.#tree.seq ? null : this.#batchAtHand();
-    if (!batch) {
-      this.orderProjector({ kind: "write", after: upTo, at: this.now }, { delayMs: projectionDelayMs });
-      return this.change({ projection: { ...this.#tree.projection, asked: true } });
-    }
-    const isLast = batches + 1 >= maxUnconfirmedBatches;
-    this.orderProjector({ kind: "events", batch, confirm: isLast, at: this.now });
-    this.change({
-      projection: { upTo: this.seq, asked: isLast, at: this.now, batches: isLast ? 0 : batches + 1 },
-    });
-  }
-
-  #batchAtHand(): EventBatch | null {
-    return batchAtHand({ ...this.#tree, seq: this.seq }, this.#events, {
+    if (!this.host.projects) return;
+    const { slots } = this.#rows;
+    const handed = handOut({ ...this.#tree, seq: this.seq }, this.#events, {
       record: (run) => this.#runs.get(run),
-      slot: (run) => (this.#rows.slots.isRead(run) ? this.#rows.slots.get(run) : undefined),
+      slot: (run) => (slots.isRead(run) ? slots.get(run) : undefined),
       written: (name) => this.object.get(name),
     });
+    if (handed) this.orderProjector(handed.order, handed.when);
+    if (handed) this.change({ projection: handed.projection });
   }
 
   /** Writes what has changed. */

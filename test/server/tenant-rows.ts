@@ -9,8 +9,13 @@ interface TenantRow {
 const tenant: TenantRow = { answer: "tenant" };
 const act: TenantRow = { answer: "tenant", body: () => ({}) };
 
-/** The routes of webhooks: a webhook is told of all users of its tenant. */
-export const webhookRows: Readonly<Record<string, readonly TenantRow[]>> = {
+const sell: TenantRow = { answer: "tenant", body: () => ({ kind: "tool", name: "sell" }) };
+
+/** The routes of webhooks and switches, which concern all users of a tenant. */
+export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
+  "get /switches": [tenant],
+  "post /switches/disable": [sell],
+  "post /switches/enable": [sell],
   "get /webhooks": [tenant],
   "get /webhooks/:webhook": [tenant],
   // Removed first, so that what comes after finds one.

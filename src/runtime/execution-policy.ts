@@ -1,0 +1,25 @@
+import type { Approver, Guardrail, Permissions } from "#kernel";
+import { allowAll, defaultPermissions } from "#agents";
+import { quietly } from "./quietly.ts";
+import type { RuntimeOptions } from "./runtime-options.ts";
+
+/** The rules of a runtime that hold for each of its runs. */
+interface ExecutionPolicy {
+  readonly log: ReturnType<typeof quietly>;
+  readonly permissions: Permissions;
+  readonly approver: Approver | null;
+  readonly guardrails: readonly Guardrail[];
+  readonly record: "off" | "steps";
+}
+
+/** Returns the rules that options of a runtime state for its runs, with their defaults. */
+export function executionPolicy(options: RuntimeOptions): ExecutionPolicy {
+  const { log, permissions = defaultPermissions, approver, guardrails = [], record = "steps" } = options;
+  return {
+    log: quietly(log),
+    permissions: permissions === "allow-all" ? allowAll : permissions,
+    approver: typeof approver === "function" ? approver : null,
+    guardrails,
+    record,
+  };
+}

@@ -1,0 +1,17 @@
+import type { Engine, ObjectAddress } from "#kernel";
+import { callTree, sessionAddress, withProtocol, type InvokeArgument, type OpenArgument } from "#tree";
+import type { StartOptions } from "./start-options.ts";
+
+/** Opens a tree. In a conversation that has a name, trees take turns. */
+export async function openTree(
+  engine: Engine,
+  { tree, open }: { readonly tree: ObjectAddress; readonly open: OpenArgument },
+  { session, onBusy = "refuse", tenant, user }: StartOptions,
+): Promise<void> {
+  if (session === undefined) {
+    await callTree((method, given) => engine.call(tree, method, given), "open", open);
+    return;
+  }
+  const turn: InvokeArgument = { tree, open, onBusy };
+  await engine.call(sessionAddress(session, { tenant, user }), "invoke", withProtocol(turn));
+}
