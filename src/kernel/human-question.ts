@@ -4,9 +4,9 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 export type QuestionField = {
   readonly name: string;
   readonly type: "text" | "number" | "boolean";
-  /** What to fill in. */
+  /** The text that tells a person what to fill in. */
   readonly description?: string;
-  /** Of a text: the only values. */
+  /** The only values of a text. Default: any. */
   readonly choices?: readonly string[];
   /** Default false. */
   readonly optional?: boolean;

@@ -36,7 +36,7 @@ export interface ToolFlow {
   readonly origin?: Extract<Origin, "tool" | "web" | "memory"> | undefined;
   /** May a stranger have written its results? Default: untrusted from the web and from memory, else trusted. */
   readonly trust?: "trusted" | "untrusted" | undefined;
-  /** Who may read its results. Default public. */
+  /** The secrecy of its results. Default public. */
   readonly sensitivity?: Sensitivity | undefined;
   /**
    * Does anything leave by its call: a mail, a request, a change that others see? Default: yes from the web, where the

@@ -4,7 +4,7 @@
 //
 // Invariants:
 // 1. The list is read again after a reconnect, after the server says that it has changed, and when it is a minute old.
-// 2. A client that was disconnected is never used again: the next call connects anew.
+// 2. A client that was disconnected is never used again: the next call connects again.
 // 3. At most `maxConcurrency` calls are under way.
 import type { Client } from "@modelcontextprotocol/client";
 import { rejectOnAbort } from "#base";

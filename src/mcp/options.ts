@@ -2,7 +2,7 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { checkDuration, type JsonObject, type Risk, type Secret, type Sensitivity } from "#kernel";
 import type { McpPins } from "./pins.ts";
 
-/** Where a server is, and how it is reached. Either `url` or `command`. */
+/** The address of a server. Either `url` or `command`. */
 export interface McpServerAddress {
   /** The prefix of its tools: letters, digits and `-`, at most 32, the first a letter. */
   readonly name: string;
@@ -66,7 +66,7 @@ export interface McpOptions extends McpServerAddress {
   readonly tools?: Readonly<Record<string, McpToolOptions>> | undefined;
   /** Whether strangers may have written its results. Default untrusted. */
   readonly trust?: "trusted" | "untrusted" | undefined;
-  /** Who may read its results. Default public. */
+  /** The secrecy of its results. Default public. */
   readonly sensitivity?: Sensitivity | undefined;
   /** Calls at the same time. Further ones wait. Default 4. */
   readonly maxConcurrency?: number | undefined;

@@ -8,7 +8,7 @@ export interface McpPin {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** Of name, description and schema. */
+  /** The hash of name, description and schema. */
   readonly hash: string;
 }
 

@@ -59,7 +59,7 @@ export interface PendingCall {
   readonly warnings?: readonly string[] | undefined;
   /** The lost attempt after which the call may be made again. */
   readonly rerun?: AttemptId | undefined;
-  /** What its last execution has left, if that did not finish it. */
+  /** The state that its last execution has left, if that did not finish it. */
   readonly resumption?: Resumption | undefined;
 }
 

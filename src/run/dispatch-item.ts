@@ -4,7 +4,7 @@ import type { Children } from "./children.ts";
 import type { Driver } from "./driver/driver.ts";
 import type { InboxReader } from "./messaging.ts";
 
-/** What comes with something from the inbox: it is seen from now on, read or not. */
+/** Returns the labels of an item of the inbox: they count from now on, read or not. */
 export function labelsOf(item: InboxItem): Labels | undefined {
   if ("envelope" in item) return item.envelope.labels;
   if (item.kind === "ended") return item.result.labels;

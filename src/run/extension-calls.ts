@@ -30,7 +30,7 @@ export interface ExtensionFailure {
   readonly error: ErrorData;
 }
 
-/** What handlers have left for the record of a step. */
+/** The records that handlers have left for a step. */
 export interface ExtensionLog {
   readonly errors?: readonly ExtensionFailure[] | undefined;
   /** Entries for the turn. */

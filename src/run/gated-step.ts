@@ -49,7 +49,7 @@ export type StepStop = Stop & StepLogs;
 interface Bill {
   readonly charges: readonly Charge[];
   readonly reported: number;
-  /** What handlers of extensions have left. */
+  /** The records that handlers of extensions have left. */
   readonly extensions?: ExtensionLog | undefined;
 }
 

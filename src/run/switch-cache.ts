@@ -1,4 +1,4 @@
-// What a process knows of the switches that disable tenants, agents and tools.
+// The switches that a process knows of. They disable tenants, agents and tools.
 //
 // Job: answer before every step whether something is disabled, without asking the engine before every step. Neighbours:
 // the object that holds the switches (tree layer), the steps that ask (held-step, authorize-tool), the start of trees.

@@ -238,7 +238,7 @@ async function executeEffect(
 
 type Left = Pick<UnfinishedCall, "questions" | "afterS" | "state">;
 
-/** What an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
+/** The state that an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
 const readLeft = (left: Left | ToolResult | null): Left | null => (left && "afterS" in left ? left : null);
 
 /** Returns the end of a call that was told to stop. Only an idempotent one may be made again. */

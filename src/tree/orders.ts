@@ -42,5 +42,5 @@ export interface EraseOrder {
 export type EraseReply =
   /** There are events that the store has not got: they come first. */
   | { readonly unwritten: true }
-  /** How long the words of each run stay; null: there are too many runs for one answer. */
+  /** The retention of each run; null: there are too many runs for one answer. */
   | { readonly retentions: EventBatch["retentions"] | null };

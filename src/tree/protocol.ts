@@ -358,7 +358,7 @@ interface TreeProtocol {
     readonly reply: EventBatch;
   };
   readonly approvals: { readonly argument: null; readonly reply: readonly ApprovalRecord[] };
-  /** How long the words of each run stay. */
+  /** The retention of each run. */
   readonly retentions: { readonly argument: null; readonly reply: EventBatch["retentions"] };
   readonly receipt: {
     readonly argument: { readonly number: number };

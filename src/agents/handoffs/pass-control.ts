@@ -21,7 +21,7 @@ import {
 } from "#kernel";
 import { Pass } from "./pass.ts";
 
-/** How long a run may take that took over. Its budget, and the deadline of its tree, are the limits that count. */
+/** The longest time of a run that took over. Its budget, and the deadline of its tree, are the limits that count. */
 const timeoutS = 86_400;
 
 /** Handoffs in one turn, where nothing is said. */

@@ -125,7 +125,7 @@ class Mask {
   readonly #name: ((text: string) => string) | null;
   readonly #placeholders = new Map<string, string>();
   readonly #values = new Map<string, string>();
-  /** How often something was hidden. */
+  /** The number of values that were hidden. */
   hidden = 0;
 
   /** `name`: returns a keyed hash of a value; null: all values of a kind look the same. */

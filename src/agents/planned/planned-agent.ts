@@ -132,7 +132,7 @@ async function follow(
   for (const tool of plan) {
     const { message } = await ctx.llm(messages, { tools: [describe(tool)] });
     const call = plannedCall(message, tool);
-    // It has what it needs: leaving calls out harms nobody.
+    // It has what it needs: leaving calls out does no harm.
     if (!call) return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);
     const input = values?.fill(call.input) ?? call.input;
     const result = await ctx.tool(tool.name, input, { callId: call.callId });

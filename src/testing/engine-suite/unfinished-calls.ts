@@ -7,7 +7,7 @@ import { historyOf, only, reaches } from "./history.ts";
 
 const form = { message: "Where to?", required: ["street"] };
 
-/** Somebody who orders with a tool that is executed by this function. */
+/** An agent that orders with a tool that is executed by this function. */
 function buyer(execute: EffectTool<Json>["execute"], rest: Partial<EffectTool<Json>> = {}): Agent {
   const order: EffectTool<Json> = { ...effect("order", async () => null), execute, ...rest };
   return agentOf("buyer", orderFlour, { tools: [order] });

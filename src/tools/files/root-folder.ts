@@ -24,7 +24,7 @@ const defaultMode = 0o644;
 export type FolderEntry = {
   readonly name: string;
   readonly kind: "file" | "folder" | "other";
-  /** Of files. */
+  /** The size of a file. */
   readonly bytes?: number;
 };
 

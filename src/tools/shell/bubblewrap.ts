@@ -34,7 +34,7 @@ export interface BubblewrapOptions {
   readonly readOnly?: readonly string[] | undefined;
 }
 
-/** Where commands find the root folder. */
+/** The path of the root folder for commands. */
 const mountPoint = "/workspace";
 const prlimit = "/usr/bin/prlimit";
 /** Programs and libraries, and the two files of /etc that the loader and Debian's alternatives need. */

@@ -109,7 +109,7 @@ interface Projection {
   readonly asked: boolean;
   /** When it was given the last ones. Absent: it was given none. */
   readonly at?: number | undefined;
-  /** How many batches it was given since the tree knew that all are stored. Default 0. */
+  /** The number of batches that it was given since the tree knew that all are stored. Default 0. */
   readonly batches?: number | undefined;
 }
 
