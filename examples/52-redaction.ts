@@ -23,7 +23,7 @@ const model: Model = {
   async generate({ messages }: ModelRequest) {
     const text = JSON.stringify(messages);
     shown.push(text);
-    const [address = "nobody"] = /\[email-\w+\]/.exec(text) ?? [];
+    const [address = "none"] = /\[email-\w+\]/.exec(text) ?? [];
     const usage = { input: 10, output: 5 };
     if (text.includes("tool-result"))
       return { message: ChatMessage.assistant(`I wrote to ${address}.`), finishReason: "stop", usage };

@@ -10,6 +10,7 @@ import {
   type RunContext,
   type Subscription,
 } from "#kernel";
+import { valueText } from "#base";
 
 /** The options of an information agent. */
 export interface InformationAgentOptions<State extends Json> {
@@ -81,7 +82,7 @@ async function listen<State extends Json>(
       const question = await inbox.next({ waitS });
       if (!question) continue;
       const reply = answer(state, question);
-      await ctx.reply(question, typeof reply === "string" ? reply : JSON.stringify(reply), reply);
+      await ctx.reply(question, valueText(reply), reply);
     } while (goesOn());
     isLeaving = true;
   };

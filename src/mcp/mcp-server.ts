@@ -19,7 +19,7 @@ import {
   type JsonObject,
   type RunResult,
 } from "#kernel";
-import { loadWithPackages, safeMessage, systemClock, withTimeout } from "#base";
+import { loadWithPackages, safeMessage, systemClock, valueText, withTimeout } from "#base";
 import { jsonSchemaOf } from "#agents";
 import type { RunHandle } from "#runtime";
 import type { MountedCall, ServerMount } from "#server";
@@ -201,7 +201,7 @@ function toAnswer(run: RunHandle, { status, output, error }: RunResult): CallToo
     return { content: [{ type: "text", text }], structuredContent: { run: state }, isError: true };
   }
   const value = output ?? null;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = valueText(value);
   const structured = isJsonObject(value) ? { ...value, run: state } : { run: state };
   return { content: [{ type: "text", text }], structuredContent: structured };
 }

@@ -1,5 +1,6 @@
 import { tool } from "#agents";
 import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type Tool } from "#kernel";
+import { valueText } from "#base";
 import type { Client } from "@modelcontextprotocol/client";
 import type { Connection } from "./connection.ts";
 import { toBlock, toResource } from "./content.ts";
@@ -45,7 +46,7 @@ export const resourceTools = (connection: Connection, settings: CallSettings): r
     schema: { type: "object", properties: { uri: text }, required: ["uri"], additionalProperties: false },
     execute: async (client, { uri }, options) => {
       const { contents } = await client.readResource(
-        { uri: textOf(uri) },
+        { uri: valueText(uri) },
         { ...options, cacheMode: "bypass" },
       );
       return contents.map((content) => toResource(Json.as<JsonObject>(Json.of(content))));
@@ -76,16 +77,13 @@ export const promptTools = (connection: Connection, settings: CallSettings): rea
     },
     execute: async (client, { name, arguments: given }, options) => {
       const filled = isJsonObject(given)
-        ? Object.fromEntries(Object.entries(given).map(([key, value]) => [key, textOf(value)]))
+        ? Object.fromEntries(Object.entries(given).map(([key, value]) => [key, valueText(value)]))
         : {};
-      const { messages } = await client.getPrompt({ name: textOf(name), arguments: filled }, options);
+      const { messages } = await client.getPrompt({ name: valueText(name), arguments: filled }, options);
       return messages.map(({ content }) => toBlock(Json.of(content)));
     },
   }),
 ];
-
-const textOf = (value: Json | undefined): string =>
-  typeof value === "string" ? value : JSON.stringify(value ?? null);
 
 function ownTool(
   connection: Connection,

@@ -95,7 +95,7 @@ test("a switch holds in one tenant, and a lifted one is never found in memory", 
 /** A question that is never answered. */
 const lost = (): Promise<never> => new Promise(() => undefined);
 
-test("nobody waits for a question that is lost, and an answer counts for less than a second", async () => {
+test("no step waits for a question that is lost, and an answer counts for less than a second", async () => {
   let now = 0;
   const cache = new SwitchCache({ now: () => now });
   const subject = { tenantId: null, agent: "writer" };

@@ -87,7 +87,7 @@ function allowed(node: Node, may: ReadonlySet<string>): ReadonlySet<string> {
 }
 
 test(
-  `in ${numRuns} trees of agents, labels reach whoever reads, and no child has a tool that its parent has not`,
+  `in ${numRuns} trees of agents, labels reach every reader, and no child has a tool that its parent has not`,
   { timeout: 600_000 },
   async () => {
     await using runtime = createRuntime({ agents: [worker] });

@@ -13,7 +13,7 @@ const nameOf = (run: RunId): string => `of ${RunId.number(run)}`.padEnd(36, "0")
 
 /** A tree whose root tells a topic, and whose children subscribe to it. */
 class TalkingTree extends LazyTree {
-  /** What each run was told over topics. */
+  /** The messages that each run got over topics. */
   readonly heard = new Map<RunId, Json[]>();
 
   subscribe(run: RunId, on = true): Cost {

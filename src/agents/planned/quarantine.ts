@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ChatMessage, isJsonObject, Json, type Model, type RunContext, type ToolResult } from "#kernel";
+import { valueText } from "#base";
 import { jsonSchemaOf } from "../tools/tool.ts";
 import { checkAnswer } from "../turn/structured-output.ts";
 
@@ -58,7 +59,7 @@ export class Quarantine {
     return text.replaceAll(handles(), (handle) => {
       const found = this.#find(handle);
       if (found === undefined) return handle;
-      return typeof found === "string" ? found : JSON.stringify(found);
+      return valueText(found);
     });
   }
 

@@ -1,4 +1,5 @@
 import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type ShownValue } from "#kernel";
+import { valueText } from "#base";
 
 /** Converts the result of `toModelOutput` of an AI SDK tool into what the model is shown. The value is kept for code. */
 export function toShown(output: unknown, value: Json): ShownValue {
@@ -8,14 +9,12 @@ export function toShown(output: unknown, value: Json): ShownValue {
   const show = (text: string, isError = false): ShownValue =>
     ToolResult.show([ContentBlock.text(text)], { value, isError });
   const type = fields["type"] ?? null;
-  if (type === "text" || type === "error-text") return show(textOf(shown), type === "error-text");
+  if (type === "text" || type === "error-text") return show(valueText(shown), type === "error-text");
   if (type === "error-json") return show(JSON.stringify(shown), true);
-  if (type === "execution-denied") return show(textOf(fields["reason"] ?? "the call was denied"), true);
+  if (type === "execution-denied") return show(valueText(fields["reason"] ?? "the call was denied"), true);
   if (type === "content") return ToolResult.show(Array.isArray(shown) ? shown.map(toBlock) : [], { value });
   return show(JSON.stringify(type === "json" ? shown : given));
 }
-
-const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Converts one part. One that only its provider can read is named, not shown. */
 function toBlock(part: Json): ContentBlock {

@@ -48,13 +48,15 @@ function deciding(
   return { name, run };
 }
 
-const asked = async (run: RunHandle, number = 1): Promise<string> => {
+/** Waits until a run has asked so many questions, and returns the id of the last one. */
+export const asked = async (run: RunHandle, number = 1): Promise<string> => {
   await eventually("it asks", async () => (await run.approvals()).length >= number);
   await reaches(run, "waiting");
   return (await run.approvals())[number - 1]?.id ?? "";
 };
 
-const isRefused =
+/** Tells whether an error is a refusal of a decision, for this reason. */
+export const isRefused =
   (reason: ApprovalRefusedError["reason"]) =>
   (error: unknown): boolean =>
     error instanceof ApprovalRefusedError && error.reason === reason;

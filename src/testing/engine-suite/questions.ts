@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { ApprovalRefusedError, Json, type Agent, type Approver, type Tool } from "#kernel";
+import { Json, type Agent, type Approver, type Tool } from "#kernel";
 import type { RunHandle, RuntimeOptions } from "#runtime";
 import { effect } from "./effect.ts";
-import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
-import { historyOf, only, reaches } from "./history.ts";
+import { asked, isRefused } from "./approvals.ts";
+import { agentOf, type EngineCase, onRuntime } from "./harness.ts";
+import { historyOf, only } from "./history.ts";
 
 const askTool: Tool = {
   ...effect("ask", async (input) => ({ got: Json.as<{ readonly answer: Json }>(input).answer })),
@@ -51,17 +52,6 @@ function asking(
       ),
   };
 }
-
-const asked = async (run: RunHandle, number = 1): Promise<string> => {
-  await eventually("it asks", async () => (await run.approvals()).length >= number);
-  await reaches(run, "waiting");
-  return (await run.approvals())[number - 1]?.id ?? "";
-};
-
-const isRefused =
-  (reason: ApprovalRefusedError["reason"]) =>
-  (error: unknown): boolean =>
-    error instanceof ApprovalRefusedError && error.reason === reason;
 
 /** Section 7.6: questions of agents to people. */
 export const questionCases: readonly EngineCase[] = [
