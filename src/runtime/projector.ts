@@ -13,6 +13,7 @@ import {
   treeAt,
   callTree,
   type ProjectorOrder,
+  type StoreErasure,
   type TurnOrder,
   withProtocol,
   type ArgumentOf,
@@ -183,19 +184,17 @@ export class Projector implements SinkDefinition {
     if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);
   }
 
-  /** The tree is over: what does not stay goes in the tree, then here. What is not written is written first. */
-  async #erase(key: string, ask: TreeAsk, { after, at }: { after: number; at: number }): Promise<void> {
+  /** Erases here before in the tree: content that a result calls erased can be read nowhere. */
+  async #erase(key: string, ask: TreeAsk, { after, content, at }: StoreErasure): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    let reply = await ask("erase", { at });
-    while ("unwritten" in reply) {
-      await this.#drain(key, ask, { after, at });
-      reply = await ask("erase", { at });
+    for (let unwritten = true; unwritten;) {
+      if (content === "all") await this.#eraseEvents(key, {});
+      if (content === "some") await this.#eraseEvents(key, await ask("retentions", null));
+      await store.approvals.erase(partition, tree);
+      ({ unwritten } = await ask("erase", { at }));
+      if (unwritten) await this.#drain(key, ask, { after, at });
     }
-    const retentions = reply.retentions ?? (await ask("retentions", null));
-    if (Object.values(retentions).some((retention) => retention !== "permanent"))
-      await this.#eraseEvents(key, retentions);
-    await store.approvals.erase(partition, tree);
   }
 
   /** And with the key everywhere. It is the last that is done: said first, so that it is said whatever comes between. */
@@ -207,6 +206,7 @@ export class Projector implements SinkDefinition {
     await keys?.destroy?.(key);
   }
 
+  /** A run without a retention is not permanent. */
   async #eraseEvents(key: string, retentions: ReplyOf<"retentions">): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });

@@ -12,7 +12,7 @@ export {
 } from "./input.ts";
 export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launch-policy.ts";
 export type { OpenArgument } from "./open-argument.ts";
-export type { ProjectorOrder, TurnOrder } from "./orders.ts";
+export type { ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
 export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 export type {
   ArgumentOf,

@@ -18,8 +18,9 @@ export interface TurnOrder {
 
 /** An order of a tree, or of a tenant's budgets, to its projector. Only events hold content. */
 export type ProjectorOrder =
-  /** `write`: the projector asks the tree for the events above `after`. `erase`: the tree is over. */
-  | { readonly kind: "write" | "erase"; readonly after: number; readonly at: number }
+  /** The projector asks the tree for the events above `after`. */
+  | { readonly kind: "write"; readonly after: number; readonly at: number }
+  | StoreErasure
   /** `confirm`: the tree waits to be told that they are stored. */
   | { readonly kind: "events"; readonly batch: EventBatch; readonly confirm: boolean; readonly at: number }
   | TurnOrder
@@ -27,6 +28,15 @@ export type ProjectorOrder =
   | { readonly kind: "forget"; readonly runs: number }
   /** A decision outside of any tree. */
   | { readonly kind: "note"; readonly note: AuditNote };
+
+/** The tree is over: content that is not permanent goes, in the store and then in the tree. */
+export interface StoreErasure {
+  readonly kind: "erase";
+  readonly after: number;
+  /** Which content goes. `some`: the tree tells the retention of each run. */
+  readonly content: "none" | "some" | "all";
+  readonly at: number;
+}
 
 /** An order to erase a tree that has ended: from its projector, then from itself for each further part. */
 export interface EraseOrder {
@@ -39,8 +49,7 @@ export interface EraseOrder {
 }
 
 /** The answer to an order to erase. */
-export type EraseReply =
-  /** There are events that the store has not got: they come first. */
-  | { readonly unwritten: true }
-  /** The retention of each run; null: there are too many runs for one answer. */
-  | { readonly retentions: EventBatch["retentions"] | null };
+export interface EraseReply {
+  /** There are events that the store has not got: nothing was erased, they come first. */
+  readonly unwritten: boolean;
+}

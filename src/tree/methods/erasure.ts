@@ -3,7 +3,6 @@ import { closeContent } from "../state/content.ts";
 import { eraseApprovals } from "./approvals.ts";
 import { eventKey, eventKeys } from "../state/events.ts";
 import type { EraseOrder, EraseReply } from "../orders.ts";
-import { retentions as retentionsOf } from "./projection.ts";
 import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
 import { forgetSeen } from "../state/seen.ts";
 import { forgetTopics } from "../state/topics.ts";
@@ -25,13 +24,10 @@ const partSize = runsPerPage;
 
 /** Erases the next part of a tree that has ended. Nothing while there are events that the store was not given. */
 export function erase(work: TreeWork, argument: EraseOrder): EraseReply {
-  const { runs = 0, events = 0 } = argument;
   const { tree, host } = work;
   if (host.projects && tree.projection.upTo < tree.seq && !tree.erased) return { unwritten: true };
-  const isFirst = runs === 0 && events === 0;
-  const retentions = isFirst && tree.nextRun <= partSize ? retentionsOf(work.object) : null;
   if (tree.status === "closed" && !tree.erased) erasePart(work, argument);
-  return { retentions };
+  return { unwritten: false };
 }
 
 function erasePart(work: TreeWork, { runs = 0, events = 0, erasable = 0 }: Omit<EraseOrder, "at">): void {

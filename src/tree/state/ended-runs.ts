@@ -73,11 +73,12 @@ export const ownCopiesMs = ({ eraseAfterMs }: Pick<TreeHost, "eraseAfterMs">): n
 /** The tree is over: its own copies of what does not stay go after a while. Then it is finished. */
 export function eraseLater(work: TreeWork): void {
   const { projects } = work.host;
-  const { fleeting, projection } = work.tree;
+  const { fleeting, projection, nextRun } = work.tree;
   const delayMs = ownCopiesMs(work.host);
   const later = { delayMs, bestEffort: true };
   const at = work.now + delayMs;
-  if (projects) work.orderProjector({ kind: "erase", after: projection.upTo, at }, later);
+  const content = fleeting ? (nextRun === 1 ? "all" : "some") : "none";
+  if (projects) work.orderProjector({ kind: "erase", after: projection.upTo, content, at }, later);
   else if (fleeting) work.object.send({ type: "tree", key: work.object.key }, "erase", { at }, later);
   else {
     closeContent(work);
