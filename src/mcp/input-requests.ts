@@ -125,7 +125,7 @@ function toField(name: string, schema: Json, optional: boolean): Json {
   const min = schema["minimum"] ?? schema["minLength"] ?? schema["minItems"];
   const max = schema["maximum"] ?? schema["maxLength"] ?? schema["maxItems"];
   const about = [title, description, format, ...titles].filter(
-    (text) => typeof text === "string" && text !== "",
+    (text): text is string => typeof text === "string" && text !== "",
   );
   return {
     name,
@@ -147,8 +147,10 @@ function readChoices({ enum: values, oneOf, anyOf }: JsonObject): {
   if (!Array.isArray(titled)) return { choices: Array.isArray(values) ? values : null, titles: [] };
   const known = titled.map((each: Json) => (isJsonObject(each) ? each : {}));
   return {
-    choices: known.map((each) => each["const"] ?? null),
-    titles: known.map((each) => `${String(each["const"])}: ${String(each["title"])}`),
+    choices: known.map(({ const: value = null }) => value),
+    titles: known.flatMap(({ const: value, title }) =>
+      typeof value === "string" && typeof title === "string" ? [`${value}: ${title}`] : [],
+    ),
   };
 }
 

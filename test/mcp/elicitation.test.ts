@@ -53,30 +53,32 @@ test("a person who denies a server's question declines it", async () => {
   expect(text).toContain('{"action":"decline"}');
 });
 
+/** Answers three questions: a form, a page, and one that is denied. */
+async function book(run: RunHandle): Promise<void> {
+  const room = await questionOf(run);
+  expect(room.arguments).toEqual({
+    question: "MCP server shop asks: Which room?",
+    fields: [
+      { name: "floor", type: "integer", description: "Floor", min: 1, max: 9 },
+      { name: "bed", type: "text", choices: ["1", "2"], description: "1: single; 2: double" },
+      { name: "extras", type: "list", choices: ["bath", "view"], max: 2 },
+      { name: "quiet", type: "boolean" },
+      { name: "note", type: "text", optional: true, max: 20 },
+      { name: "price", type: "number", optional: true },
+    ],
+  });
+  await run.edit(room.id, { floor: 3, bed: "2", extras: ["view"], quiet: true });
+  const terms = await questionOf(run, 2);
+  expect(terms.arguments).toEqual({
+    question: "MCP server shop asks: Our terms\nThe page to open: https://shop.example/terms",
+    choices: ["accept"],
+  });
+  await run.edit(terms.id, "accept");
+  await run.deny((await questionOf(run, 3)).id);
+}
+
 test("several questions of a server are asked one after another, with every kind of field", async () => {
-  const answer = async (run: RunHandle): Promise<void> => {
-    const room = await questionOf(run);
-    expect(room.arguments).toEqual({
-      question: "MCP server shop asks: Which room?",
-      fields: [
-        { name: "floor", type: "integer", description: "Floor", min: 1, max: 9 },
-        { name: "bed", type: "text", choices: ["1", "2"], description: "1: single; 2: double" },
-        { name: "extras", type: "list", choices: ["bath", "view"], max: 2 },
-        { name: "quiet", type: "boolean" },
-        { name: "note", type: "text", optional: true, max: 20 },
-        { name: "price", type: "number", optional: true },
-      ],
-    });
-    await run.edit(room.id, { floor: 3, bed: "2", extras: ["view"], quiet: true });
-    const terms = await questionOf(run, 2);
-    expect(terms.arguments).toEqual({
-      question: "MCP server shop asks: Our terms\nThe page to open: https://shop.example/terms",
-      choices: ["accept"],
-    });
-    await run.edit(terms.id, "accept");
-    await run.deny((await questionOf(run, 3)).id);
-  };
-  const text = await order({ elicitation: "ask" }, answer, ["shop_book", {}]);
+  const text = await order({ elicitation: "ask" }, book, ["shop_book", {}]);
   expect(JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1))).toEqual({
     room: { action: "accept", content: { floor: 3, bed: "2", extras: ["view"], quiet: true } },
     terms: { action: "accept" },

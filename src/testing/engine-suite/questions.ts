@@ -170,7 +170,7 @@ export const questionCases: readonly EngineCase[] = [
   asking(
     "7.6 a question that no answer could fit is an error of the tool",
     [{ question: "?", choices: [] }],
-    async (run) => assert.match(String(await outputOf(run)), /^ask asked no question: choices:/),
+    async (run) => assert.match(JSON.stringify(await outputOf(run)), /^\["ask asked no question: choices:/),
   ),
 ];
 
