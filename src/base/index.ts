@@ -7,6 +7,7 @@ export { diagnose, diagnosticText, markDiagnosed, safeMessage, wasDiagnosed } fr
 export { errorMessage, toError } from "./error-message.ts";
 export { fingerprint } from "./fingerprint.ts";
 export { loadWithPackages, missingPackagesText } from "./missing-packages.ts";
+export { hasInexactNumber } from "./inexact-number.ts";
 export { issueText } from "./issue-text.ts";
 export { LruMap } from "./lru-map.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";

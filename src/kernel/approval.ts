@@ -1,10 +1,11 @@
 import { ReeveError } from "./errors.ts";
+import { HumanQuestion } from "./human-question.ts";
 import type { AgentId, ApprovalId, RunId, TreeId } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { Micros } from "./money.ts";
 import type { Risk } from "./permission.ts";
 
-/** A question to a person: may this call be made, with exactly these arguments? */
+/** A question to a person: may this call be made, with exactly these arguments? Or one that a tool asks. */
 export interface ApprovalRequest {
   readonly id: ApprovalId;
   readonly treeId: TreeId;
@@ -18,15 +19,13 @@ export interface ApprovalRequest {
   /** Of tree, run, tool and arguments: a decision that names another one is refused. */
   readonly hash: string;
   readonly why: string;
-  /** The arguments are a `HumanQuestion`: only an answer, as `edited` arguments, or a denial settles it. */
+  /**
+   * A tool asks, and the arguments are its `HumanQuestion`: only an answer, as `edited` arguments, or a denial settles it.
+   * It is never remembered, and no remembered approval answers it.
+   */
   readonly asks?: true | undefined;
   /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
   readonly ruleOfTwo?: true | undefined;
-  /**
-   * The tool itself asks, because it needs input: `arguments` are its questions. `edited` answers them, `approved` accepts
-   * without an answer, `denied` declines. It is never remembered.
-   */
-  readonly needsInput?: true | undefined;
   readonly requestedAt: number;
   /** No decision counts after it. */
   readonly expiresAt: number;
@@ -39,7 +38,7 @@ export interface ApprovalAnswer {
   readonly decision: "approved" | "denied" | "edited";
   /** Who says so, for the audit. */
   readonly by: string;
-  /** What the tool is called with instead. Only where `edited`. */
+  /** What the tool is called with instead, or the answer to its question. Only where `edited`. */
   readonly arguments?: Json | undefined;
   /** What the model is told. */
   readonly reason?: string | undefined;
@@ -48,6 +47,21 @@ export interface ApprovalAnswer {
   /** The hash of what the person saw. Default: whatever was asked under this id. */
   readonly hash?: string | undefined;
 }
+
+/** Readers of {@link ApprovalAnswer}. */
+export const ApprovalAnswer = {
+  /** Finds why a decision does not settle what was asked; null: it does. */
+  findProblem: (
+    { asks, arguments: question }: Pick<ApprovalRequest, "asks" | "arguments">,
+    { decision, arguments: given }: Pick<ApprovalDecision, "decision" | "arguments">,
+  ): Pick<ApprovalRefusedError, "reason" | "problem"> | null => {
+    if (decision === "approved" && asks) return { reason: "no-answer", problem: undefined };
+    if (decision !== "edited") return null;
+    if (given === undefined) return { reason: "no-arguments", problem: undefined };
+    const problem = asks ? HumanQuestion.checkAnswer(question, given) : null;
+    return problem === null ? null : { reason: "wrong-answer", problem };
+  },
+} as const;
 
 /** How a question was settled: by somebody, or by the clock. */
 export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "hash"> {

@@ -3,7 +3,7 @@ export type { StrategyDeps, StrategyState, ThinkOptions } from "./architecture.t
 export type { Agent, AgentPolicy } from "./agent.ts";
 export { ApiKeyRecord, type ApiKeyScope, type StartLimits } from "./api-key.ts";
 export {
-  type ApprovalAnswer,
+  ApprovalAnswer,
   type ApprovalDecision,
   type ApprovalRecord,
   ApprovalRefusedError,

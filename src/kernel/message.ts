@@ -22,6 +22,7 @@ const reasons = [
   "poisoned-key",
   "duplicate-key",
   "broken-text",
+  "inexact-number",
 ] as const;
 
 /** Why arguments are not acted on. */

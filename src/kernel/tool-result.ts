@@ -1,3 +1,4 @@
+import type { HumanQuestion } from "./human-question.ts";
 import type { Json } from "./json.ts";
 import { ContentBlock } from "./message.ts";
 
@@ -34,8 +35,8 @@ const unfinishedMark: unique symbol = Symbol.for("reeve.unfinished-call");
 
 /** The end of one execution of a tool call that is not over: it is executed again, with the state. */
 export interface UnfinishedValue {
-  /** The questions to a person that come first; null: none. */
-  readonly questions: unknown;
+  /** The question to a person that comes first; null: none. */
+  readonly question: HumanQuestion | null;
   /** The seconds that pass first; null: a person is asked. */
   readonly afterS: number | null;
   readonly state: unknown;
@@ -73,12 +74,12 @@ export const ToolResult = {
   /** Whether a tool has returned a value of `show`. */
   isShown: (value: unknown): value is ShownValue => isMarked(value, shownMark),
   /**
-   * For `execute` to return: the call needs input from a person. The questions, anything that JSON can hold, are asked as
-   * an approval, for as long as it takes and through every restart. Then `execute` is called again, by any process, and
-   * finds this state and the answer in `call.resumed`. A call may ask 8 times.
+   * For `execute` to return: a person is asked, through every restart and for as long as the runtime's `approvalExpiresS`. The
+   * question is an approval record, and only an answer that fits it counts. Then `execute` is called again, by any process,
+   * and finds this state and the answer in `call.resumed`. A call may ask 20 times.
    */
-  needs: (questions: unknown, state: unknown = null): UnfinishedValue => ({
-    questions,
+  ask: (question: HumanQuestion, state: unknown = null): UnfinishedValue => ({
+    question,
     afterS: null,
     state,
     [unfinishedMark]: true,
@@ -88,11 +89,11 @@ export const ToolResult = {
    * called again and finds this state in `call.resumed`. A call may do so 1,000 times.
    */
   later: (afterS: number, state: unknown = null): UnfinishedValue => ({
-    questions: null,
+    question: null,
     afterS,
     state,
     [unfinishedMark]: true,
   }),
-  /** Whether a tool has returned a value of `needs` or `later`. */
+  /** Whether a tool has returned a value of `ask` or `later`. */
   isUnfinished: (value: unknown): value is UnfinishedValue => isMarked(value, unfinishedMark),
 } as const;

@@ -16,18 +16,17 @@ export interface ToolBase<Input> extends ToolFlow {
   readonly risk: Risk;
 }
 
-/** A person's answer to the questions of a tool call. */
-export interface ToolAnswer {
-  /** Expired: no person answered in time. */
-  readonly decision: "accepted" | "declined" | "expired";
-  /** The content that the person gave; null: none. */
-  readonly content: Json;
-}
+/** What came of a tool's question to a person. */
+export type ToolAnswer =
+  /** The content fits the question. */
+  | { readonly decision: "answered"; readonly content: Json }
+  /** Expired: no person answered in time. The reason is a text for the model. */
+  | { readonly decision: "declined" | "expired"; readonly reason: string };
 
-/** The state that an earlier execution of a call has left by `ToolResult.needs` or `ToolResult.later`. */
+/** The state that an earlier execution of a call has left by `ToolResult.ask` or `ToolResult.later`. */
 export interface ResumedCall {
   readonly state: Json;
-  /** The answer to the questions of `needs`; null after `later`. */
+  /** The answer to the question of `ask`; null after `later`. */
   readonly answer: ToolAnswer | null;
 }
 
@@ -58,7 +57,7 @@ export interface EffectCall {
 export interface EffectTool<Input = unknown> extends ToolBase<Input> {
   /**
    * Returns anything that JSON can hold, also by a promise: dates become ISO text, nothing becomes null. A value of
-   * `ToolResult.terminate` is the answer of the turn; of `ToolResult.show`, content for the model; of `ToolResult.needs`
+   * `ToolResult.terminate` is the answer of the turn; of `ToolResult.show`, content for the model; of `ToolResult.ask`
    * or `ToolResult.later`, the end of an execution that is followed by another one.
    */
   execute(input: Input, call: EffectCall): unknown;
@@ -71,11 +70,6 @@ export interface EffectTool<Input = unknown> extends ToolBase<Input> {
   readonly onUnknown?: "report" | "rerun" | "ask";
   /** Default 600. */
   readonly timeoutS?: number;
-  /**
-   * Set where a person gives the result. The input is a `HumanQuestion`, which is asked like an approval, whatever
-   * the permissions allow; `execute` gets it with the person's `answer`.
-   */
-  readonly answeredBy?: "human";
 }
 
 /** A tool that is agent code: its `ctx` calls are steps; it may hire, wait and ask. */

@@ -1,12 +1,14 @@
 // Questions of a server, on their way to people and back.
 //
 // A server of revision 2026-07-28 answers a call with the input that it needs and a state. The call's step ends, people are
-// asked, and a later execution, perhaps of another process, makes the call again with the answers and the state.
+// asked one question after another, and a later execution, perhaps of another process, makes the call again with the answers
+// and the state.
 //
 // Invariants:
 // 1. The words of a server are shown to people as data, cut to a length, below the name of the server.
 // 2. No page is opened, and no answer is made up: what people did not accept is declined.
-import { isJsonObject, Json, type JsonObject, type ToolAnswer } from "#kernel";
+// 3. People are asked like by any other tool: a form that is no `HumanQuestion` is declined.
+import { HumanQuestion, isJsonObject, Json, type JsonObject, type ToolAnswer } from "#kernel";
 import type { ElicitAnswer, SampleAnswer } from "./open-client.ts";
 
 const maxQuestions = 10;
@@ -30,14 +32,20 @@ export function readInputRequired(result: unknown): InputRequired | null {
   };
 }
 
-/** A question to people. */
-export type Question =
+/** A question to people, as the server asks it. */
+type Elicitation =
   | { readonly message: string; readonly schema: JsonObject }
   | { readonly message: string; readonly url: string };
 
+/** A question to people that has no answer yet, with the server's key of it. */
+export interface OpenQuestion {
+  readonly key: string;
+  readonly question: HumanQuestion;
+}
+
 /** The requests of a call, by what is done about them. */
 export interface SortedRequests {
-  readonly questions: Readonly<Record<string, Question>>;
+  readonly open: readonly OpenQuestion[];
   /** Parameters of model calls that the server asks for. */
   readonly samples: Readonly<Record<string, Json>>;
   /** Requests that are declined at once. */
@@ -47,27 +55,32 @@ export interface SortedRequests {
 /** Sorts the requests of a call. @throws TypeError if there are too many, or one that nothing can answer. */
 export function sortRequests(
   requests: JsonObject,
-  { asks, samples: mayModel }: { readonly asks: boolean; readonly samples: boolean },
+  {
+    server,
+    asks,
+    samples: mayModel,
+  }: { readonly server: string; readonly asks: boolean; readonly samples: boolean },
 ): SortedRequests {
   const entries = Object.entries(requests);
   if (entries.length > maxQuestions)
     throw new TypeError(`it asks ${entries.length} questions at once, and ${maxQuestions} are the most`);
-  const questions: Record<string, Question> = {};
+  const open: OpenQuestion[] = [];
   const samples: Record<string, Json> = {};
   const declined: string[] = [];
   for (const [key, request] of entries) {
     const { method, params } = isJsonObject(request) ? request : {};
-    const question = method === "elicitation/create" ? toQuestion(params ?? null) : null;
-    if (question && asks) questions[key] = question;
+    const elicitation = method === "elicitation/create" ? readElicitation(params ?? null) : null;
+    const question = elicitation && asks ? toHumanQuestion(server, elicitation) : null;
+    if (question) open.push({ key, question });
     else if (method === "sampling/createMessage" && mayModel) samples[key] = params ?? null;
     else if (method === "elicitation/create") declined.push(key);
     else throw new TypeError(`it needs ${JSON.stringify(method ?? null)}, which is not allowed`);
   }
-  return { questions, samples, declined };
+  return { open, samples, declined };
 }
 
 /** Reads a question; null: it is none that people are asked. */
-export function toQuestion(params: Json): Question | null {
+export function readElicitation(params: Json): Elicitation | null {
   if (!isJsonObject(params)) return null;
   const { message, mode, url, requestedSchema } = params;
   if (typeof message !== "string") return null;
@@ -81,33 +94,72 @@ export function toQuestion(params: Json): Question | null {
 const isWebPage = (url: string): boolean =>
   url.length <= maxMessage && URL.canParse(url) && new URL(url).protocol === "https:";
 
-/** Converts the answer of a person into one for each question. With one question, the content may be its answer itself. */
-export function toElicitAnswers(
-  questions: Readonly<Record<string, Question>>,
-  { decision, content }: ToolAnswer,
-): Record<string, ElicitAnswer> {
-  const keys = Object.keys(questions);
-  const given = isJsonObject(content) ? content : null;
-  return Object.fromEntries(
-    keys.map((key): [string, ElicitAnswer] => {
-      if (decision !== "accepted") return [key, { action: decision === "expired" ? "cancel" : "decline" }];
-      const own = given && key in given ? given[key] : keys.length === 1 ? given : null;
-      return [key, toElicitAnswer(questions[key], own ?? null)];
-    }),
-  );
+/** Converts a server's question into one to a person; null: it has no form that a person can fill in. */
+function toHumanQuestion(server: string, elicitation: Elicitation): HumanQuestion | null {
+  const text = `MCP server ${server} asks: ${elicitation.message}`;
+  if ("url" in elicitation) return toConfirmation(`${text}\nThe page to open: ${elicitation.url}`);
+  const { properties, required } = elicitation.schema;
+  const needed: ReadonlySet<Json> = new Set(Array.isArray(required) ? required : []);
+  const fields = Object.entries(isJsonObject(properties) ? properties : {});
+  if (fields.length === 0) return toConfirmation(text);
+  const form = fields.map(([name, schema]) => toField(name, schema ?? null, !needed.has(name)));
+  const question = HumanQuestion.parse({ question: text, fields: form });
+  return typeof question === "string" ? null : question;
 }
 
-function toElicitAnswer(question: Question | undefined, content: Json): ElicitAnswer {
-  if (question && "url" in question) return { action: "accept" };
-  return content === null && needsFields(question)
-    ? { action: "decline" }
-    : { action: "accept", content: toFields(content) };
-}
+const toConfirmation = (question: string): HumanQuestion => ({ question, choices: ["accept"] });
 
-const needsFields = (question: Question | undefined): boolean => {
-  const required = question && "schema" in question ? question.schema["required"] : undefined;
-  return Array.isArray(required) && required.length > 0;
+const fieldTypes: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "number",
+  integer: "integer",
+  boolean: "boolean",
+  array: "list",
 };
+
+/** Converts a property of a form. A schema that no form of the protocol has gives a field that cannot be read. */
+function toField(name: string, schema: Json, optional: boolean): Json {
+  if (!isJsonObject(schema)) return null;
+  const { type, title, description, format, items } = schema;
+  const { choices, titles } = readChoices(type === "array" && isJsonObject(items) ? items : schema);
+  const min = schema["minimum"] ?? schema["minLength"] ?? schema["minItems"];
+  const max = schema["maximum"] ?? schema["maxLength"] ?? schema["maxItems"];
+  const about = [title, description, format, ...titles].filter(
+    (text): text is string => typeof text === "string" && text !== "",
+  );
+  return {
+    name,
+    type: (typeof type === "string" ? fieldTypes[type] : null) ?? null,
+    optional,
+    ...(about.length > 0 && { description: about.join("; ").slice(0, HumanQuestion.maxDescriptionLength) }),
+    ...(choices && { choices }),
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+  };
+}
+
+/** Reads the choices of a property, and the titles that tell what they mean. */
+function readChoices({ enum: values, oneOf, anyOf }: JsonObject): {
+  readonly choices: readonly Json[] | null;
+  readonly titles: readonly string[];
+} {
+  const titled = oneOf ?? anyOf;
+  if (!Array.isArray(titled)) return { choices: Array.isArray(values) ? values : null, titles: [] };
+  const known = titled.map((each: Json) => (isJsonObject(each) ? each : {}));
+  return {
+    choices: known.map(({ const: value = null }) => value),
+    titles: known.flatMap(({ const: value, title }) =>
+      typeof value === "string" && typeof title === "string" ? [`${value}: ${title}`] : [],
+    ),
+  };
+}
+
+/** Converts the answer of a person. Only a form has content. */
+export function toElicitAnswer(answer: ToolAnswer): ElicitAnswer {
+  if (answer.decision !== "answered") return { action: answer.decision === "expired" ? "cancel" : "decline" };
+  const { content } = answer;
+  return { action: "accept", ...(isJsonObject(content) && { content: toFields(content) }) };
+}
 
 /** Keeps the fields that an answer may have: it is flat. */
 export function toFields(content: unknown): NonNullable<ElicitAnswer["content"]> {

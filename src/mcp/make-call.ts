@@ -1,13 +1,21 @@
 import type { CallToolRequest } from "@modelcontextprotocol/client";
-import { ContentBlock, isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
+import {
+  ContentBlock,
+  isJsonObject,
+  Json,
+  ToolResult,
+  type EffectCall,
+  type JsonObject,
+  type ResumedCall,
+} from "#kernel";
 import { McpCallError, type Connection } from "./connection.ts";
 import { toShown } from "./content.ts";
 import {
   readInputRequired,
   sortRequests,
-  toElicitAnswers,
+  toElicitAnswer,
   type InputResponses,
-  type Question,
+  type OpenQuestion,
 } from "./input-requests.ts";
 import type { McpPin } from "./pins.ts";
 import { sample } from "./sampling.ts";
@@ -28,25 +36,36 @@ export interface CallSettings {
 /** The state between two executions of a call that needs input. */
 interface CallState {
   readonly requestState: string | null;
-  readonly questions: Readonly<Record<string, Question>>;
+  /** The questions that have no answer yet. The first one is asked. */
+  readonly open: readonly OpenQuestion[];
   /** The answers that are known already. */
   readonly responses: InputResponses;
+}
+
+/** A call of a pinned tool. */
+interface PinnedCall {
+  readonly pin: McpPin;
+  readonly input: Json;
+  readonly call: EffectCall;
 }
 
 /** Calls a pinned tool, if the server still lists it as it was approved. Failures are results that say so. */
 export async function callPinned(
   connection: Connection,
   settings: CallSettings,
-  { pin, input, call }: { readonly pin: McpPin; readonly input: Json; readonly call: EffectCall },
+  { pin, input, call }: PinnedCall,
 ): Promise<unknown> {
   const limited = { signal: call.signal, timeoutMs: settings.timeoutMs };
+  const known = call.resumed && takeAnswer(call.resumed);
+  const next = known && askNext(known);
+  if (next) return next;
   return asResult(call.signal, async () => {
     const problem = await findProblem(connection, { settings, pin }, limited);
     if (problem !== null) {
       settings.onProblem(problem);
       throw new McpCallError(problem);
     }
-    return goOn(connection, settings, { pin, input, call });
+    return goOn(connection, settings, { pin, input, call, known });
   });
 }
 
@@ -80,45 +99,44 @@ async function findProblem(
 async function goOn(
   connection: Connection,
   settings: CallSettings,
-  { pin, input, call }: { readonly pin: McpPin; readonly input: Json; readonly call: EffectCall },
+  { known: first, ...made }: PinnedCall & { readonly known: CallState | null },
 ): Promise<unknown> {
-  let known = firstResponses(call);
+  const { pin, call } = made;
+  let known = first;
   for (let round = 0; round < maxRounds; round += 1) {
-    const result = await request(connection, settings, { pin, input, call, known });
+    const result = await request(connection, settings, { ...made, known });
     const needed = readInputRequired(result);
     if (!needed) return toShown(result);
-    const { questions, samples, declined } = sortRequests(needed.requests, settings);
+    const { open, samples, declined } = sortRequests(needed.requests, settings);
     const responses: InputResponses = {};
     for (const key of declined) responses[key] = { action: "decline" };
     for (const [key, params] of Object.entries(samples))
       responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
-    const state: CallState = { requestState: needed.state, questions, responses };
-    if (Object.keys(questions).length > 0)
-      return ToolResult.needs({ server: settings.server, tool: pin.name, questions }, state);
-    known = { requestState: needed.state, responses };
+    known = { requestState: needed.state, open, responses };
+    const next = askNext(known);
+    if (next) return next;
   }
   throw new McpCallError(`tool ${pin.name} asked for input ${maxRounds} times`);
 }
 
-type Known = Pick<CallState, "requestState" | "responses"> | null;
+/** Ends the execution with the next question; null: there is none. */
+function askNext(state: CallState): ReturnType<typeof ToolResult.ask> | null {
+  const [next] = state.open;
+  return next ? ToolResult.ask(next.question, state) : null;
+}
 
-/** Returns the answers to what the last execution asked; null: it is the first. */
-function firstResponses({ resumed }: EffectCall): Known {
-  if (!resumed) return null;
-  const { requestState, questions, responses } = Json.as<CallState>(resumed.state);
-  const answers = resumed.answer ? toElicitAnswers(questions, resumed.answer) : {};
-  return { requestState, responses: { ...responses, ...answers } };
+/** Returns the state that the last execution has left, with the answer to its question. */
+function takeAnswer({ state, answer }: ResumedCall): CallState {
+  const { requestState, open, responses } = Json.as<CallState>(state);
+  const [asked, ...rest] = open;
+  const given = asked && answer ? { [asked.key]: toElicitAnswer(answer) } : {};
+  return { requestState, open: rest, responses: { ...responses, ...given } };
 }
 
 async function request(
   connection: Connection,
   { timeoutMs }: CallSettings,
-  {
-    pin,
-    input,
-    call,
-    known,
-  }: { readonly pin: McpPin; readonly input: Json; readonly call: EffectCall; readonly known: Known },
+  { pin, input, call, known }: PinnedCall & { readonly known: CallState | null },
 ): Promise<unknown> {
   const given: JsonObject = isJsonObject(input) ? input : {};
   // The package's types leave the answers out, which its wire format knows.

@@ -3,7 +3,7 @@ import { Json, type EffectCall, type Extension, type Tool } from "#kernel";
 import { Connection } from "./connection.ts";
 import { callPinned, type CallSettings } from "./make-call.ts";
 import { objectSchema } from "./object-schema.ts";
-import { toFields, toQuestion } from "./input-requests.ts";
+import { readElicitation, toFields } from "./input-requests.ts";
 import type { ElicitAnswer, ServerRequests } from "./open-client.ts";
 import { checkAddress, type McpOptions, type McpToolOptions } from "./options.ts";
 import { readPins, type McpPin } from "./pins.ts";
@@ -86,7 +86,7 @@ const settingsOf = (
 function requestsOf(options: McpOptions, active: ReadonlySet<EffectCall>): ServerRequests {
   const { name, elicitation, answerInCall, sampling, maxSamplingTokens = 1_000 } = options;
   const elicit = async (params: unknown): Promise<ElicitAnswer> => {
-    const question = toQuestion(Json.of(params));
+    const question = readElicitation(Json.of(params));
     if (!question || !answerInCall) return { action: "decline" };
     const { message } = question;
     const schema = "schema" in question ? question.schema : null;

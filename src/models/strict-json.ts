@@ -1,3 +1,4 @@
+import { copyJson, hasInexactNumber } from "#base";
 import { Json, type MalformedReason } from "#kernel";
 
 const mostBytes = 1_000_000;
@@ -7,8 +8,8 @@ const mostDepth = 64;
 export type StrictJson = { readonly value: Json } | { readonly malformed: MalformedReason };
 
 /**
- * JSON that means one thing only: no key twice, no key that would change a prototype, no half characters, and neither
- * larger nor deeper than whoever walks through it can bear. Linear in the text; throws nothing.
+ * JSON that means one thing only: no key twice, no key that would change a prototype, no half characters, no number that
+ * a round trip would change, and neither larger nor deeper than whoever walks through it can bear. Linear in the text; throws nothing.
  */
 export function strictJson(text: string): StrictJson {
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return { malformed: "too-large" };
@@ -19,8 +20,10 @@ export function strictJson(text: string): StrictJson {
   } catch {
     return { malformed: "not-json" };
   }
-  const malformed = ambiguityIn(text);
-  return malformed ? { malformed } : { value };
+  const malformed = ambiguityIn(text) ?? (hasInexactNumber(text) ? "inexact-number" : null);
+  if (malformed) return { malformed };
+  // A journal has no negative zero.
+  return { value: text.includes("-") ? copyJson(value) : value };
 }
 
 /** What is wrong with a text that is JSON. */

@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 import {
+  ApprovalAnswer,
   ApprovalId,
-  HumanQuestion,
-  isJsonObject,
   type ApprovalDecision,
   type ApprovalRequest,
   Json,
   type Approver,
   type Risk,
   type Tool,
+  type ToolAnswer,
 } from "#kernel";
 import { withTimeout } from "#base";
 import type { Question } from "#tree";
@@ -18,20 +18,18 @@ import { journaled, placeStep, type StepPlace } from "./step.ts";
 const approverTimeoutMs = 60_000;
 const answers: ReadonlySet<unknown> = new Set(["approved", "denied", "edited"]);
 
-/** A tool call that needs approval. */
+/** A tool call that needs approval, or whose tool asks a person. */
 interface ApprovalNeeded {
   /** The step that raised the question. Its place and the number of its execution identify it. */
   readonly step: { readonly place: StepPlace; readonly executions: number };
   readonly tool: Tool;
   /** The tool's risk when the question was raised. */
   readonly risk: Risk;
-  /** Exactly what would be executed. */
+  /** Exactly what would be executed; the question, where the tool asks. */
   readonly input: Json;
   readonly why: string;
   readonly asks?: true | undefined;
   readonly ruleOfTwo?: true | undefined;
-  /** Whether the tool itself asks: `input` are its questions. */
-  readonly needsInput?: true | undefined;
   /** The model's own name for the call. */
   readonly callId: string | undefined;
 }
@@ -39,7 +37,7 @@ interface ApprovalNeeded {
 /** Waits, as long as it takes and through every restart, until there is a decision or the question has expired. */
 export async function askForApproval(
   services: RunServices,
-  { step, tool, risk, input, why, asks, ruleOfTwo, needsInput, callId }: ApprovalNeeded,
+  { step, tool, risk, input, why, asks, ruleOfTwo, callId }: ApprovalNeeded,
 ): Promise<ApprovalDecision> {
   const { driver } = services.engine;
   const { treeId, runId } = services.identity.scope;
@@ -48,11 +46,7 @@ export async function askForApproval(
   const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
   const expiresAt = driver.time + approvalExpiresS * 1000;
   const call = { tool: tool.name, risk, arguments: input, hash: print };
-  const kind = {
-    ...(asks && { asks }),
-    ...(ruleOfTwo && { ruleOfTwo }),
-    ...(needsInput && { needsInput }),
-  };
+  const kind = { ...(asks && { asks }), ...(ruleOfTwo && { ruleOfTwo }) };
   const approval = { id, ...call, why, expiresAt, ...kind };
   const known = await driver.report("requestApproval", { approval: { ...approval, callId } });
   return known ?? (approver === "code" ? askCode(services, approval) : askPerson(services, approval));
@@ -96,7 +90,7 @@ async function askCode(services: RunServices, question: Question): Promise<Appro
       approver(request, { signal: limited.signal }),
     );
     const given = await asking.then(toAnswer, () => refused);
-    return { answer: question.asks && !isAnswer(question, given) ? refused : given };
+    return { answer: ApprovalAnswer.findProblem(question, given) ? refused : given };
   });
   return settle(services, question.id, { ...answer, by: "approver" });
 }
@@ -105,15 +99,9 @@ type Answer = Awaited<ReturnType<Approver>>;
 
 const refused: Answer = { decision: "denied" };
 
-/** Whether code has answered a question, or denied it. */
-const isAnswer = (question: Question, { decision, arguments: answer = null }: Answer): boolean =>
-  decision === "denied" ||
-  (decision === "edited" && HumanQuestion.checkAnswer(question.arguments, answer) === null);
-
 function toAnswer(answer: Answer): Answer {
   if (!answers.has(answer?.decision)) return refused;
   const { decision, arguments: edited, reason, remember } = answer;
-  if (decision === "edited" && edited === undefined) return refused;
   return { decision, arguments: edited, reason, remember: remember === true };
 }
 
@@ -138,14 +126,14 @@ export function toApprovedInput(
   return { refusal: `not called: ${why}${reason === undefined ? "" : `: ${reason}`}` };
 }
 
-/** Returns the question with the answer of a person, or why there is none. */
-export function toAnsweredInput(
-  { decision, by, arguments: answer = null, reason }: ApprovalDecision,
-  question: Json,
-): { readonly input: Json; readonly approved: "approved" } | { readonly refusal: string } {
-  // The answer was checked where it was given. So it is like an approved input: nothing checks it again.
-  if (decision === "edited" && isJsonObject(question))
-    return { input: { ...question, answer }, approved: "approved" };
-  const why = decision === "expired" ? "no answer came in time" : `${by} did not answer`;
-  return { refusal: `not answered: ${why}${reason === undefined ? "" : `: ${reason}`}` };
+/** Returns the answer that a decision gives to the question of a tool. */
+export function toToolAnswer({
+  decision,
+  by,
+  arguments: content = null,
+  reason,
+}: ApprovalDecision): ToolAnswer {
+  if (decision === "edited") return { decision: "answered", content };
+  if (decision === "expired") return { decision, reason: "no answer came in time" };
+  return { decision: "declined", reason: `${by} did not answer${reason === undefined ? "" : `: ${reason}`}` };
 }

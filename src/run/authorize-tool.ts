@@ -11,7 +11,7 @@
 // 3. Approval holds for exactly the input that was shown. An edited input is checked again like a new one; an approved
 //    one is not, but the permissions are asked again: they may deny it by now.
 // 4. A question has an id of its own: the step's place and the number of the execution that raised it.
-// 5. A call that needs input, or time, is executed again with what its last execution has left: same input, same place.
+// 5. A call whose tool asks a person, or needs time, is executed again with what its last execution has left: same input, same place.
 // 6. A call whose outcome is unknown is made again only after a decision about that lost attempt.
 // 7. Nothing but the step's record decides: a replay takes the same way without asking anything.
 import {
@@ -27,7 +27,7 @@ import {
 } from "#kernel";
 import { deepFreeze, issueText, safeMessage } from "#base";
 import { narrowed, stricter, verdictOf } from "#agents";
-import { askForApproval, toAnsweredInput, toApprovedInput } from "./approval.ts";
+import { askForApproval, toApprovedInput } from "./approval.ts";
 import {
   checkGuardrails,
   type GatedStep,
@@ -82,8 +82,6 @@ interface Question extends Checks {
   readonly value: Json;
   readonly risk: Risk;
   readonly why: string;
-  /** A question to a person, not a call to approve. */
-  readonly asks?: true | undefined;
   readonly ruleOfTwo?: true | undefined;
 }
 
@@ -199,9 +197,11 @@ async function ask(
   const { pending, risk } = record;
   const question = { step, tool, callId, risk };
   if (record.kind === "ask") {
-    const { value: input, why, asks, ruleOfTwo, warnings } = record;
-    const decision = await askForApproval(services, { ...question, input, why, asks, ruleOfTwo });
-    const next = asks ? toAnsweredInput(decision, input) : toApprovedInput(decision, input);
+    const { value: input, why, ruleOfTwo, warnings } = record;
+    const next = toApprovedInput(
+      await askForApproval(services, { ...question, input, why, ruleOfTwo }),
+      input,
+    );
     return "refusal" in next ? next : { ...pending, ...next, warnings };
   }
   const why = "the outcome of an earlier attempt is unknown: run it again?";
@@ -284,31 +284,17 @@ function permit(
   const isExempt = meet && isTrue(() => permissions.exempts?.(request));
   const isHeld = meet && !isExempt;
   const narrow = stricter(own, above);
-  const asks = "answeredBy" in tool && tool.answeredBy === "human";
-  const verdict = isHeld || asks ? stricter(narrow, "ask") : narrow;
+  const verdict = isHeld ? stricter(narrow, "ask") : narrow;
   if (verdict === "allow" || (verdict === "ask" && approved !== null))
     return { kind: "allowed", value, ...(isExempt && { heard: toExemptionLog(tool) }) };
   if (verdict === "ask" && launch.approver !== "none") {
-    const why = asks
-      ? `${tool.name} is a question to a person`
-      : isHeld
-        ? `${tool.name} ${leaves}${Labels.describeSources(labels)}`
-        : `the policy asks about ${tool.name}, whose risk is ${tool.risk}`;
-    return {
-      kind: "ask",
-      value,
-      risk: tool.risk,
-      why,
-      ...(asks && { asks }),
-      ...(isHeld && { ruleOfTwo: true }),
-    };
+    const why = isHeld
+      ? `${tool.name} ${leaves}${Labels.describeSources(labels)}`
+      : `the policy asks about ${tool.name}, whose risk is ${tool.risk}`;
+    return { kind: "ask", value, risk: tool.risk, why, ...(isHeld && { ruleOfTwo: true }) };
   }
-  if (asks && verdict === "ask") return { kind: "refused", refusal: noPerson, isDenied: false };
   return { kind: "refused", refusal: toRefusal(tool, { verdict, above, isHeld }), isDenied: true };
 }
-
-const noPerson =
-  'not asked: no person is here to answer; createRuntime({ approver: "people" }) would ask one';
 
 const leaves = "lets something out, and this run has seen both untrusted and private content";
 

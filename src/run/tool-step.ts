@@ -236,7 +236,7 @@ async function executeEffect(
   return { kind: "done", ...outcome, ...made, ...log };
 }
 
-type Left = Pick<UnfinishedCall, "questions" | "afterS" | "state">;
+type Left = Pick<UnfinishedCall, "question" | "afterS" | "state">;
 
 /** The state that an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
 const readLeft = (left: Left | ToolResult | null): Left | null => (left && "afterS" in left ? left : null);

@@ -1,30 +1,29 @@
 import {
   findJsonProblem,
+  HumanQuestion,
   ToolResult,
-  type ApprovalDecision,
   type AttemptId,
   type Json,
   type ResumedCall,
   type Risk,
   type Tool,
-  type ToolAnswer,
   type UnfinishedValue,
 } from "#kernel";
 import { copyJson } from "#base";
-import { askForApproval } from "./approval.ts";
+import { askForApproval, toToolAnswer } from "./approval.ts";
 import type { RunServices } from "./run-services.ts";
 import type { StepRecord } from "./step.ts";
 
-const maxQuestions = 8;
+const maxQuestions = 20;
 const maxWaits = 1_000;
-/** Bytes of questions and state together, as JSON. */
+/** Bytes of question and state together, as JSON. */
 const maxBytes = 100_000;
 
 /** The record of an execution after which the call goes on. */
 export interface UnfinishedCall {
   readonly kind: "unfinished";
-  /** The questions to a person; null where `afterS` is set. */
-  readonly questions: Json;
+  /** The question to a person; null where `afterS` is set. */
+  readonly question: HumanQuestion | null;
   /** The seconds until the next execution; null: a person is asked. */
   readonly afterS: number | null;
   readonly state: Json;
@@ -44,14 +43,16 @@ export interface Resumption {
 /** Reads what an execution has returned. Returns an error result if it cannot be kept. */
 export function readUnfinished(
   tool: string,
-  { questions, afterS, state }: UnfinishedValue,
-): Pick<UnfinishedCall, "questions" | "afterS" | "state"> | ToolResult {
-  const problem = findJsonProblem(questions) ?? findJsonProblem(state);
+  { question: asked, afterS, state }: UnfinishedValue,
+): Pick<UnfinishedCall, "question" | "afterS" | "state"> | ToolResult {
+  const problem = findJsonProblem(asked) ?? findJsonProblem(state);
   if (problem !== null)
     return ToolResult.failure(`${tool} asked for something that cannot be encoded as JSON: it${problem}`);
+  const question = afterS === null ? HumanQuestion.parse(copyJson(asked)) : null;
+  if (typeof question === "string") return ToolResult.failure(`${tool} asked no question: ${question}`);
   if (afterS !== null && !(Number.isFinite(afterS) && afterS >= 0))
     return ToolResult.failure(`${tool} wants to be called again after ${afterS} seconds: that is no time`);
-  const kept = { questions: copyJson(questions), afterS, state: copyJson(state) };
+  const kept = { question, afterS, state: copyJson(state) };
   const bytes = Buffer.byteLength(JSON.stringify(kept));
   return bytes <= maxBytes
     ? kept
@@ -74,7 +75,7 @@ export async function awaitResumption(
   record: UnfinishedCall & StepRecord,
 ): Promise<Resumption | { readonly refusal: string }> {
   const { driver } = services.engine;
-  const { questions, afterS, state, attempt, gated, risk } = record;
+  const { question, afterS, state, attempt, gated, risk } = record;
   if (gated) driver.outbox.settle({ attempt, usage: null });
   const { asked = 0, waited = 0 } = before ?? {};
   if (afterS !== null) {
@@ -82,19 +83,15 @@ export async function awaitResumption(
     await driver.waits.first([], { at: record.t + afterS * 1000 });
     return { resumed: { state, answer: null }, asked, waited: waited + 1 };
   }
-  if (asked >= maxQuestions) return { refusal: `${tool.name} asked for input ${maxQuestions} times` };
+  if (asked >= maxQuestions) return { refusal: `${tool.name} asked ${maxQuestions} questions` };
   const counted = { asked: asked + 1, waited };
-  // There is no person to ask.
-  if (services.policy.launch.approver === "none")
-    return { resumed: { state, answer: { decision: "declined", content: null } }, ...counted };
-  const why = `${tool.name} needs input from a person`;
-  const question = { step, tool, callId, risk, input: questions, why, needsInput: true } as const;
-  const decision = await askForApproval(services, question);
-  return { resumed: { state, answer: toToolAnswer(decision) }, ...counted };
+  if (services.policy.launch.approver === "none") return { resumed: { state, answer: noPerson }, ...counted };
+  const why = `${tool.name} is a question to a person`;
+  const asking = { step, tool, callId, risk, input: question, why, asks: true } as const;
+  return { resumed: { state, answer: toToolAnswer(await askForApproval(services, asking)) }, ...counted };
 }
 
-function toToolAnswer({ decision, arguments: given }: ApprovalDecision): ToolAnswer {
-  if (decision === "approved" || decision === "edited")
-    return { decision: "accepted", content: decision === "edited" ? (given ?? null) : null };
-  return { decision: decision === "expired" ? "expired" : "declined", content: null };
-}
+const noPerson = {
+  decision: "declined",
+  reason: 'no person is here to answer; createRuntime({ approver: "people" }) would ask one',
+} as const;

@@ -1,3 +1,4 @@
+import { hasInexactNumber } from "#base";
 import { everybody, mayDo, type Auth, type Principal, type Scope } from "./auth.ts";
 import { RefusalError } from "./refusal.ts";
 import { namesTenant, refuse, refuseTenant } from "./shape.ts";
@@ -99,8 +100,17 @@ const maxDepth = 64;
 
 /** @throws RefusalError */
 function parse(bytes: Uint8Array): unknown {
+  const { text, body } = decode(bytes);
+  if (hasInexactNumber(text))
+    refuse("body", "it has a number that is too large to be kept exactly: write it as a text");
+  return body;
+}
+
+/** @throws RefusalError */
+function decode(bytes: Uint8Array): { readonly text: string; readonly body: unknown } {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { text, body: JSON.parse(text) };
   } catch {
     return refuse("body", "it is not JSON");
   }

@@ -43,7 +43,7 @@ test("an approver sees every argument in full", () => {
   const [, , first = "", ...rest] = lines;
   const memoLines = rest.filter((line) => line.startsWith("    "));
   expect(first.slice(2) + memoLines.map((line) => line.slice(4)).join("")).toBe(
-    `memo: ${JSON.stringify(memo)}`,
+    `memo (${memo.length + 2} characters): ${JSON.stringify(memo)}`,
   );
   expect(lines.slice(-4)).toEqual([
     '  to: "ACME"',

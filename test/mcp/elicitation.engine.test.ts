@@ -38,7 +38,7 @@ test("a server's question is answered after worker, MCP server and Restate were 
         timeout: 60_000,
         interval: 50,
       });
-      expect(asked).toMatchObject({ needsInput: true, arguments: { server: "shop" } });
+      expect(asked).toMatchObject({ asks: true, arguments: { question: "MCP server shop asks: Where to?" } });
       return asked.id;
     })();
     first.process.kill("SIGKILL");

@@ -40,6 +40,8 @@ test.for([
   ["duplicate-key", '{"to":"ann","t\\u006f":"eve"}'],
   ["broken-text", '{"a":"\\ud83d"}'],
   ["broken-text", '{"\\udc00":1}'],
+  ["inexact-number", '{"a":[1e309]}'],
+  ["inexact-number", '{"a":-12345678901234567890}'],
   ["too-deep", `${"[".repeat(65)}${"]".repeat(65)}`],
   ["too-large", `"${"a".repeat(1_000_000)}"`],
   ["too-large", `"${"ü".repeat(500_000)}"`],

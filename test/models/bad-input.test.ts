@@ -93,6 +93,7 @@ test("100,000 random arguments with poisoned keys: a value or a reason each time
   expect(Object.keys(counts).toSorted()).toEqual([
     "broken-text",
     "duplicate-key",
+    "inexact-number",
     "not-json",
     "poisoned-key",
     "value",

@@ -129,6 +129,20 @@ test("what is not JSON is refused, and so is a form that a page could send", asy
   expect((await post(good, "application/json; charset=utf-8")).status).toBe(202);
 });
 
+test("a number that could not be kept exactly is refused, and the same digits as a text are not", async () => {
+  const estate = await estateOf();
+  const post = (data: string): Promise<Reply> =>
+    ask(`${estate.url}/runs`, "POST", {
+      key: estate.keys.acme.admin,
+      body: `{"agent":"steward","input":"sell","metadata":{"n":${data}}}`,
+      headers: { "content-type": "application/json" },
+    });
+  for (const number of ["1e309", "12345678901234567890", "-9007199254740993"])
+    expect(told(await post(number))).toEqual([400, "invalid-request"]);
+  for (const fine of ["9007199254740991", '"12345678901234567890"', "1e300"])
+    expect((await post(fine)).status).toBe(202);
+});
+
 const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
 test("a body that is nested too deep is refused, wherever it is", async () => {

@@ -32,8 +32,8 @@ test("without people the model is told that no one is there", async () => {
 test.each<[string, Json]>([
   ["no question", {}],
   ["an empty question", { question: " " }],
-  ["a long question", { question: "x".repeat(2_001) }],
-  ["one choice", { question: "?", choices: ["a"] }],
+  ["a long question", { question: "x".repeat(5_001) }],
+  ["no choice", { question: "?", choices: [] }],
   ["equal choices", { question: "?", choices: ["a", "a"] }],
   ["choices of numbers", { question: "?", choices: [1, 2] }],
   ["choices and fields", { question: "?", choices: ["a", "b"], fields: [{ name: "a", type: "text" }] }],
@@ -49,6 +49,8 @@ test.each<[string, Json]>([
       ],
     },
   ],
+  ["a list without choices", { question: "?", fields: [{ name: "a", type: "list" }] }],
+  ["limits in the wrong order", { question: "?", fields: [{ name: "a", type: "number", min: 2, max: 1 }] }],
   ["choices of a number", { question: "?", fields: [{ name: "a", type: "number", choices: ["1", "2"] }] }],
 ])("a question that is none is refused: %s", async (_, input) => {
   expect(await tryTool(askHuman(), input)).toMatch(/^error: bad input/);

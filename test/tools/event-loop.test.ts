@@ -11,7 +11,7 @@ const { read, write } = files(root);
 rmSync(root, { recursive: true });
 
 const fields = Array.from({ length: 20 }, (_, index) => ({ name: `f${index}`, type: "text" }));
-const form = { question: "q".repeat(2_000), fields };
+const form = { question: "q".repeat(5_000), fields };
 
 /** Inputs at the limits, and beyond them. */
 const inputs: readonly (readonly [string, Tool, Json])[] = [

@@ -273,6 +273,7 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
   "poisoned-key": "have a key __proto__",
   "duplicate-key": "have the same key twice",
   "broken-text": "hold half a character",
+  "inexact-number": "have a number that is too large to be kept exactly: write it as a text",
 };
 
 function halted(state: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {

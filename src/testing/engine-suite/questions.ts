@@ -1,71 +1,100 @@
 import assert from "node:assert/strict";
-import { Json, type Agent, type Approver, type Tool } from "#kernel";
+import {
+  Json,
+  ToolResult,
+  type Agent,
+  type Approver,
+  type EffectTool,
+  type HumanQuestion,
+  type ResumedCall,
+} from "#kernel";
 import type { RunHandle, RuntimeOptions } from "#runtime";
 import { effect } from "./effect.ts";
 import { asked, isRefused } from "./approvals.ts";
 import { agentOf, type EngineCase, onRuntime } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
-const askTool: Tool = {
-  ...effect("ask", async (input) => ({ got: Json.as<{ readonly answer: Json }>(input).answer })),
-  answeredBy: "human",
-};
+/** Makes an agent that has its tool ask every question it is given, and returns what the tool was given. */
+function createAsker(rest: Partial<EffectTool<Json>> = {}): Agent {
+  const ask: EffectTool<Json> = {
+    ...effect("ask", async () => null),
+    execute: (input, { resumed }) =>
+      resumed ? resumed : ToolResult.ask(Json.as<HumanQuestion>(input), { page: 2 }),
+    ...rest,
+  };
+  return agentOf("asker", askEach, { tools: [ask] });
+}
 
-/** Asks every question it is given, and returns the results. */
-const asker: Agent = agentOf(
-  "asker",
-  async (ctx, inbox) => {
-    for await (const { text } of inbox) {
-      const results: string[] = [];
-      for (const question of Json.as<readonly Json[]>(JSON.parse(text))) {
-        const { content } = await ctx.tool("ask", question);
-        const [first] = content;
-        results.push(first?.type === "text" ? first.text : "");
-      }
-      return results;
+const askEach: Agent["run"] = async (ctx, inbox) => {
+  for await (const { text } of inbox) {
+    const results: Json[] = [];
+    for (const question of Json.as<readonly Json[]>(JSON.parse(text))) {
+      const { value, content } = await ctx.tool("ask", question);
+      const [first] = content;
+      results.push(value ?? (first?.type === "text" ? first.text : null));
     }
-    return null;
-  },
-  { tools: [askTool], policy: { permissions: { decide: () => "allow" } } },
-);
+    return results;
+  }
+  return null;
+};
 
 const day = { question: "On which day?", choices: ["Monday", "Friday"] };
 const form = {
   question: "Where to?",
   fields: [
     { name: "city", type: "text" },
-    { name: "rooms", type: "number", optional: true },
+    { name: "rooms", type: "integer", optional: true, max: 9 },
+    { name: "extras", type: "list", choices: ["bath", "view"], optional: true },
   ],
 };
+
+const answered = (content: Json): ResumedCall => ({
+  state: { page: 2 },
+  answer: { decision: "answered", content },
+});
+
+const declined = (decision: "declined" | "expired", reason: string): ResumedCall => ({
+  state: { page: 2 },
+  answer: { decision, reason },
+});
+
+interface Options extends Pick<RuntimeOptions, "approvalExpiresS"> {
+  /** Default people. */
+  readonly approver?: "people" | "none" | Approver;
+  readonly tool?: Partial<EffectTool<Json>>;
+}
 
 function asking(
   name: string,
   questions: readonly Json[],
   body: (run: RunHandle) => Promise<void>,
-  options: Omit<RuntimeOptions, "agents" | "engine"> = {},
+  { tool, approver = "people", ...options }: Options = {},
 ): EngineCase {
+  const asker = createAsker(tool);
+  const given = { ...options, ...(approver !== "none" && { approver }), agents: [asker] };
   return {
     name,
     run: (harness) =>
-      onRuntime(harness, { approver: "people", ...options, agents: [asker] }, async (runtime) =>
+      onRuntime(harness, given, async (runtime) =>
         body(await runtime.start(asker, JSON.stringify(questions))),
       ),
   };
 }
 
-/** Section 7.6: questions of agents to people. */
+const outputOf = async (run: RunHandle): Promise<Json> => (await run.result()).output ?? null;
+
+/** Section 7.6: questions of tools to people. */
 export const questionCases: readonly EngineCase[] = [
   asking(
-    "7.6 a question waits for its answer, which is the result, though the policy allows it",
+    "7.6 a tool asks a person, and is executed again with its state and the answer",
     [day, form],
     async (run) => {
       const first = await asked(run);
       const [record] = await run.approvals();
       assert.deepEqual([record?.asks, record?.arguments], [true, day]);
-      await run.edit(first, "Friday", { by: "ann" });
+      await run.edit(first, "Friday", { by: "ann", hash: record?.hash });
       await run.edit(await asked(run, 2), { city: "Rome" }, { by: "ann" });
-      const output = [JSON.stringify({ got: "Friday" }), JSON.stringify({ got: { city: "Rome" } })];
-      assert.deepEqual((await run.result()).output, output);
+      assert.deepEqual(await outputOf(run), [answered("Friday"), answered({ city: "Rome" })]);
       const events = await historyOf(run);
       assert.deepEqual(
         only(events, "approval.requested").map(({ asks }) => asks),
@@ -90,44 +119,90 @@ export const questionCases: readonly EngineCase[] = [
         "Rome",
         {},
         { city: 1 },
-        { city: "Rome", rooms: "two" },
+        { city: "Rome", rooms: 1.5 },
+        { city: "Rome", rooms: 10 },
+        { city: "Rome", extras: ["view", "view"] },
         { city: "Rome", answer: "x" },
       ])
         await assert.rejects(run.edit(second, wrong), isRefused("wrong-answer"));
-      await run.edit(second, { city: "Rome", rooms: 2 });
+      await run.edit(second, { city: "Rome", rooms: 2, extras: ["view"] });
       await run.result();
     },
   ),
 
-  asking("7.6 a question that is denied is not answered, and the reason is told", [day], async (run) => {
+  asking("7.6 a question is answered once, and only as it was shown", [day, form], async (run) => {
+    const first = await asked(run);
+    const [{ hash } = { hash: "" }] = await run.approvals();
+    await assert.rejects(run.edit(first, "Friday", { hash: "0" }), isRefused("other-arguments"));
+    await run.edit(first, "Friday", { hash });
+    await assert.rejects(run.edit(first, "Monday", { hash }), isRefused("decided"));
+    const second = await asked(run, 2);
+    await assert.rejects(run.edit(second, { city: "Rome" }, { hash }), isRefused("other-arguments"));
+    await run.edit(second, { city: "Rome" });
+    assert.deepEqual(await outputOf(run), [answered("Friday"), answered({ city: "Rome" })]);
+  }),
+
+  asking("7.6 a question that is denied is declined, and the tool is told why", [day], async (run) => {
     await run.deny(await asked(run), { by: "ann", reason: "ask Bob" });
-    assert.deepEqual((await run.result()).output, ["not answered: ann did not answer: ask Bob"]);
+    assert.deepEqual(await outputOf(run), [declined("declined", "ann did not answer: ask Bob")]);
   }),
 
   asking(
-    "7.6 a question that no one answers in time is told as such",
+    "7.6 a question that no one answers in time has expired",
     [day],
-    async (run) => assert.deepEqual((await run.result()).output, ["not answered: no answer came in time"]),
+    async (run) => assert.deepEqual(await outputOf(run), [declined("expired", "no answer came in time")]),
     { approvalExpiresS: 0.3 },
   ),
 
-  ...answers(),
+  ...questionsWithoutPeople(),
+
+  asking(
+    "7.6 a remembered approval of a tool does not answer its questions",
+    [day],
+    async (run) => {
+      await run.approve(await asked(run), { remember: true });
+      await run.edit(await asked(run, 2), "Friday");
+      assert.deepEqual(await outputOf(run), [answered("Friday")]);
+    },
+    { tool: { risk: "high" } },
+  ),
+
+  asking(
+    "7.6 a question that no answer could fit is an error of the tool",
+    [{ question: "?", choices: [] }],
+    async (run) => assert.match(JSON.stringify(await outputOf(run)), /^\["ask asked no question: choices:/),
+  ),
 ];
 
-/** Code that answers instead of a person. Anything that does not fit is no answer. */
-function answers(): readonly EngineCase[] {
-  const none = "not answered: approver did not answer";
-  const given: readonly (readonly [string, Approver, string])[] = [
-    ["answers", () => ({ decision: "edited", arguments: "Friday" }), JSON.stringify({ got: "Friday" })],
-    ["approves", () => ({ decision: "approved" }), none],
-    ["gives another answer", () => ({ decision: "edited", arguments: "Sunday" }), none],
-  ];
-  return given.map(([what, approver, output]) =>
+/** No person is there, or code answers instead: anything that does not fit is no answer. */
+function questionsWithoutPeople(): readonly EngineCase[] {
+  const none = declined("declined", "approver did not answer");
+  const code = ([what, approver, result]: readonly [string, Approver, ResumedCall]): EngineCase =>
     asking(
       `7.5 a question to an approver that ${what}`,
       [day],
-      async (run) => assert.deepEqual((await run.result()).output, [output]),
+      async (run) => assert.deepEqual(await outputOf(run), [result]),
       { approver },
+    );
+  return [
+    code(["answers", () => ({ decision: "edited", arguments: "Friday" }), answered("Friday")]),
+    code(["approves", () => ({ decision: "approved" }), none]),
+    code(["gives another answer", () => ({ decision: "edited", arguments: "Sunday" }), none]),
+    asking(
+      "7.6 a question is declined where no person can be asked",
+      [day],
+      async (run) => {
+        const [result] = Json.as<readonly ResumedCall[]>(await outputOf(run));
+        assert.equal(result?.answer?.decision, "declined");
+        assert.deepEqual(await run.approvals(), []);
+      },
+      { approver: "none" },
     ),
-  );
+    asking(
+      "7.6 a tool that asks without end is refused",
+      [day],
+      async (run) => assert.deepEqual(await outputOf(run), ["ask asked 20 questions"]),
+      { approver: "none", tool: { execute: () => ToolResult.ask(day) } },
+    ),
+  ];
 }

@@ -1,6 +1,6 @@
 import {
+  ApprovalAnswer,
   ApprovalRefusedError,
-  HumanQuestion,
   Json,
   NotFoundError,
   type ApprovalDecision,
@@ -36,7 +36,7 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   const known = keptOf(work.object, approval.id);
   if (known) return known.decision;
   const record = work.live(run);
-  const remembered = approval.needsInput
+  const remembered = approval.asks
     ? undefined
     : record.remembered.find(
         ({ tool, ruleOfTwo }) => tool === approval.tool && (ruleOfTwo || !approval.ruleOfTwo),
@@ -76,31 +76,20 @@ export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): 
   }
   const slot = work.slot(kept.runId);
   const reason = whyRefused({ isOver: !slot || slot.cancelled !== null, isClock }, kept, work.now, argument);
-  if (reason) throw new ApprovalRefusedError({ approval: id, reason });
-  if (kept.asks) expectAnswer(kept, answer);
+  const problem = reason ? { reason } : ApprovalAnswer.findProblem(kept, answer);
+  if (problem) throw new ApprovalRefusedError({ approval: id, ...problem });
   return settle(work, { ...kept, operationId }, { ...answer, at: work.now });
-}
-
-/** @throws ApprovalRefusedError for a decision on a question that is neither its answer nor a denial. */
-function expectAnswer(
-  { id: approval, arguments: question }: KeptApproval,
-  { decision, arguments: answer = null }: Omit<ApprovalDecision, "at">,
-): void {
-  if (decision === "approved") throw new ApprovalRefusedError({ approval, reason: "no-answer" });
-  const problem = decision === "edited" ? HumanQuestion.checkAnswer(question, answer) : null;
-  if (problem !== null) throw new ApprovalRefusedError({ approval, reason: "wrong-answer", problem });
 }
 
 function whyRefused(
   { isOver, isClock }: { readonly isOver: boolean; readonly isClock: boolean },
   kept: KeptApproval,
   now: number,
-  { hash, decision, arguments: edited }: ArgumentOf<"decideApproval">,
+  { hash }: ArgumentOf<"decideApproval">,
 ): ApprovalRefusedError["reason"] | null {
   if (isOver) return "run-ended";
   if (now > kept.expiresAt && !isClock) return "expired";
-  if (hash !== undefined && hash !== kept.hash) return "other-arguments";
-  return decision === "edited" && edited === undefined ? "no-arguments" : null;
+  return hash !== undefined && hash !== kept.hash ? "other-arguments" : null;
 }
 
 function settle(work: TreeWork, kept: KeptApproval, decision: ApprovalDecision): ApprovalDecision {
@@ -108,7 +97,7 @@ function settle(work: TreeWork, kept: KeptApproval, decision: ApprovalDecision):
   const run = work.run(kept.runId);
   if (run) {
     const asking = run.asking.filter((id) => id !== kept.id);
-    const isKept = decision.remember === true && decision.decision === "approved" && !kept.needsInput;
+    const isKept = decision.remember === true && decision.decision === "approved";
     const word = { tool: kept.tool, by: decision.by, ...(kept.ruleOfTwo && { ruleOfTwo: true as const }) };
     const remembered = isKept ? [...run.remembered, word] : run.remembered;
     work.put(kept.runId, { ...run, asking, remembered });

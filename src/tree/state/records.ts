@@ -402,7 +402,7 @@ export interface CarriedSubscription {
 /** What a run asks people. The tree knows the rest. */
 export type Question = Pick<
   ApprovalRequest,
-  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "needsInput" | "expiresAt"
+  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "expiresAt"
 > & { readonly callId?: string | undefined };
 
 /** What somebody, or the clock, says about a question. */
