@@ -43,6 +43,7 @@ test("without a seal the words stand in the files of SQLite, with one they do no
     "audit",
     "block",
     "block-term",
+    "cached",
     "episode-term",
     "event",
     "fact",
