@@ -24,7 +24,7 @@ export type UserRecord =
 
 const size = 200;
 
-/** Everything that {@link Store.eraseUser} would remove, but for the keys, a piece at a time. */
+/** Everything that {@link Store.eraseUser} would remove, but for keys and copies in the cache, a piece at a time. */
 export async function* exportUser(
   store: Store,
   partition: Partition,

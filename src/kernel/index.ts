@@ -113,6 +113,7 @@ export type {
   ScopedLlmOptions,
   StepScope,
 } from "./middleware.ts";
+export type { AnswerCache, CacheEntry, CacheLimits, CacheStore } from "./cache.ts";
 export type {
   FinishReason,
   Model,
@@ -194,7 +195,6 @@ export {
   type AuditEntry,
   type AuditHead,
   type AuditStore,
-  type CacheStore,
   type EventStore,
   type KeyStore,
   type LimitStore,

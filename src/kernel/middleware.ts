@@ -1,3 +1,4 @@
+import type { AnswerCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import type { Embedder } from "./embedder.ts";
 import type { ExtensionContext } from "./extension-context.ts";
@@ -28,6 +29,13 @@ export interface StepScope {
   readonly userId: UserId | null;
   /** Of the agent. */
   readonly version: string;
+  /**
+   * The seconds for which content of the run may be kept outside of it: Infinity where its retention is `permanent`, the
+   * runtime's `eraseAfterS` for `run`, 0 for `none`.
+   */
+  readonly keepS: number;
+  /** The cache of the runtime's store. Null: the runtime has no store. */
+  readonly cache: AnswerCache | null;
   /** How often calls of this step were made again so far: by whichever layer, and before a long wait or a crash, too. */
   readonly retries: number;
   /** A model call, charged as part of the step it is made in. */
@@ -92,6 +100,11 @@ export interface ChatContext {
   messages: readonly ChatMessage[];
   tools: readonly ToolDescription[];
   options: JsonObject;
+  /**
+   * A hash of everything else in the request, which layers cannot change: settings, tool choice, schema and limits of the
+   * call, and the state that is shown in this call only.
+   */
+  readonly restHash: string;
   /** Which one is asked. */
   model: Model;
   /** How long one attempt may take. Default 600,000. */

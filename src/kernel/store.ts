@@ -1,5 +1,6 @@
 import type { ApiKeyRecord } from "./api-key.ts";
 import type { ApprovalDecision, ApprovalRecord, ApprovalRequest } from "./approval.ts";
+import type { CacheStore } from "./cache.ts";
 import type { NumberedEvent } from "./event.ts";
 import type {
   AgentId,
@@ -331,17 +332,6 @@ export interface LimitStore {
   slow(partition: Partition, key: string, until: number): Promise<void>;
 }
 
-/** Answers that may be given again. May forget any of them at any time. */
-export interface CacheStore {
-  /** Undefined: not there, or past its time. */
-  get(partition: Partition, key: string, now: number): Promise<Json | undefined>;
-  put(
-    partition: Partition,
-    key: string,
-    entry: { readonly value: Json; readonly until: number },
-  ): Promise<void>;
-}
-
 /** API keys. Whose a key is follows from the key, so it is found without naming a tenant. */
 export interface ApiKeyStore {
   /** Idempotent by id: the first one stays. */
@@ -373,9 +363,10 @@ export interface Store extends AsyncDisposable {
   readonly workers: WorkerStore;
   readonly apiKeys: ApiKeyStore;
   readonly limits: LimitStore;
+  readonly cache: CacheStore;
   readonly webhooks: WebhookStore;
   /**
-   * Removes the user's memory, sessions and runs, with the events, approvals and manifests of their trees, destroys
+   * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their trees, destroys
    * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;

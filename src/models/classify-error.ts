@@ -49,7 +49,7 @@ const rules: readonly Rule[] = [
     kind: "context-overflow",
     status: [400, 413, 422],
     words:
-      /prompt is too long|input is too long|exceeds? (?:the )?(?:\w+ )?context|context (?:length|window|limit|size)|input token count.*exceeds|maximum prompt length|reduce the length of|exceeded model token limit/,
+      /prompt is too long|input is too long|exceeds? (?:the )?(?:\w+ )?context|context (?:length|window|limit|size)|input token count|maximum prompt length|reduce the length of|exceeded model token limit/,
   },
   {
     kind: "content-blocked",
@@ -58,7 +58,8 @@ const rules: readonly Rule[] = [
   {
     kind: "content-blocked",
     status: [400, 403, 422],
-    words: /content filter|content management policy|usage policy|flagged (?:as|by)|blocked by .*policy/,
+    words:
+      /content filter|content management policy|usage policy|flagged (?:as|by)|blocked by (?:\w+ )?policy|blocked by \w+ \w+ policy/,
   },
   { kind: "overloaded", codes: /overloaded|slow_down/ },
   { kind: "rate-limit", status: [429] },

@@ -50,7 +50,7 @@ function parseFields(lines: readonly string[]): Partial<Record<string, string>> 
   for (const line of lines) {
     if (line.trim() === "" || line.startsWith("#")) continue;
     if (/^\s/.test(line) && last === "metadata") continue;
-    const [, key, value = ""] = /^([a-z-]+):(?:[ \t]+(.*))?$/.exec(line) ?? [];
+    const [, key, value = ""] = /^([a-z-]+):(?:[ \t](.*))?$/.exec(line) ?? [];
     if (key === undefined || !keys.has(key))
       throw new Error(`not a line of front matter: ${JSON.stringify(line)} (keys: ${[...keys].join(", ")})`);
     if (fields.has(key)) throw new Error(`${key} is there twice`);

@@ -37,6 +37,7 @@ import { createOnEvents } from "./interceptions.ts";
 import { dispatch, labelsOf } from "./dispatch-item.ts";
 import { createKeepInput, type InputOptions } from "./keep-input.ts";
 import { InboxReader, Messaging } from "./messaging.ts";
+import { createRunCache } from "./answer-cache.ts";
 import { JournaledContext } from "./run-context.ts";
 import {
   conclude,
@@ -76,6 +77,8 @@ interface ExecutionOptions extends InputOptions {
   readonly prices: PriceList;
   /** The store that has the conversations; null: this worker has none. */
   readonly store: Store | null;
+  /** The seconds for which content of the retention `run` outlives its tree. */
+  readonly eraseAfterS: number;
   /** Whether the content of steps is recorded. */
   readonly record: "off" | "steps";
   readonly prompt: PromptDeps;
@@ -221,10 +224,11 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const { retention } = identity.supervision;
   const manifests = options.record === "off" ? null : (store?.manifests ?? null);
   const steps = new StepRecorder({ store: manifests, scope, retention, clock, session });
+  const cache = createRunCache(store, { scope, retention, clock, eraseAfterS: options.eraseAfterS });
   const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });
   const watched = { hasPendingMessages: () => inbox.unread.length > 0, lastPrompt: { system: "" } };
-  const known = { labels, sizes, prices, session, openMemory, steps, journal, random };
+  const known = { labels, sizes, prices, session, openMemory, cache, steps, journal, random };
   const services: RunServices = {
     engine: { primitives, driver, clock, report, switches, openFeed, openUpdates },
     identity,

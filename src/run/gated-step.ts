@@ -215,7 +215,7 @@ export function checkGuardrails(
 
 /** Returns the scope of a middleware layer or a guardrail inside a step. */
 export function toStepScope(
-  { engine, identity }: RunServices,
+  { engine, identity, state }: RunServices,
   { io, calls, extensions }: StepExecution,
   model: Model | undefined,
 ): StepScope {
@@ -226,6 +226,8 @@ export function toStepScope(
     tenantId,
     userId,
     version: identity.agentVersion,
+    keepS: state.cache.keepS,
+    cache: state.cache.answers,
     get retries() {
       return calls.retries;
     },

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   ChatMessage,
   decodeError,
@@ -205,16 +206,18 @@ async function throughChat(
   const { options } = call;
   const { chat = [], retry: agentRetry } = services.policy.agent;
   const { layers, retry } = placeRetry(chat, agentRetry);
-  const context = createChatContext(services, execution, call);
+  const began = services.engine.primitives.now();
+  let answered: Pick<ModelStepCall, "model" | "messages"> = call;
+  const context = createChatContext(services, execution, call, (asked) => {
+    answered = { model: asked.model, messages: toPrompt(asked) };
+  });
   const { systemInstructions: instructions, messages: told, tools: offered } = context;
   let sent: { readonly usage: Usage | null; readonly by: string } | null = null;
   await throughLayers(layers, context, async () => {
     const { systemInstructions, tools, timeoutMs, model } = context;
     const isSame = systemInstructions === instructions && context.messages === told && tools === offered;
     const changed = { ...options, tools, providerOptions: context.options };
-    const prompt = isSame
-      ? call.messages
-      : Object.freeze([...systemOf(systemInstructions), ...context.messages]);
+    const prompt = isSame ? call.messages : toPrompt(context);
     const from = isSame ? call.from : undefined;
     const stable = isSame ? call.stable : call.stable && stableParts(prompt);
     const { ephemeral } = call;
@@ -225,6 +228,7 @@ async function throughChat(
   });
   const { result } = context;
   if (!result) throw new TypeError("middleware ended without a result");
+  await execution.calls.recordAnswer({ ...call, ...answered }, { response: result, began });
   return answerOf(result, sent, Price.key(call.model));
 }
 
@@ -246,14 +250,21 @@ function systemOf(instructions: string): readonly ChatMessage[] {
   return instructions === "" ? [] : [ChatMessage.system(instructions)];
 }
 
+const toPrompt = ({ systemInstructions, messages }: ChatContext): readonly ChatMessage[] =>
+  Object.freeze([...systemOf(systemInstructions), ...messages]);
+
+/** `onAnswer` sees the context as it is when a layer, or the call itself, gives the first answer. */
 function createChatContext(
   services: RunServices,
   execution: StepExecution,
-  { messages, options, model }: ModelStepCall,
+  call: ModelStepCall,
+  onAnswer: (context: ChatContext) => void,
 ): ChatContext {
+  const { messages, options, model } = call;
   const { agentId, scope } = services.identity;
   const hasSystem = messages[0]?.role === "system";
-  return {
+  let answer: ModelResponse | undefined;
+  const context: ChatContext = {
     agentName: agentId,
     runId: scope.runId,
     systemInstructions: systemText(messages),
@@ -263,7 +274,23 @@ function createChatContext(
     options: options.providerOptions ?? {},
     model,
     timeoutMs: defaultTimeoutMs,
-    result: undefined,
+    get restHash() {
+      return hashRest(call);
+    },
+    get result() {
+      return answer;
+    },
+    set result(given) {
+      if (!answer) onAnswer(context);
+      answer = given;
+    },
     scope: toStepScope(services, execution, model),
   };
+  return context;
+}
+
+function hashRest({ options, ephemeral = [] }: ModelStepCall): string {
+  const { settings, toolChoice, outputSchema, maxOutputTokens, repetition } = options;
+  const rest = { settings, toolChoice, outputSchema, maxOutputTokens, repetition, ephemeral };
+  return hash("sha256", JSON.stringify(rest), "base64url");
 }

@@ -16,6 +16,7 @@ import {
   type Tool,
 } from "#kernel";
 import type { LaunchPolicy, RunRandom } from "#tree";
+import type { RunCache } from "./answer-cache.ts";
 import type { CallSizing } from "./call-estimate.ts";
 import type { Journal } from "./driver/journal.ts";
 import type { ExtensionHost } from "./extension-host.ts";
@@ -64,6 +65,8 @@ interface RunState extends CallSizing {
   /** The run's part in its conversation. */
   readonly session: RunSession;
   readonly openMemory: OpenMemory;
+  /** Answers that steps may keep and find. */
+  readonly cache: RunCache;
   /** Keeps the manifests of steps. */
   readonly steps: StepRecorder;
   readonly journal: Journal;

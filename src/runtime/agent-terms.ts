@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Agent, AgentId, HistoryRetention } from "#kernel";
 import { agentVersion } from "#agents";
 import { createLaunchPolicies, protocolNumber, type AgentsRecord, type LaunchPolicy } from "#tree";
+import { defaultEraseAfterS } from "./execution-policy.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
 /** Names a build: agents of the same names and versions, over the same protocol, can take over each other's runs. */
@@ -33,7 +34,7 @@ export function treeHostOf(
   readonly projects: boolean;
   readonly eraseAfterMs: number;
 } {
-  const { retention, projects, eraseAfterS = 86_400 } = options;
+  const { retention, projects, eraseAfterS = defaultEraseAfterS } = options;
   let known: { readonly of: readonly Agent[]; readonly terms: AgentsRecord } | null = null;
   return {
     // The agents change when their extensions are loaded.

@@ -3,6 +3,9 @@ import { allowAll, defaultPermissions } from "#agents";
 import { quietly } from "./quietly.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
+/** A day. */
+export const defaultEraseAfterS = 86_400;
+
 /** The rules of a runtime that hold for each of its runs. */
 interface ExecutionPolicy {
   readonly log: ReturnType<typeof quietly>;
@@ -10,16 +13,19 @@ interface ExecutionPolicy {
   readonly approver: Approver | null;
   readonly guardrails: readonly Guardrail[];
   readonly record: "off" | "steps";
+  readonly eraseAfterS: number;
 }
 
 /** Returns the rules that options of a runtime state for its runs, with their defaults. */
 export function executionPolicy(options: RuntimeOptions): ExecutionPolicy {
   const { log, permissions = defaultPermissions, approver, guardrails = [], record = "steps" } = options;
+  const { eraseAfterS = defaultEraseAfterS } = options;
   return {
     log: quietly(log),
     permissions: permissions === "allow-all" ? allowAll : permissions,
     approver: typeof approver === "function" ? approver : null,
     guardrails,
     record,
+    eraseAfterS,
   };
 }

@@ -203,6 +203,7 @@ export class Projector implements SinkDefinition {
     const { partition, tree } = treeAt({ type: "tree", key });
     if (runs > 0) await audit.record(partition, [erasure(tree, runs, now())]);
     await store.manifests.erase(partition, tree);
+    await store.cache.erase(partition, tree);
     await keys?.destroy?.(key);
   }
 

@@ -16,6 +16,7 @@ import {
   type NumberedEvent,
 } from "#kernel";
 import { Content, type ContentOf } from "./content.ts";
+import { sealedCache } from "./sealed-cache.ts";
 import { Seals } from "./seals.ts";
 import { sealedMemory } from "./sealed-memory.ts";
 import { sealedSessions } from "./sealed-sessions.ts";
@@ -40,6 +41,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     workers: store.workers,
     apiKeys: store.apiKeys,
     limits: store.limits,
+    cache: sealedCache(store.cache, contentOf),
     webhooks: sealedWebhooks(store.webhooks, contentOf),
     events: sealedEvents(store.events, contentOf),
     sessions: sealedSessions(store.sessions, contentOf),

@@ -47,7 +47,7 @@ function operationOf({ method, path, scope, forUsers, summary, answers, query, b
   const inQuery = Object.entries(query.fields).map(([name, { schema }]) => ({ name, in: "query", schema }));
   const media = answers ?? "application/json";
   return {
-    operationId: `${method}${path.replaceAll(/[/:-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: `${method}${path.replaceAll(/[/:-]{1,3}(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
     "x-scope": scope,
     parameters: [...inPath, ...inQuery, ...(forUsers ? [inHeader] : [])],

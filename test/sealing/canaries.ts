@@ -42,6 +42,7 @@ const names = [
   "manifest",
   "hash",
   "text",
+  "cached",
 ];
 
 /** Writes something of every kind that holds content, and returns the words that nobody may find. */
@@ -88,6 +89,8 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   const stepId = StepId.of(runId, "model", 1);
   const manifest = { runId, stepId, attempt: AttemptId.of("a"), at: 1, lasts: true, body: said("manifest") };
   await store.manifests.put(tenant, manifest, [{ hash: said("hash"), text: said("text") }]);
+  const cached = { key: "k", at: 1, until: 9, treeId: tree, userId: null, lasts: true };
+  await store.cache.put(tenant, { ...cached, value: said("cached") }, { max: 9, maxBytes: 9_000 });
   return word;
 }
 

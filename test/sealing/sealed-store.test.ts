@@ -43,6 +43,7 @@ test("without a seal the words stand in the files of SQLite, with one they do no
     "audit",
     "block",
     "block-term",
+    "cached",
     "episode-term",
     "event",
     "fact",
@@ -117,4 +118,44 @@ test("memory is found after the wrapping key was replaced, and two users share n
   const hashes = indexed.flat().flatMap(({ terms }) => terms);
   expect(hashes).toHaveLength(3);
   expect(new Set(hashes).size).toBe(3);
+});
+
+test("a cached answer ends with the key of its tree or tenant, whatever rows are left", async () => {
+  const path = join(folder, "cached.db");
+  const plain = await sqliteStore({ path });
+  const stored = storedKeys(plain.keys, keys);
+  const open = (): Store["cache"] => sealedStore(plain, stored).cache;
+  const of = { at: 1, until: 9_000, treeId: tree, userId: null };
+  const limits = { max: 9, maxBytes: 9_000 };
+  await open().put(acme, { ...of, key: "run", value: "r", lasts: false }, limits);
+  await open().put(acme, { ...of, key: "permanent", value: "p", lasts: true }, limits);
+  expect(await open().get(acme, "run", 2)).toMatchObject({ value: "r" });
+  await stored.destroy?.("acme/books");
+  expect(await open().get(acme, "run", 2)).toBeUndefined();
+  expect(await open().get(acme, "permanent", 2)).toMatchObject({ value: "p" });
+  // A worker that was left behind brings nothing back.
+  const late = open().put(acme, { ...of, key: "late", value: "l", lasts: true }, limits);
+  await expect(late).rejects.toMatchObject({ code: "key-destroyed" });
+  await stored.destroy?.("acme");
+  await expect(open().get(acme, "permanent", 2)).rejects.toMatchObject({ code: "key-destroyed" });
+  await plain[Symbol.asyncDispose]();
+});
+
+test("a cached answer cannot be given to another question, nor made to live longer", async () => {
+  const path = join(folder, "moved.db");
+  const plain = await sqliteStore({ path });
+  const { cache } = sealedStore(plain, keys);
+  const of = { at: 1, until: 9, treeId: tree, userId: null, lasts: true };
+  const limits = { max: 9, maxBytes: 9_000 };
+  await cache.put(acme, { ...of, key: "a", value: "of a" }, limits);
+  await cache.put(acme, { ...of, key: "b", value: "of b", until: 99 }, limits);
+  const file = new DatabaseSync(path);
+  expect(file.prepare("select key from reeve_cache where key in ('a', 'b')").all()).toEqual([]);
+  file.exec("update reeve_cache set expires_at = 99");
+  await expect(cache.get(acme, "a", 50)).rejects.toMatchObject({ reason: "not-authentic" });
+  file.exec("update reeve_cache set body = (select max(body) from reeve_cache where at = 1)");
+  const read = await Promise.allSettled([cache.get(acme, "a", 2), cache.get(acme, "b", 2)]);
+  expect(read.filter(({ status }) => status === "fulfilled").length).toBeLessThanOrEqual(1);
+  await plain[Symbol.asyncDispose]();
+  file.close();
 });

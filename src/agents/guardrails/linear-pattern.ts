@@ -1,37 +1,45 @@
 /** How many ways of matching are tried at one place of a text, at most. */
 const mostWays = 4_096;
+/** How many characters are looked at in one of these ways, at most. */
+const mostCharacters = 1_000;
 
 /**
- * A pattern that takes time in proportion to the text, whatever the text: every repetition is bounded, nothing looks
- * around or back. @throws TypeError for any other.
+ * A pattern that takes time in proportion to the text, whatever the text: every repetition is bounded, also
+ * in what looks around, and nothing refers back. @throws TypeError for any other.
  */
 export function linearPattern(pattern: RegExp | string): RegExp {
   if (typeof pattern === "string") return new RegExp(pattern.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "iu");
-  const { ways, end } = alternatives(pattern.source, 0);
+  const { ways, characters, end } = alternatives(pattern.source, 0);
   if (end !== pattern.source.length) throw unbounded(pattern.source, "a bracket is not closed");
   if (ways > mostWays) throw unbounded(pattern.source, `${ways} ways to match at one place`);
+  if (characters > mostCharacters) throw unbounded(pattern.source, `${characters} characters at one place`);
   return new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, ""));
 }
 
 interface Parsed {
   /** In how many ways it can match at one place. */
   readonly ways: number;
+  /** How many characters it can be long. */
+  readonly characters: number;
   readonly end: number;
 }
 
 function alternatives(source: string, from: number): Parsed {
   let total = 0;
+  let longest = 0;
   let at = from;
   for (;;) {
-    const { ways, end } = sequence(source, at);
+    const { ways, characters, end } = sequence(source, at);
     total += ways;
-    if (source[end] !== "|") return { ways: total, end };
+    longest = Math.max(longest, characters);
+    if (source[end] !== "|") return { ways: total, characters: longest, end };
     at = end + 1;
   }
 }
 
 function sequence(source: string, from: number): Parsed {
   let ways = 1;
+  let characters = 0;
   let at = from;
   while (at < source.length && source[at] !== "|" && source[at] !== ")") {
     const atom = atomAt(source, at);
@@ -39,28 +47,31 @@ function sequence(source: string, from: number): Parsed {
     let sum = 0;
     for (let times = least; times <= most && sum <= mostWays; times++) sum += atom.ways ** times;
     ways *= sum;
+    characters += atom.characters * most;
     at = end;
   }
-  return { ways, end: at };
+  return { ways, characters, end: at };
 }
+
+const one = { ways: 1, characters: 1 };
 
 function atomAt(source: string, at: number): Parsed {
   const character = source[at];
   if (character === "(") {
-    const head = /^\((?:\?:)?(?!\?)/u.exec(source.slice(at))?.[0];
-    if (head === undefined) throw unbounded(source, "it looks around, or names a group");
+    const head = /^\((?:\?:|\?<?[=!])?(?!\?)/u.exec(source.slice(at))?.[0];
+    if (head === undefined) throw unbounded(source, "it names a group, or changes flags");
     const inner = alternatives(source, at + head.length);
-    return { ways: inner.ways, end: inner.end + 1 };
+    return { ...inner, end: inner.end + 1 };
   }
   if (character === "[") {
     const end = /^\[(?:\\.|[^\]\\])*\]/u.exec(source.slice(at))?.[0].length;
     if (end === undefined) throw unbounded(source, "a class is not closed");
-    return { ways: 1, end: at + end };
+    return { ...one, end: at + end };
   }
-  if (character !== "\\") return { ways: 1, end: at + 1 };
-  if (/[1-9k]/u.test(source[at + 1] ?? "")) throw unbounded(source, "it looks back");
+  if (character !== "\\") return { ...one, end: at + 1 };
+  if (/[1-9k]/u.test(source[at + 1] ?? "")) throw unbounded(source, "it refers back");
   const braced = /^\\[pPu]\{[^}]*\}/u.exec(source.slice(at))?.[0].length ?? 2;
-  return { ways: 1, end: at + braced };
+  return { ...one, end: at + braced };
 }
 
 function repetition(
@@ -71,7 +82,7 @@ function repetition(
   if (source[at] === "?") return { least: 0, most: 1, end: lazy(at + 1) };
   if (source[at] === "*" || source[at] === "+")
     throw unbounded(source, "a repetition without an upper bound");
-  const counted = /^\{(\d+)(,?)(\d*)\}/u.exec(source.slice(at));
+  const counted = /^\{(\d+)(?:(,)(\d*))?\}/u.exec(source.slice(at));
   if (!counted) return { least: 1, most: 1, end: at };
   const [whole, least, comma, most] = counted;
   if (comma === "," && most === "") throw unbounded(source, "a repetition without an upper bound");

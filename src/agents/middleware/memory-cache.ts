@@ -1,13 +1,5 @@
-import { Partition, type CacheStore, type Json } from "#kernel";
+import type { CacheLimits, Clock, Json } from "#kernel";
 import { LruMap } from "#base";
-
-/** Limits of a cache in this process. */
-export interface MemoryCacheOptions {
-  /** Default 1,000. */
-  readonly max?: number | undefined;
-  /** The bytes of all values together, as JSON. Default 64 MB. */
-  readonly maxBytes?: number | undefined;
-}
 
 interface CacheEntry {
   readonly text: string;
@@ -15,31 +7,26 @@ interface CacheEntry {
 }
 
 /** A cache in this process. The least recently used values are dropped first. */
-export class MemoryCache implements CacheStore {
+export class MemoryCache {
   readonly #entries: LruMap<string, CacheEntry>;
 
-  constructor({ max = 1_000, maxBytes = 64_000_000 }: MemoryCacheOptions = {}) {
+  constructor({ max, maxBytes }: CacheLimits) {
     this.#entries = new LruMap({ max, maxSize: maxBytes, sizeOf });
   }
 
-  async get(partition: Partition, key: string, now: number): Promise<Json | undefined> {
-    const place = Partition.part(partition, key);
-    const entry = this.#entries.get(place);
+  get(key: string, clock: Clock): Json | undefined {
+    const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    if (entry.until <= now) {
-      this.#entries.delete(place);
+    if (entry.until <= clock.now()) {
+      this.#entries.delete(key);
       return undefined;
     }
     const value: Json = JSON.parse(entry.text);
     return value;
   }
 
-  async put(
-    partition: Partition,
-    key: string,
-    { value, until }: { readonly value: Json; readonly until: number },
-  ): Promise<void> {
-    this.#entries.set(Partition.part(partition, key), { text: JSON.stringify(value), until });
+  put(key: string, { value, until }: { readonly value: Json; readonly until: number }): void {
+    this.#entries.set(key, { text: JSON.stringify(value), until });
   }
 }
 

@@ -20,7 +20,7 @@ export function findServer(
 ): Server {
   const named = told ?? environment["REEVE_URL"];
   const found = named === undefined ? readDev(folder, "url") : null;
-  const url = (named ?? found ?? defaultUrl).replace(/\/+$/, "");
+  const url = (named ?? found ?? defaultUrl).replace(/\/$/, "");
   // A file that lies in some folder above does not get the key: `reeve dev` asks for none.
   return { url, key: found === null ? (environment["REEVE_API_KEY"] ?? null) : null };
 }

@@ -5,7 +5,7 @@ import { errorMessage, missingPackagesText } from "#base";
 
 // Node says `imported from /a/b.ts`, Bun `from '/a/b.ts'`.
 const notFound = /^Cannot find (?:package|module) '([^'./][^']*)' (?:imported )?from '?([^'\n]+?)'?$/m;
-const imported = /(?:\bfrom\s*|\bimport\s*\(?\s*)["']([^"'./][^"']*)["']/g;
+const imported = /(?:\bfrom\s{0,9}|\bimport\s{0,9}\(?\s{0,9})["']([^"'./][^"']{0,200})["']/g;
 
 /** Names every package that a file of a project imports and that is not installed; null if that is not the problem. */
 export function missingImportsText(error: unknown, file: string): string | null {

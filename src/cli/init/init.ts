@@ -49,8 +49,9 @@ function toSpec(reeve: string, folder: string): string {
 function nameFor(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
-    .replaceAll(/[^a-z0-9-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "");
+    .split(/[^a-z0-9]/)
+    .filter((part) => part !== "")
+    .join("-");
   return name === "" || name === "reeve" ? "agents" : name;
 }
 

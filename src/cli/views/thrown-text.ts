@@ -4,8 +4,10 @@ import { clean } from "../text/width.ts";
 /** The file, line and column where an error was thrown; empty if that is not known. */
 function placeText({ frames }: Diagnostic): string {
   const [frame = ""] = frames;
-  const place = /([^\s()]+:\d+:\d+)\)?$/.exec(frame)?.[1];
-  return place === undefined ? "" : ` at ${clean(place.replace(/^file:\/\//, ""))}`;
+  const place = frame.split(/[\s()]/).findLast((part) => part !== "");
+  return place === undefined || !/:\d{1,9}:\d{1,9}$/.test(place)
+    ? ""
+    : ` at ${clean(place.replace(/^file:\/\//, ""))}`;
 }
 
 /** An error of a program's code: which part threw what, and where. */

@@ -3,6 +3,7 @@ import { LruMap } from "#base";
 import { MemoryApiKeys } from "./api-keys.ts";
 import { MemoryApprovals } from "./approvals.ts";
 import { MemoryAudit, noAudit } from "./audit.ts";
+import { MemoryCacheStore } from "./cache.ts";
 import { MemoryEvents } from "./events.ts";
 import { MemoryKeys } from "./keys.ts";
 import { MemoryLimits } from "./limits.ts";
@@ -50,6 +51,7 @@ class Memory implements Store {
   readonly workers = new MemoryWorkers();
   readonly apiKeys = new MemoryApiKeys();
   readonly limits = new MemoryLimits();
+  readonly cache = new MemoryCacheStore();
   readonly webhooks = new MemoryWebhooks();
 
   constructor(maxFinishedTrees: number) {
@@ -78,6 +80,7 @@ class Memory implements Store {
     remove(this.approvals.shelf.of(partition), ({ treeId }) => trees.has(treeId));
     remove(this.sessions.shelf.of(partition), ({ head }) => head.userId === user);
     remove(this.runs.shelf.of(partition), ({ runId }) => runs.has(runId));
+    remove(this.cache.shelf.of(partition), ({ entry }) => entry.userId === user);
     this.memory.eraseUser(partition, user);
     await this.vectors.eraseUser(partition, user);
     if (user !== null) this.apiKeys.revokeUser(partition.tenantId, user);

@@ -30,7 +30,7 @@ export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId
       .where("tenant_id", "=", tenant)
       .where("tree_id", "in", runs.select("tree_id"))
       .execute();
-  for (const table of ["reeve_session", "reeve_run"] as const)
+  for (const table of ["reeve_session", "reeve_run", "reeve_cache"] as const)
     await db
       .deleteFrom(table)
       .where((eb) => eb.and(own))

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from "kysely";
+import { cacheMigration } from "./cache-migration.ts";
 import { memoryMigration } from "./memory-migration.ts";
 import { memoryTables } from "./memory-owner-rows.ts";
 import type { Tables } from "./tables.ts";
@@ -190,6 +191,10 @@ const migrations: readonly Migration[] = [
   (dialect) => [
     ...webhookMigration(idType[dialect]),
     ...(dialect === "postgres" ? ["reeve_webhook", "reeve_webhook_delivery"].flatMap(guarded) : []),
+  ],
+  (dialect) => [
+    ...cacheMigration(idType[dialect]),
+    ...(dialect === "postgres" ? guarded("reeve_cache") : []),
   ],
 ];
 

@@ -4,6 +4,7 @@ import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
 import { SqlAudit } from "./audit.ts";
 import type { Bell } from "./bell.ts";
+import { SqlCache } from "./cache.ts";
 import { eraseUser, treesOf } from "./erase-user.ts";
 import { SqlEvents } from "./events.ts";
 import { SqlKeys } from "./keys.ts";
@@ -40,6 +41,7 @@ export class SqlStore implements Store {
   readonly workers: SqlWorkers;
   readonly apiKeys: SqlApiKeys;
   readonly limits: SqlLimits;
+  readonly cache: SqlCache;
   readonly webhooks: SqlWebhooks;
   readonly #database: Database;
 
@@ -58,6 +60,7 @@ export class SqlStore implements Store {
     this.workers = new SqlWorkers(access);
     this.apiKeys = new SqlApiKeys(access);
     this.limits = new SqlLimits(access);
+    this.cache = new SqlCache(access);
     this.webhooks = new SqlWebhooks(access);
   }
 

@@ -163,6 +163,19 @@ interface WorkerRow extends Row {
   readonly expires_at: number;
 }
 
+/** A cached answer. An absent user is the empty text. */
+interface CacheRow extends Row {
+  readonly key: string;
+  readonly user_id: string;
+  readonly tree_id: string;
+  readonly lasts: number;
+  readonly at: number;
+  readonly expires_at: number;
+  /** Bytes of the body. */
+  readonly size: number;
+  readonly body: string;
+}
+
 interface LimitRow extends Row {
   readonly key: string;
   readonly body: string;
@@ -220,6 +233,7 @@ export interface Tables {
   readonly reeve_key: KeyRow;
   readonly reeve_worker: WorkerRow;
   readonly reeve_limit: LimitRow;
+  readonly reeve_cache: CacheRow;
   readonly reeve_api_key: ApiKeyRow;
   readonly reeve_webhook: WebhookRow;
   readonly reeve_webhook_delivery: WebhookDeliveryRow;

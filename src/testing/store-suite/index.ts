@@ -2,6 +2,7 @@ import { apiKeyCases } from "./api-keys.ts";
 import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { blockCases } from "./blocks.ts";
+import { cacheCases } from "./cache.ts";
 import { eventCases } from "./events.ts";
 import { factCases } from "./facts.ts";
 import type { StoreCase } from "./harness.ts";
@@ -34,6 +35,7 @@ export const storeSuite: readonly StoreCase[] = [
   ...keyCases,
   ...manifestCases,
   ...limitCases,
+  ...cacheCases,
   ...userCases,
   ...tenantCases,
   ...memoryCrossingCases,

@@ -20,6 +20,7 @@ import {
   testRuntime,
   type ScriptedModel,
 } from "reeve/testing";
+import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { MemoryCache } from "../../../src/agents/middleware/memory-cache.ts";
@@ -44,8 +45,8 @@ test("3.5 a hit asks nobody, reserves nothing and costs nothing", async () => {
 
 test("another tenant, agent version or cache version finds nothing", async () => {
   const model = scriptedModel([say("done")], { price });
-  const store = new MemoryCache();
-  const layer = (options: CacheOptions = {}) => cache({ store, ...options });
+  const store = memoryStore();
+  const layer = (options: CacheOptions = {}) => cache({ where: "store", ...options });
   const asks = async (
     layerOf: ReturnType<typeof cache>,
     tenant: string,
@@ -53,7 +54,7 @@ test("another tenant, agent version or cache version finds nothing", async () =>
   ): Promise<number> => {
     const before = model.requests.length;
     const worker = cached(model, layerOf, version);
-    await using t = testRuntime({ agents: [worker] });
+    await using t = testRuntime({ agents: [worker], store });
     await t.run(worker, "go", { tenant });
     return model.requests.length - before;
   };
@@ -232,18 +233,19 @@ test("a cache around a retry keeps the answer that came in the end", async () =>
 });
 
 test("the cache of a process is bounded by count and by bytes, and what was used last stays", async () => {
-  const nobody = { tenantId: null };
-  const has = async (lru: MemoryCache, ...keys: readonly string[]): Promise<readonly Json[]> =>
-    Promise.all(keys.map(async (key) => (await lru.get(nobody, key, 0)) ?? null));
-  const counted = new MemoryCache({ max: 2 });
-  await counted.put(nobody, "a", { value: 1, until: 9 });
-  await counted.put(nobody, "b", { value: 2, until: 9 });
-  await counted.get(nobody, "a", 0);
-  await counted.put(nobody, "c", { value: 3, until: 9 });
-  expect(await has(counted, "a", "b", "c")).toEqual([1, null, 3]);
-  const sized = new MemoryCache({ maxBytes: 100 });
-  await sized.put(nobody, "a", { value: "x".repeat(30), until: 9 });
-  await sized.put(nobody, "b", { value: "y".repeat(30), until: 9 });
-  await sized.put(nobody, "huge", { value: "z".repeat(99), until: 9 });
-  expect(await has(sized, "a", "b", "huge")).toEqual([null, "y".repeat(30), null]);
+  const clock = manualClock();
+  const until = clock.now() + 9;
+  const has = (lru: MemoryCache, ...keys: readonly string[]): readonly Json[] =>
+    keys.map((key) => lru.get(key, clock) ?? null);
+  const counted = new MemoryCache({ max: 2, maxBytes: 1_000 });
+  counted.put("a", { value: 1, until });
+  counted.put("b", { value: 2, until });
+  counted.get("a", clock);
+  counted.put("c", { value: 3, until });
+  expect(has(counted, "a", "b", "c")).toEqual([1, null, 3]);
+  const sized = new MemoryCache({ max: 9, maxBytes: 100 });
+  sized.put("a", { value: "x".repeat(30), until });
+  sized.put("b", { value: "y".repeat(30), until });
+  sized.put("huge", { value: "z".repeat(99), until });
+  expect(has(sized, "a", "b", "huge")).toEqual([null, "y".repeat(30), null]);
 });

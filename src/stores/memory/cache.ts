@@ -1,0 +1,37 @@
+import type { CacheEntry, CacheLimits, CacheStore, Partition, TreeId } from "#kernel";
+import { copy, Shelf } from "./shelf.ts";
+
+interface SizedEntry {
+  readonly entry: CacheEntry;
+  readonly size: number;
+}
+
+export class MemoryCacheStore implements CacheStore {
+  /** The oldest first. */
+  readonly shelf = new Shelf<SizedEntry>();
+
+  async get(partition: Partition, key: string, now: number): Promise<CacheEntry | undefined> {
+    const entry = this.shelf.of(partition).get(key)?.entry;
+    return entry && entry.until > now ? copy(entry) : undefined;
+  }
+
+  async put(partition: Partition, entry: CacheEntry, { max, maxBytes }: CacheLimits): Promise<void> {
+    const size = Buffer.byteLength(JSON.stringify(entry.value));
+    if (size > maxBytes || max < 1) return;
+    const kept = this.shelf.of(partition);
+    kept.delete(entry.key);
+    kept.set(entry.key, { entry: copy(entry), size });
+    for (const [key, { entry: old }] of kept) if (old.until <= entry.at) kept.delete(key);
+    let bytes = kept.values().reduce((sum, each) => sum + each.size, 0);
+    for (const [key, oldest] of kept) {
+      if (bytes <= maxBytes && kept.size <= max) return;
+      kept.delete(key);
+      bytes -= oldest.size;
+    }
+  }
+
+  async erase(partition: Partition, tree: TreeId): Promise<void> {
+    const kept = this.shelf.of(partition);
+    for (const [key, { entry }] of kept) if (entry.treeId === tree && !entry.lasts) kept.delete(key);
+  }
+}
