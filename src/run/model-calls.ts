@@ -104,12 +104,6 @@ interface ModelCall {
   readonly isTurn?: boolean;
 }
 
-/** The answer of a layer, and when it was asked. */
-interface AnsweredCall {
-  readonly response: ModelResponse;
-  readonly began: number;
-}
-
 /** One call at its place: as many attempts as it takes. */
 type Asked = CallPlace &
   Required<Omit<ModelCall, "retry" | "from" | "stable" | "ephemeral">> &
@@ -202,27 +196,6 @@ export class ModelCalls {
       tools,
       isOwn,
       ...made,
-    });
-  }
-
-  /** Keeps the manifest of a step that layers answered without a call: it cost nothing. */
-  async recordAnswer(call: ModelCall, { response, began }: AnsweredCall): Promise<void> {
-    const decisions = this.notes.splice(0);
-    if (this.charges.length > 0 || decisions.length === 0) return;
-    const { model, messages, options, ephemeral = [] } = call;
-    const ms = this.#services.engine.primitives.now() - began;
-    const attempt = { attempt: AttemptId.of(this.#step.io.attempt), ms, usage: Usage.none };
-    await this.#services.state.steps.keepModelCall({
-      step: this.#step.place.id,
-      model,
-      messages: fixed([...messages, ...ephemeral]),
-      ephemeral,
-      tools: options.tools ?? [],
-      isOwn: true,
-      attempts: [attempt],
-      began: [began],
-      response,
-      decisions,
     });
   }
 

@@ -18,6 +18,7 @@ import {
   type ShownSection,
 } from "#kernel";
 import { failedLayer, placeRetry, throughLayers } from "#agents";
+import { recordAnswer } from "./answered-step.ts";
 import { assemblePrompt, isDueAfter } from "./assemble-prompt.ts";
 import { fixed } from "./call-estimate.ts";
 import { readEphemeral } from "./ephemeral.ts";
@@ -228,7 +229,7 @@ async function throughChat(
   });
   const { result } = context;
   if (!result) throw new TypeError("middleware ended without a result");
-  await execution.calls.recordAnswer({ ...call, ...answered }, { response: result, began });
+  await recordAnswer(services, execution, { ...call, ...answered, response: result, began });
   return answerOf(result, sent, Price.key(call.model));
 }
 

@@ -31,11 +31,11 @@ export class SqlCache implements CacheStore {
     return {
       key,
       value,
-      at: Number(row.at),
-      until: Number(row.expires_at),
+      at: row.at,
+      until: row.expires_at,
       treeId: TreeId.of(row.tree_id),
       userId: row.user_id === "" ? null : UserId.of(row.user_id),
-      lasts: Number(row.lasts) === 1,
+      lasts: row.lasts === 1,
     };
   }
 

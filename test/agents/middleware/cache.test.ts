@@ -43,10 +43,11 @@ test("3.5 a hit asks nobody, reserves nothing and costs nothing", async () => {
   expect(model.requests).toHaveLength(2);
 });
 
+const layer = (options: CacheOptions = {}) => cache({ where: "store", ...options });
+
 test("another tenant, agent version or cache version finds nothing", async () => {
   const model = scriptedModel([say("done")], { price });
   const store = memoryStore();
-  const layer = (options: CacheOptions = {}) => cache({ where: "store", ...options });
   const asks = async (
     layerOf: ReturnType<typeof cache>,
     tenant: string,
@@ -234,18 +235,18 @@ test("a cache around a retry keeps the answer that came in the end", async () =>
 
 test("the cache of a process is bounded by count and by bytes, and what was used last stays", async () => {
   const clock = manualClock();
-  const until = clock.now() + 9;
+  const end = clock.now() + 9;
   const has = (lru: MemoryCache, ...keys: readonly string[]): readonly Json[] =>
     keys.map((key) => lru.get(key, clock) ?? null);
   const counted = new MemoryCache({ max: 2, maxBytes: 1_000 });
-  counted.put("a", { value: 1, until });
-  counted.put("b", { value: 2, until });
+  counted.put("a", { value: 1, until: end });
+  counted.put("b", { value: 2, until: end });
   counted.get("a", clock);
-  counted.put("c", { value: 3, until });
+  counted.put("c", { value: 3, until: end });
   expect(has(counted, "a", "b", "c")).toEqual([1, null, 3]);
   const sized = new MemoryCache({ max: 9, maxBytes: 100 });
-  sized.put("a", { value: "x".repeat(30), until });
-  sized.put("b", { value: "y".repeat(30), until });
-  sized.put("huge", { value: "z".repeat(99), until });
+  sized.put("a", { value: "x".repeat(30), until: end });
+  sized.put("b", { value: "y".repeat(30), until: end });
+  sized.put("huge", { value: "z".repeat(99), until: end });
   expect(has(sized, "a", "b", "huge")).toEqual([null, "y".repeat(30), null]);
 });

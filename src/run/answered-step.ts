@@ -1,0 +1,38 @@
+import { AttemptId, Usage, type ChatMessage, type LlmOptions, type Model, type ModelResponse } from "#kernel";
+import { fixed } from "./call-estimate.ts";
+import type { StepExecution } from "./gated-step.ts";
+import type { RunServices } from "./run-services.ts";
+
+/** A model step that layers answered without a call. */
+interface AnsweredStep {
+  readonly model: Model;
+  /** The prompt as the layer saw it. */
+  readonly messages: readonly ChatMessage[];
+  readonly ephemeral?: readonly ChatMessage[] | undefined;
+  readonly options: LlmOptions;
+  readonly response: ModelResponse;
+  readonly began: number;
+}
+
+/** Keeps the manifest of a step that layers answered without a call: it cost nothing. Nothing if a call was made. */
+export async function recordAnswer(
+  { engine, state }: RunServices,
+  { place, io, calls }: StepExecution,
+  { model, messages, ephemeral = [], options, response, began }: AnsweredStep,
+): Promise<void> {
+  const decisions = calls.notes.splice(0);
+  if (calls.charges.length > 0 || decisions.length === 0) return;
+  const ms = engine.primitives.now() - began;
+  await state.steps.keepModelCall({
+    step: place.id,
+    model,
+    messages: fixed([...messages, ...ephemeral]),
+    ephemeral,
+    tools: options.tools ?? [],
+    isOwn: true,
+    attempts: [{ attempt: AttemptId.of(io.attempt), ms, usage: Usage.none }],
+    began: [began],
+    response,
+    decisions,
+  });
+}
