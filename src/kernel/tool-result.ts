@@ -39,7 +39,17 @@ export interface UnfinishedValue {
   /** The seconds that pass first; null: a person is asked. */
   readonly afterS: number | null;
   readonly state: unknown;
+  readonly rerun: boolean;
   readonly [unfinishedMark]: true;
+}
+
+/** Terms of the execution that follows. */
+export interface NextExecution {
+  /**
+   * Whether it may be made again if its worker dies, although the tool is not idempotent: it only asks how far the call
+   * has come. Default false: its outcome is unknown then.
+   */
+  readonly rerun?: boolean;
 }
 
 const isMarked = (value: unknown, by: symbol): boolean =>
@@ -77,20 +87,22 @@ export const ToolResult = {
    * an approval, for as long as it takes and through every restart. Then `execute` is called again, by any process, and
    * finds this state and the answer in `call.resumed`. A call may ask 8 times.
    */
-  needs: (questions: unknown, state: unknown = null): UnfinishedValue => ({
+  needs: (questions: unknown, state: unknown = null, options: NextExecution = {}): UnfinishedValue => ({
     questions,
     afterS: null,
     state,
+    rerun: options.rerun ?? false,
     [unfinishedMark]: true,
   }),
   /**
    * For `execute` to return: the call is not over. After so many seconds, in which no process has to live, `execute` is
    * called again and finds this state in `call.resumed`. A call may do so 1,000 times.
    */
-  later: (afterS: number, state: unknown = null): UnfinishedValue => ({
+  later: (afterS: number, state: unknown = null, options: NextExecution = {}): UnfinishedValue => ({
     questions: null,
     afterS,
     state,
+    rerun: options.rerun ?? false,
     [unfinishedMark]: true,
   }),
   /** Whether a tool has returned a value of `needs` or `later`. */

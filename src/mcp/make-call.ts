@@ -1,5 +1,6 @@
 import type { CallToolRequest } from "@modelcontextprotocol/client";
 import { ContentBlock, isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
+import type { CallSettings } from "./call-settings.ts";
 import { McpCallError, type Connection } from "./connection.ts";
 import { toShown } from "./content.ts";
 import {
@@ -11,19 +12,10 @@ import {
 } from "./input-requests.ts";
 import type { McpPin } from "./pins.ts";
 import { sample } from "./sampling.ts";
+import { followTask, readTask, readTaskState, waitForTask } from "./tasks.ts";
 
 /** Rounds of one execution in which a server has the model called. */
 const maxRounds = 5;
-
-/** The settings of calls to one server. */
-export interface CallSettings {
-  readonly server: string;
-  readonly timeoutMs: number;
-  readonly asks: boolean;
-  readonly samples: boolean;
-  readonly maxSamplingTokens: number;
-  readonly onProblem: (problem: string) => void;
-}
 
 /** The state between two executions of a call that needs input. */
 interface CallState {
@@ -41,6 +33,8 @@ export async function callPinned(
 ): Promise<unknown> {
   const limited = { signal: call.signal, timeoutMs: settings.timeoutMs };
   return asResult(call.signal, async () => {
+    const state = call.resumed && readTaskState(call.resumed.state);
+    if (state) return followTask(connection, settings, { tool: pin.name, call, state });
     const problem = await findProblem(connection, { settings, pin }, limited);
     if (problem !== null) {
       settings.onProblem(problem);
@@ -85,6 +79,8 @@ async function goOn(
   let known = firstResponses(call);
   for (let round = 0; round < maxRounds; round += 1) {
     const result = await request(connection, settings, { pin, input, call, known });
+    const task = readTask(result);
+    if (task) return waitForTask(task, settings);
     const needed = readInputRequired(result);
     if (!needed) return toShown(result);
     const { questions, samples, declined } = sortRequests(needed.requests, settings);
@@ -125,6 +121,7 @@ async function request(
   const params = {
     name: pin.name,
     arguments: given,
+    ...((await connection.needsTask(pin.name, { signal: call.signal, timeoutMs })) && { task: {} }),
     ...(known && {
       inputResponses: known.responses,
       ...(known.requestState !== null && { requestState: known.requestState }),

@@ -1,4 +1,5 @@
 import {
+  CancellationError,
   findJsonProblem,
   ToolResult,
   type ApprovalDecision,
@@ -32,6 +33,8 @@ export interface UnfinishedCall {
   /** Whether it passed the gate, whose account of open attempts it leaves. */
   readonly gated: boolean;
   readonly risk: Risk;
+  /** Set where the next execution may be made again if its worker dies. */
+  readonly rerun?: true;
 }
 
 /** The questions and waits of a call so far, and what its next execution is given. */
@@ -39,19 +42,29 @@ export interface Resumption {
   readonly resumed: ResumedCall;
   readonly asked: number;
   readonly waited: number;
+  /** Whether the execution may be made again if its worker dies. */
+  readonly rerun: boolean;
 }
+
+/** The part of the record that the tool decides. */
+export type UnfinishedState = Pick<UnfinishedCall, "questions" | "afterS" | "state" | "rerun">;
 
 /** Reads what an execution has returned. Returns an error result if it cannot be kept. */
 export function readUnfinished(
   tool: string,
-  { questions, afterS, state }: UnfinishedValue,
-): Pick<UnfinishedCall, "questions" | "afterS" | "state"> | ToolResult {
+  { questions, afterS, state, rerun }: UnfinishedValue,
+): UnfinishedState | ToolResult {
   const problem = findJsonProblem(questions) ?? findJsonProblem(state);
   if (problem !== null)
     return ToolResult.failure(`${tool} asked for something that cannot be encoded as JSON: it${problem}`);
   if (afterS !== null && !(Number.isFinite(afterS) && afterS >= 0))
     return ToolResult.failure(`${tool} wants to be called again after ${afterS} seconds: that is no time`);
-  const kept = { questions: copyJson(questions), afterS, state: copyJson(state) };
+  const kept: UnfinishedState = {
+    questions: copyJson(questions),
+    afterS,
+    state: copyJson(state),
+    ...(rerun && { rerun }),
+  };
   const bytes = Buffer.byteLength(JSON.stringify(kept));
   return bytes <= maxBytes
     ? kept
@@ -74,23 +87,46 @@ export async function awaitResumption(
   record: UnfinishedCall & StepRecord,
 ): Promise<Resumption | { readonly refusal: string }> {
   const { driver } = services.engine;
-  const { questions, afterS, state, attempt, gated, risk } = record;
+  const { questions, afterS, state, attempt, gated, risk, rerun = false } = record;
   if (gated) driver.outbox.settle({ attempt, usage: null });
   const { asked = 0, waited = 0 } = before ?? {};
   if (afterS !== null) {
     if (waited >= maxWaits) return { refusal: `${tool.name} was not over after ${maxWaits} waits` };
-    await driver.waits.first([], { at: record.t + afterS * 1000 });
-    return { resumed: { state, answer: null }, asked, waited: waited + 1 };
+    const at = record.t + afterS * 1000;
+    await orCancelled(tool, state, () => driver.waits.first([], { at }));
+    return { resumed: { state, answer: null }, asked, waited: waited + 1, rerun };
   }
   if (asked >= maxQuestions) return { refusal: `${tool.name} asked for input ${maxQuestions} times` };
-  const counted = { asked: asked + 1, waited };
+  const counted = { asked: asked + 1, waited, rerun };
   // There is no person to ask.
   if (services.policy.launch.approver === "none")
     return { resumed: { state, answer: { decision: "declined", content: null } }, ...counted };
   const why = `${tool.name} needs input from a person`;
   const question = { step, tool, callId, risk, input: questions, why, needsInput: true } as const;
-  const decision = await askForApproval(services, question);
+  const decision = await orCancelled(tool, state, () => askForApproval(services, question));
   return { resumed: { state, answer: toToolAnswer(decision) }, ...counted };
+}
+
+/** Waits; if the run is cancelled, the tool is told. */
+async function orCancelled<T>(tool: Tool, state: Json, wait: () => Promise<T>): Promise<T> {
+  try {
+    return await wait();
+  } catch (error) {
+    if (error instanceof CancellationError) tellCancelled(tool, state);
+    throw error;
+  }
+}
+
+/**
+ * Tells a tool that its call will not be executed again. Nothing is journaled, because a cancelled run makes no steps:
+ * a replay that is cancelled tells it again.
+ */
+export function tellCancelled(tool: Tool, state: Json): void {
+  if ("run" in tool || !tool.cancel) return;
+  const { cancel } = tool;
+  void Promise.resolve()
+    .then(() => cancel.call(tool, state))
+    .catch(() => undefined);
 }
 
 function toToolAnswer({ decision, arguments: given }: ApprovalDecision): ToolAnswer {

@@ -127,4 +127,50 @@ export const unfinishedCallCases: readonly EngineCase[] = [
       assert.deepEqual(seen, [null, { polled: 1 }, { polled: 2 }]);
     },
   },
+  {
+    name: "7.6 a tool is told when the run is cancelled before its call is over",
+    async run(harness) {
+      const told: Json[] = [];
+      const cancel = (state: Json): void => void told.push(state);
+      for (const left of [ToolResult.later(3600, { job: 1 }), ToolResult.needs(form, { job: 2 })]) {
+        const agent = buyer(() => left, { cancel });
+        await bought(harness, agent, people, async (run) => {
+          await reaches(run, "waiting");
+          await run.cancel();
+        });
+      }
+      await eventually("it is told", () => told.length >= 2);
+      assert.deepEqual([told[0], told.at(-1)], [{ job: 1 }, { job: 2 }]);
+    },
+  },
+  {
+    name: "7.6 an execution that may be made again is, if the run must yield in the middle of it",
+    async run(harness) {
+      const seen: Json[] = [];
+      const child = buyer(async (_, { resumed, signal }) => {
+        if (!resumed) return ToolResult.later(0, { job: 1 }, { rerun: true });
+        seen.push(resumed.state);
+        if (seen.length > 1) return "ready";
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("aborted")));
+        });
+      });
+      const urgent = agentOf("urgent", async () => "done");
+      const root = agentOf("root", async (ctx) => {
+        const order = await ctx.spawn(child, "go", { priority: "low" });
+        await ctx.waitFor("go");
+        await ctx.join(await ctx.spawn(urgent, "go", { priority: "high" }));
+        return (await ctx.join(order)).output ?? null;
+      });
+      const options = { agents: [root, child, urgent], yieldTimeoutS: 0.1 };
+      const { output } = await onRuntime(harness, options, async (runtime) => {
+        const run = await runtime.start(root, "go", { spawn: { maxAgents: 2 } });
+        await eventually("it is executed again", () => seen.length > 0);
+        await run.signal("go");
+        return run.result();
+      });
+      assert.deepEqual(output, [false, "ready"]);
+      assert.deepEqual(seen, [{ job: 1 }, { job: 1 }]);
+    },
+  },
 ];
