@@ -118,34 +118,38 @@ async function goOn(
   settings: CallSettings,
   { tool, call, task, found }: Found,
 ): Promise<unknown> {
-  const { status, statusMessage, error, inputRequests } = found;
-  const why = typeof statusMessage === "string" ? `: ${statusMessage}` : "";
-  switch (status) {
-    case "completed":
-      return toShown(await follow.result(found));
-    case "failed":
-      if (isJsonObject(error)) throw new McpCallError(`${tool} failed: ${String(error["message"])}`);
-      return toShown(await follow.result(found));
-    case "cancelled":
-      throw new McpCallError(`the server has cancelled ${tool}${why}`);
-    case "input_required": {
-      // A server of the older revision asks in the middle of the request for the result.
-      if (!isJsonObject(inputRequests)) return toShown(await follow.result(found));
-      const open = Object.entries(inputRequests).filter(([key]) => !task.answered.includes(key));
-      const { questions, samples, declined } = sortRequests(Object.fromEntries(open), settings);
-      const responses: InputResponses = {};
-      for (const key of declined) responses[key] = { action: "decline" };
-      for (const [key, params] of Object.entries(samples))
-        responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
-      const state: TaskState = { task, questions, responses };
-      if (Object.keys(questions).length > 0)
-        return ToolResult.needs({ server: settings.server, tool, questions }, state, { rerun: true });
-      if (Object.keys(responses).length === 0) return waitForTask(task, settings);
-      return ToolResult.later(0, state, { rerun: true });
-    }
-    default:
-      return waitForTask(task, settings);
+  const { status, statusMessage, error } = found;
+  if (status === "input_required") return askForInput(follow, settings, { tool, call, task, found });
+  if (status === "cancelled") {
+    const why = typeof statusMessage === "string" ? `: ${statusMessage}` : "";
+    throw new McpCallError(`the server has cancelled ${tool}${why}`);
   }
+  if (status === "failed" && isJsonObject(error))
+    throw new McpCallError(`${tool} failed: ${JSON.stringify(error["message"] ?? null)}`);
+  if (status === "completed" || status === "failed") return toShown(await follow.result(found));
+  return waitForTask(task, settings);
+}
+
+/** Answers what a task needs, or asks people. */
+async function askForInput(
+  follow: TaskRequests,
+  settings: CallSettings,
+  { tool, call, task, found }: Found,
+): Promise<unknown> {
+  const { inputRequests } = found;
+  // A server of the older revision asks in the middle of the request for the result.
+  if (!isJsonObject(inputRequests)) return toShown(await follow.result(found));
+  const open = Object.entries(inputRequests).filter(([key]) => !task.answered.includes(key));
+  const { questions, samples, declined } = sortRequests(Object.fromEntries(open), settings);
+  const responses: InputResponses = {};
+  for (const key of declined) responses[key] = { action: "decline" };
+  for (const [key, params] of Object.entries(samples))
+    responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
+  const state: TaskState = { task, questions, responses };
+  if (Object.keys(questions).length > 0)
+    return ToolResult.needs({ server: settings.server, tool, questions }, state, { rerun: true });
+  if (Object.keys(responses).length === 0) return waitForTask(task, settings);
+  return ToolResult.later(0, state, { rerun: true });
 }
 
 /** Cancels the task of a call that is not over. Without an effect if it does not run as one. */

@@ -24,7 +24,6 @@ import {
   authorizeTool,
   type AllowedCall,
   type CallInDoubt,
-  type PendingCall,
   type RefusedCall,
   type ToolCall,
 } from "./authorize-tool.ts";
@@ -39,12 +38,7 @@ import { getStopError, journaled, placeStep, type StepRecord } from "./step.ts";
 import { throughFunctionLayers } from "./tool-middleware.ts";
 import { toFailure, toResult, toStatus } from "./tool-outcome.ts";
 import { createEffectCall, ToolUpdates } from "./tool-updates.ts";
-import {
-  readUnfinished,
-  tellCancelled,
-  type UnfinishedCall,
-  type UnfinishedState,
-} from "./unfinished-call.ts";
+import { readLeft, readUnfinished, tellCancelled, type UnfinishedCall } from "./unfinished-call.ts";
 
 const defaultTimeoutS = 600;
 
@@ -247,10 +241,6 @@ async function executeEffect(
   const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
   return { kind: "done", ...outcome, ...made, ...log };
 }
-
-/** The state that an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
-const readLeft = (left: UnfinishedState | ToolResult | null): UnfinishedState | null =>
-  left && "afterS" in left ? left : null;
 
 /** Returns the end of a call that was told to stop. */
 function toEffectStop(

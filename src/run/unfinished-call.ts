@@ -47,7 +47,7 @@ export interface Resumption {
 }
 
 /** The part of the record that the tool decides. */
-export type UnfinishedState = Pick<UnfinishedCall, "questions" | "afterS" | "state" | "rerun">;
+type UnfinishedState = Pick<UnfinishedCall, "questions" | "afterS" | "state" | "rerun">;
 
 /** Reads what an execution has returned. Returns an error result if it cannot be kept. */
 export function readUnfinished(
@@ -70,6 +70,10 @@ export function readUnfinished(
     ? kept
     : ToolResult.failure(`${tool} asked with ${bytes} bytes, and ${maxBytes} are the most`);
 }
+
+/** The state that an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
+export const readLeft = (left: UnfinishedState | ToolResult | null): UnfinishedState | null =>
+  left && "afterS" in left ? left : null;
 
 /** A call whose last execution has not finished it. */
 interface GoingCall {
@@ -122,10 +126,9 @@ async function orCancelled<T>(tool: Tool, state: Json, wait: () => Promise<T>): 
  * a replay that is cancelled tells it again.
  */
 export function tellCancelled(tool: Tool, state: Json): void {
-  if ("run" in tool || !tool.cancel) return;
-  const { cancel } = tool;
+  if ("run" in tool) return;
   void Promise.resolve()
-    .then(() => cancel.call(tool, state))
+    .then(() => tool.cancel?.(state))
     .catch(() => undefined);
 }
 
