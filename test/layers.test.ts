@@ -85,6 +85,17 @@ const allowed: Record<string, readonly string[]> = {
     "node:crypto",
     "node:fs",
   ],
+  a2a: [
+    "#kernel",
+    "#base",
+    "#runtime", // types only
+    "#server", // types only
+    "@a2a-js/sdk",
+    "@a2a-js/sdk/compat/v0_3/server",
+    "@a2a-js/sdk/errors",
+    "@a2a-js/sdk/server",
+    "node:crypto",
+  ],
   architectures: ["#kernel", "#agents", "@standard-schema/spec"],
   flows: ["#kernel", "#base"],
   profile: [

@@ -222,7 +222,13 @@ export {
   SpawnBudget,
   Supervision,
 } from "./supervision.ts";
-export { type ShownValue, type TerminatingValue, ToolResult, type UnfinishedValue } from "./tool-result.ts";
+export {
+  type NextExecution,
+  type ShownValue,
+  type TerminatingValue,
+  ToolResult,
+  type UnfinishedValue,
+} from "./tool-result.ts";
 export type {
   Compaction,
   CompactionPolicy,

@@ -40,7 +40,17 @@ export interface UnfinishedValue {
   /** The seconds that pass first; null: a person is asked. */
   readonly afterS: number | null;
   readonly state: unknown;
+  readonly rerun: boolean;
   readonly [unfinishedMark]: true;
+}
+
+/** Terms of the execution that follows. */
+export interface NextExecution {
+  /**
+   * Whether it may be made again if its worker dies, although the tool is not idempotent: it only asks how far the call
+   * has come. Default false: its outcome is unknown then.
+   */
+  readonly rerun?: boolean;
 }
 
 const isMarked = (value: unknown, by: symbol): boolean =>
@@ -78,20 +88,22 @@ export const ToolResult = {
    * question is an approval record, and only an answer that fits it counts. Then `execute` is called again, by any process,
    * and finds this state and the answer in `call.resumed`. A call may ask 20 times.
    */
-  ask: (question: HumanQuestion, state: unknown = null): UnfinishedValue => ({
+  ask: (question: HumanQuestion, state: unknown = null, options: NextExecution = {}): UnfinishedValue => ({
     question,
     afterS: null,
     state,
+    rerun: options.rerun ?? false,
     [unfinishedMark]: true,
   }),
   /**
    * For `execute` to return: the call is not over. After so many seconds, in which no process has to live, `execute` is
    * called again and finds this state in `call.resumed`. A call may do so 1,000 times.
    */
-  later: (afterS: number, state: unknown = null): UnfinishedValue => ({
+  later: (afterS: number, state: unknown = null, options: NextExecution = {}): UnfinishedValue => ({
     question: null,
     afterS,
     state,
+    rerun: options.rerun ?? false,
     [unfinishedMark]: true,
   }),
   /** Whether a tool has returned a value of `ask` or `later`. */

@@ -61,6 +61,12 @@ export interface EffectTool<Input = unknown> extends ToolBase<Input> {
    * or `ToolResult.later`, the end of an execution that is followed by another one.
    */
   execute(input: Input, call: EffectCall): unknown;
+  /**
+   * Called with the state of `ToolResult.ask` or `ToolResult.later` when the run is cancelled before the call is over,
+   * so that the other side can stop too. It may be called more than once; it is not called if no worker executes the run
+   * any more. Nothing waits for it, and its failure changes nothing. Default: nothing is called.
+   */
+  cancel?(state: Json): unknown;
   /** Safe to deliver again with the same key? Default false. */
   readonly idempotent?: boolean;
   /**

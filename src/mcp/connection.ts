@@ -19,7 +19,15 @@ const idleMs = 30_000;
 const maxMessage = 2_000;
 
 /** A failure that a model may be told. Its message can hold the server's words. */
-export class McpCallError extends Error {}
+export class McpCallError extends Error {
+  /** Whether the server has answered, with an error. */
+  readonly isAnswer: boolean;
+
+  constructor(message: string, { isAnswer = true }: { readonly isAnswer?: boolean } = {}) {
+    super(message);
+    this.isAnswer = isAnswer;
+  }
+}
 
 /** One call within the limits of a connection. */
 interface LimitedCall {
@@ -28,9 +36,16 @@ interface LimitedCall {
   readonly timeoutMs: number;
 }
 
+/** A tool, as a server lists it. */
+interface Listed {
+  /** Null where two have one name. */
+  readonly hash: string | null;
+  /** Whether a server of the older revision runs it as a task if it is asked to. */
+  readonly isTask: boolean;
+}
+
 interface Session extends OpenClient {
-  /** The hash of each tool that is listed; null where two have one name. */
-  list: Promise<ReadonlyMap<string, string | null>> | null;
+  list: Promise<ReadonlyMap<string, Listed>> | null;
   listedAt: number;
 }
 
@@ -63,7 +78,7 @@ export class Connection {
         });
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw error instanceof McpCallError ? error : new McpCallError(shorten(messageOf(error)));
+        throw error instanceof McpCallError ? error : toCallError(error);
       } finally {
         this.#end();
       }
@@ -72,8 +87,12 @@ export class Connection {
 
   /** Reads the hash that a tool has now; null: two tools have this name; undefined: it is not listed. */
   async hashOf(tool: string, call: LimitedCall): Promise<string | null | undefined> {
-    const session = await rejectOnAbort(this.#connect(), call.signal);
-    return (await rejectOnAbort(this.#list(session), call.signal)).get(tool);
+    return (await this.#listed(tool, call))?.hash;
+  }
+
+  /** Whether a call has to ask for a task, so that the tool runs as one. */
+  async needsTask(tool: string, call: LimitedCall): Promise<boolean> {
+    return (await this.use(call, () => this.#listed(tool, call)))?.isTask ?? false;
   }
 
   /** Disconnects. A later call connects again. */
@@ -84,6 +103,11 @@ export class Connection {
     this.#session = null;
     const session = await open?.catch(() => null);
     await session?.client.close().catch(() => undefined);
+  }
+
+  async #listed(tool: string, { signal }: LimitedCall): Promise<Listed | undefined> {
+    const session = await rejectOnAbort(this.#connect(), signal);
+    return (await rejectOnAbort(this.#list(session), signal)).get(tool);
   }
 
   #begin(): void {
@@ -117,7 +141,7 @@ export class Connection {
   }
 
   /** One reading of the list for all calls that want it. */
-  #list(session: Session): Promise<ReadonlyMap<string, string | null>> {
+  #list(session: Session): Promise<ReadonlyMap<string, Listed>> {
     const now = performance.now();
     if (session.list && now - session.listedAt < listAgeMs) return session.list;
     session.listedAt = now;
@@ -133,18 +157,31 @@ export class Connection {
     if (signal.aborted) return signal.reason;
     const why = fault();
     if (why !== null)
-      return new McpCallError(`${this.#address.name}: ${why}; the call may or may not have happened`);
-    return new McpCallError(shorten(messageOf(error)));
+      return new McpCallError(`${this.#address.name}: ${why}; the call may or may not have happened`, {
+        isAnswer: false,
+      });
+    return toCallError(error);
   }
 }
+
+/** An error that the server has answered with has a number as its code. */
+const toCallError = (error: unknown): McpCallError =>
+  new McpCallError(shorten(messageOf(error)), {
+    isAnswer: error instanceof Error && "code" in error && typeof error.code === "number",
+  });
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
 
 const shorten = (text: string): string => (text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text);
 
-async function readList(client: Client, timeout: number): Promise<ReadonlyMap<string, string | null>> {
+async function readList(client: Client, timeout: number): Promise<ReadonlyMap<string, Listed>> {
   const { tools } = await client.listTools(undefined, { timeout, cacheMode: "bypass" });
-  const hashes = new Map<string, string | null>();
-  for (const tool of tools) hashes.set(tool.name, hashes.has(tool.name) ? null : pinOf(tool).hash);
-  return hashes;
+  const takesTasks = client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined;
+  const listed = new Map<string, Listed>();
+  for (const tool of tools) {
+    const support = tool.execution?.taskSupport;
+    const isTask = takesTasks && (support === "required" || support === "optional");
+    listed.set(tool.name, { hash: listed.has(tool.name) ? null : pinOf(tool).hash, isTask });
+  }
+  return listed;
 }

@@ -8,7 +8,7 @@
 // 1. The words of a server are shown to people as data, cut to a length, below the name of the server.
 // 2. No page is opened, and no answer is made up: what people did not accept is declined.
 // 3. People are asked like by any other tool: a form that is no `HumanQuestion` is declined.
-import { HumanQuestion, isJsonObject, Json, type JsonObject, type ToolAnswer } from "#kernel";
+import { HumanQuestion, isJsonObject, Json, ToolResult, type JsonObject, type ToolAnswer } from "#kernel";
 import type { ElicitAnswer, SampleAnswer } from "./open-client.ts";
 
 const maxQuestions = 10;
@@ -41,6 +41,30 @@ type Elicitation =
 export interface OpenQuestion {
   readonly key: string;
   readonly question: HumanQuestion;
+}
+
+/** The part of a call's state that its questions need. */
+export interface Answering {
+  /** The questions that have no answer yet. The first one is asked. */
+  readonly open: readonly OpenQuestion[];
+  /** The answers that are known already. */
+  readonly responses: InputResponses;
+}
+
+/** Ends the execution with the next question; null: there is none. */
+export function askNext(
+  state: Answering,
+  options?: Parameters<typeof ToolResult.ask>[2],
+): ReturnType<typeof ToolResult.ask> | null {
+  const [next] = state.open;
+  return next ? ToolResult.ask(next.question, state, options) : null;
+}
+
+/** Returns the state that the last execution has left, with the answer to its question. */
+export function takeAnswer<State extends Answering>(state: State, answer: ToolAnswer | null): State {
+  const [asked, ...rest] = state.open;
+  const given = asked && answer ? { [asked.key]: toElicitAnswer(answer) } : {};
+  return { ...state, open: rest, responses: { ...state.responses, ...given } };
 }
 
 /** The requests of a call, by what is done about them. */
@@ -155,7 +179,7 @@ function readChoices({ enum: values, oneOf, anyOf }: JsonObject): {
 }
 
 /** Converts the answer of a person. Only a form has content. */
-export function toElicitAnswer(answer: ToolAnswer): ElicitAnswer {
+function toElicitAnswer(answer: ToolAnswer): ElicitAnswer {
   if (answer.decision !== "answered") return { action: answer.decision === "expired" ? "cancel" : "decline" };
   const { content } = answer;
   return { action: "accept", ...(isJsonObject(content) && { content: toFields(content) }) };

@@ -1,45 +1,26 @@
 import type { CallToolRequest } from "@modelcontextprotocol/client";
-import {
-  ContentBlock,
-  isJsonObject,
-  Json,
-  ToolResult,
-  type EffectCall,
-  type JsonObject,
-  type ResumedCall,
-} from "#kernel";
+import { ContentBlock, isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
+import type { CallSettings } from "./call-settings.ts";
 import { McpCallError, type Connection } from "./connection.ts";
 import { toShown } from "./content.ts";
 import {
+  askNext,
   readInputRequired,
   sortRequests,
-  toElicitAnswer,
+  takeAnswer,
+  type Answering,
   type InputResponses,
-  type OpenQuestion,
 } from "./input-requests.ts";
 import type { McpPin } from "./pins.ts";
 import { sample } from "./sampling.ts";
+import { followTask, readTask, readTaskState, waitForTask } from "./tasks.ts";
 
 /** Rounds of one execution in which a server has the model called. */
 const maxRounds = 5;
 
-/** The settings of calls to one server. */
-export interface CallSettings {
-  readonly server: string;
-  readonly timeoutMs: number;
-  readonly asks: boolean;
-  readonly samples: boolean;
-  readonly maxSamplingTokens: number;
-  readonly onProblem: (problem: string) => void;
-}
-
 /** The state between two executions of a call that needs input. */
-interface CallState {
+interface CallState extends Answering {
   readonly requestState: string | null;
-  /** The questions that have no answer yet. The first one is asked. */
-  readonly open: readonly OpenQuestion[];
-  /** The answers that are known already. */
-  readonly responses: InputResponses;
 }
 
 /** A call of a pinned tool. */
@@ -56,7 +37,13 @@ export async function callPinned(
   { pin, input, call }: PinnedCall,
 ): Promise<unknown> {
   const limited = { signal: call.signal, timeoutMs: settings.timeoutMs };
-  const known = call.resumed && takeAnswer(call.resumed);
+  const { resumed } = call;
+  const task = resumed && readTaskState(resumed.state);
+  if (task)
+    return asResult(call.signal, () =>
+      followTask(connection, settings, { tool: pin.name, call, state: task }),
+    );
+  const known = resumed && takeAnswer(Json.as<CallState>(resumed.state), resumed.answer);
   const next = known && askNext(known);
   if (next) return next;
   return asResult(call.signal, async () => {
@@ -105,6 +92,8 @@ async function goOn(
   let known = first;
   for (let round = 0; round < maxRounds; round += 1) {
     const result = await request(connection, settings, { ...made, known });
+    const task = readTask(result);
+    if (task) return waitForTask(task, settings);
     const needed = readInputRequired(result);
     if (!needed) return toShown(result);
     const { open, samples, declined } = sortRequests(needed.requests, settings);
@@ -119,20 +108,6 @@ async function goOn(
   throw new McpCallError(`tool ${pin.name} asked for input ${maxRounds} times`);
 }
 
-/** Ends the execution with the next question; null: there is none. */
-function askNext(state: CallState): ReturnType<typeof ToolResult.ask> | null {
-  const [next] = state.open;
-  return next ? ToolResult.ask(next.question, state) : null;
-}
-
-/** Returns the state that the last execution has left, with the answer to its question. */
-function takeAnswer({ state, answer }: ResumedCall): CallState {
-  const { requestState, open, responses } = Json.as<CallState>(state);
-  const [asked, ...rest] = open;
-  const given = asked && answer ? { [asked.key]: toElicitAnswer(answer) } : {};
-  return { requestState, open: rest, responses: { ...responses, ...given } };
-}
-
 async function request(
   connection: Connection,
   { timeoutMs }: CallSettings,
@@ -143,6 +118,7 @@ async function request(
   const params = {
     name: pin.name,
     arguments: given,
+    ...((await connection.needsTask(pin.name, { signal: call.signal, timeoutMs })) && { task: {} }),
     ...(known && {
       inputResponses: known.responses,
       ...(known.requestState !== null && { requestState: known.requestState }),

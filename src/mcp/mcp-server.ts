@@ -12,17 +12,16 @@ import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
 import {
   AgentId,
   isJsonObject,
-  Json,
   NotFoundError,
   TreeId,
   type Agent,
   type JsonObject,
   type RunResult,
 } from "#kernel";
-import { loadWithPackages, safeMessage, systemClock, valueText, withTimeout } from "#base";
+import { loadWithPackages, safeMessage, valueText } from "#base";
 import { jsonSchemaOf } from "#agents";
 import type { RunHandle } from "#runtime";
-import type { MountedCall, ServerMount } from "#server";
+import type { MountedCall, MountedDecision, ServerMount } from "#server";
 
 /** Agents that are offered as tools. */
 export interface McpServerOptions {
@@ -92,7 +91,7 @@ function addAgent({ sdk, server, call, waitS }: ToolDeps, agent: Agent): void {
     ({ task: given }) =>
       asAnswer(async () => {
         const run = await call.start(agent, given, TreeId.of(randomUUID()));
-        return waitFor(run, waitS);
+        return waitFor(call, run, waitS);
       }),
   );
 }
@@ -106,13 +105,13 @@ function addRunTools({ sdk, server, call, waitS }: ToolDeps): void {
   server.registerTool(
     "get_run",
     { description: "Waits for a run, and returns its result or its state.", inputSchema: schema },
-    ({ id: text }) => asAnswer(async () => waitFor(await find(text), waitS)),
+    ({ id: text }) => asAnswer(async () => waitFor(call, await find(text), waitS)),
   );
   server.registerTool("cancel_run", { description: "Cancels a run.", inputSchema: schema }, ({ id: text }) =>
     asAnswer(async () => {
       const run = await find(text);
       await run.cancel();
-      return waitFor(run, waitS);
+      return waitFor(call, run, waitS);
     }),
   );
   if (!call.mayDo("approve")) return;
@@ -135,27 +134,14 @@ function addRunTools({ sdk, server, call, waitS }: ToolDeps): void {
     (given) =>
       asAnswer(async () => {
         const run = await find(given.id);
-        await decide(run, call.decider, given);
-        return waitFor(run, waitS);
+        await call.decide(run, given);
+        return waitFor(call, run, waitS);
       }),
   );
 }
 
-interface AnswerInput {
+interface AnswerInput extends MountedDecision {
   readonly id: string;
-  readonly approval: string;
-  readonly decision: "approved" | "denied" | "edited";
-  readonly arguments?: unknown;
-}
-
-async function decide(
-  run: RunHandle,
-  by: string,
-  { approval, decision, arguments: given }: AnswerInput,
-): Promise<void> {
-  if (decision === "approved") await run.approve(approval, { by });
-  else if (decision === "denied") await run.deny(approval, { by });
-  else await run.edit(approval, Json.of(given ?? null), { by });
 }
 
 /** @throws NotFoundError for what can be no id. */
@@ -168,13 +154,12 @@ function readTreeId(text: string): TreeId {
 }
 
 /** Waits for the end of a tree. One that goes on, or asks, is described. */
-async function waitFor(run: RunHandle, waitS: number): Promise<CallToolResult> {
+async function waitFor(call: MountedCall, run: RunHandle, waitS: number): Promise<CallToolResult> {
   const asked = async (): Promise<readonly JsonObject[]> =>
     (await run.approvals())
       .filter(({ decision }) => decision === null)
       .map(({ id, tool, why, arguments: given }) => ({ id, tool, why, arguments: given }));
-  const limit = { clock: systemClock, ms: waitS * 1000, onTimeout: () => null, bestEffort: true };
-  const result = await withTimeout<RunResult | null>(limit, ({ signal }) => untilEndOrQuestion(run, signal));
+  const result = await call.wait(run, waitS);
   if (result) return toAnswer(run, result);
   const state = { id: run.treeId, status: await run.status(), questions: await asked() };
   const advice = "The run goes on. Call get_run with its id; answer its questions with answer_run.";
@@ -182,16 +167,6 @@ async function waitFor(run: RunHandle, waitS: number): Promise<CallToolResult> {
     content: [{ type: "text", text: `${advice}\n${JSON.stringify(state)}` }],
     structuredContent: { run: state },
   };
-}
-
-/** Resolves with the result, or with null once the tree asks people something. */
-async function untilEndOrQuestion(run: RunHandle, signal: AbortSignal): Promise<RunResult | null> {
-  const pending = async (): Promise<boolean> =>
-    (await run.approvals()).some(({ decision }) => decision === null);
-  if (await pending()) return null;
-  for await (const { type } of run.events({ signal }))
-    if (type === "approval.requested" && (await pending())) return null;
-  return run.result();
 }
 
 function toAnswer(run: RunHandle, { status, output, error }: RunResult): CallToolResult {

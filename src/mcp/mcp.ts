@@ -1,7 +1,8 @@
 import { extension, tool } from "#agents";
 import { Json, type EffectCall, type Extension, type Tool } from "#kernel";
 import { Connection } from "./connection.ts";
-import { callPinned, type CallSettings } from "./make-call.ts";
+import type { CallSettings } from "./call-settings.ts";
+import { callPinned } from "./make-call.ts";
 import { objectSchema } from "./object-schema.ts";
 import { readElicitation, toFields } from "./input-requests.ts";
 import type { ElicitAnswer, ServerRequests } from "./open-client.ts";
@@ -9,6 +10,7 @@ import { checkAddress, type McpOptions, type McpToolOptions } from "./options.ts
 import { readPins, type McpPin } from "./pins.ts";
 import { promptTools, resourceTools } from "./resource-tools.ts";
 import { sample } from "./sampling.ts";
+import { cancelTask } from "./tasks.ts";
 import type { ToolTerms } from "./tool-terms.ts";
 
 /** Characters of a description that a model is shown. */
@@ -31,6 +33,7 @@ export function mcp(options: McpOptions): McpExtension {
   checkAddress(options);
   const { name, maxConcurrency = 4, tools: chosen = {} } = options;
   const active = new Set<EffectCall>();
+  const cancels = new Set<Promise<void>>();
   const connection = new Connection(options, requestsOf(options, active), maxConcurrency);
   const problems: string[] = [];
   const pins = readPins(name, options.pins).tools;
@@ -54,7 +57,7 @@ export function mcp(options: McpOptions): McpExtension {
   const tools = pins.flatMap((pin): readonly Tool[] => {
     if (chosen[pin.name]?.off === true) return [];
     const problem = findProblem(name, pin, { taken, pins });
-    if (problem === null) return [pinnedTool(connection, { options, settings, pin, active })];
+    if (problem === null) return [pinnedTool(connection, { options, settings, pin, active, cancels })];
     problems.push(problem);
     options.onProblem?.(problem);
     return [];
@@ -66,16 +69,21 @@ export function mcp(options: McpOptions): McpExtension {
   return Object.freeze({
     ...made,
     problems: Object.freeze(problems),
-    [Symbol.asyncDispose]: () => connection.close(),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.allSettled(cancels);
+      await connection.close();
+    },
   });
 }
 
 const settingsOf = (
-  { name, timeoutS = 60, elicitation, sampling, maxSamplingTokens = 1_000 }: McpOptions,
+  { name, command, timeoutS = 60, elicitation, sampling, maxSamplingTokens = 1_000 }: McpOptions,
   onProblem: (problem: string) => void,
 ): CallSettings => ({
   server: name,
   timeoutMs: timeoutS * 1000,
+  // A program that is started here is ended when it is idle, and its tasks with it.
+  maxWaitS: command === undefined ? Infinity : 20,
   asks: elicitation === "ask",
   samples: sampling === "allow",
   maxSamplingTokens,
@@ -147,9 +155,11 @@ interface PinnedTool {
   readonly pin: McpPin;
   /** The calls under way. */
   readonly active: Set<EffectCall>;
+  /** The cancels of tasks under way: the connection stays open for them. */
+  readonly cancels: Set<Promise<void>>;
 }
 
-function pinnedTool(connection: Connection, { options, settings, pin, active }: PinnedTool): Tool {
+function pinnedTool(connection: Connection, { options, settings, pin, active, cancels }: PinnedTool): Tool {
   const { description, inputSchema } = pin;
   const shown =
     description.length > maxDescription ? `${description.slice(0, maxDescription)}…` : description;
@@ -159,6 +169,11 @@ function pinnedTool(connection: Connection, { options, settings, pin, active }: 
     input: objectSchema(inputSchema),
     ...flowOf(options, options.tools?.[pin.name]),
     timeoutS: settings.timeoutMs / 1000 + 1,
+    cancel: (state) => {
+      const cancelling = cancelTask(connection, settings, state);
+      cancels.add(cancelling);
+      return cancelling.finally(() => cancels.delete(cancelling));
+    },
     execute: async (input, call) => {
       active.add(call);
       try {

@@ -17,6 +17,7 @@ import { Secret } from "#kernel";
 import { loadWithPackages } from "#base";
 import { createAddressPolicy, createCheckedFetch } from "#net";
 import type { McpServerAddress } from "./options.ts";
+import { markTask, tasksExtension } from "./task-result.ts";
 
 /** Messages that a server may send unasked at once, and each second. */
 const burst = 500;
@@ -96,7 +97,11 @@ export async function openClient(
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
 
 function capabilitiesOf({ elicit, sample }: ServerRequests): ClientCapabilities {
-  return { ...(elicit && { elicitation: { form: {}, url: {} } }), ...(sample && { sampling: {} }) };
+  return {
+    ...(elicit && { elicitation: { form: {}, url: {} } }),
+    ...(sample && { sampling: {} }),
+    extensions: { [tasksExtension]: {} },
+  };
 }
 
 /** Counts what a server sends unasked, and disconnects one that floods. */
@@ -112,6 +117,7 @@ function watch(transport: Transport): {
     transport.close().catch(() => undefined);
   };
   const onmessage = (message: JSONRPCMessage): void => {
+    markTask(message);
     if (!("method" in message) || fault !== null) return;
     const now = performance.now();
     room = Math.min(burst, room + ((now - since) / 1000) * perSecond) - 1;

@@ -4,7 +4,8 @@ import { valueText } from "#base";
 import type { Client } from "@modelcontextprotocol/client";
 import type { Connection } from "./connection.ts";
 import { toBlock, toResource } from "./content.ts";
-import { asResult, type CallSettings } from "./make-call.ts";
+import type { CallSettings } from "./call-settings.ts";
+import { asResult } from "./make-call.ts";
 import { objectSchema } from "./object-schema.ts";
 import type { ToolTerms } from "./tool-terms.ts";
 

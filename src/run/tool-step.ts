@@ -24,7 +24,6 @@ import {
   authorizeTool,
   type AllowedCall,
   type CallInDoubt,
-  type PendingCall,
   type RefusedCall,
   type ToolCall,
 } from "./authorize-tool.ts";
@@ -39,7 +38,7 @@ import { getStopError, journaled, placeStep, type StepRecord } from "./step.ts";
 import { throughFunctionLayers } from "./tool-middleware.ts";
 import { toFailure, toResult, toStatus } from "./tool-outcome.ts";
 import { createEffectCall, ToolUpdates } from "./tool-updates.ts";
-import { readUnfinished, type UnfinishedCall } from "./unfinished-call.ts";
+import { readLeft, readUnfinished, tellCancelled, type UnfinishedCall } from "./unfinished-call.ts";
 
 const defaultTimeoutS = 600;
 
@@ -104,13 +103,15 @@ async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>)
     call,
     async (execution, { value: input, heard, warnings }, pending) => {
       const log = heard ? { heard } : {};
-      const entry = { tool, callId, rerun: pending.rerun, log };
+      const { resumption } = pending;
+      const mayRerun = resumption?.rerun ?? false;
+      const entry = { tool, callId, rerun: mayRerun || pending.rerun, log };
       const obstacle = tool.idempotent ? null : await passGate(execution, entry);
       if (obstacle) return obstacle;
       // The call is in the store before what it does. What fails is written by the next step.
       await services.state.session.flush().catch(() => undefined);
-      const resumed = pending.resumption?.resumed ?? null;
-      const checked = { tool, input, callId, log, resumed, warnings: warnings ?? pending.warnings };
+      const resumed = resumption?.resumed ?? null;
+      const checked = { tool, input, callId, log, resumed, mayRerun, warnings: warnings ?? pending.warnings };
       return executeEffect(services, execution, checked);
     },
   );
@@ -137,8 +138,10 @@ function reportDone(
 }
 
 /** A question of an effect tool to the gate. It reserves nothing: the tree keeps account of attempts that may get lost. */
-interface EffectEntry extends Pick<PendingCall, "rerun"> {
+interface EffectEntry {
   readonly tool: EffectTool;
+  /** The lost attempt after which the call may be made again; whether it may be after any. */
+  readonly rerun: AttemptId | boolean | undefined;
   readonly callId: string | undefined;
   readonly log: CheckLog;
 }
@@ -150,7 +153,7 @@ async function passGate(
 ): Promise<LostCall | CallInDoubt | RefusedCall | StepStop | null> {
   const { name: subject, onUnknown, risk } = tool;
   const attempt = AttemptId.of(io.attempt);
-  const rerun = after ?? onUnknown === "rerun";
+  const rerun = after || onUnknown === "rerun";
   const gate = await calls.begin({
     step: place.id,
     attempt,
@@ -178,6 +181,8 @@ interface CheckedCall {
   readonly callId: string | undefined;
   readonly log: CheckLog;
   readonly resumed: ResumedCall | null;
+  /** Whether this execution may be made again, although the tool is not idempotent. */
+  readonly mayRerun: boolean;
   readonly warnings: readonly string[] | undefined;
 }
 
@@ -185,7 +190,7 @@ interface CheckedCall {
 async function executeEffect(
   services: RunServices,
   execution: StepExecution,
-  { tool, input, callId, log, resumed, warnings }: CheckedCall,
+  { tool, input, callId, log, resumed, mayRerun, warnings }: CheckedCall,
 ): Promise<DoneCall | LostCall | (UnfinishedCall & CheckLog) | StepStop> {
   const { engine, identity } = services;
   const { place, io, calls } = execution;
@@ -220,7 +225,8 @@ async function executeEffect(
     outcome = { ...checked, result: addWarnings(checked.result, warnings) };
   } catch (error) {
     const stopped = getStopError(io.signal);
-    if (stopped) return { ...toEffectStop(stopped, tool, attempt), ...log };
+    if (stopped instanceof CancellationError && resumed) tellCancelled(tool, resumed.state);
+    if (stopped) return { ...toEffectStop(stopped, mayRerun || tool.idempotent, attempt), ...log };
     // The gate has refused a call of an embedder, because the run must yield or stop.
     if (calls.stop && tool.idempotent) return { ...calls.stop, ...log };
     outcome = toFailure(services, tool, error);
@@ -236,19 +242,14 @@ async function executeEffect(
   return { kind: "done", ...outcome, ...made, ...log };
 }
 
-type Left = Pick<UnfinishedCall, "question" | "afterS" | "state">;
-
-/** The state that an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
-const readLeft = (left: Left | ToolResult | null): Left | null => (left && "afterS" in left ? left : null);
-
-/** Returns the end of a call that was told to stop. Only an idempotent one may be made again. */
+/** Returns the end of a call that was told to stop. */
 function toEffectStop(
   stopped: ReeveError,
-  { idempotent }: EffectTool,
+  mayRepeat: boolean | undefined,
   lost: AttemptId,
 ): Extract<StepStop, { readonly kind: "interrupted" | "cancelled" }> | LostCall {
   if (stopped instanceof PreemptedError)
-    return idempotent ? { kind: "interrupted" } : { kind: "unknown", lost };
+    return mayRepeat ? { kind: "interrupted" } : { kind: "unknown", lost };
   return { kind: "cancelled", reason: stopped instanceof CancellationError ? stopped.reason : "cancelled" };
 }
 

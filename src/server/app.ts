@@ -87,6 +87,12 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   });
   // For whoever watches over the process: under any name, without a key, and it tells nothing.
   app.get("/health", () => Response.json({ ok: true }));
+  for (const { path, publish } of options.mounts ?? [])
+    if (publish)
+      app.get(path, ({ req }) => {
+        gate.checkHost(req.raw.headers);
+        return publish();
+      });
   app.use(async (context, next) => {
     const { headers, method } = context.req.raw;
     gate.checkHost(headers);

@@ -2,5 +2,5 @@ export { apiKeys, createApiKey, type ApiKeySource, type NewApiKey } from "./api-
 export { serverApp, type ServerOptions } from "./app.ts";
 export type { Auth, Principal, Scope } from "./auth.ts";
 export type { Limits } from "./limits.ts";
-export type { MountedCall, ServerMount } from "./mount.ts";
+export type { MountedCall, MountedDecision, ServerMount } from "./mount.ts";
 export { listen, type Listener, type ListenOptions } from "./listen.ts";

@@ -1,7 +1,9 @@
-import type { Agent, TreeId, UserId } from "#kernel";
-import type { Runtime, StartOptions } from "#runtime";
+import { Json, type Agent, type RunResult, type TreeId, type UserId } from "#kernel";
+import { systemClock, withTimeout } from "#base";
+import type { RunHandle, Runtime, StartOptions } from "#runtime";
 import { mayDo, ownerOf, type Principal, type Scope, whose } from "./auth.ts";
-import type { Call, ServerHost } from "./route.ts";
+import { checkScope } from "./gate.ts";
+import { type Call, type ServerHost, subscribe } from "./route.ts";
 import { heardOf } from "./routes/heard-of.ts";
 import { treeOf } from "./routes/run-of.ts";
 import { limitStart } from "./start-limits.ts";
@@ -15,13 +17,26 @@ export interface MountedCall {
   readonly runtime: Runtime;
   /** The longest time that the answer may take. */
   readonly answerS: number;
-  /** The name under which decisions of the caller are recorded. */
-  readonly decider: string;
   readonly mayDo: (scope: Scope) => boolean;
   /** Starts a tree of the caller, within the limits of its key. @throws RefusalError */
   readonly start: (agent: Agent, input: string, id: TreeId) => Promise<ReturnType<Runtime["run"]>>;
   /** Finds a tree of the caller. @throws NotFoundError also for trees of others. */
   readonly find: (tree: TreeId) => Promise<ReturnType<Runtime["run"]>>;
+  /** Waits for the end of a tree. Null: it goes on after so many seconds, or asks people something. */
+  readonly wait: (run: RunHandle, waitS: number) => Promise<RunResult | null>;
+  /** Decides about a question of a tree. @throws RefusalError if the key may not approve. */
+  readonly decide: (run: RunHandle, decision: MountedDecision) => Promise<void>;
+  /** Answers with server-sent events, if there is a place for one more reader. The signal ends with the reader. */
+  readonly stream: (
+    begin: (signal: AbortSignal) => Promise<AsyncGenerator<string, void>>,
+  ) => Promise<Response>;
+}
+
+/** A decision about a question of a tree. */
+export interface MountedDecision {
+  readonly approval: string;
+  readonly decision: "approved" | "denied" | "edited";
+  readonly arguments?: unknown;
 }
 
 /** A protocol that the server speaks beside its own routes, behind the same gate. */
@@ -31,6 +46,8 @@ export interface ServerMount {
   /** The scope that every caller needs. */
   readonly scope: Scope;
   handle(call: MountedCall): Promise<Response>;
+  /** Answers reads of the path for everyone, without a key. Default: every caller needs one. */
+  readonly publish?: (() => Promise<Response>) | undefined;
 }
 
 const hold = (work: Promise<unknown>): void => void work.catch(() => undefined);
@@ -49,7 +66,6 @@ export function toMountedCall(
     body,
     runtime: host.runtime,
     answerS: host.limits.answerS,
-    decider: deciderOf(principal),
     mayDo: (scope) => mayDo(principal, scope),
     start: async (agent, input, id) => {
       const options: StartOptions = { ...limitStart(call, agent, {}), ...ownerOf(principal), id };
@@ -63,5 +79,27 @@ export function toMountedCall(
       await run.status();
       return run;
     },
+    wait: (run, waitS) => {
+      const limit = { clock: systemClock, ms: waitS * 1000, onTimeout: () => null, bestEffort: true };
+      return withTimeout<RunResult | null>(limit, ({ signal }) => untilEndOrQuestion(run, signal));
+    },
+    decide: async (run, { approval, decision, arguments: given }) => {
+      checkScope(principal, "approve");
+      const by = deciderOf(principal);
+      if (decision === "approved") await run.approve(approval, { by });
+      else if (decision === "denied") await run.deny(approval, { by });
+      else await run.edit(approval, Json.of(given ?? null), { by });
+    },
+    stream: (begin) => subscribe(call, begin),
   };
+}
+
+/** Resolves with the result, or with null once the tree asks people something. */
+async function untilEndOrQuestion(run: RunHandle, signal: AbortSignal): Promise<RunResult | null> {
+  const pending = async (): Promise<boolean> =>
+    (await run.approvals()).some(({ decision }) => decision === null);
+  if (await pending()) return null;
+  for await (const { type } of run.events({ signal }))
+    if (type === "approval.requested" && (await pending())) return null;
+  return run.result();
 }

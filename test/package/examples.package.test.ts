@@ -40,6 +40,7 @@ function dependenciesOf(examplesFolder: string): Readonly<Record<string, string>
   const imported = [...source.matchAll(/from "((?:@[\w-]+\/)?[\w-]+)/g)].map(([, name = ""]) => name);
   // The peers of the adapters that the examples use: the package finds them by itself.
   const peers = [
+    "@a2a-js/sdk",
     "@modelcontextprotocol/client",
     "@modelcontextprotocol/server",
     "@modelcontextprotocol/server-filesystem",

@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
-import { type Json, ToolResult } from "#kernel";
+import { type Agent, type EffectTool, type Json, ToolResult } from "#kernel";
 import { effect } from "./effect.ts";
-import { agentOf, type EngineCase, onRuntime } from "./harness.ts";
+import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
+import { reaches } from "./history.ts";
+
+/** An agent that orders with a tool that is executed by this function. */
+function buyer(execute: EffectTool<Json>["execute"], rest: Partial<EffectTool<Json>> = {}): Agent {
+  const order: EffectTool<Json> = { ...effect("order", async () => null), execute, ...rest };
+  return agentOf("buyer", orderFlour, { tools: [order] });
+}
+
+const orderFlour: Agent["run"] = async (ctx) => {
+  const { content, isError } = await ctx.tool("order", { what: "flour" });
+  const [block] = content;
+  return [isError, block?.type === "text" ? block.text : null];
+};
 
 /** Section 7.6: tool calls that are not over when their step is. */
 export const unfinishedCallCases: readonly EngineCase[] = [
@@ -9,19 +22,66 @@ export const unfinishedCallCases: readonly EngineCase[] = [
     name: "7.6 a call that is not over is executed again later, with its state",
     async run(harness) {
       const seen: Json[] = [];
-      const order = {
-        ...effect("order", async () => null),
-        execute: async (_: Json, { resumed }: { readonly resumed: { readonly state: Json } | null }) => {
-          seen.push(resumed?.state ?? null);
-          return seen.length < 3 ? ToolResult.later(0.01, { polled: seen.length }) : "ready";
-        },
-      };
-      const agent = agentOf("buyer", async (ctx) => (await ctx.tool("order", {})).value, { tools: [order] });
+      const agent = buyer(async (_, { resumed }) => {
+        seen.push(resumed?.state ?? null);
+        return seen.length < 3 ? ToolResult.later(0.01, { polled: seen.length }) : "ready";
+      });
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const { output } = await (await runtime.start(agent, "go")).result();
-        assert.equal(output, "ready");
+        assert.deepEqual(output, [false, "ready"]);
       });
       assert.deepEqual(seen, [null, { polled: 1 }, { polled: 2 }]);
+    },
+  },
+  {
+    name: "7.6 a tool is told when the run is cancelled before its call is over",
+    async run(harness) {
+      const told: Json[] = [];
+      const cancel = (state: Json): void => void told.push(state);
+      for (const left of [
+        ToolResult.later(3600, { job: 1 }),
+        ToolResult.ask({ question: "Where to?" }, { job: 2 }),
+      ]) {
+        const agent = buyer(() => left, { cancel });
+        await onRuntime(harness, { agents: [agent], approver: "people" }, async (runtime) => {
+          const run = await runtime.start(agent, "go");
+          await reaches(run, "waiting");
+          await run.cancel();
+          await run.result();
+        });
+      }
+      await eventually("it is told", () => told.length >= 2);
+      assert.deepEqual([told[0], told.at(-1)], [{ job: 1 }, { job: 2 }]);
+    },
+  },
+  {
+    name: "7.6 an execution that may be made again is, if the run must yield in the middle of it",
+    async run(harness) {
+      const seen: Json[] = [];
+      const child = buyer(async (_, { resumed, signal }) => {
+        if (!resumed) return ToolResult.later(0, { job: 1 }, { rerun: true });
+        seen.push(resumed.state);
+        if (seen.length > 1) return "ready";
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("aborted")));
+        });
+      });
+      const urgent = agentOf("urgent", async () => "done");
+      const root = agentOf("root", async (ctx) => {
+        const order = await ctx.spawn(child, "go", { priority: "low" });
+        await ctx.waitFor("go");
+        await ctx.join(await ctx.spawn(urgent, "go", { priority: "high" }));
+        return (await ctx.join(order)).output ?? null;
+      });
+      const options = { agents: [root, child, urgent], yieldTimeoutS: 0.1 };
+      const { output } = await onRuntime(harness, options, async (runtime) => {
+        const run = await runtime.start(root, "go", { spawn: { maxAgents: 2 } });
+        await eventually("it is executed again", () => seen.length > 0);
+        await run.signal("go");
+        return run.result();
+      });
+      assert.deepEqual(output, [false, "ready"]);
+      assert.deepEqual(seen, [{ job: 1 }, { job: 1 }]);
     },
   },
 ];

@@ -1,0 +1,1 @@
+export { a2aServer, type A2aServerOptions } from "./a2a-server.ts";

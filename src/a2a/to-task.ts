@@ -1,0 +1,81 @@
+import type { Artifact, Message, Part, Task, TaskStatus } from "@a2a-js/sdk";
+import { isJsonObject, type ApprovalRecord, type Json, type RunResult } from "#kernel";
+import type { RunHandle } from "#runtime";
+import type { A2aPackage } from "./a2a-package.ts";
+
+/** Returns the questions of a tree that are open. */
+export const readQuestions = async (run: RunHandle): Promise<readonly ApprovalRecord[]> =>
+  (await run.approvals()).filter(({ decision }) => decision === null);
+
+/** Reads a tree as a task. */
+export async function readTask(sdk: A2aPackage, run: RunHandle): Promise<Task> {
+  const result = await run.outcome();
+  const status = result ? toEndStatus(sdk, run, result) : await readStatus(sdk, run);
+  const artifacts = result ? toArtifacts(result) : [];
+  return { id: run.treeId, contextId: run.treeId, status, artifacts, history: [], metadata: undefined };
+}
+
+/** Reads the status of a tree that goes on. */
+async function readStatus(sdk: A2aPackage, run: RunHandle): Promise<TaskStatus> {
+  const { TaskState } = sdk.core;
+  const questions = await readQuestions(run);
+  if (questions.length > 0) {
+    const parts = questions.map(({ id, tool, why, arguments: given, asks }) => {
+      const wants = asks ? "answer" : "decision";
+      return toPart({ approval: id, tool, why, arguments: given, wants });
+    });
+    const message = toMessage(sdk, run, `question-${questions[0]?.id}`, parts);
+    return toStatus(TaskState.TASK_STATE_INPUT_REQUIRED, message);
+  }
+  const isPending = (await run.status()) === "pending";
+  return toStatus(isPending ? TaskState.TASK_STATE_SUBMITTED : TaskState.TASK_STATE_WORKING, undefined);
+}
+
+/** Returns the status of a tree that is over. */
+export function toEndStatus(sdk: A2aPackage, run: RunHandle, { status, error }: RunResult): TaskStatus {
+  const { TaskState } = sdk.core;
+  if (status === "completed" || status === "landed")
+    return toStatus(TaskState.TASK_STATE_COMPLETED, undefined);
+  const text = `the run ended as ${status}${error ? `: ${error.message}` : ""}`;
+  const message = toMessage(sdk, run, "end", [toPart(text)]);
+  const state = status === "cancelled" ? TaskState.TASK_STATE_CANCELED : TaskState.TASK_STATE_FAILED;
+  return toStatus(state, message);
+}
+
+/** Returns the output of a tree as artifacts: one, or none. */
+export function toArtifacts({ output }: RunResult): Artifact[] {
+  if (output === null || output === undefined) return [];
+  const parts = [toPart(output)];
+  return [
+    { artifactId: "result", name: "result", description: "", parts, metadata: undefined, extensions: [] },
+  ];
+}
+
+const toStatus = (state: TaskStatus["state"], message: Message | undefined): TaskStatus => ({
+  state,
+  message,
+  timestamp: undefined,
+});
+
+/** A text is a text part, everything else data. */
+const toPart = (value: Json): Part => ({
+  content:
+    typeof value === "string"
+      ? { $case: "text", value }
+      : { $case: "data", value: isJsonObject(value) ? value : { value } },
+  metadata: undefined,
+  filename: "",
+  mediaType: typeof value === "string" ? "text/plain" : "application/json",
+});
+
+/** A message of the agent. Its id follows from the tree, so that it is the same each time it is read. */
+const toMessage = ({ core }: A2aPackage, { treeId }: RunHandle, name: string, parts: Part[]): Message => ({
+  messageId: `${treeId}.${name}`,
+  contextId: treeId,
+  taskId: treeId,
+  role: core.Role.ROLE_AGENT,
+  parts,
+  metadata: undefined,
+  extensions: [],
+  referenceTaskIds: [],
+});

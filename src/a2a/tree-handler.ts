@@ -1,0 +1,149 @@
+// Trees as tasks of A2A.
+//
+// Job: answer the requests of one caller. A message starts a tree or answers its question; a task is read from its tree.
+// Above it: a2a-server, which has the package decode and encode. Below it: the call of the mount.
+//
+// Invariants:
+// 1. Nothing is kept here: the id of a task is the id of its tree, which any process finds.
+// 2. A tree that is not the caller's does not exist. The tenant and the user follow from the key alone.
+// 3. An error that is ours reveals nothing but that there was one.
+import { randomUUID } from "node:crypto";
+import type { SendMessageRequest, StreamResponse } from "@a2a-js/sdk";
+import type { A2ARequestHandler } from "@a2a-js/sdk/server";
+import { NotFoundError, ReeveError, TreeId, type Agent } from "#kernel";
+import { safeMessage } from "#base";
+import type { RunHandle } from "#runtime";
+import type { MountedCall } from "#server";
+import type { A2aPackage } from "./a2a-package.ts";
+import { chooseAgent, readDecision, readMessage, readText } from "./read-message.ts";
+import { readQuestions, readTask, toArtifacts, toEndStatus } from "./to-task.ts";
+
+/** One request of one caller. */
+export interface TreeHandlerDeps {
+  readonly sdk: A2aPackage;
+  readonly call: MountedCall;
+  readonly agents: readonly Agent[];
+  readonly card: Awaited<ReturnType<A2ARequestHandler["getAgentCard"]>>;
+  /** Seconds that a message waits for its tree. */
+  readonly waitS: number;
+  /** Aborted when the reader of a stream is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Creates the handler of one request. */
+export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
+  const { sdk, call, card, waitS } = deps;
+  const unsupported = (what: string) => async (): Promise<never> => {
+    throw new sdk.errors.UnsupportedOperationError(`${what}: not offered here`);
+  };
+  const noPush = async (): Promise<never> => {
+    throw new sdk.errors.PushNotificationNotSupportedError("push notifications are not offered here");
+  };
+  return {
+    getAgentCard: async () => card,
+    getAuthenticatedExtendedAgentCard: unsupported("an extended card"),
+    listTasks: unsupported("a list of tasks"),
+    createTaskPushNotificationConfig: noPush,
+    getTaskPushNotificationConfig: noPush,
+    listTaskPushNotificationConfigs: noPush,
+    deleteTaskPushNotificationConfig: noPush,
+    sendMessage: (request) =>
+      answered(sdk, async () => {
+        const run = await takeMessage(deps, request);
+        if (!request.configuration?.returnImmediately) await call.wait(run, waitS);
+        return readTask(sdk, run);
+      }),
+    getTask: ({ id }) => answered(sdk, async () => readTask(sdk, await find(deps, id))),
+    cancelTask: ({ id }) =>
+      answered(sdk, async () => {
+        const run = await find(deps, id);
+        if (await run.outcome()) throw new sdk.errors.TaskNotCancelableError(`task ${id} is over`);
+        await run.cancel();
+        await call.wait(run, waitS);
+        return readTask(sdk, run);
+      }),
+    sendMessageStream: async function* (request) {
+      const run = await answered(sdk, () => takeMessage(deps, request));
+      yield* watch(deps, run);
+    },
+    resubscribe: async function* ({ id }) {
+      const run = await answered(sdk, async () => {
+        const found = await find(deps, id);
+        if (await found.outcome())
+          throw new sdk.errors.UnsupportedOperationError(`task ${id} is over: get it instead`);
+        return found;
+      });
+      yield* watch(deps, run);
+    },
+  };
+}
+
+/** Finds a tree of the caller. @throws NotFoundError */
+function find({ call }: TreeHandlerDeps, id: string): Promise<RunHandle> {
+  try {
+    return call.find(TreeId.of(id));
+  } catch {
+    throw new NotFoundError({ what: "run", id });
+  }
+}
+
+/** Starts a tree for a message, or answers the question of the tree that it names. */
+async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): Promise<RunHandle> {
+  const { sdk, call, agents } = deps;
+  const { UnsupportedOperationError } = sdk.errors;
+  if (request.configuration?.taskPushNotificationConfig)
+    throw new sdk.errors.PushNotificationNotSupportedError("push notifications are not offered here");
+  const message = readMessage(sdk, request);
+  const { taskId, contextId } = message;
+  if (taskId === "") {
+    if (contextId !== "")
+      throw new UnsupportedOperationError("a context is one task here: leave contextId out to begin one");
+    return call.start(chooseAgent(sdk, agents, message), readText(sdk, message), TreeId.of(randomUUID()));
+  }
+  const run = await find(deps, taskId);
+  if (contextId !== "" && contextId !== taskId) throw new NotFoundError({ what: "run", id: taskId });
+  const questions = await readQuestions(run);
+  if (questions.length === 0) throw new UnsupportedOperationError(`task ${taskId} asks nothing`);
+  await call.decide(run, readDecision(sdk, message, questions));
+  return run;
+}
+
+/** Tells a task as it is, then each change, until it is over or asks something. */
+async function* watch(
+  { sdk, signal }: TreeHandlerDeps,
+  run: RunHandle,
+): AsyncGenerator<StreamResponse, void, undefined> {
+  const { TASK_STATE_INPUT_REQUIRED: asks } = sdk.core.TaskState;
+  const first = await answered(sdk, () => readTask(sdk, run));
+  yield { payload: { $case: "task", value: first } };
+  let last = first.status?.state;
+  if (last === asks || first.artifacts.length > 0) return;
+  const named = { taskId: run.treeId, contextId: run.treeId, metadata: undefined };
+  for await (const { type } of run.events({ signal })) {
+    if (type !== "approval.requested" && type !== "run.start") continue;
+    const { status } = await answered(sdk, () => readTask(sdk, run));
+    if (status === undefined || status.state === last) continue;
+    last = status.state;
+    yield { payload: { $case: "statusUpdate", value: { ...named, status } } };
+    if (last === asks) return;
+  }
+  const result = await answered(sdk, () => run.result());
+  for (const artifact of toArtifacts(result))
+    yield {
+      payload: { $case: "artifactUpdate", value: { ...named, artifact, append: false, lastChunk: true } },
+    };
+  const status = toEndStatus(sdk, run, result);
+  yield { payload: { $case: "statusUpdate", value: { ...named, status } } };
+}
+
+/** Turns an error into one of the protocol. */
+async function answered<Value>({ errors }: A2aPackage, body: () => Promise<Value>): Promise<Value> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof errors.A2AError) throw error;
+    if (error instanceof NotFoundError) throw new errors.TaskNotFoundError("there is no such task");
+    if (ReeveError.is(error)) throw new errors.UnsupportedOperationError(safeMessage(error));
+    throw new errors.A2AError("internal error");
+  }
+}

@@ -1,0 +1,20 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+
+/** The name of the extension, in the capabilities of both sides. */
+export const tasksExtension = "io.modelcontextprotocol/tasks";
+
+/** Where a result carries its task, once it has passed the client package. */
+export const taskKey = "reeve/task";
+
+/**
+ * Marks a result that is a task as complete, because the client package knows no tasks and refuses their results. Called
+ * with each message before the package sees it.
+ */
+export function markTask(message: JSONRPCMessage): void {
+  if (!("result" in message)) return;
+  const { result } = message;
+  const task = result["resultType"] === "task" ? { ...result } : result["task"];
+  if (typeof task !== "object" || task === null || !("taskId" in task)) return;
+  delete result["task"];
+  Object.assign(result, { resultType: "complete", content: [], _meta: { [taskKey]: task } });
+}

@@ -1,0 +1,211 @@
+// Calls that a server runs as tasks.
+//
+// Job: follow a task that a server made of a call, one question at a time: between two questions the run waits, and no
+// process has to live. Servers of revision 2026-07-28 make tasks of their own accord (extension io.modelcontextprotocol/tasks);
+// servers of revision 2025-11-25 where the call asks for one.
+//
+// Invariants:
+// 1. The id of a task is journaled before anything more is asked. From then on the call is never made again.
+// 2. Everything after the first request may be repeated: asking, answering, cancelling.
+// 3. A server that cannot be reached is asked again; one that does not know the task any more ends the call.
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Client } from "@modelcontextprotocol/client";
+import { isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
+import { McpCallError, type Connection } from "./connection.ts";
+import { toShown } from "./content.ts";
+import { askNext, sortRequests, takeAnswer, type Answering, type InputResponses } from "./input-requests.ts";
+import { sample } from "./sampling.ts";
+import type { CallSettings } from "./call-settings.ts";
+import { taskKey } from "./task-result.ts";
+
+/** The time between two questions, at least and at most, in seconds. A server may ask for more, up to an hour. */
+const minPollS = 0.2;
+const maxPollS = 300;
+const maxAskedPollS = 3_600;
+/** Questions without an answer, one after the other, until a task counts as lost. */
+const maxFailures = 10;
+/** The time that a cancel may take. */
+const maxCancelMs = 10_000;
+
+/** A task between two executions of its call. */
+export interface FollowedTask {
+  readonly id: string;
+  /** The questions to the server so far. */
+  readonly polls: number;
+  /** Those of them that failed, since the last one that did not. */
+  readonly failures: number;
+  /** The server's own wish for the time between two questions. */
+  readonly pollS: number;
+  /** The input requests that have an answer already. */
+  readonly answered: readonly string[];
+}
+
+/** The state between two executions of a call that runs as a task. */
+interface TaskState extends Answering {
+  readonly task: FollowedTask;
+}
+
+/** Reads the result of a call; null: it is no task. */
+export function readTask(result: unknown): FollowedTask | null {
+  const given = Json.of(result);
+  const meta = isJsonObject(given) ? given["_meta"] : null;
+  const task = isJsonObject(meta) ? meta[taskKey] : null;
+  if (!isJsonObject(task) || typeof task["taskId"] !== "string") return null;
+  return { id: task["taskId"], polls: 0, failures: 0, pollS: readPollS(task), answered: [] };
+}
+
+function readPollS({ pollIntervalMs, pollInterval }: JsonObject): number {
+  const ms = pollIntervalMs ?? pollInterval;
+  return typeof ms === "number" && ms > 0 ? Math.min(ms / 1000, maxAskedPollS) : 0;
+}
+
+/** Ends an execution whose call goes on as a task. The longer it has taken, the rarer are the questions. */
+export function waitForTask(task: FollowedTask, { maxWaitS }: Pick<CallSettings, "maxWaitS">) {
+  const delayS = Math.max(minPollS, task.pollS, Math.min(task.polls, maxPollS));
+  const state: TaskState = { task, open: [], responses: {} };
+  return ToolResult.later(Math.min(delayS, maxWaitS), state, { rerun: true });
+}
+
+/** Reads the state of a call; null: it does not run as a task. */
+export const readTaskState = (state: Json): TaskState | null =>
+  isJsonObject(state) && "task" in state ? Json.as<TaskState>(state) : null;
+
+/** Asks after a task, with the answers of people where it needed some. */
+export async function followTask(
+  connection: Connection,
+  settings: CallSettings,
+  { tool, call, state }: { readonly tool: string; readonly call: EffectCall; readonly state: TaskState },
+): Promise<unknown> {
+  const known = takeAnswer(state, call.resumed?.answer ?? null);
+  const question = askNext(known, { rerun: true });
+  if (question) return question;
+  const given = known.responses;
+  const task: FollowedTask = {
+    ...state.task,
+    polls: state.task.polls + 1,
+    answered: [...state.task.answered, ...Object.keys(given)],
+  };
+  const follow = new TaskRequests(connection, settings, { signal: call.signal, id: task.id });
+  try {
+    if (Object.keys(given).length > 0) await follow.update(given);
+    const found = await follow.get();
+    call.update({ status: found["status"] ?? null, message: found["statusMessage"] ?? null });
+    return await goOn(follow, settings, {
+      tool,
+      call,
+      task: { ...task, failures: 0, pollS: readPollS(found) },
+      found,
+    });
+  } catch (error) {
+    if (!(error instanceof McpCallError) || error.isAnswer || task.failures >= maxFailures) throw error;
+    const again = { ...state.task, polls: task.polls, failures: task.failures + 1 };
+    const next: TaskState = { task: again, open: [], responses: given };
+    return ToolResult.later(Math.max(1, again.failures * 3), next, { rerun: true });
+  }
+}
+
+interface Found {
+  readonly tool: string;
+  readonly call: EffectCall;
+  readonly task: FollowedTask;
+  readonly found: JsonObject;
+}
+
+async function goOn(
+  follow: TaskRequests,
+  settings: CallSettings,
+  { tool, call, task, found }: Found,
+): Promise<unknown> {
+  const { status, statusMessage, error } = found;
+  if (status === "input_required") return askForInput(follow, settings, { tool, call, task, found });
+  if (status === "cancelled") {
+    const why = typeof statusMessage === "string" ? `: ${statusMessage}` : "";
+    throw new McpCallError(`the server has cancelled ${tool}${why}`);
+  }
+  if (status === "failed" && isJsonObject(error))
+    throw new McpCallError(`${tool} failed: ${JSON.stringify(error["message"] ?? null)}`);
+  if (status === "completed" || status === "failed") return toShown(await follow.result(found));
+  return waitForTask(task, settings);
+}
+
+/** Answers what a task needs, or asks people. */
+async function askForInput(
+  follow: TaskRequests,
+  settings: CallSettings,
+  { tool, call, task, found }: Found,
+): Promise<unknown> {
+  const { inputRequests } = found;
+  // A server of the older revision asks in the middle of the request for the result.
+  if (!isJsonObject(inputRequests)) return toShown(await follow.result(found));
+  const unanswered = Object.entries(inputRequests).filter(([key]) => !task.answered.includes(key));
+  const { open, samples, declined } = sortRequests(Object.fromEntries(unanswered), settings);
+  const responses: InputResponses = {};
+  for (const key of declined) responses[key] = { action: "decline" };
+  for (const [key, params] of Object.entries(samples))
+    responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
+  const state: TaskState = { task, open, responses };
+  const question = askNext(state, { rerun: true });
+  if (question) return question;
+  if (Object.keys(responses).length === 0) return waitForTask(task, settings);
+  return ToolResult.later(0, state, { rerun: true });
+}
+
+/** Cancels the task of a call that is not over. Without an effect if it does not run as one. */
+export async function cancelTask(connection: Connection, settings: CallSettings, state: Json): Promise<void> {
+  const id = readTaskState(state)?.task.id;
+  if (id === undefined) return;
+  const signal = AbortSignal.timeout(Math.min(settings.timeoutMs, maxCancelMs));
+  await new TaskRequests(connection, settings, { signal, id }).cancel();
+}
+
+/** The requests about one task. */
+class TaskRequests {
+  readonly #connection: Connection;
+  readonly #limits: { readonly signal: AbortSignal; readonly timeoutMs: number };
+  readonly #id: string;
+
+  constructor(
+    connection: Connection,
+    { timeoutMs }: CallSettings,
+    { signal, id }: { readonly signal: AbortSignal; readonly id: string },
+  ) {
+    this.#connection = connection;
+    this.#limits = { signal, timeoutMs };
+    this.#id = id;
+  }
+
+  get(): Promise<JsonObject> {
+    return this.#request("tasks/get");
+  }
+
+  update(inputResponses: InputResponses): Promise<JsonObject> {
+    return this.#request("tasks/update", { inputResponses: Json.of(inputResponses) });
+  }
+
+  cancel(): Promise<JsonObject> {
+    return this.#request("tasks/cancel");
+  }
+
+  /** Returns the result of a task: part of its state, or in the older revision a request of its own. */
+  async result(found: JsonObject): Promise<Json> {
+    return found["result"] ?? this.#request("tasks/result");
+  }
+
+  #request(method: string, params: JsonObject = {}): Promise<JsonObject> {
+    return this.#connection.use(this.#limits, (client: Client, options) =>
+      client.request({ method, params: { ...params, taskId: this.#id } }, anyObject, options),
+    );
+  }
+}
+
+/** The package validates with it; the fields are read one by one. */
+const anyObject: StandardSchemaV1<unknown, JsonObject> = {
+  "~standard": {
+    version: 1,
+    vendor: "reeve",
+    validate: (value: unknown) => {
+      const given = Json.of(value);
+      return isJsonObject(given) ? { value: given } : { issues: [{ message: "not an object" }] };
+    },
+  },
+};

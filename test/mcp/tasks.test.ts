@@ -1,0 +1,141 @@
+import { agent, createRuntime, type RunHandle } from "reeve";
+import { mcp, pinTools, type McpOptions } from "reeve/mcp";
+import { call, say, scriptedModel } from "reeve/testing";
+import { expect, test, vi } from "vitest";
+import { serveTasks, type TaskServer } from "./fixtures/task-server.ts";
+
+const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+
+/** Has an agent research by a tool that runs as a task. Returns its status, and the text that the model was shown. */
+async function research(
+  server: TaskServer,
+  move: (run: RunHandle) => Promise<unknown>,
+  options: Partial<McpOptions> = {},
+): Promise<readonly [string, string]> {
+  const address = { name: "lab", url: server.url, allowHosts: ["127.0.0.1"] };
+  await using lab = mcp({
+    ...address,
+    pins: await pinTools(address),
+    tools: { research: { risk: "safe" } },
+    ...options,
+  });
+  const model = scriptedModel([call("lab_research", { topic: "mills" }), say("done")]);
+  const clerk = agent({ name: "clerk", model, extensions: [lab] });
+  await using runtime = createRuntime({ agents: [clerk], approver: "people" });
+  const run = await runtime.start(clerk, "go");
+  await move(run);
+  const { status } = await run.result();
+  const blocks = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
+  const result = blocks.find((block) => block.type === "tool-result");
+  return [status, result?.content.map((block) => (block.type === "text" ? block.text : "")).join("") ?? ""];
+}
+
+const report = { content: [{ type: "text", text: "three mills" }] };
+
+test("a call that runs as a task is followed to its result, and made once", async () => {
+  await using server = await serveTasks();
+  const [status, text] = await research(server, async (run) => {
+    await until(() => server.polls > 1);
+    expect(await run.status()).not.toBe("completed");
+    server.tasks.set("task-1", { status: "completed", result: report });
+  });
+  expect([status, text]).toEqual(["completed", "three mills"]);
+  expect(server.calls).toEqual([{ topic: "mills" }]);
+});
+
+test.for([
+  ["failed", "no mills"],
+  ["cancelled", "the server has cancelled research"],
+] as const)("a task that ends as %s is an error result", async ([ended, expected]) => {
+  await using server = await serveTasks();
+  const [status, text] = await research(server, async () => {
+    await until(() => server.polls > 0);
+    server.tasks.set("task-1", { status: ended, error: { code: -32_603, message: "no mills" } });
+  });
+  expect(status).toBe("completed");
+  expect(text).toContain(expected);
+});
+
+test("a cancel of the run cancels the task while the run waits", async () => {
+  await using server = await serveTasks();
+  const [status] = await research(server, async (run) => {
+    await until(() => server.polls > 0);
+    await run.cancel();
+  });
+  expect(status).toBe("cancelled");
+  await until(() => server.tasks.get("task-1")?.status === "cancelled");
+});
+
+test("a cancel of the run cancels the task while the server is asked", async () => {
+  await using server = await serveTasks();
+  const held = Promise.withResolvers<void>();
+  server.hold = held.promise;
+  const [status] = await research(server, async (run) => {
+    await until(() => server.polls > 0);
+    await run.cancel();
+  });
+  expect(status).toBe("cancelled");
+  await until(() => server.tasks.get("task-1")?.status === "cancelled");
+  held.resolve();
+});
+
+test("a task's question is asked as an approval, and its answer goes to the task", async () => {
+  await using server = await serveTasks();
+  const [, text] = await research(
+    server,
+    async (run) => {
+      await until(() => server.tasks.size > 0);
+      const params = {
+        message: "Which mills?",
+        requestedSchema: { type: "object", properties: { kind: { type: "string" } } },
+      };
+      const inputRequests = { which: { method: "elicitation/create", params } };
+      server.tasks.set("task-1", { status: "input_required", inputRequests });
+      const question = await until(async () => (await run.approvals())[0]);
+      expect(question).toMatchObject({ tool: "lab_research", asks: true });
+      await run.edit(question?.id ?? "", { kind: "wind" });
+      await until(() => server.updates.length > 0);
+      server.tasks.set("task-1", { status: "completed", result: report });
+    },
+    { elicitation: "ask" },
+  );
+  expect(server.updates).toEqual([{ which: { action: "accept", content: { kind: "wind" } } }]);
+  expect(text).toBe("three mills");
+});
+
+test("a server that is away for a while is asked again, and the call is not made again", async () => {
+  await using server = await serveTasks();
+  const [, text] = await research(server, async () => {
+    await until(() => server.polls > 0);
+    server.isDown = true;
+    server.tasks.set("task-1", { status: "completed", result: report });
+    await until(() => server.refused > 0);
+    server.isDown = false;
+  });
+  expect(text).toBe("three mills");
+  expect(server.calls).toHaveLength(1);
+});
+
+test("a task that the server has forgotten is an error result", async () => {
+  await using server = await serveTasks();
+  const [status, text] = await research(server, async () => {
+    await until(() => server.polls > 0);
+    server.tasks.clear();
+  });
+  expect([status, text]).toEqual(["completed", expect.stringContaining("no such task")]);
+});
+
+test("a task of revision 2025-11-25 is followed to its result: the reference server's", async () => {
+  const program = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+  const address = { name: "all", command: process.execPath, args: [program, "stdio"] };
+  await using all = mcp({
+    ...address,
+    pins: await pinTools(address),
+    tools: { "simulate-research-query": { risk: "safe" } },
+  });
+  const model = scriptedModel([call("all_simulate-research-query", { topic: "mills" }), say("done")]);
+  const clerk = agent({ name: "clerk", model, extensions: [all] });
+  await using runtime = createRuntime({ agents: [clerk] });
+  expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed" });
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("# Research Report: mills");
+}, 60_000);
