@@ -206,8 +206,11 @@ export interface EngineProgram {
   readonly sinks: readonly SinkDefinition[];
   /** Seals everything that leaves the process. Null: nothing is sealed; a durable engine refuses that. */
   readonly sealing: Sealing | null;
-  /** One execution of a run. Throwing asks the engine to execute it again from its journal. */
-  readonly run: (primitives: ExecutionPrimitives) => Promise<void>;
+  /**
+   * One execution of a run. Throwing asks the engine to execute it again from its journal. An engine that has `attach`
+   * keeps what it returns, sealed, as long as it keeps the journal. Nothing and null are the same.
+   */
+  readonly run: (primitives: ExecutionPrimitives) => Promise<Json | void>;
 }
 
 /** What keeps an execution from going on. Told without content: people see it who may not see what the run says. */
@@ -248,6 +251,13 @@ export interface ChangeOptions {
   readonly name?: string | undefined;
 }
 
+/** How to wait for an execution. */
+export interface AttachOptions {
+  readonly signal: AbortSignal;
+  /** The tree of the execution. */
+  readonly tree: ObjectAddress;
+}
+
 /** Where runs really execute. */
 export interface Engine {
   readonly name: string;
@@ -269,6 +279,12 @@ export interface Engine {
    * resolves from time to time. @throws the signal's reason.
    */
   waitForChange(object: ObjectAddress, options: ChangeOptions): Promise<void>;
+  /**
+   * Waits until an execution has ended, and returns what it returned. Null if the engine cannot tell: it does not know the
+   * execution, or somebody has stopped it. Costs no call of an object. Absent: callers wait for a change of the object.
+   * @throws the signal's reason.
+   */
+  attach?(execution: string, options: AttachOptions): Promise<Json>;
   /** What keeps an execution from going on; null: nothing does. Absent where nothing can. */
   obstacle?(execution: string): Promise<Obstacle | null>;
   /** Finds why the calls of an object are not answered. Null: they are. Absent where nothing can keep them. */

@@ -1,4 +1,5 @@
 export { treeAddress, treeAt } from "./addresses.ts";
+export type { FinalResult } from "./final-result.ts";
 export {
   checkInput,
   inputKey,

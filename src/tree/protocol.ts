@@ -26,6 +26,7 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Gate, RunAt } from "#ledger";
+import type { FinalResult } from "./final-result.ts";
 import type { LaunchPolicy } from "./launch-policy.ts";
 import type { TreeSecret } from "./tree-secret.ts";
 import type { OpenArgument } from "./open-argument.ts";
@@ -167,7 +168,14 @@ export interface SendArgument extends Spoken {
 
 /** Every method and query of a tree. */
 interface TreeProtocol {
-  readonly open: { readonly argument: OpenArgument; readonly reply: { readonly existing: boolean } };
+  readonly open: {
+    readonly argument: OpenArgument;
+    readonly reply: {
+      readonly existing: boolean;
+      /** The engine's name for the first execution of the root; null: it was told before, or none has begun. */
+      readonly execution: string | null;
+    };
+  };
   /** From its session: the tree that waited has its turn. */
   readonly go: { readonly argument: { readonly at: number }; readonly reply: null };
   readonly begin: {
@@ -312,7 +320,8 @@ interface TreeProtocol {
   };
   readonly end: {
     readonly argument: FromRun & { readonly end: EndReport };
-    readonly reply: null;
+    /** Set if nothing of the tree is left that could change it. */
+    readonly reply: FinalResult | null;
   };
   /** From its projector: hands it the events above `after`, once. */
   readonly drain: {

@@ -75,6 +75,16 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       }),
   },
   {
+    name: `8.7 a result that is first asked for once its words are gone has none, ${where}`,
+    run: (harness) =>
+      onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
+        const run = await runtime.start(talker, "well", { retention: "run" });
+        const left = await erased(runtime.run(run.treeId));
+        assert.deepEqual(await run.result(), left);
+        assert.equal(left.output, null);
+      }),
+  },
+  {
     name: `8.7 what stays is told for ever, ${where}`,
     run: (harness) =>
       onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {

@@ -14,7 +14,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   const existing = TreeWork.on(object, host, argument);
   if (existing) {
     if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
-    return { existing: true };
+    return { existing: true, execution: null };
   }
   checkSize("the metadata of a tree", argument.scope.metadata, maxMetadataBytes);
   checkSize("the input of a tree", argument.boot, maxItemBytes(object));
@@ -68,7 +68,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   if (!argument.waits) start(work, root);
   noteUntold(work);
   work.commit();
-  return { existing: false };
+  return { existing: false, execution: work.run(root)?.execution ?? null };
 }
 
 function versionOf({ agents }: TreeHost, { agentId, version, statesVersion }: OpenArgument): string {
