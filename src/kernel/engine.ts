@@ -123,6 +123,11 @@ export interface RunLaunch {
   readonly runId: RunId;
   /** 0 for the first execution, then one more for each continuation. */
   readonly continuation: number;
+  /**
+   * Whether the run's calls of its tree between two races may be made as one, by `batchMethod`: the same for every execution,
+   * since journals differ by it. Default: no.
+   */
+  readonly batchesCalls?: boolean;
   /** What the tree tells it. */
   readonly entrance: Json;
 }

@@ -54,6 +54,13 @@ interface Effect {
   readonly prepare: (seal: Seal) => Message;
 }
 
+/** A run that a try wants launched. */
+interface Launch {
+  /** Its place among the things that the call asks of others. */
+  readonly place: number;
+  readonly parameter: Uint8Array;
+}
+
 /** An effect that is ready to be handed over. */
 interface Message {
   /** What it carries, sealed; null: nothing. */
@@ -106,11 +113,11 @@ export class ObjectCall {
     for (;;) {
       const work = new Try(this, this.#writer !== null);
       const tried = this.#try(method, work, argument);
-      if (!(tried instanceof Fetch)) {
+      if (!(tried instanceof Fetch) && work.launches.length > 0) await this.#launch(work.launches);
+      else if (!(tried instanceof Fetch)) {
         await this.#write(work);
         return { result: tried.result, changed: new Set(work.written.keys()) };
-      }
-      await tried.run();
+      } else await tried.run();
     }
   }
 
@@ -192,6 +199,37 @@ export class ObjectCall {
     return asked.value;
   }
 
+  /** The name of the `place`-th thing this call asks of others, if that is a launch that was sent; else null. */
+  launched(place: number): Json {
+    const asked = this.#asked[place];
+    return asked && "value" in asked ? asked.value : null;
+  }
+
+  /** Seals the launch of a run. @throws TooLargeError */
+  sealLaunch(place: number, run: RunLaunch): Uint8Array {
+    const parameter = sealed(launchSeal(this.#seals.ownAt(`ask/${place}`)), Json.of(run));
+    const problem = tooLarge(parameter);
+    if (problem) throw problem;
+    return parameter;
+  }
+
+  /** Sends the runs that a try wants launched. Their names are known to the next try. */
+  async #launch(launches: readonly Launch[]): Promise<void> {
+    const sent = launches.map(({ parameter }) =>
+      this.#restate.genericSend({
+        service: this.names.run,
+        method: runHandler,
+        parameter,
+        inputSerde: plain.binary,
+        headers: { [partitionHeader]: this.key },
+      }),
+    );
+    for (const [index, { place }] of launches.entries()) {
+      const invocationId = await sent[index]?.invocationId;
+      if (invocationId !== undefined) this.#asked[place] = { value: invocationId };
+    }
+  }
+
   /** Hands what a try has changed to Restate, which would keep what was set before a throw. */
   async #write({ written, effects }: Try): Promise<void> {
     const writer = this.#writer;
@@ -230,12 +268,17 @@ export class ObjectCall {
   }
 }
 
+/** Stands for the name of an execution in a try that does not count. */
+const notSent = "not sent";
+
 /** One try: what it reads sees what it wrote. */
 class Try implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;
   readonly written = new Map<string, Json>();
   readonly effects: Effect[] = [];
+  /** Launches that were not sent yet: this try does not count. */
+  readonly launches: Launch[] = [];
   readonly #call: ObjectCall;
   readonly #mayWrite: boolean;
   #asks = 0;
@@ -307,33 +350,21 @@ class Try implements ObjectContext {
   launch(run: RunLaunch): string {
     this.#change();
     if (run.tree.key !== this.key) throw new TypeError("a tree launches its own runs only");
-    const name = this.#call.ask(this.#asks++, this.key, (restate, seal) => {
-      const answer = async (): Promise<Json> => {
-        const parameter = sealed(launchSeal(seal), Json.of(run));
-        const problem = tooLarge(parameter);
-        if (problem) throw problem;
-        const { invocationId } = restate.genericSend({
-          service: this.#call.names.run,
-          method: runHandler,
-          parameter,
-          inputSerde: plain.binary,
-          headers: { [partitionHeader]: this.key },
-        });
-        return invocationId;
-      };
-      return { answer, reply: seal };
-    });
-    return Json.as(name);
+    const place = this.#asks++;
+    const name = this.#call.launched(place);
+    if (name !== null) return Json.as(name);
+    this.launches.push({ place, parameter: this.#call.sealLaunch(place, run) });
+    return notSent;
   }
 
   wake(execution: string, name: string): void {
-    const id = InvocationIdParser.fromString(execution);
-    this.#signal((writer) => writer.invocation(id).signal(name, plain.empty).resolve());
+    this.#signal((writer) =>
+      writer.invocation(InvocationIdParser.fromString(execution)).signal(name, plain.empty).resolve(),
+    );
   }
 
   cancel(execution: string): void {
-    const id = InvocationIdParser.fromString(execution);
-    this.#signal((writer) => writer.invocation(id).cancel());
+    this.#signal((writer) => writer.invocation(InvocationIdParser.fromString(execution)).cancel());
   }
 
   kill(execution: string): void {

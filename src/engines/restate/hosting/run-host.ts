@@ -99,8 +99,10 @@ async function execute(
   const callContent: CallObject = (to, method, argument) => ingress.call({ to, method, argument });
   const content = new ContentPort(callContent, partition);
   const results = new StepResults({ partition, seal, content });
+  const { batchMethod } = program.objects.find(({ type }) => type === launch.tree.type) ?? {};
   const primitives = new RunPrimitives({
     launch,
+    batchMethod: (launch.batchesCalls && batchMethod) || null,
     restate,
     names,
     sealing,
