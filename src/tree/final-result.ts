@@ -1,15 +1,9 @@
 import type { RunResult } from "#kernel";
+import type { FinalResult } from "./report.ts";
 import { ownCopiesMs } from "./state/ended-runs.ts";
 import type { TreeRecord } from "./state/records.ts";
 import { findExcess } from "./state/size.ts";
 import type { TreeWork } from "./state/tree-work.ts";
-
-/** The result of a tree that nothing can change any more. */
-export interface FinalResult {
-  readonly result: RunResult;
-  /** The tree's time from which on the content of the result may not be told; null: it stays. */
-  readonly until: number | null;
-}
 
 /** A longer one is kept once, in the tree. */
 const maxFinalBytes = 64_000;

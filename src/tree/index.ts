@@ -1,5 +1,4 @@
 export { treeAddress, treeAt } from "./addresses.ts";
-export type { FinalResult } from "./final-result.ts";
 export {
   checkInput,
   inputKey,
@@ -44,7 +43,7 @@ export {
   type Task,
   type TurnPlace,
 } from "./state/records.ts";
-export type { Report, ReportedEventType, Settlement } from "./report.ts";
+export type { FinalResult, Report, ReportedEventType, Settlement } from "./report.ts";
 export { CronTicks } from "./schedule/cron-ticks.ts";
 export type { CatchUp } from "./schedule/plan-ticks.ts";
 export type { ListSchedulesArgument } from "./schedule/schedule-list.ts";

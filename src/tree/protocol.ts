@@ -26,12 +26,11 @@ import type {
   Usage,
 } from "#kernel";
 import type { Ask, Gate, RunAt } from "#ledger";
-import type { FinalResult } from "./final-result.ts";
 import type { LaunchPolicy } from "./launch-policy.ts";
 import type { TreeSecret } from "./tree-secret.ts";
-import type { OpenArgument } from "./open-argument.ts";
+import type { OpenArgument, OpenReply } from "./open-argument.ts";
 import type { EraseOrder, EraseReply } from "./orders.ts";
-import type { Report, Settlement } from "./report.ts";
+import type { FinalResult, Report, Settlement } from "./report.ts";
 import type {
   Carried,
   EndReport,
@@ -168,14 +167,7 @@ export interface SendArgument extends Spoken {
 
 /** Every method and query of a tree. */
 interface TreeProtocol {
-  readonly open: {
-    readonly argument: OpenArgument;
-    readonly reply: {
-      readonly existing: boolean;
-      /** The engine's name for the first execution of the root; null: it was told before, or none has begun. */
-      readonly execution: string | null;
-    };
-  };
+  readonly open: { readonly argument: OpenArgument; readonly reply: OpenReply };
   /** From its session: the tree that waited has its turn. */
   readonly go: { readonly argument: { readonly at: number }; readonly reply: null };
   readonly begin: {

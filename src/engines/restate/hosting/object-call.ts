@@ -26,9 +26,10 @@ import {
   tooLarge,
   tooLargeForState,
 } from "../sealing/sealed-serde.ts";
-import { launchSeal, sealCall } from "../sealing/sealed-call.ts";
+import { type Launch, sealLaunch, sendLaunches } from "./launches.ts";
+import { sealCall } from "../sealing/sealed-call.ts";
 import { StateSeals } from "../sealing/state-seals.ts";
-import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
+import type { ServiceNames } from "../service-names.ts";
 
 /** Thrown out of a method that needs something which has to be fetched first. */
 class Fetch {
@@ -52,13 +53,6 @@ interface Effect {
   /** Whose seal it needs. */
   readonly partition: string;
   readonly prepare: (seal: Seal) => Message;
-}
-
-/** A run that a try wants launched. */
-interface Launch {
-  /** Its place among the things that the call asks of others. */
-  readonly place: number;
-  readonly parameter: Uint8Array;
 }
 
 /** An effect that is ready to be handed over. */
@@ -210,29 +204,15 @@ export class ObjectCall {
     return asked && "value" in asked ? asked.value : null;
   }
 
-  /** Seals the launch of a run. @throws TooLargeError */
+  /** @throws TooLargeError */
   sealLaunch(place: number, run: RunLaunch): Uint8Array {
-    const parameter = sealed(launchSeal(this.#seals.ownAt(`ask/${place}`)), Json.of(run));
-    const problem = tooLarge(parameter);
-    if (problem) throw problem;
-    return parameter;
+    return sealLaunch(this.#seals.ownAt(`ask/${place}`), run);
   }
 
   /** Sends the runs that a try wants launched. Their names are known to the next try. */
   async #launch(launches: readonly Launch[]): Promise<void> {
-    const sent = launches.map(({ parameter }) =>
-      this.#restate.genericSend({
-        service: this.names.run,
-        method: runHandler,
-        parameter,
-        inputSerde: plain.binary,
-        headers: { [partitionHeader]: this.key },
-      }),
-    );
-    for (const [index, { place }] of launches.entries()) {
-      const invocationId = await sent[index]?.invocationId;
-      if (invocationId !== undefined) this.#asked[place] = { value: invocationId };
-    }
+    const names = await sendLaunches(this.#restate, this.names.run, launches);
+    for (const [index, { place }] of launches.entries()) this.#asked[place] = { value: names[index] ?? "" };
   }
 
   /** Hands what a try has changed to Restate, which would keep what was set before a throw. */
