@@ -61,6 +61,7 @@ export function delegateEngine(inner: Engine, replaced: Partial<Engine>): Engine
     drain: (options) => inner.drain(options),
     call: (to, method, argument) => inner.call(to, method, argument),
     waitForChange: (object, options) => inner.waitForChange(object, options),
+    ...(inner.attach && { attach: inner.attach.bind(inner) }),
     ...(inner.obstacle && { obstacle: inner.obstacle.bind(inner) }),
     ...(inner.objectObstacle && { objectObstacle: inner.objectObstacle.bind(inner) }),
     ...(inner.findBlocked && { findBlocked: inner.findBlocked.bind(inner) }),

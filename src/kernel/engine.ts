@@ -56,6 +56,15 @@ export interface ObjectContext {
  */
 export type ObjectMethod = (object: ObjectContext, argument: Json) => Json;
 
+/** A call of a method that travels with others. */
+export interface BatchedCall {
+  readonly method: string;
+  readonly argument: Json;
+}
+
+/** The answer to one call of a batch. */
+export type BatchedReply = { readonly value: Json } | { readonly error: ErrorData };
+
 /** A kind of object. */
 export interface ObjectDefinition {
   readonly type: string;
@@ -70,6 +79,12 @@ export interface ObjectDefinition {
    * storage may forget the oldest of such objects. Default: there is none.
    */
   readonly finishedMark?: string;
+  /**
+   * The name of the method that makes several calls of methods in their order, each all or nothing. It takes
+   * `{ calls }`, of {@link BatchedCall}, and returns a {@link BatchedReply} for each. An engine may make calls that meet
+   * as one. Default: there is none.
+   */
+  readonly batchMethod?: string;
 }
 
 /**
@@ -108,6 +123,11 @@ export interface RunLaunch {
   readonly runId: RunId;
   /** 0 for the first execution, then one more for each continuation. */
   readonly continuation: number;
+  /**
+   * Whether the run's calls of its tree between two races may be made as one, by `batchMethod`: the same for every execution,
+   * since journals differ by it. Default: no.
+   */
+  readonly batchesCalls?: boolean;
   /** What the tree tells it. */
   readonly entrance: Json;
 }
@@ -191,8 +211,11 @@ export interface EngineProgram {
   readonly sinks: readonly SinkDefinition[];
   /** Seals everything that leaves the process. Null: nothing is sealed; a durable engine refuses that. */
   readonly sealing: Sealing | null;
-  /** One execution of a run. Throwing asks the engine to execute it again from its journal. */
-  readonly run: (primitives: ExecutionPrimitives) => Promise<void>;
+  /**
+   * One execution of a run. Throwing asks the engine to execute it again from its journal. An engine that has `attach`
+   * keeps what it returns, sealed, as long as it keeps the journal. Nothing and null are the same.
+   */
+  readonly run: (primitives: ExecutionPrimitives) => Promise<Json | void>;
 }
 
 /** What keeps an execution from going on. Told without content: people see it who may not see what the run says. */
@@ -233,6 +256,13 @@ export interface ChangeOptions {
   readonly name?: string | undefined;
 }
 
+/** How to wait for an execution. */
+export interface AttachOptions {
+  readonly signal: AbortSignal;
+  /** The tree of the execution. */
+  readonly tree: ObjectAddress;
+}
+
 /** Where runs really execute. */
 export interface Engine {
   readonly name: string;
@@ -254,6 +284,12 @@ export interface Engine {
    * resolves from time to time. @throws the signal's reason.
    */
   waitForChange(object: ObjectAddress, options: ChangeOptions): Promise<void>;
+  /**
+   * Waits until an execution has ended, and returns what it returned. Null if the engine cannot tell: it does not know the
+   * execution, or somebody has stopped it. Costs no call of an object. Absent: callers wait for a change of the object.
+   * @throws the signal's reason.
+   */
+  attach?(execution: string, options: AttachOptions): Promise<Json>;
   /** What keeps an execution from going on; null: nothing does. Absent where nothing can. */
   obstacle?(execution: string): Promise<Obstacle | null>;
   /** Finds why the calls of an object are not answered. Null: they are. Absent where nothing can keep them. */

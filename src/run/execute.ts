@@ -24,7 +24,14 @@ import { agentVersion, throughLayers } from "#agents";
 import { cancellationToken, deepFreeze, diagnose } from "#base";
 import type { DeltaHub } from "#deltas";
 import { Driver } from "./driver/driver.ts";
-import { isKnownProtocol, protocolNumber, RunRandom, type Entrance, type InboxItem } from "#tree";
+import {
+  isKnownProtocol,
+  protocolNumber,
+  RunRandom,
+  type Entrance,
+  type FinalResult,
+  type InboxItem,
+} from "#tree";
 import { PromptSizes, type PriceList } from "./call-estimate.ts";
 import { Children } from "./children.ts";
 import { obeyOrder } from "./compaction-step.ts";
@@ -87,8 +94,11 @@ interface ExecutionOptions extends InputOptions {
   readonly extensions: ExtensionHost;
 }
 
-/** One execution of a run: drives the agent's code, and says how it ended. */
-export async function execute(primitives: ExecutionPrimitives, options: ExecutionOptions): Promise<void> {
+/**
+ * One execution of a run: drives the agent's code, and says how it ended. Returns the {@link FinalResult} of its tree, if
+ * that has ended with it; else null.
+ */
+export async function execute(primitives: ExecutionPrimitives, options: ExecutionOptions): Promise<Json> {
   const { protocol } = primitives.launch;
   if (!isKnownProtocol(protocol))
     throw new IncompatibleVersionError({
@@ -103,7 +113,7 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
   const journal = new Journal(primitives);
   try {
     const execution = createExecution(journal, options, { entrance, agent });
-    await runAgent(primitives, execution, agent);
+    return Json.of(await runAgent(primitives, execution, agent));
   } catch (error) {
     if (error instanceof ReplayDivergenceError) await endDiverged(primitives, error);
     throw error;
@@ -111,14 +121,19 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
 }
 
 /** Another version's code would not find its way in the journal: the run waits, unless it is to end anyway. */
-async function refuse(primitives: ExecutionPrimitives, entrance: Entrance, present: string): Promise<void> {
+async function refuse(primitives: ExecutionPrimitives, entrance: Entrance, present: string): Promise<null> {
   const { cancelled } = await crashed(primitives, "version");
   if (cancelled === null)
     throw new IncompatibleVersionError({ agent: entrance.agentId, wanted: entrance.version, present });
   await endDirectly(primitives, { status: "cancelled", stopReason: toStopReason(cancelled), output: null });
+  return null;
 }
 
-async function runAgent(primitives: ExecutionPrimitives, execution: Execution, agent: Agent): Promise<void> {
+async function runAgent(
+  primitives: ExecutionPrimitives,
+  execution: Execution,
+  agent: Agent,
+): Promise<FinalResult | null> {
   const { engine, identity } = execution.services;
   const ending = await engine.driver.drive(() =>
     inRun(identity.scope, async () => {
@@ -128,7 +143,7 @@ async function runAgent(primitives: ExecutionPrimitives, execution: Execution, a
       return output;
     }),
   );
-  await conclude(primitives, execution, { ending, cancelled: identity.meta.cancellation.reason });
+  return conclude(primitives, execution, { ending, cancelled: identity.meta.cancellation.reason });
 }
 
 /** Runs the agent's code, or makes the compaction that the run was started for. */

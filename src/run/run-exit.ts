@@ -25,7 +25,15 @@ import {
 } from "#kernel";
 import { failedLayer } from "#agents";
 import { withTimeout } from "#base";
-import { withProtocol, type ReplyOf, type EndReport, type InboxItem, type Spoken, type Task } from "#tree";
+import {
+  withProtocol,
+  type EndReport,
+  type FinalResult,
+  type InboxItem,
+  type ReplyOf,
+  type Spoken,
+  type Task,
+} from "#tree";
 import type { Children } from "./children.ts";
 import type { Driver, Ending } from "./driver/driver.ts";
 import { closeEphemeral } from "./ephemeral.ts";
@@ -50,12 +58,15 @@ interface Exit {
   readonly cancelled: string | null;
 }
 
-/** Reports how the run ended, or that it goes on elsewhere. @throws the error after which the engine executes again. */
+/**
+ * Reports how the run ended, or that it goes on elsewhere. Returns the result of its tree, if that has ended with it.
+ * @throws the error after which the engine executes again.
+ */
 export async function conclude(
   primitives: ExecutionPrimitives,
   finished: Finished,
   { ending, cancelled }: Exit,
-): Promise<void> {
+): Promise<FinalResult | null> {
   const { services, inbox, children } = finished;
   const { engine, policy, state } = services;
   const { driver } = engine;
@@ -86,7 +97,7 @@ export async function conclude(
     const refused = await refusal(driver.finish("continue", { state: ending.value.state, unread, carried }));
     if (refused)
       return conclude(primitives, finished, { ending: { kind: "threw", error: refused }, cancelled });
-    return;
+    return null;
   }
   const isCrash = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
   if (isCrash && (await crashed(primitives, "crash", diagnosticOf(services, ending.error))).again)
@@ -98,8 +109,9 @@ export async function conclude(
   const unread = unreadOf(driver, inbox).filter((item) => "envelope" in item);
   await flushLast(services, cancelled);
   const end = { ...report, ...turnOf(services), ...(poison && { poison }), unread };
-  await driver.finish("end", { end }).catch((refused) => endTooLarge(driver, refused));
+  const final = await driver.finish("end", { end }).catch((refused) => endTooLarge(driver, refused));
   closeEphemeral(services);
+  return final;
 }
 
 /** Reports the guardrail that has ended a run, unless its trip is reported already: such as the loop detection of `agent()`. */
@@ -151,7 +163,7 @@ async function refusal(call: Promise<unknown>): Promise<TooLargeError | null> {
 }
 
 /** Ends a run whose report is refused because of its size. @throws any other error. */
-function endTooLarge(driver: Driver, refused: unknown): Promise<null> {
+function endTooLarge(driver: Driver, refused: unknown): Promise<ReplyOf<"end">> {
   if (!(refused instanceof TooLargeError)) throw refused;
   const end = { status: "failed", stopReason: "error", output: null, error: refused.toJSON() } as const;
   return driver.finish("end", { end });

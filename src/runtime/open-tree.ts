@@ -1,5 +1,12 @@
-import type { Engine, ObjectAddress } from "#kernel";
-import { callTree, sessionAddress, withProtocol, type InvokeArgument, type OpenArgument } from "#tree";
+import { Json, type Engine, type ObjectAddress } from "#kernel";
+import {
+  callTree,
+  sessionAddress,
+  withProtocol,
+  type InvokeArgument,
+  type OpenArgument,
+  type ReplyOf,
+} from "#tree";
 import type { StartOptions } from "./start-options.ts";
 
 /** Opens a tree. In a conversation that has a name, trees take turns. */
@@ -7,11 +14,9 @@ export async function openTree(
   engine: Engine,
   { tree, open }: { readonly tree: ObjectAddress; readonly open: OpenArgument },
   { session, onBusy = "refuse", tenant, user }: StartOptions,
-): Promise<void> {
-  if (session === undefined) {
-    await callTree((method, given) => engine.call(tree, method, given), "open", open);
-    return;
-  }
+): Promise<ReplyOf<"open">> {
+  if (session === undefined)
+    return callTree((method, given) => engine.call(tree, method, given), "open", open);
   const turn: InvokeArgument = { tree, open, onBusy };
-  await engine.call(sessionAddress(session, { tenant, user }), "invoke", withProtocol(turn));
+  return Json.as(await engine.call(sessionAddress(session, { tenant, user }), "invoke", withProtocol(turn)));
 }

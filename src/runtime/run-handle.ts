@@ -25,6 +25,7 @@ import {
 } from "#kernel";
 import { rejectOnAbort, withTimeout } from "#base";
 import type { Deltas, RunDelta } from "#deltas";
+import { AttachedResult } from "./attached-result.ts";
 import { keepContent } from "./keep-content.ts";
 import { executionIn, readLedger, type RunLedger } from "./run-ledger.ts";
 import type { PrepareInput } from "./prepare-input.ts";
@@ -92,16 +93,21 @@ export class RunHandle<Output = Json> {
   readonly runId: RunId;
   readonly #host: HandleHost;
   readonly #tree: ObjectAddress;
+  /** Null: the execution of the run is not known, or its engine cannot wait for it. */
+  readonly #attached: AttachedResult | null;
 
   constructor(
     host: HandleHost,
     tree: ObjectAddress,
-    ids: { readonly treeId: TreeId; readonly runId: RunId },
+    ids: { readonly treeId: TreeId; readonly runId: RunId; readonly execution: string | null },
   ) {
     this.#host = host;
     this.#tree = tree;
     this.treeId = ids.treeId;
     this.runId = ids.runId;
+    const ask = (): Promise<RunResult | null> => this.#call("result", { run: this.runId });
+    const canAttach = ids.execution !== null && host.engine.attach !== undefined;
+    this.#attached = canAttach ? new AttachedResult({ ...host, ask }, tree, ids.execution) : null;
   }
 
   /**
@@ -147,6 +153,8 @@ export class RunHandle<Output = Json> {
    * @throws NotFoundError if there is no such run; RuntimeClosedError if the runtime is closed before
    */
   async result(): Promise<RunResult<Output>> {
+    const attached = await this.#attached?.wait();
+    if (attached) return toTyped<Output>(attached);
     const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
     const result = await this.#until("result", { run: this.runId }, { isGood: isThere, name });
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });

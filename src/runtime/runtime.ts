@@ -198,8 +198,8 @@ export class Runtime {
     const host = { ...this.#options, clock: this.#clock, prices: this.#prices };
     const version = agentVersion(known);
     const argument = createOpening({ agent, version, input: given, treeId, compaction }, host, options);
-    await openTree(this.#options.engine, { tree, open: argument }, options);
-    return this.#handle(tree, RunId.root(treeId));
+    const opened = await openTree(this.#options.engine, { tree, open: argument }, options);
+    return this.#handle(tree, RunId.root(treeId), opened.execution);
   }
 
   /** The handle of a tree's root, or of any run. */
@@ -332,14 +332,15 @@ export class Runtime {
     };
   }
 
-  #handle<Output>(tree: ObjectAddress, runId: RunId): RunHandle<Output> {
+  /** The execution is that of a root that was opened just now; null: not known. */
+  #handle<Output>(tree: ObjectAddress, runId: RunId, execution: string | null = null): RunHandle<Output> {
     const { engine, store = null } = this.#options;
     const clock = this.#clock;
     const now = (): number => clock.now();
     const closed = this.#closed.signal;
     const waiting = { clock, now, closed, uuid: () => randomUUID() };
     const host = { engine, store, deltas: this.#deltas, prepareInput: this.#prepareInput, ...waiting };
-    return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId });
+    return new RunHandle(host, tree, { treeId: RunId.tree(runId), runId, execution });
   }
 
   readonly #agentOf = (type: string, version?: string): Agent => {

@@ -11,6 +11,7 @@ export {
   type NameContent,
 } from "./input.ts";
 export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launch-policy.ts";
+export { withBatch } from "./methods/batch.ts";
 export type { OpenArgument } from "./open-argument.ts";
 export type { ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
 export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
@@ -42,7 +43,7 @@ export {
   type Task,
   type TurnPlace,
 } from "./state/records.ts";
-export type { Report, ReportedEventType, Settlement } from "./report.ts";
+export type { FinalResult, Report, ReportedEventType, Settlement } from "./report.ts";
 export { CronTicks } from "./schedule/cron-ticks.ts";
 export type { CatchUp } from "./schedule/plan-ticks.ts";
 export type { ListSchedulesArgument } from "./schedule/schedule-list.ts";

@@ -45,6 +45,7 @@ export function launch(
     tree,
     runId: id,
     continuation,
+    batchesCalls: true,
     entrance: Json.of(entrance),
   });
   work.put(id, { ...work.live(id), execution });

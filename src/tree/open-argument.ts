@@ -52,3 +52,10 @@ export interface OpenArgument {
   readonly compaction?: CompactionOrder | undefined;
   readonly at: number;
 }
+
+/** The answer to it. */
+export interface OpenReply {
+  readonly existing: boolean;
+  /** The engine's name for the first execution of the root; null: it was told before, or none has begun. */
+  readonly execution: string | null;
+}

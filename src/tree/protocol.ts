@@ -28,9 +28,9 @@ import type {
 import type { Ask, Gate, RunAt } from "#ledger";
 import type { LaunchPolicy } from "./launch-policy.ts";
 import type { TreeSecret } from "./tree-secret.ts";
-import type { OpenArgument } from "./open-argument.ts";
+import type { OpenArgument, OpenReply } from "./open-argument.ts";
 import type { EraseOrder, EraseReply } from "./orders.ts";
-import type { Report, Settlement } from "./report.ts";
+import type { FinalResult, Report, Settlement } from "./report.ts";
 import type {
   Carried,
   EndReport,
@@ -167,7 +167,7 @@ export interface SendArgument extends Spoken {
 
 /** Every method and query of a tree. */
 interface TreeProtocol {
-  readonly open: { readonly argument: OpenArgument; readonly reply: { readonly existing: boolean } };
+  readonly open: { readonly argument: OpenArgument; readonly reply: OpenReply };
   /** From its session: the tree that waited has its turn. */
   readonly go: { readonly argument: { readonly at: number }; readonly reply: null };
   readonly begin: {
@@ -312,7 +312,8 @@ interface TreeProtocol {
   };
   readonly end: {
     readonly argument: FromRun & { readonly end: EndReport };
-    readonly reply: null;
+    /** Set if nothing of the tree is left that could change it. */
+    readonly reply: FinalResult | null;
   };
   /** From its projector: hands it the events above `after`, once. */
   readonly drain: {

@@ -1,4 +1,11 @@
-import { agentEventTypes, type AttemptId, type EventPayloads, type EventType, type Usage } from "#kernel";
+import {
+  agentEventTypes,
+  type AttemptId,
+  type EventPayloads,
+  type EventType,
+  type RunResult,
+  type Usage,
+} from "#kernel";
 
 /** The events that a run reports: its agent code's, and those of what its worker did for it. The tree writes all others. */
 const reportedEventTypes = [
@@ -49,4 +56,11 @@ export interface Settlement {
   readonly usage: Usage | null;
   /** Another attempt of the same call follows. */
   readonly again?: boolean | undefined;
+}
+
+/** The result of a tree that nothing can change any more. */
+export interface FinalResult {
+  readonly result: RunResult;
+  /** The tree's time from which on the content of the result may not be told; null: it stays. */
+  readonly until: number | null;
 }

@@ -48,7 +48,7 @@ class Life {
   }
 
   /** What the work comes to, or the end of this life. */
-  until(work: Promise<void>): Promise<void> {
+  until<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#end = () => reject(new Crash());
       work.then(resolve, reject);
@@ -144,12 +144,12 @@ export class Mortal {
     };
   }
 
-  async #run(program: EngineProgram, primitives: ExecutionPrimitives): Promise<void> {
+  async #run(program: EngineProgram, primitives: ExecutionPrimitives): ReturnType<EngineProgram["run"]> {
     const life = new Life();
     this.#executions.add(life);
     const work = this.#lives.run(life, () => program.run(this.#primitives(life, primitives)));
     try {
-      await life.until(work);
+      return await life.until(work);
     } finally {
       this.#executions.delete(life);
     }

@@ -1,5 +1,6 @@
 import {
   NoAnswerError,
+  type AttachOptions,
   type BlockedExecution,
   type ChangeOptions,
   type EngineProgram,
@@ -176,6 +177,10 @@ class RestateWorker implements RestateEngine {
 
   waitForChange(object: ObjectAddress, options: ChangeOptions): Promise<void> {
     return this.#poll.waitForChange(object, options);
+  }
+
+  attach(execution: string, { tree, signal }: AttachOptions): Promise<Json> {
+    return this.#ingress.attach(execution, tree, signal);
   }
 
   obstacle(execution: string): Promise<Obstacle | null> {

@@ -96,4 +96,20 @@ export const doubtCases: readonly EngineCase[] = [
       });
     },
   },
+  {
+    name: "3.7 a result that is first asked for after a doubt was cleared is without it",
+    async run(harness) {
+      const agent = spender(greedyModel({ price: tokenPrice, reports: () => null }), [ask(100)]);
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        const other = runtime.run(run.treeId);
+        assert.equal((await other.result()).inDoubtMicros, 100);
+        const [settled] = only(await historyOf(other), "budget.settled");
+        assert.ok(settled?.attempt);
+        assert.equal(await other.reconcile(settled.attempt, { input: 10, output: 5 }), true);
+        const { costMicros, inDoubtMicros } = await run.result();
+        assert.deepEqual([costMicros, inDoubtMicros], [15, 0]);
+      });
+    },
+  },
 ];

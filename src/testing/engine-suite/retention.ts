@@ -112,6 +112,17 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   },
 ];
 
+const askedLate = ({ where, open }: (typeof stores)[number]): EngineCase => ({
+  name: `8.7 a result that is first asked for once its words are gone has none, ${where}`,
+  run: (harness) =>
+    onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
+      const run = await runtime.start(talker, "well", { retention: "run" });
+      const left = await erased(runtime.run(run.treeId));
+      assert.deepEqual(await run.result(), left);
+      assert.equal(left.output, null);
+    }),
+});
+
 const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => ({
   name: `8.7 what is decided about a tree after its words are gone is told in order, ${where}`,
   run: (harness) => {
@@ -141,5 +152,5 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
 
 /** Section 8.7: what is left of a tree. */
 export const retentionCases: readonly EngineCase[] = stores.flatMap((store) =>
-  casesWith(store).concat(decidedLater(store)),
+  casesWith(store).concat(askedLate(store), decidedLater(store)),
 );

@@ -1,5 +1,6 @@
 import { AgentId, Json, toStopReason, type RunId } from "#kernel";
 import type { Slot } from "#ledger";
+import { finalResult } from "../final-result.ts";
 import { launch } from "../launch.ts";
 import { book } from "../reports.ts";
 import { cancel, end, whyStopped } from "../run-lifecycle.ts";
@@ -10,12 +11,12 @@ import type { TreeWork } from "../state/tree-work.ts";
 import { armDeadline } from "../timers.ts";
 import { giveUpDue } from "../waiting-calls.ts";
 
-/** The run is over. */
-export function endRun(work: TreeWork, argument: ArgumentOf<"end">): null {
+/** The run is over. Returns the result of its tree, if that is over with it. */
+export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"end"> {
   book(work, argument);
   const slot = work.slot(argument.run);
-  if (slot) end(work, argument.run, fitReport(work, verdict(argument.end, slot, work.now)));
-  return null;
+  const result = slot && end(work, argument.run, fitReport(work, verdict(argument.end, slot, work.now)));
+  return result ? finalResult(work, result) : null;
 }
 
 /** A run whose output is too large to be kept has failed: it must end all the same. */

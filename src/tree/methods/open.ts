@@ -1,5 +1,6 @@
 import { AgentId, IdConflictError, RunId, SpawnBudget, Supervision, type ObjectContext } from "#kernel";
 import { Ledger } from "#ledger";
+import { liveKeys } from "../state/live-runs.ts";
 import { claimContent } from "../state/content.ts";
 import { newRun, start } from "../new-run.ts";
 import type { OpenArgument } from "../open-argument.ts";
@@ -11,14 +12,14 @@ import { noteUntold } from "../state/untold.ts";
 
 /** Opens the tree and sends its root off. The same id with the same input is the same tree. */
 export function open(object: ObjectContext, host: TreeHost, argument: OpenArgument): ReplyOf<"open"> {
-  const existing = TreeWork.on(object, host, argument);
+  const root = RunId.root(argument.treeId);
+  const existing = TreeWork.on(object, host, argument, liveKeys(root));
   if (existing) {
     if (existing.tree.inputHash !== argument.inputHash) throw new IdConflictError({ id: argument.treeId });
-    return { existing: true };
+    return { existing: true, execution: null };
   }
   checkSize("the metadata of a tree", argument.scope.metadata, maxMetadataBytes);
   checkSize("the input of a tree", argument.boot, maxItemBytes(object));
-  const root = RunId.root(argument.treeId);
   const { treeId, scope, spawn, rootBudget, priority } = argument;
   const at = object.now();
   const block = scope.tenantId === null ? null : Ledger.noLease;
@@ -68,7 +69,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   if (!argument.waits) start(work, root);
   noteUntold(work);
   work.commit();
-  return { existing: false };
+  return { existing: false, execution: work.run(root)?.execution ?? null };
 }
 
 function versionOf({ agents }: TreeHost, { agentId, version, statesVersion }: OpenArgument): string {

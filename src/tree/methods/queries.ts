@@ -7,6 +7,7 @@ import {
   type Micros,
   type ObjectContext,
 } from "#kernel";
+import { ofTree } from "../final-result.ts";
 import { statusOf } from "../state/listed-run.ts";
 import { LiveRuns } from "../state/live-runs.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
@@ -40,9 +41,7 @@ export function result(object: ObjectContext, { run }: ArgumentOf<"result">): Re
   const left = remains(object, run);
   if (!left || run !== RunId.root(left.treeId)) return left;
   if (tree.status !== "closed") return null;
-  const { usage, settled, inDoubt } = tree.ledger.account;
-  const costMicros = settled.costMicros + inDoubt.costMicros;
-  return { ...left, usage, costMicros, inDoubtMicros: inDoubt.costMicros };
+  return ofTree(tree, left);
 }
 
 /** Returns the receipt of a cancel; null until all of its runs have ended. */

@@ -21,7 +21,8 @@ import { StoredInvocations } from "./stored-invocations.ts";
  * and how often the methods of objects were tried. Time costs follow these counts, but flicker; the counts do not.
  *
  * Each shape is led so that nothing depends on time:
- * 1. `result()` is asked once, after the end. A caller who waits asks again and again, as often as time passes.
+ * 1. `result()` is asked once, after the end, in the process that started the run. Any other caller asks the tree again and
+ *    again, as often as time passes.
  * 2. Children end one after the other. Their parent is told of each alone, which is the dearest case: of children that
  *    end together it may be told at once.
  * 3. A slow step ends a moment after the store has its beginning. So each step is one batch of events.
@@ -34,13 +35,16 @@ import { StoredInvocations } from "./stored-invocations.ts";
 interface Bar {
   readonly invocations: number;
   readonly entries: number;
+  /** So many entries more or less depend on ids, which are random. Default 0. */
+  readonly spread?: number;
   /** For a method: the number of tries, since the engine calls it again after fetching a value that it read. */
   readonly tries: number | null;
   readonly bytes: number;
 }
 
-/** Bytes vary by the digits of durations and the order of children. */
+/** Bytes vary by the digits of durations and the order of children, and by entries that depend on ids. */
 const byteTolerance = 0.02;
+const spreadTolerance = 0.06;
 
 /*
  * A change that raises a count fails here. Raise the count and say why in the line above it; lower it if it fell.
@@ -52,44 +56,43 @@ const byteTolerance = 0.02;
  */
 const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
   "a run of ten plain steps": {
-    // 20 entries are steps. Plain steps do not call the tree.
-    "run/run": { invocations: 1, entries: 26, tries: null, bytes: 3_946 },
-    // Four rounds: the tree and the time, two values one after the other, the launch of the root.
-    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_890 },
-    "tree/end": { invocations: 1, entries: 31, tries: 2, bytes: 4_719 },
-    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_029 },
+    // 20 entries are steps. Plain steps do not call the tree. The output is the result: the caller waits for that, and asks
+    // no tree.
+    "run/run": { invocations: 1, entries: 26, tries: null, bytes: 4_472 },
+    // Two rounds: the values and the time, the launch of the root.
+    "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 4_890 },
+    "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 4_457 },
   },
   "a run of ten gated steps": {
     // As many entries as with plain steps: the gate is called inside a step, past the journal.
-    "run/run": { invocations: 1, entries: 26, tries: null, bytes: 7_094 },
-    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_890 },
+    "run/run": { invocations: 1, entries: 26, tries: null, bytes: 7_658 },
+    "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 4_890 },
     // One call for each step, which also settles the one before. It writes up to four events.
-    "tree/begin": { invocations: 10, entries: 219, tries: 20, bytes: 79_161 },
+    "tree/begin": { invocations: 10, entries: 179, tries: 20, bytes: 69_208 },
     // Two entries more than without calls: the last call is settled.
-    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 7_125 },
-    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_140 },
+    "tree/end": { invocations: 1, entries: 29, tries: 2, bytes: 6_322 },
   },
   "a parent with 20 children of 5 steps": {
-    // 200 entries are steps, 243 calls: 20 spawns, 20 rests, 20 takes, 21 ends.
-    "run/run": { invocations: 21, entries: 525, tries: null, bytes: 106_377 },
-    "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_934 },
-    // One call for each child. Its launch is a try of its own.
-    "tree/hire": { invocations: 20, entries: 600, tries: 80, bytes: 153_156 },
+    // 200 entries are steps, 186 calls: one for all spawns, 20 rests, 20 takes, 21 ends.
+    "run/run": { invocations: 21, entries: 468, tries: null, bytes: 106_377 },
+    "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 4_934 },
+    // Children that are spawned in one moment are one call, and their launches one try more. The ids of their tasks are
+    // remembered in 64 values, of which 12 to 20 are read and written, with three entries each.
+    "tree/batch": { invocations: 1, entries: 191, spread: 16, tries: 4, bytes: 74_601 },
     // The parent waits again after each child.
-    "tree/rest": { invocations: 20, entries: 380, tries: 40, bytes: 94_345 },
+    "tree/rest": { invocations: 20, entries: 300, tries: 40, bytes: 83_293 },
     // And takes the end of each child alone.
-    "tree/take": { invocations: 20, entries: 380, tries: 40, bytes: 103_324 },
+    "tree/take": { invocations: 20, entries: 300, tries: 40, bytes: 84_876 },
     // Each end of a child wakes the parent.
-    "tree/end": { invocations: 21, entries: 651, tries: 42, bytes: 132_228 },
-    "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_036 },
+    "tree/end": { invocations: 21, entries: 647, tries: 42, bytes: 132_228 },
   },
   "a stored and watched run of 5 slow steps": {
     // The step that waits for the reader comes before the five.
-    "run/run": { invocations: 1, entries: 18, tries: null, bytes: 4_863 },
-    "tree/open": { invocations: 1, entries: 23, tries: 5, bytes: 5_125 },
+    "run/run": { invocations: 1, entries: 18, tries: null, bytes: 5_435 },
+    "tree/open": { invocations: 1, entries: 23, tries: 3, bytes: 5_125 },
     // The events of a step are in the state of the tree, and in the order to its projector.
-    "tree/begin": { invocations: 5, entries: 119, tries: 10, bytes: 48_437 },
-    "tree/end": { invocations: 1, entries: 37, tries: 2, bytes: 9_217 },
+    "tree/begin": { invocations: 5, entries: 99, tries: 10, bytes: 43_680 },
+    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 8_405 },
     // Seven batches of events: of the start, of each step, of the end. Then one to erase and one to destroy the key.
     "projector/take": { invocations: 9, entries: 24, tries: null, bytes: 12_718 },
     // The start and what follows it soon are asked for together. Every other batch comes with its order.
@@ -97,6 +100,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "tree/erase": { invocations: 1, entries: 45, tries: 4, bytes: 4_560 },
     // A reader of the store asks the tree whether it is over: when it begins to read, and after the end of a run.
     "tree/events": { invocations: 2, entries: 12, tries: 4, bytes: 3_297 },
+    // The result is asked for when its content is erased: then the tree is asked.
     "tree/result": { invocations: 1, entries: 14, tries: 5, bytes: 2_495 },
   },
 };
@@ -347,10 +351,17 @@ class Shape {
     const found: Record<string, Bar> = {};
     for (const [handler, { invocations, entries, bytes }] of await this.#stored.byHandler()) {
       if (ignored.has(handler)) continue;
-      const bar = expected[handler]?.bytes ?? 0;
-      const isWithin = Math.abs(bytes - bar) <= bar * byteTolerance;
+      const { bytes: bar = 0, entries: most = 0, spread } = expected[handler] ?? {};
+      const tolerance = spread === undefined ? byteTolerance : spreadTolerance;
+      const isWithin = Math.abs(bytes - bar) <= bar * tolerance;
+      const isSpread = spread !== undefined && Math.abs(entries - most) <= spread;
       const tries = this.tries.get(handler) ?? null;
-      found[handler] = { invocations, entries, tries, bytes: isWithin ? bar : bytes };
+      const counted = {
+        invocations,
+        entries: isSpread ? most : entries,
+        ...(spread !== undefined && { spread }),
+      };
+      found[handler] = { ...counted, tries, bytes: isWithin ? bar : bytes };
     }
     expect(found, `A count of "${name}" has changed: change its bar and say why`).toEqual(expected);
   }

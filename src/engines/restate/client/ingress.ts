@@ -1,15 +1,23 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
-import { type Json, KeyDestroyedError, RetryableError, type Seal, type Sealing } from "#kernel";
+import {
+  type Json,
+  KeyDestroyedError,
+  type ObjectAddress,
+  RetryableError,
+  type Seal,
+  type Sealing,
+} from "#kernel";
 import { attempts } from "./attempts.ts";
 import { BusinessError } from "./business-error.ts";
-import { type MethodCall, sealCall } from "../sealing/sealed-call.ts";
+import { type MethodCall, outputSeal, sealCall } from "../sealing/sealed-call.ts";
 import { opened, tooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 
 /** A request to the ingress. */
 interface Sending {
   readonly path: string;
-  readonly body: Uint8Array;
+  /** Null: nothing is sent, only read. */
+  readonly body: Uint8Array | null;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -20,6 +28,9 @@ interface Answer {
 
 /** Answers that say nothing about the call: a partition moves, the server starts. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** A launch that another partition has not got yet is unknown for a moment. */
+const unknownFor = { firstMs: 20, maxMs: 100, totalMs: 500 };
 
 /**
  * Calls objects over HTTP, from outside runs and from inside steps. A call that got no answer is made again with the
@@ -74,17 +85,41 @@ export class Ingress {
     return decode(await this.#answer(path, body, signal), reply, path);
   }
 
+  /**
+   * Waits until an execution has ended, and returns what it returned. Null if it is not known, has failed, or can no longer be
+   * read. @throws the signal's reason; a RetryableError once no node has answered for too long.
+   */
+  async attach(execution: string, tree: ObjectAddress, signal: AbortSignal): Promise<Json> {
+    const path = `/restate/invocation/${encodeURIComponent(execution)}/attach`;
+    for await (const _ of attempts({ ...unknownFor, signal })) {
+      const answer = await this.#answer(path, null, signal);
+      if (answer.status === notFound) continue;
+      if (!isOk(answer) || answer.body.length === 0) return null;
+      return this.#open(answer.body, execution, tree);
+    }
+    return null;
+  }
+
+  async #open(body: Uint8Array, execution: string, tree: ObjectAddress): Promise<Json> {
+    try {
+      return opened(outputSeal(await this.#seals.of(tree.key), execution), body);
+    } catch (error) {
+      if (error instanceof KeyDestroyedError) return null;
+      throw error;
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#agent.destroy();
   }
 
-  async #answer(path: string, body: Uint8Array, signal?: AbortSignal): Promise<Answer> {
+  async #answer(path: string, body: Uint8Array | null, signal?: AbortSignal): Promise<Answer> {
     const patience = { firstMs: 20, maxMs: 1_000, totalMs: this.#patienceMs, signal };
     for await (const _ of attempts(patience)) {
       if (this.#isClosed) throw new Error("the engine is closed");
       const silences = this.#silences;
-      const answer = await this.#post(this.#node(), { path, body, signal });
+      const answer = await this.#send(this.#node(), { path, body, signal });
       if (answer !== null && !passing.has(answer.status)) return answer;
       // Not for each of the calls that were made at the same time.
       if (this.#silences === silences) this.#silences += 1;
@@ -100,31 +135,34 @@ export class Ingress {
   }
 
   /** Null where the connection failed. */
-  async #post(url: URL, sending: Sending): Promise<Answer | null> {
+  async #send(url: URL, sending: Sending): Promise<Answer | null> {
     const { body, signal } = sending;
     signal?.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<Answer | null>();
-    const sent = this.#open(url, sending);
+    const sent = this.#request(url, sending);
     sent.once("response", (response) => void read(response).then(resolve, () => resolve(null)));
     sent.once("error", () => resolve(null));
-    sent.end(body);
+    sent.end(body ?? undefined);
     const answer = await promise;
     if (answer === null) signal?.throwIfAborted();
     return answer;
   }
 
-  #open(url: URL, { path, body, signal }: Sending): ClientRequest {
+  #request(url: URL, { path, body, signal }: Sending): ClientRequest {
     return request({
       host: url.hostname,
       port: url.port,
       path,
-      method: "POST",
+      method: body === null ? "GET" : "POST",
       agent: this.#agent,
-      headers: { "content-type": "application/octet-stream", "content-length": body.length },
+      headers:
+        body === null ? {} : { "content-type": "application/octet-stream", "content-length": body.length },
       ...(signal && { signal }),
     });
   }
 }
+
+const notFound = 404;
 
 function httpUrl(address: string): URL {
   const url = new URL(address);

@@ -26,9 +26,10 @@ import {
   tooLarge,
   tooLargeForState,
 } from "../sealing/sealed-serde.ts";
-import { launchSeal, sealCall } from "../sealing/sealed-call.ts";
+import { type Launch, sealLaunch, sendLaunches } from "./launches.ts";
+import { sealCall } from "../sealing/sealed-call.ts";
 import { StateSeals } from "../sealing/state-seals.ts";
-import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
+import type { ServiceNames } from "../service-names.ts";
 
 /** Thrown out of a method that needs something which has to be fetched first. */
 class Fetch {
@@ -106,11 +107,11 @@ export class ObjectCall {
     for (;;) {
       const work = new Try(this, this.#writer !== null);
       const tried = this.#try(method, work, argument);
-      if (!(tried instanceof Fetch)) {
+      if (!(tried instanceof Fetch) && work.launches.length > 0) await this.#launch(work.launches);
+      else if (!(tried instanceof Fetch)) {
         await this.#write(work);
         return { result: tried.result, changed: new Set(work.written.keys()) };
-      }
-      await tried.run();
+      } else await tried.run();
     }
   }
 
@@ -152,15 +153,20 @@ export class ObjectCall {
     if (this.#time !== null || this.#writer === null) return this.fetch(names);
     throw new Fetch(async () => {
       const time = this.#restate.date.now();
-      await this.#read(names, async () => void (this.#time = await time));
+      await this.#read(this.#missing(names), async () => void (this.#time = await time));
     });
   }
 
   /** @throws Fetch where any of these is not here. */
   fetch(names: readonly string[]): void {
-    const missing = names.filter((name) => !this.#state.has(name));
+    const missing = this.#missing(names);
     if (missing.length === 0) return;
     throw new Fetch(() => this.#read(missing));
+  }
+
+  /** Each once: a caller may name a value twice, such as the record of a run that is the root. */
+  #missing(names: readonly string[]): readonly string[] {
+    return [...new Set(names)].filter((name) => !this.#state.has(name));
   }
 
   /** Asked for together, and awaited in that order: so every try is replayed alike. */
@@ -190,6 +196,23 @@ export class ObjectCall {
       });
     if ("error" in asked) throw asked.error;
     return asked.value;
+  }
+
+  /** The name of the `place`-th thing this call asks of others, if that is a launch that was sent; else null. */
+  launched(place: number): Json {
+    const asked = this.#asked[place];
+    return asked && "value" in asked ? asked.value : null;
+  }
+
+  /** @throws TooLargeError */
+  sealLaunch(place: number, run: RunLaunch): Uint8Array {
+    return sealLaunch(this.#seals.ownAt(`ask/${place}`), run);
+  }
+
+  /** Sends the runs that a try wants launched. Their names are known to the next try. */
+  async #launch(launches: readonly Launch[]): Promise<void> {
+    const names = await sendLaunches(this.#restate, this.names.run, launches);
+    for (const [index, { place }] of launches.entries()) this.#asked[place] = { value: names[index] ?? "" };
   }
 
   /** Hands what a try has changed to Restate, which would keep what was set before a throw. */
@@ -230,12 +253,17 @@ export class ObjectCall {
   }
 }
 
+/** Stands for the name of an execution in a try that does not count. */
+const notSent = "not sent";
+
 /** One try: what it reads sees what it wrote. */
 class Try implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;
   readonly written = new Map<string, Json>();
   readonly effects: Effect[] = [];
+  /** Launches that were not sent yet: this try does not count. */
+  readonly launches: Launch[] = [];
   readonly #call: ObjectCall;
   readonly #mayWrite: boolean;
   #asks = 0;
@@ -307,33 +335,21 @@ class Try implements ObjectContext {
   launch(run: RunLaunch): string {
     this.#change();
     if (run.tree.key !== this.key) throw new TypeError("a tree launches its own runs only");
-    const name = this.#call.ask(this.#asks++, this.key, (restate, seal) => {
-      const answer = async (): Promise<Json> => {
-        const parameter = sealed(launchSeal(seal), Json.of(run));
-        const problem = tooLarge(parameter);
-        if (problem) throw problem;
-        const { invocationId } = restate.genericSend({
-          service: this.#call.names.run,
-          method: runHandler,
-          parameter,
-          inputSerde: plain.binary,
-          headers: { [partitionHeader]: this.key },
-        });
-        return invocationId;
-      };
-      return { answer, reply: seal };
-    });
-    return Json.as(name);
+    const place = this.#asks++;
+    const name = this.#call.launched(place);
+    if (name !== null) return Json.as(name);
+    this.launches.push({ place, parameter: this.#call.sealLaunch(place, run) });
+    return notSent;
   }
 
   wake(execution: string, name: string): void {
-    const id = InvocationIdParser.fromString(execution);
-    this.#signal((writer) => writer.invocation(id).signal(name, plain.empty).resolve());
+    this.#signal((writer) =>
+      writer.invocation(InvocationIdParser.fromString(execution)).signal(name, plain.empty).resolve(),
+    );
   }
 
   cancel(execution: string): void {
-    const id = InvocationIdParser.fromString(execution);
-    this.#signal((writer) => writer.invocation(id).cancel());
+    this.#signal((writer) => writer.invocation(InvocationIdParser.fromString(execution)).cancel());
   }
 
   kill(execution: string): void {

@@ -31,6 +31,11 @@ export class RestateOperation implements Operation {
 
   /** It has been asked for. The seal opens its failure. */
   begin<T>(engine: RestatePromise<T>, seal: Seal, read: (value: T) => Json | Promise<Json>): this {
+    return this.beginPart(engine, seal, async (value: T) => ({ ok: true, value: await read(value) }));
+  }
+
+  /** The same, where the value says also whether the operation has failed. */
+  beginPart<T>(engine: RestatePromise<T>, seal: Seal, read: (value: T) => Outcome | Promise<Outcome>): this {
     this.#arrival = engine.map((value, failure) => ({
       operation: this,
       outcome: () => outcomeOf({ value, failure }, seal, read),
@@ -67,9 +72,9 @@ export class RestateOperation implements Operation {
 async function outcomeOf<T>(
   { value, failure }: { readonly value: T | undefined; readonly failure: TerminalError | undefined },
   seal: Seal,
-  read: (value: T) => Json | Promise<Json>,
+  read: (value: T) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   if (failure !== undefined) return { ok: false, error: BusinessError.data(failure.message, seal) };
   // Where there is no failure there is a value, of whatever type.
-  return { ok: true, value: await read(value as T) };
+  return read(value as T);
 }

@@ -28,8 +28,8 @@ import type { KeptSteps } from "./kept-steps.ts";
 import type { OpenExecutions } from "./open-executions.ts";
 import type { ReplayFuzz } from "./replay-fuzz.ts";
 import { type Gate, RunPrimitives } from "./run-primitives.ts";
-import { launchSeal, sealCall } from "../sealing/sealed-call.ts";
-import { opened } from "../sealing/sealed-serde.ts";
+import { launchSeal, outputSeal, sealCall } from "../sealing/sealed-call.ts";
+import { opened, sealed } from "../sealing/sealed-serde.ts";
 import { StepResults } from "./step-results.ts";
 import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
 
@@ -52,11 +52,11 @@ export interface RunHostOptions {
 /** Hosts the executions of runs as a Restate service. Whatever `program.run` throws is retried from the journal. */
 export function runHost(program: EngineProgram, host: RunHostOptions): ServiceDefinition<string, unknown> {
   const { settings, names, admin } = host;
-  const run = (restate: Context, input: Uint8Array): Promise<void> =>
+  const run = (restate: Context, input: Uint8Array): Promise<Uint8Array> =>
     execute({ ...host, program }, restate, input);
   return service({
     name: names.run,
-    handlers: { [runHandler]: handlers.handler({ input: serde.binary, output: serde.empty }, run) },
+    handlers: { [runHandler]: handlers.handler({ input: serde.binary, output: serde.binary }, run) },
     options: {
       ...settings,
       ingressPrivate: true,
@@ -71,7 +71,7 @@ async function execute(
   host: RunHostOptions & { readonly program: EngineProgram },
   restate: Context,
   input: Uint8Array,
-): Promise<void> {
+): Promise<Uint8Array> {
   const { program, settings, names, seals, ingress, kept, executions, fuzz } = host;
   // Never none: what a journal holds must not depend on a setting.
   const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
@@ -99,8 +99,10 @@ async function execute(
   const callContent: CallObject = (to, method, argument) => ingress.call({ to, method, argument });
   const content = new ContentPort(callContent, partition);
   const results = new StepResults({ partition, seal, content });
+  const { batchMethod } = program.objects.find(({ type }) => type === launch.tree.type) ?? {};
   const primitives = new RunPrimitives({
     launch,
+    batchMethod: (launch.batchesCalls && batchMethod) || null,
     restate,
     names,
     sealing,
@@ -113,12 +115,13 @@ async function execute(
   });
   // An execution that has journaled nothing cannot be moved to another build, and a continuation may need to be.
   if (launch.continuation > 0) await restate.run("continued", () => undefined);
-  await Promise.race([program.run(primitives).catch(retry), thrownAway]);
+  const returned = await Promise.race([program.run(primitives).catch(retry), thrownAway]);
   removeLater(restate, [...results.names], { names, partition, seal: sealing.calls.ownAt("remove").lasting });
   attemptCompletedSignal.removeEventListener("abort", lost);
   held.ended();
   executions.end();
   fuzz?.ended(id);
+  return sealed(outputSeal(sealing.calls.ownAt("output"), id), Json.of(returned ?? null));
 }
 
 /** Has large results removed as late as the journal is. The key of the tree may be destroyed by then. */

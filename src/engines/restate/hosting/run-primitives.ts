@@ -11,13 +11,15 @@ import {
   type RunLaunch,
   type StepIo,
   type Seal,
+  TooLargeError,
 } from "#kernel";
 import { BusinessError, retry } from "../client/business-error.ts";
 import type { CallSeals } from "../sealing/call-seals.ts";
 import type { Ingress } from "../client/ingress.ts";
 import type { StepHolder } from "./kept-steps.ts";
+import { type BegunCall, CallBatch } from "./call-batch.ts";
 import { RestateOperation } from "./restate-operation.ts";
-import { sealCall } from "../sealing/sealed-call.ts";
+import { type MethodCall, sealCall } from "../sealing/sealed-call.ts";
 import { opened, tooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 import type { StepResult, StepResults } from "./step-results.ts";
@@ -49,6 +51,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   readonly #giveUp: (reason: unknown) => Promise<never>;
   /** Calls that wait for a key until the next pick: when they are made must not depend on how fast it comes. */
   readonly #later: (() => Promise<unknown>)[] = [];
+  readonly #batch: CallBatch | null;
   #heartbeat: RestateOperation | null = null;
   #steps = 0;
   #calls = 0;
@@ -56,6 +59,8 @@ export class RunPrimitives implements ExecutionPrimitives {
 
   constructor(fields: {
     readonly launch: RunLaunch;
+    /** The method of the tree that makes the calls between two races as one; null: each is made alone. */
+    readonly batchMethod: string | null;
     readonly restate: Context;
     readonly names: ServiceNames;
     readonly sealing: RunSealing;
@@ -81,6 +86,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     this.#results = fields.results;
     this.#goesOn = fields.goesOn;
     this.#giveUp = fields.giveUp;
+    this.#batch = fields.batchMethod === null ? null : new CallBatch(fields.batchMethod);
   }
 
   get isLive(): boolean {
@@ -130,21 +136,17 @@ export class RunPrimitives implements ExecutionPrimitives {
   call(to: ObjectAddress, method: string, argument: Json): Operation {
     const operation = new RestateOperation(this.isLive);
     const { calls } = this.#sealing;
-    const place = `call/${this.#calls++}`;
+    const { tree } = this.launch;
+    if (this.#batch && to.type === tree.type && to.key === tree.key) {
+      this.#batch.add({ operation, method, argument });
+      return operation;
+    }
+    const place = this.#nextPlace();
     const make = (seal: Seal): Operation => {
-      const { parameter, reply } = sealCall(seal, { to, method, argument });
-      const read = (bytes: Uint8Array): Json => opened(reply, bytes);
-      const problem = tooLarge(parameter);
-      if (problem) return operation.refuse(problem);
-      const engine = this.#restate.genericCall({
-        service: this.#names.object(to.type),
-        key: to.key,
-        method,
-        parameter,
-        inputSerde: plain.binary,
-        outputSerde: plain.binary,
-      });
-      return operation.begin(engine, reply, read);
+      const begun = this.#begin({ to, method, argument }, seal);
+      return begun instanceof TooLargeError
+        ? operation.refuse(begun)
+        : operation.begin(begun.engine, begun.reply, (bytes) => opened(begun.reply, bytes));
     };
     if (calls.isOwn(to.key)) return make(calls.ownAt(place));
     this.#later.push(() =>
@@ -157,17 +159,37 @@ export class RunPrimitives implements ExecutionPrimitives {
     return operation;
   }
 
+  #nextPlace(): string {
+    return `call/${this.#calls++}`;
+  }
+
+  /** Makes a call, and returns the seal that opens its reply; or the reason why it cannot be made. */
+  #begin(call: MethodCall, seal: Seal): BegunCall | TooLargeError {
+    const { to, method } = call;
+    const { parameter, reply } = sealCall(seal, call);
+    const engine = (): RestatePromise<Uint8Array> =>
+      this.#restate.genericCall({
+        service: this.#names.object(to.type),
+        key: to.key,
+        method,
+        parameter,
+        inputSerde: plain.binary,
+        outputSerde: plain.binary,
+      });
+    return tooLarge(parameter) ?? { engine: engine(), reply };
+  }
+
   wake(name: string): Operation {
-    return this.#begin(this.#restate.signal(name, plain.empty));
+    return this.#watch(this.#restate.signal(name, plain.empty));
   }
 
   /** The journal keeps the moment of the first execution: a replay computes another delay, which is ignored. */
   sleepUntil(at: number): Operation {
-    return this.#begin(this.#restate.sleep(Math.max(0, Math.ceil(at - Date.now()))));
+    return this.#watch(this.#restate.sleep(Math.max(0, Math.ceil(at - Date.now()))));
   }
 
   cancelled(): Operation {
-    return this.#begin(this.#restate.cancellation());
+    return this.#watch(this.#restate.cancellation());
   }
 
   /**
@@ -176,6 +198,10 @@ export class RunPrimitives implements ExecutionPrimitives {
    */
   async race(open: readonly Operation[]): Promise<Operation> {
     if (open.length === 0) throw new TypeError("nothing to race");
+    const { tree: to } = this.launch;
+    this.#batch?.issue((method, argument) =>
+      this.#begin({ to, method, argument }, this.#sealing.calls.ownAt(this.#nextPlace())),
+    );
     for (const call of this.#later.splice(0)) await call();
     const operations = open.map(own);
     if (operations.some(({ isStep }) => isStep)) operations.push(this.#beat());
@@ -202,7 +228,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 
   /** Something without content. */
-  #begin(engine: RestatePromise<void>): RestateOperation {
+  #watch(engine: RestatePromise<void>): RestateOperation {
     return new RestateOperation(this.isLive).begin(engine, this.#sealing.steps, () => null);
   }
 
@@ -212,7 +238,7 @@ export class RunPrimitives implements ExecutionPrimitives {
    */
   #beat(): RestateOperation {
     if (this.#heartbeat === null || this.#heartbeat.outcome !== null)
-      this.#heartbeat = this.#begin(this.#restate.sleep(this.#heartbeatMs));
+      this.#heartbeat = this.#watch(this.#restate.sleep(this.#heartbeatMs));
     return this.#heartbeat;
   }
 }

@@ -31,3 +31,6 @@ export const replySeal = (seal: Seal, parameter: Uint8Array): Seal =>
 
 /** The seal of what an execution is launched with. */
 export const launchSeal = (seal: Seal): Seal => seal.boundTo("launch");
+
+/** The seal of what an execution returns: it opens for that execution only. */
+export const outputSeal = (seal: Seal, execution: string): Seal => seal.boundTo(`output/${execution}`);

@@ -1,0 +1,69 @@
+import { Json, type Clock, type Engine, type ObjectAddress, type RunResult } from "#kernel";
+import { withTimeout } from "#base";
+import type { FinalResult } from "#tree";
+
+/** An execution may have been stopped while its tree has ended the run: so the tree is asked once in this time, too. */
+const askTreeMs = 30_000;
+
+/** The execution has not ended yet. */
+const pending = "pending";
+
+/** The parts that a wait for an execution needs. */
+interface AttachedHost {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly closed: AbortSignal;
+  /** Asks the tree. Null while it is not over. */
+  readonly ask: () => Promise<RunResult | null>;
+}
+
+/**
+ * The result of a tree as the execution of its root returned it. It answers those who wait while the tree is not known to
+ * be over; later callers ask the tree, which knows what has become of the result since: content may be erased.
+ */
+export class AttachedResult {
+  readonly #host: AttachedHost;
+  readonly #tree: ObjectAddress;
+  readonly #execution: string;
+  #waiting: Promise<RunResult | null> | null = null;
+  #isOver = false;
+
+  constructor(host: AttachedHost, tree: ObjectAddress, execution: string) {
+    this.#host = host;
+    this.#tree = tree;
+    this.#execution = execution;
+  }
+
+  /** Waits for the result. Null: the tree has to be asked. */
+  wait(): Promise<RunResult | null> {
+    if (this.#isOver) return Promise.resolve(null);
+    return (this.#waiting ??= this.#wait().finally(() => {
+      this.#isOver = true;
+      this.#waiting = null;
+    }));
+  }
+
+  async #wait(): Promise<RunResult | null> {
+    for (;;) {
+      const returned = await this.#attach();
+      if (returned !== pending) return this.#tellable(returned);
+      const result = await this.#host.ask();
+      if (result) return result;
+    }
+  }
+
+  #attach(): Promise<FinalResult | null | typeof pending> {
+    const { engine, clock, closed } = this.#host;
+    const onTimeout = (): typeof pending => pending;
+    const limit = { clock, ms: askTreeMs, onTimeout, signal: closed };
+    return withTimeout<FinalResult | null | typeof pending>(limit, async ({ signal }) =>
+      Json.as<FinalResult | null>(
+        (await engine.attach?.(this.#execution, { signal, tree: this.#tree })) ?? null,
+      ),
+    );
+  }
+
+  #tellable(final: FinalResult | null): RunResult | null {
+    return final && this.#host.clock.now() < (final.until ?? Infinity) ? final.result : null;
+  }
+}
