@@ -56,7 +56,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "run/run": { invocations: 1, entries: 26, tries: null, bytes: 3_946 },
     // Four rounds: the tree and the time, two values one after the other, the launch of the root.
     "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_890 },
-    "tree/end": { invocations: 1, entries: 31, tries: 2, bytes: 4_719 },
+    "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 4_215 },
     "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_029 },
   },
   "a run of ten gated steps": {
@@ -64,9 +64,9 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "run/run": { invocations: 1, entries: 26, tries: null, bytes: 7_094 },
     "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_890 },
     // One call for each step, which also settles the one before. It writes up to four events.
-    "tree/begin": { invocations: 10, entries: 219, tries: 20, bytes: 79_161 },
+    "tree/begin": { invocations: 10, entries: 179, tries: 20, bytes: 69_208 },
     // Two entries more than without calls: the last call is settled.
-    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 7_125 },
+    "tree/end": { invocations: 1, entries: 29, tries: 2, bytes: 6_061 },
     "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_140 },
   },
   "a parent with 20 children of 5 steps": {
@@ -74,13 +74,13 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "run/run": { invocations: 21, entries: 525, tries: null, bytes: 106_377 },
     "tree/open": { invocations: 1, entries: 21, tries: 5, bytes: 4_934 },
     // One call for each child. Its launch is a try of its own.
-    "tree/hire": { invocations: 20, entries: 600, tries: 80, bytes: 153_156 },
+    "tree/hire": { invocations: 20, entries: 520, tries: 80, bytes: 143_513 },
     // The parent waits again after each child.
-    "tree/rest": { invocations: 20, entries: 380, tries: 40, bytes: 94_345 },
+    "tree/rest": { invocations: 20, entries: 300, tries: 40, bytes: 83_363 },
     // And takes the end of each child alone.
-    "tree/take": { invocations: 20, entries: 380, tries: 40, bytes: 103_324 },
+    "tree/take": { invocations: 20, entries: 300, tries: 40, bytes: 84_876 },
     // Each end of a child wakes the parent.
-    "tree/end": { invocations: 21, entries: 651, tries: 42, bytes: 132_228 },
+    "tree/end": { invocations: 21, entries: 647, tries: 42, bytes: 132_228 },
     "tree/result": { invocations: 1, entries: 10, tries: 3, bytes: 2_036 },
   },
   "a stored and watched run of 5 slow steps": {
@@ -88,8 +88,8 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "run/run": { invocations: 1, entries: 18, tries: null, bytes: 4_863 },
     "tree/open": { invocations: 1, entries: 23, tries: 5, bytes: 5_125 },
     // The events of a step are in the state of the tree, and in the order to its projector.
-    "tree/begin": { invocations: 5, entries: 119, tries: 10, bytes: 48_437 },
-    "tree/end": { invocations: 1, entries: 37, tries: 2, bytes: 9_217 },
+    "tree/begin": { invocations: 5, entries: 99, tries: 10, bytes: 43_680 },
+    "tree/end": { invocations: 1, entries: 33, tries: 2, bytes: 8_137 },
     // Seven batches of events: of the start, of each step, of the end. Then one to erase and one to destroy the key.
     "projector/take": { invocations: 9, entries: 24, tries: null, bytes: 12_980 },
     // The start and what follows it soon are asked for together. Every other batch comes with its order.

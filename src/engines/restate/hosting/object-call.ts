@@ -152,15 +152,20 @@ export class ObjectCall {
     if (this.#time !== null || this.#writer === null) return this.fetch(names);
     throw new Fetch(async () => {
       const time = this.#restate.date.now();
-      await this.#read(names, async () => void (this.#time = await time));
+      await this.#read(this.#missing(names), async () => void (this.#time = await time));
     });
   }
 
   /** @throws Fetch where any of these is not here. */
   fetch(names: readonly string[]): void {
-    const missing = names.filter((name) => !this.#state.has(name));
+    const missing = this.#missing(names);
     if (missing.length === 0) return;
     throw new Fetch(() => this.#read(missing));
+  }
+
+  /** The names that are not here, each once: a root is also the run that is spoken of. */
+  #missing(names: readonly string[]): readonly string[] {
+    return [...new Set(names)].filter((name) => !this.#state.has(name));
   }
 
   /** Asked for together, and awaited in that order: so every try is replayed alike. */
