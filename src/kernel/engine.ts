@@ -56,6 +56,15 @@ export interface ObjectContext {
  */
 export type ObjectMethod = (object: ObjectContext, argument: Json) => Json;
 
+/** A call of a method that travels with others. */
+export interface BatchedCall {
+  readonly method: string;
+  readonly argument: Json;
+}
+
+/** The answer to one call of a batch. */
+export type BatchedReply = { readonly value: Json } | { readonly error: ErrorData };
+
 /** A kind of object. */
 export interface ObjectDefinition {
   readonly type: string;
@@ -70,6 +79,12 @@ export interface ObjectDefinition {
    * storage may forget the oldest of such objects. Default: there is none.
    */
   readonly finishedMark?: string;
+  /**
+   * The name of the method that makes several calls of methods in their order, each all or nothing. It takes
+   * `{ calls }`, of {@link BatchedCall}, and returns a {@link BatchedReply} for each. An engine may make calls that meet
+   * as one. Default: there is none.
+   */
+  readonly batchMethod?: string;
 }
 
 /**

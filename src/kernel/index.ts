@@ -14,6 +14,8 @@ export type { CancellationToken } from "./cancellation.ts";
 export { checkDuration, checkMoment } from "./check-time.ts";
 export type { Clock } from "./clock.ts";
 export type {
+  BatchedCall,
+  BatchedReply,
   BlockedExecution,
   ChangeOptions,
   Engine,

@@ -7,12 +7,13 @@ import {
   tenantObject,
   treeObject,
   versionedObject,
+  withBatch,
 } from "#tree";
 import type { treeHostOf } from "./agent-terms.ts";
 
 /** Returns the objects of a program. All but content carry a protocol number in their calls and values. */
 export function createObjects(trees: ReturnType<typeof treeHostOf>): readonly ObjectDefinition[] {
   const [tenants, switches] = [tenantObject(trees), switchesObject(trees)];
-  const versioned = [treeObject(trees), sessionObject, tenants, switches, ...scheduleObjects];
-  return [...versioned.map(versionedObject), contentObject];
+  const versioned = [sessionObject, tenants, switches, ...scheduleObjects].map(versionedObject);
+  return [withBatch(versionedObject(treeObject(trees))), ...versioned, contentObject];
 }

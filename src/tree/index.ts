@@ -11,6 +11,7 @@ export {
   type NameContent,
 } from "./input.ts";
 export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launch-policy.ts";
+export { withBatch } from "./methods/batch.ts";
 export type { OpenArgument } from "./open-argument.ts";
 export type { ProjectorOrder, TurnOrder } from "./orders.ts";
 export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";

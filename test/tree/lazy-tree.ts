@@ -1,6 +1,8 @@
 import {
   AgentId,
   AttemptId,
+  type BatchedCall,
+  type BatchedReply,
   type EventType,
   type ExecutionBudget,
   MessageId,
@@ -18,6 +20,7 @@ import type { Slot } from "#ledger";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "../../src/tree/protocol.ts";
 import type { EndReport, RunRecord } from "../../src/tree/state/records.ts";
 import { decodeRun, decodeSlot, runKey, slotKey } from "../../src/tree/state/stored-run.ts";
+import { withBatch } from "../../src/tree/methods/batch.ts";
 import { TreeSecret } from "../../src/tree/tree-secret.ts";
 import { treeObject } from "../../src/tree/tree-object.ts";
 import { eventsOf } from "../agents/events-of.ts";
@@ -61,7 +64,9 @@ export class LazyTree {
       functionLayers: false,
       hasHooks: false,
     } as const;
-    this.#definition = treeObject({ agents, projects, eraseAfterMs: 30_000, policyOf: () => policy });
+    this.#definition = withBatch(
+      treeObject({ agents, projects, eraseAfterMs: 30_000, policyOf: () => policy }),
+    );
     this.call("open", {
       treeId,
       inputHash: "hash",
@@ -102,6 +107,14 @@ export class LazyTree {
     return this.object.call(method, argument);
   }
 
+  /** Makes several calls as one. */
+  batch(calls: readonly BatchedCall[]): Cost & { readonly replies: readonly BatchedReply[] } {
+    const method = this.#definition.methods["batch"];
+    if (!method) throw new Error("a tree has no batches");
+    const cost = this.object.call(method, { calls });
+    return { ...cost, replies: Json.as(cost.result) };
+  }
+
   /** Spawns so many children of the root that may wait for a slot. */
   queue(count: number): void {
     this.spawn(count, this.root, "wait");
@@ -117,6 +130,12 @@ export class LazyTree {
     return Array.from({ length: count }, () =>
       this.call("hire", { ...this.#hiring(parent), agentId, onFull, priority: null }),
     );
+  }
+
+  /** The call by which the root spawns a child. */
+  spawnCall(more: Partial<ArgumentOf<"hire">> = {}): BatchedCall {
+    const place = { agentId: AgentId.of("child"), onFull: "deny", priority: null } as const;
+    return { method: "hire", argument: Json.of({ ...this.#hiring(this.root), ...place, ...more }) };
   }
 
   /** A run spawns a child on terms of its own. Returns the child. */

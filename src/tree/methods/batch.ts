@@ -1,0 +1,155 @@
+import {
+  encodeError,
+  isJsonObject,
+  Json,
+  NotFoundError,
+  RetryableError,
+  RunId,
+  type AgentId,
+  type BatchedCall,
+  type BatchedReply,
+  type MessageId,
+  type ObjectAddress,
+  type ObjectContext,
+  type ObjectDefinition,
+  type ObjectMethod,
+  type RunLaunch,
+  type SendOptions,
+} from "#kernel";
+import { liveKeys } from "../state/live-runs.ts";
+import { mailName, seenKey } from "../state/seen.ts";
+import { runKey, slotKey } from "../state/stored-run.ts";
+import { treeKeys } from "../state/tree-record.ts";
+
+/*
+ * Several calls of one tree that travel as one: those that a run makes in the same moment, or that meet on their way.
+ *
+ * 1. The calls are made in their order, and each sees what those before it have written.
+ * 2. Each is all or nothing, as if it had come alone: one that throws leaves nothing, and the others go on.
+ * 3. What the calls read is fetched in one round trip, as far as their arguments say what it is.
+ * 4. A RetryableError is no answer: none of the calls is made then, and the engine makes the batch again.
+ */
+
+/** The name of the method that makes several calls. */
+const batchMethod = "batch";
+
+/** Adds the method that makes several calls of a tree's methods. Each call states its own protocol number. */
+export function withBatch(definition: ObjectDefinition): ObjectDefinition {
+  const { methods } = definition;
+  const batch: ObjectMethod = (object, argument) => {
+    const { calls } = Json.as<{ readonly calls: readonly BatchedCall[] }>(argument);
+    object.prefetch([...new Set([...treeKeys, ...calls.flatMap(namesOf)])]);
+    return Json.of(calls.map((call) => answer(object, methods, call)));
+  };
+  return { ...definition, methods: { ...methods, [batchMethod]: batch }, batchMethod };
+}
+
+function answer(
+  object: ObjectContext,
+  methods: ObjectDefinition["methods"],
+  { method: name, argument }: BatchedCall,
+): BatchedReply {
+  const method = methods[name];
+  if (!method) return { error: encodeError(new NotFoundError({ what: "method", id: name })) };
+  const work = new BatchedWork(object);
+  try {
+    const value = method(work, argument);
+    work.commit();
+    return { value };
+  } catch (error) {
+    // An engine that has to fetch something leaves the method with a value that is no error.
+    if (!(error instanceof Error) || error instanceof RetryableError) throw error;
+    return { error: encodeError(error) };
+  }
+}
+
+/** The names that a call reads, as far as its argument says so. */
+function namesOf({ method, argument }: BatchedCall): readonly string[] {
+  if (!isJsonObject(argument) || typeof argument["run"] !== "string") return [];
+  const run = Json.as<RunId>(argument["run"]);
+  const records = [run, RunId.root(RunId.tree(run))].flatMap((id) => [slotKey(id), runKey(id)]);
+  if (method === "end") return [...records, ...liveKeys(run)];
+  if (method !== "hire") return records;
+  const { agentId, messageId } = Json.as<{ readonly agentId: AgentId; readonly messageId: MessageId }>(
+    argument,
+  );
+  return [...records, seenKey(mailName(agentId, messageId))];
+}
+
+/** One call of a batch: its writes and messages count when it has returned. */
+class BatchedWork implements ObjectContext {
+  readonly key: string;
+  readonly maxValueBytes: number;
+  readonly #object: ObjectContext;
+  readonly #written = new Map<string, Json>();
+  readonly #afterwards: (() => void)[] = [];
+
+  constructor(object: ObjectContext) {
+    this.key = object.key;
+    this.maxValueBytes = object.maxValueBytes;
+    this.#object = object;
+  }
+
+  now(): number {
+    return this.#object.now();
+  }
+
+  get(name: string): Json {
+    const written = this.#written.get(name);
+    return written === undefined ? this.#object.get(name) : written;
+  }
+
+  prefetch(names: readonly string[]): void {
+    this.#object.prefetch(names);
+  }
+
+  list(prefix: string): readonly string[] {
+    const names = new Set(this.#object.list(prefix));
+    for (const [name, value] of this.#written) {
+      if (value === null) names.delete(name);
+      else if (name.startsWith(prefix)) names.add(name);
+    }
+    return [...names].toSorted();
+  }
+
+  set(name: string, value: Json): void {
+    this.#written.set(name, value);
+  }
+
+  clear(name: string): void {
+    this.#written.set(name, null);
+  }
+
+  send(to: ObjectAddress, method: string, argument: Json, options?: SendOptions): void {
+    this.#afterwards.push(() => this.#object.send(to, method, argument, options));
+  }
+
+  call(to: ObjectAddress, method: string, argument: Json): Json {
+    return this.#object.call(to, method, argument);
+  }
+
+  /** Takes effect at once: no method throws an error of its own behind it. */
+  launch(run: RunLaunch): string {
+    return this.#object.launch(run);
+  }
+
+  wake(execution: string, name: string): void {
+    this.#afterwards.push(() => this.#object.wake(execution, name));
+  }
+
+  cancel(execution: string): void {
+    this.#afterwards.push(() => this.#object.cancel(execution));
+  }
+
+  kill(execution: string): void {
+    this.#afterwards.push(() => this.#object.kill(execution));
+  }
+
+  commit(): void {
+    for (const [name, value] of this.#written) {
+      if (value === null) this.#object.clear(name);
+      else this.#object.set(name, value);
+    }
+    for (const act of this.#afterwards) act();
+  }
+}
