@@ -241,7 +241,10 @@ class RestateWorker implements RestateEngine {
     const seals = this.#seals;
     const executions = this.#executions;
     const grouped = new GroupedCalls((...call) => this.#ingress.call(...call), program.objects);
-    const ingress: Gate = { call: (...call) => this.#gate.of(() => grouped.call(...call)) };
+    const ingress: Gate = {
+      call: (...call) => this.#gate.of(() => grouped.call(...call)),
+      isRepeatable: (call) => grouped.isRepeatable(call),
+    };
     const fuzz = this.#options.fuzz ? new ReplayFuzz() : null;
     const kill = (execution: string): void => void this.#admin.kill(execution).catch(() => undefined);
     const written: ChangePoll["written"] = (object, parts) => this.#poll.written(object, parts);

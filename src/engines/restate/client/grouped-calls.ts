@@ -53,6 +53,11 @@ export class GroupedCalls {
     });
   }
 
+  /** Whether a call may be made past the journal of a run. */
+  isRepeatable({ to, method }: Pick<MethodCall, "to" | "method">): boolean {
+    return this.#definitions.get(to.type)?.repeatable?.includes(method) ?? false;
+  }
+
   /** Sends those that have come while the last ones were on their way. */
   async #next(key: string, to: ObjectAddress, batchMethod: string): Promise<void> {
     const line = this.#lines.get(key);

@@ -8,22 +8,23 @@ import {
   type ObjectAddress,
   type Operation,
   type ExecutionPrimitives,
+  ReeveError,
   type RunLaunch,
   type StepIo,
   type Seal,
 } from "#kernel";
 import { BusinessError, retry } from "../client/business-error.ts";
 import type { CallSeals } from "../sealing/call-seals.ts";
-import type { Ingress } from "../client/ingress.ts";
+import type { GroupedCalls } from "../client/grouped-calls.ts";
 import type { StepHolder } from "./kept-steps.ts";
 import { RestateOperation } from "./restate-operation.ts";
-import { sealCall } from "../sealing/sealed-call.ts";
-import { opened, tooLarge } from "../sealing/sealed-serde.ts";
+import { type MethodCall, sealCall } from "../sealing/sealed-call.ts";
+import { opened, sealed, tooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 import type { StepResult, StepResults } from "./step-results.ts";
 
 /** Calls objects past the journal. */
-export type Gate = Pick<Ingress, "call">;
+export type Gate = Pick<GroupedCalls, "call" | "isRepeatable">;
 
 /** What a run seals with. */
 export interface RunSealing {
@@ -128,6 +129,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Operation {
+    if (this.#ingress.isRepeatable({ to, method })) return this.#callRepeatable({ to, method, argument });
     const operation = new RestateOperation(this.isLive);
     const { calls } = this.#sealing;
     const place = `call/${this.#calls++}`;
@@ -155,6 +157,21 @@ export class RunPrimitives implements ExecutionPrimitives {
         ),
     );
     return operation;
+  }
+
+  /** The journal keeps the answer. A call whose answer was lost is made again. */
+  #callRepeatable(call: MethodCall): Operation {
+    const { steps } = this.#sealing;
+    const action = async (): Promise<Uint8Array> => {
+      try {
+        return sealed(steps, await this.#ingress.call(call));
+      } catch (error) {
+        if (!ReeveError.is(error) || error.retryable) return retry(error);
+        throw BusinessError.toTerminal(error, steps);
+      }
+    };
+    const engine = this.#restate.run(call.method, action, { serde: plain.binary });
+    return new RestateOperation(this.isLive).begin(engine, steps, (bytes) => opened(steps, bytes));
   }
 
   wake(name: string): Operation {
