@@ -85,6 +85,11 @@ export interface ObjectDefinition {
    * as one. Default: there is none.
    */
   readonly batchMethod?: string;
+  /**
+   * Methods that count once, however often they are called with the same argument. An engine may make such calls of a run past
+   * its journal, where they can meet others. Default: none.
+   */
+  readonly repeatable?: readonly string[];
 }
 
 /**

@@ -8,7 +8,7 @@ import { isJsonObject, RetryableError, type Json, type RunLaunch } from "#kernel
  * stored values. `test/golden` fails when one of these changes without a new number. Keep reading the previous number:
  * runs that began under it go on, and values that were written under it are upgraded when they are read.
  */
-export const protocolNumber = 1;
+export const protocolNumber = 2;
 
 /** The oldest number that this code understands. Nothing was ever published under 0. */
 const oldestProtocol = Math.max(1, protocolNumber - 1);

@@ -110,6 +110,8 @@ export function treeObject(host: TreeHost): ObjectDefinition {
     queries: queriesOfTree,
     lasting: lastingParts,
     finishedMark: finishedKey,
+    // A run that has ended is not there to end again.
+    repeatable: ["end"],
   };
 }
 

@@ -14,7 +14,10 @@ import { checkProtocol, protocolNumber, withProtocol } from "./protocol-number.t
 type Upgrade = (name: string, value: Json) => Json;
 
 /** By the number under which a value was written. */
-const upgrades: Readonly<Record<number, Upgrade>> = {};
+const upgrades: Readonly<Record<number, Upgrade>> = {
+  // Each event was a value of its own. It is the only event of its value now.
+  1: (name, value) => (name.startsWith("event/") && !Array.isArray(value) ? [value] : value),
+};
 
 /**
  * Makes an object check the protocol number of every call, write it into every value, and check it in every value that

@@ -77,7 +77,7 @@ test.each([0, protocolNumber + 1, "text", null])(
       expect(error).toBeInstanceOf(RetryableError);
       expect(ReeveError.is(error) && error.message).toMatch(
         new RegExp(
-          `^a call of ${type}.${method} has protocol \\d, this worker understands ${protocolNumber}: serve`,
+          `^a call of ${type}.${method} has protocol \\d, this worker understands ${protocolNumber - 1} to ${protocolNumber}: serve`,
         ),
       );
     }

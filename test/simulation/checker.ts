@@ -206,9 +206,11 @@ export class Checker {
     const { seq } = view.record;
     const known = view.events.length;
     if (seq < known) this.#violate(`${known} events, now ${seq}`);
-    for (let next = known + 1; next <= seq; next++) {
-      const event = Json.as<NumberedEvent | null>(state.get(`event/${next}`) ?? null);
-      if (!event) return this.#violate(`event ${next} is missing`);
+    const value = (first: number): readonly NumberedEvent[] => Json.as(state.get(`event/${first}`) ?? []);
+    for (let next = known + 1, at = known + 1; next <= seq; next++) {
+      if (next >= at + value(at).length) at = next;
+      const event = value(at)[next - at];
+      if (event?.seq !== next) return this.#violate(`event ${next} is missing`);
       if (view.eventIds.has(event.eventId)) this.#violate(`event ${event.eventId} is told twice`);
       view.eventIds.add(event.eventId);
       view.events.push(event);

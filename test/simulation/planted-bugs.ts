@@ -118,7 +118,13 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
       const news = Json.as<News>(answer);
       return Json.of({ reply: { ...news, items: news.items.filter(({ kind }) => kind !== "cancel") } });
     }),
-  "an event is not told": writing("event/13", () => null),
+  "an event is not told": (program) =>
+    change(program, (_, run) => (object, argument) => {
+      const withoutLast = (events: Json): Json => Json.as<readonly Json[]>(events).slice(0, -1);
+      const set: ObjectContext["set"] = (name, value) =>
+        object.set(name, name.startsWith("event/") ? mapStored(value, withoutLast) : value);
+      return run(delegateObject(object, { set }), argument);
+    }),
   "a step is made twice": forgetful,
   "a paused run passes the gate": (program) => granting(program, "paused"),
   "a superseded execution passes the gate": (program) => granting(program, "superseded"),

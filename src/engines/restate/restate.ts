@@ -17,6 +17,7 @@ import { ChangePoll } from "./client/change-poll.ts";
 import { checkServer } from "./operations/check-server.ts";
 import { type Gauges, Latency } from "./operations/gauges.ts";
 import { type HandlerSettings, retryPolicy } from "./hosting/handler-settings.ts";
+import { GroupedCalls } from "./client/grouped-calls.ts";
 import { Ingress } from "./client/ingress.ts";
 import { KeptSteps } from "./hosting/kept-steps.ts";
 import { type Log, logToStderr, sdkLog } from "./operations/log-record.ts";
@@ -244,7 +245,11 @@ class RestateWorker implements RestateEngine {
     const names = this.#names;
     const seals = this.#seals;
     const executions = this.#executions;
-    const ingress: Gate = { call: (...call) => this.#gate.of(() => this.#ingress.call(...call)) };
+    const grouped = new GroupedCalls((...call) => this.#ingress.call(...call), program.objects);
+    const ingress: Gate = {
+      call: (...call) => this.#gate.of(() => grouped.call(...call)),
+      isRepeatable: (call) => grouped.isRepeatable(call),
+    };
     const fuzz = this.#options.fuzz ? new ReplayFuzz() : null;
     const kill = (execution: string): void => void this.#admin.kill(execution).catch(() => undefined);
     const written: ChangePoll["written"] = (object, parts) => this.#poll.written(object, parts);

@@ -134,6 +134,40 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "3.5 calls of many runs that meet are decided one by one: each has its own answer, and its events together",
+    async run(harness) {
+      const model = greedyModel();
+      const caller = spender(model, [ask(100)], { name: "caller" });
+      const boss = agentOf("boss", async (ctx) => {
+        const handles = await Promise.all(Array.from({ length: 24 }, () => ctx.spawn(caller, "work")));
+        const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
+        return results.map(({ stopReason }) => stopReason);
+      });
+      await onRuntime(harness, { agents: [boss, caller] }, async (runtime) => {
+        const run = await runtime.start(boss, "go", { budget: { maxTokens: 1_150 } });
+        const { output } = await run.result();
+        const stops = Array.isArray(output) ? output : [];
+        assert.equal(stops.filter((stop) => stop === "answer").length, 10);
+        assert.equal(stops.filter((stop) => stop === "budget.tokens").length, 14);
+        assert.equal(total(model.bill), 1_000);
+        const events = await historyOf(run);
+        assert.deepEqual(
+          events.map(({ seq }) => seq),
+          events.map((_, index) => index + 1),
+        );
+        const reserved = only(events, "budget.reserved");
+        assert.equal(reserved.length, 10);
+        for (const { seq, attempt } of reserved) {
+          const next = events[seq];
+          assert.deepEqual([next?.type, next?.attempt], ["model.start", attempt]);
+        }
+        // A call that is denied leaves nothing but the word that it was.
+        assert.equal(new Set(only(events, "budget.denied").map(({ runId }) => runId)).size, 14);
+        assert.equal(only(events, "run.end").length, 25);
+      });
+    },
+  },
+  {
     name: "3.5 for each attempt the reservation comes first, then the call, then the settlement",
     async run(harness) {
       const model = greedyModel();

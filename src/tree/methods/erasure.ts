@@ -1,7 +1,7 @@
 import { eraseEvent, Json, RunId, type NumberedEvent, type ObjectContext } from "#kernel";
 import { closeContent } from "../state/content.ts";
 import { eraseApprovals } from "./approvals.ts";
-import { eventKey, eventKeys } from "../state/events.ts";
+import { eventKeys, writeEvents } from "../state/events.ts";
 import type { EraseOrder, EraseReply } from "../orders.ts";
 import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
 import { forgetSeen } from "../state/seen.ts";
@@ -70,9 +70,15 @@ function eraseEvents(work: TreeWork, first: number, last: number): void {
     return;
   }
   object.prefetch(eventKeys(first, last));
-  const events = eventKeys(first, last).map((key) => Json.as<NumberedEvent>(object.get(key)));
-  object.prefetch(endedKeys(events.map(({ runId }) => runId)));
-  for (const event of events) object.set(eventKey(event.seq), Json.of(erasedEvent(object, event)));
+  const values = eventKeys(first, last).map((key) =>
+    Json.as<readonly NumberedEvent[]>(object.get(key) ?? []),
+  );
+  object.prefetch(endedKeys(values.flat().map(({ runId }) => runId)));
+  for (const events of values)
+    writeEvents(
+      object,
+      events.map((event) => erasedEvent(object, event)),
+    );
 }
 
 const erasedEvent = (object: ObjectContext, event: NumberedEvent): NumberedEvent =>

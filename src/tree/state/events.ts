@@ -3,39 +3,75 @@ import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { readTree } from "./tree-record.ts";
 
 /*
- * Each event has a key of its own. It is written once, by the call that numbers it, and no other call reads it: `seq` in
- * the tree's record is enough to number the next one. So the size of events does not tax the calls of a tree.
+ * The events of one call are one value, under the number of its first event. It is written once, and no other call reads it:
+ * `seq` in the tree's record is enough to number the next event. So events do not tax the calls of a tree. A call that appends
+ * many events writes several values.
  */
 
-/** Events that are loaded together. */
+/** The most events of one value. */
+const eventsPerValue = 32;
+
+/** Numbers whose values are loaded together. */
 const eventsPerLoad = 64;
 
-/** A reply ends after the event that makes it longer than this. Restate rejects messages over 32 MiB. */
+/** A reply ends after the value that makes it longer than this. Restate rejects messages over 32 MiB. */
 const maxReplyCharacters = 4_000_000;
 
-/** The key of an event. */
-export const eventKey = (seq: number): string => `event/${seq}`;
+const eventKey = (first: number): string => `event/${first}`;
 
-/** The keys of the events from one number to another, both included. */
+/** The keys of the values whose first event has a number from one to another, both included. */
 export const eventKeys = (first: number, last: number): readonly string[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => eventKey(first + index));
 
-/** Returns the tree's events above `after`, in order: as many as were asked for and fit into a reply. */
+/** Writes the events that a call has appended. */
+export function writeEvents(object: ObjectContext, appended: readonly NumberedEvent[]): void {
+  for (let from = 0; from < appended.length; from += eventsPerValue) {
+    const [first, ...others] = appended.slice(from, from + eventsPerValue);
+    if (first) object.set(eventKey(first.seq), Json.of([first, ...others]));
+  }
+}
+
+/** Returns the number of the first event of the value that will hold an event. `firstSeq`: of the call's first event. */
+export const valueOf = (seq: number, firstSeq: number): number => seq - ((seq - firstSeq) % eventsPerValue);
+
+/** The events of the values with these numbers. */
+export function eventsIn(object: ObjectContext, firsts: readonly number[]): readonly NumberedEvent[] {
+  if (firsts.length > 0) object.prefetch(firsts.map(eventKey));
+  return firsts.flatMap((first) => readValue(object, first));
+}
+
+/** Empty: no value begins with that number. */
+const readValue = (object: ObjectContext, first: number): readonly NumberedEvent[] =>
+  Json.as(object.get(eventKey(first)) ?? []);
+
+/** Returns the tree's events above `after`, in order: about as many as were asked for, and as fit into a reply. */
 export function events(object: ObjectContext, { after, limit }: ArgumentOf<"events">): ReplyOf<"events"> {
   const tree = readTree(object);
   if (tree === null) return { events: [], closed: false, more: false };
   const { seq: last, firstEvent, status } = tree;
   const found: NumberedEvent[] = [];
   let characters = 0;
-  let seq = Math.max(after + 1, firstEvent);
-  const end = Math.min(last, seq + limit - 1);
-  for (; seq <= end && characters < maxReplyCharacters; seq++) {
-    if (found.length % eventsPerLoad === 0)
-      object.prefetch(eventKeys(seq, Math.min(end, seq + eventsPerLoad - 1)));
-    const event = Json.as<NumberedEvent>(object.get(eventKey(seq)));
-    characters += JSON.stringify(event).length;
-    found.push(event);
+  let loaded = 0;
+  let seq = firstOf(object, Math.max(after + 1, firstEvent), last);
+  while (seq <= last && found.length < limit && characters < maxReplyCharacters) {
+    if (seq > loaded) {
+      loaded = Math.min(last, seq + eventsPerLoad - 1);
+      object.prefetch(eventKeys(seq, loaded));
+    }
+    const value = readValue(object, seq);
+    const wanted = value.filter((event) => event.seq > after);
+    characters += JSON.stringify(wanted).length;
+    found.push(...wanted);
+    seq += Math.max(1, value.length);
   }
   const upTo = found.at(-1)?.seq ?? after;
   return { events: found, closed: upTo >= last && status === "closed", more: upTo < last };
+}
+
+/** The number of the value that holds an event. Readers mostly go on where a value begins. */
+function firstOf(object: ObjectContext, seq: number, last: number): number {
+  if (seq > last || seq <= 1 || readValue(object, seq).length > 0) return seq;
+  const before = Array.from({ length: Math.min(eventsPerValue, seq) - 1 }, (_, index) => seq - 1 - index);
+  object.prefetch(before.map(eventKey));
+  return before.find((first) => first + readValue(object, first).length > seq) ?? seq;
 }

@@ -280,7 +280,7 @@ export interface RunRecord {
   readonly pausedFor: string | null;
   /** The last attempts whose denial was told: an attempt that asks again is not told again. */
   readonly denied: readonly AttemptId[];
-  /** The numbers of the events that the run's hooks have not been told; null: its agent has no hooks. */
+  /** The values with events that the run's hooks have not been told, by their first event; null: its agent has no hooks. */
   readonly untold: readonly number[] | null;
 }
 

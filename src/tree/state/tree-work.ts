@@ -26,7 +26,7 @@ import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
 import type { RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
 import { handOut } from "./hand-out.ts";
-import { eventKey } from "./events.ts";
+import { writeEvents } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
 import { encodeRun, readRun, runKey, slotKey } from "./stored-run.ts";
@@ -359,7 +359,7 @@ export class TreeWork {
 
   /** Writes what has changed. */
   commit(): void {
-    for (const event of this.#events) this.object.set(eventKey(event.seq), Json.of(event));
+    writeEvents(this.object, this.#events);
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;

@@ -1,11 +1,11 @@
 import { Json, type NumberedEvent, type RunId } from "#kernel";
-import { eventKey } from "./events.ts";
+import { eventsIn, valueOf } from "./events.ts";
 import type { FromRun, RunReply } from "../protocol.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /*
  * The hooks of an agent run where its runs execute, so the tree hands the events of a run to the run itself: with the
- * reply to its next call. Those that others have caused meanwhile wait in the run's record, by their numbers.
+ * reply to its next call. Those that others have caused meanwhile wait: the run's record names the values that hold them.
  */
 
 /** As many wait to be told. Hooks do not hear of more. */
@@ -24,8 +24,7 @@ function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
   const known = work.lastKnown(id);
   if (!known?.untold) return [];
   const { untold } = known;
-  if (untold.length > 0) work.object.prefetch(untold.map(eventKey));
-  const earlier = untold.map((seq) => Json.as<NumberedEvent>(work.object.get(eventKey(seq))));
+  const earlier = eventsIn(work.object, untold).filter(({ runId }) => runId === id);
   const events = [...earlier, ...work.takeAppended(id)];
   const run = work.run(id);
   if (run && untold.length > 0) work.put(id, { ...run, untold: [] });
@@ -35,9 +34,10 @@ function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
 /** Notes for each live run with hooks the events of it that this call has appended and not handed to it. */
 export function noteUntold(work: TreeWork): void {
   for (const { runId, agent, seq } of work.untaken) {
+    const value = valueOf(seq, work.tree.seq + 1);
     const isTold = work.slot(runId) !== undefined && work.host.policyOf(agent).hasHooks;
     const run = isTold ? work.run(runId) : null;
-    if (run?.untold && run.untold.length < maxUntold)
-      work.put(runId, { ...run, untold: [...run.untold, seq] });
+    if (run?.untold && run.untold.length < maxUntold && run.untold.at(-1) !== value)
+      work.put(runId, { ...run, untold: [...run.untold, value] });
   }
 }

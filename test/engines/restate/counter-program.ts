@@ -13,6 +13,7 @@ import {
   TreeId,
 } from "#kernel";
 import { defaultKeys, Seals } from "#sealing";
+import { withBatch } from "#tree";
 
 const type = "counter";
 
@@ -144,7 +145,13 @@ const tally: SinkDefinition = {
 
 /** The counters, and whatever body the test gives to runs. */
 export function counterProgram(run: EngineProgram["run"]): EngineProgram {
-  return { build: "counters", objects: [counter], sinks: [tally], sealing: new Seals(defaultKeys()), run };
+  return {
+    build: "counters",
+    objects: [withBatch(counter)],
+    sinks: [tally],
+    sealing: new Seals(defaultKeys()),
+    run,
+  };
 }
 
 const bodies = new Map<string, (primitives: ExecutionPrimitives) => Promise<void>>();

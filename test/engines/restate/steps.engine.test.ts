@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Engine, Json } from "#kernel";
+import { IdConflictError, type Engine, type Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
+import { countTries } from "./count-tries.ts";
 import { fresh, inTurn, launch, program, settle } from "./counter-program.ts";
 
 /** Well above the moments in which a busy host gives its processors to others: a heartbeat must come before it. */
@@ -9,9 +10,12 @@ const inactivityTimeoutMs = 2_000;
 let server: RestateServer;
 let engine: Engine;
 
+/** By object and method. */
+const tries = new Map<string, number>();
+
 beforeAll(async () => {
   server = await restateServer();
-  engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs });
+  engine = countTries(restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs }), tries);
   engine.define(program);
   await engine.serve({ port: 0 });
 }, 300_000);
@@ -121,3 +125,36 @@ test("an execution that is thrown away after every operation does nothing twice"
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
+
+test("calls that steps of several runs make at the same moment go together, and each has its own answer", async () => {
+  const shared = fresh();
+  const count = 24;
+  const all = Promise.withResolvers<void>();
+  let begun = 0;
+  const launched = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      launch(engine, async (primitives) => {
+        const step = primitives.step("call", async (io) => {
+          begun += 1;
+          if (begun === count) all.resolve();
+          await all.promise;
+          const method = index % 3 === 0 ? "addAndThrow" : "add";
+          return io
+            .call(shared, method, 1)
+            .catch((error: unknown) => (error instanceof IdConflictError ? "refused" : null));
+        });
+        return settle(primitives, step);
+      }),
+    ),
+  );
+  const replies = await Promise.all(launched.map(({ result }) => result));
+  expect(replies.filter((reply) => reply === "refused")).toHaveLength(8);
+  const totals = replies.filter((reply) => typeof reply === "number");
+  expect(totals.toSorted((one, other) => one - other)).toEqual(
+    Array.from({ length: 16 }, (_, index) => index + 1),
+  );
+  // Calls that throw have left neither state nor messages.
+  expect(await engine.call(shared, "total", null)).toBe(16);
+  expect(await engine.call({ ...shared, key: `${shared.key}-other` }, "total", null)).toBe(null);
+  expect(tries.get("counter/batch")).toBeGreaterThan(0);
+});

@@ -8,6 +8,7 @@ import {
   type ObjectAddress,
   type Operation,
   type ExecutionPrimitives,
+  ReeveError,
   type RunLaunch,
   type StepIo,
   type Seal,
@@ -15,17 +16,17 @@ import {
 } from "#kernel";
 import { BusinessError, retry } from "../client/business-error.ts";
 import type { CallSeals } from "../sealing/call-seals.ts";
-import type { Ingress } from "../client/ingress.ts";
+import type { GroupedCalls } from "../client/grouped-calls.ts";
 import type { StepHolder } from "./kept-steps.ts";
 import { type BegunCall, CallBatch } from "./call-batch.ts";
 import { RestateOperation } from "./restate-operation.ts";
 import { type MethodCall, sealCall } from "../sealing/sealed-call.ts";
-import { opened, tooLarge } from "../sealing/sealed-serde.ts";
+import { opened, sealed, tooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 import type { StepResult, StepResults } from "./step-results.ts";
 
 /** Calls objects past the journal. */
-export type Gate = Pick<Ingress, "call">;
+export type Gate = Pick<GroupedCalls, "call" | "isRepeatable">;
 
 /** What a run seals with. */
 export interface RunSealing {
@@ -134,6 +135,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Operation {
+    if (this.#ingress.isRepeatable({ to, method })) return this.#callRepeatable({ to, method, argument });
     const operation = new RestateOperation(this.isLive);
     const { calls } = this.#sealing;
     const { tree } = this.launch;
@@ -177,6 +179,21 @@ export class RunPrimitives implements ExecutionPrimitives {
         outputSerde: plain.binary,
       });
     return tooLarge(parameter) ?? { engine: engine(), reply };
+  }
+
+  /** The journal keeps the answer. A call whose answer was lost is made again. */
+  #callRepeatable(call: MethodCall): Operation {
+    const { steps } = this.#sealing;
+    const action = async (): Promise<Uint8Array> => {
+      try {
+        return sealed(steps, await this.#ingress.call(call));
+      } catch (error) {
+        if (!ReeveError.is(error) || error.retryable) return retry(error);
+        throw BusinessError.toTerminal(error, steps);
+      }
+    };
+    const engine = this.#restate.run(call.method, action, { serde: plain.binary });
+    return new RestateOperation(this.isLive).begin(engine, steps, (bytes) => opened(steps, bytes));
   }
 
   wake(name: string): Operation {
