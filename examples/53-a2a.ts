@@ -1,5 +1,7 @@
 // A2A: an agent is offered to agents of other programs, behind the keys of the Reeve server. Their client gives it a task.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { Role, TaskState, type Message } from "@a2a-js/sdk";
 import {
   ClientFactory,
@@ -14,13 +16,17 @@ import { say, scriptedModel } from "reeve/testing";
 
 const model = scriptedModel([say("Three sources agree.")]);
 const researcher = agent({ name: "researcher", description: "Compares sources.", model });
-
 const expiresAt = Date.now() + 3_600_000;
 const { key, record } = createApiKey({ tenant: "acme", scopes: ["run"], expiresAt });
 await using runtime = createRuntime({ agents: [researcher] });
-const url = "http://127.0.0.1:7453";
+// The card names the address, so a free port is found first.
+const probe = createServer().listen(0, "127.0.0.1");
+await once(probe, "listening");
+const { port } = Object.assign({ port: 0 }, probe.address());
+await once(probe.close(), "close");
+const url = `http://127.0.0.1:${port}`;
 const mounts = a2aServer({ agents: [researcher], url });
-await using _ = await listen({ runtime, port: 7453, auth: apiKeys([record]), mounts });
+await using _ = await listen({ runtime, port, auth: apiKeys([record]), mounts });
 
 // The other program: it reads the card, and follows the task.
 const fetchImpl: typeof fetch = (input, init) => {

@@ -51,7 +51,7 @@ export interface ToolCall<AnyTool extends Tool = Tool> {
 }
 
 /** A call, as far as it has come. */
-export interface PendingCall {
+interface PendingCall {
   readonly input: Json;
   /** Whether exactly this input was approved, or was put there by the approver; null: neither. */
   readonly approved: "approved" | "edited" | null;
