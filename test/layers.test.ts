@@ -117,6 +117,7 @@ const allowed: Record<string, readonly string[]> = {
     "#base",
     "#runtime",
     "#server",
+    "#view",
     "#engines/restate",
     "#stores/postgres",
     "#stores/sqlite",
@@ -136,10 +137,12 @@ const allowed: Record<string, readonly string[]> = {
     "node:url",
     "node:util",
   ],
+  view: ["#kernel", "#base"], // and nothing of Node: it runs in browsers, too
   server: [
     "#kernel",
     "#base",
     "#runtime",
+    "#view",
     "hono",
     "node:crypto",
     "node:events",

@@ -52,6 +52,8 @@ export {
   type LimitMet,
   type NumberedEvent,
   type ReeveEvent,
+  type RunLimits,
+  type TreeLimits,
 } from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
 export type { Extension, LoadedParts, MiddlewareSet } from "./extension.ts";

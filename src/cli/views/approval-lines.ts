@@ -1,6 +1,6 @@
-import { AgentId, type ApprovalRecord, isJsonObject, type Json } from "#kernel";
-import { duration, moment } from "../text/amounts.ts";
-import { fold, visible } from "../text/visible.ts";
+import { AgentId, type ApprovalRecord, type Json } from "#kernel";
+import { argumentTexts, duration, moment, visible } from "#view";
+import { fold } from "../text/fold.ts";
 import type { Screen } from "./screen.ts";
 
 const indent = "  ";
@@ -29,14 +29,6 @@ export function approvalText(record: ApprovalRecord, screen: Screen): readonly s
     ...fold(visible(why), screen.width - indent.length).map((line) => paint("faint", `${indent}${line}`)),
     ...argumentLines(record.arguments, screen.width),
   ];
-}
-
-/** Every argument in full, as JSON, with the names of characters that a terminal would not show. */
-export function argumentTexts(given: Json): readonly string[] {
-  if (given === null) return ["no arguments: there were none, or they were erased"];
-  const entries = isJsonObject(given) ? Object.entries(given) : [["arguments", given] as const];
-  if (entries.length === 0) return ["no arguments"];
-  return entries.map(([name, value]) => `${visible(name)}: ${visible(JSON.stringify(value))}`);
 }
 
 function argumentLines(given: Json, width: number): readonly string[] {
