@@ -67,8 +67,6 @@ export interface EventPayloads {
     readonly treeLimits?: TreeLimits;
     /** The version of the agent. */
     readonly version?: string;
-    /** The build that was registered when it started. Absent where the engine has none. */
-    readonly build?: string;
   };
   readonly "run.end": {
     readonly status: EndStatus;

@@ -60,7 +60,6 @@ export interface AgentState {
   startedAt: number | null;
   limits: RunLimits | null;
   version: string | null;
-  build: string | null;
   queued: { readonly since: number; readonly victim: RunId | null } | null;
   end: AgentEnd | null;
   endedAt: number;
@@ -112,7 +111,6 @@ export function createAgentState({ runId, parentRunId, agent, priority, at }: Sp
     startedAt: null,
     limits: null,
     version: null,
-    build: null,
     queued: null,
     end: null,
     endedAt: 0,

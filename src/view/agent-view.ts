@@ -120,9 +120,8 @@ export interface AgentView {
   readonly end: AgentEnd | null;
   /** The limits of its account; null: not known. */
   readonly limits: RunLimits | null;
-  /** The version of its agent, and the build that serves it; null: not known. */
+  /** The version of its agent; null: not known. */
   readonly version: string | null;
-  readonly build: string | null;
   /** Its own model calls, without those of its children. */
   readonly own: {
     readonly calls: number;

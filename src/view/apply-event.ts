@@ -10,12 +10,11 @@ export function applyEvent(state: AgentState, event: NumberedEvent): void {
 }
 
 const life: OnEvent<AgentState> = {
-  "run.start": (state, { at, priority, limits = null, version = null, build = null }) => {
+  "run.start": (state, { at, priority, limits = null, version = null }) => {
     state.startedAt ??= at;
     state.priority = priority;
     state.limits = limits;
     state.version = version;
-    state.build = build;
     state.queued = null;
   },
   "run.end": finish,

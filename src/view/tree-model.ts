@@ -267,7 +267,6 @@ function createView(state: AgentState, children: readonly AgentView[]): AgentVie
     end,
     limits: state.limits,
     version: state.version,
-    build: state.build,
     own: { calls: state.calls, usage, costMicros: own, inDoubtMicros: inDoubt },
     costMicros: own + below,
     inDoubtMicros: inDoubt + sum((view) => view.inDoubtMicros),

@@ -47,6 +47,10 @@ const said = (chat: string, part: Json, role: string): JsonObject => ({
 /** Every route that there is: the first test fails for one that is missing here. */
 const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /openapi.json": [{ answer: "own" }],
+  "get /me": [{ answer: "own" }],
+  "post /session": [{ answer: "own", body: none }],
+  "delete /session": [{ answer: "own" }],
+  "get /status": [{ answer: "own" }],
   "get /agents": [{ answer: "own" }],
   "post /runs": [
     { answer: "own", body: () => ({ agent: "counter", input: "count" }) },
@@ -63,6 +67,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run": [look],
   "get /runs/:run/result": [look],
   "get /runs/:run/tree": [look],
+  "get /runs/:run/view": [look],
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],

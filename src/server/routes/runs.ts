@@ -1,3 +1,5 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { Page, RunStatus, SessionId, UserId } from "#kernel";
 import { whose } from "../auth.ts";
 import { answer, type Route, route } from "../route.ts";
@@ -6,6 +8,15 @@ import { refuse, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
 import { runOf } from "./run-of.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
+
+/** Large answers, which repeat the same names, are a tenth as long compressed. */
+async function compressed(value: unknown, accepted: string): Promise<Response> {
+  const headers = { "content-type": "application/json", vary: "accept-encoding" };
+  const text = JSON.stringify(value);
+  if (!/\bgzip\b/.test(accepted)) return new Response(text, { headers });
+  const bytes = new Uint8Array(await promisify(gzip)(text));
+  return new Response(bytes, { headers: { ...headers, "content-encoding": "gzip" } });
+}
 
 function cursor(after: string): string {
   Page.request({ size: 1, after });
@@ -113,6 +124,19 @@ export const runRoutes: readonly Route[] = [
     handle: async (call) => {
       const { treeId } = await runOf(call);
       return answer({ treeId, items: await call.host.runtime.runs.tree(treeId, whose(call.principal)) });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/runs/:run/view",
+    scope: "read",
+    forUsers: true,
+    summary: "Its tree as it is shown, up to the event `seq`; `/events?after=<seq>` tells the rest",
+    handle: async (call) => {
+      const { host, principal, header } = call;
+      const { treeId } = await runOf(call);
+      const snapshot = await host.snapshots.read(principal, treeId);
+      return compressed(snapshot, header("accept-encoding") ?? "");
     },
   }),
   route({
