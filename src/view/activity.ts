@@ -54,14 +54,14 @@ export function extendLane(lane: readonly LaneSpan[], { kind }: Activity, at: nu
   const last = lane.at(-1);
   const isContinued = last !== undefined && last[0] === kind && last[2] === at;
   const longer: readonly LaneSpan[] = isContinued
-    ? lane.with(-1, [kind, last[1], null])
+    ? [...lane.slice(0, -1), [kind, last[1], null]]
     : [...lane, [kind, at, null]];
   return longer.length > maxSpans ? halve(longer) : longer;
 }
 
 /** A span without length is left out. */
 function closeLane(lane: readonly LaneSpan[], [kind, from]: LaneSpan, at: number): readonly LaneSpan[] {
-  return at <= from ? lane.slice(0, -1) : lane.with(-1, [kind, from, at]);
+  return at <= from ? lane.slice(0, -1) : [...lane.slice(0, -1), [kind, from, at]];
 }
 
 const isDrawn = (kind: Activity["kind"]): kind is LaneKind => kind !== "between" && kind !== "ended";
@@ -77,7 +77,8 @@ function halve(lane: readonly LaneSpan[]): readonly LaneSpan[] {
   return [...merged, ...lane.slice(older.length)];
 }
 
+const lengthOf = ([, from, to]: LaneSpan): number => (to ?? from) - from;
+
 function joinSpans(first: LaneSpan, second: LaneSpan): LaneSpan {
-  const lengthOf = ([, from, to]: LaneSpan): number => (to ?? from) - from;
   return [lengthOf(first) >= lengthOf(second) ? first[0] : second[0], first[1], second[2]];
 }

@@ -120,12 +120,13 @@ function finish(state: AgentState, event: ReeveEvent<"run.end">): void {
   state.approvals = [];
 }
 
+const plus = (limit: number | null, by: number): number | null => (limit === null ? null : limit + by);
+
 /** Returns limits after a top-up: a dimension without a limit stays so. */
 function raise(
   { maxCostMicros, maxTokens, maxTurns, deadlineAt }: RunLimits,
   more: Pick<ReeveEvent<"budget.topped-up">, "tokens" | "costMicros" | "turns">,
 ): RunLimits {
-  const plus = (limit: number | null, by: number): number | null => (limit === null ? null : limit + by);
   return {
     maxCostMicros: plus(maxCostMicros, more.costMicros),
     maxTokens: plus(maxTokens, more.tokens),

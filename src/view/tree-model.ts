@@ -2,7 +2,7 @@ import {
   type Json,
   type NumberedEvent,
   RunId,
-  RunStatus,
+  type RunStatus,
   type TreeId,
   type TreeLimits,
   Usage,
@@ -144,7 +144,7 @@ export class TreeModel {
       at: this.#at,
       startedAt: this.#startedAt,
       limits: this.#limits,
-      agents: [...this.#nodes.values()].map(({ state }) => ({ ...state })),
+      agents: [...this.#nodes.values()].map(({ state }) => Object.assign({}, state)),
     };
   }
 

@@ -74,9 +74,9 @@ test("a session has the rights of its key, and ends with it", async () => {
   found = record;
   expect((await me({ cookie }))[0]).toBe(401);
   const second = await signIn(estate.url, key);
-  clock.advance(12 * 3_600_000 - 1);
+  await clock.advance(12 * 3_600_000 - 1);
   expect((await me({ cookie: second }))[0]).toBe(200);
-  clock.advance(1);
+  await clock.advance(1);
   expect((await me({ cookie: second }))[0]).toBe(401);
 });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
-import { tenantRows } from "./tenant-rows.ts";
+import { keyRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -46,12 +46,7 @@ const said = (chat: string, part: Json, role: string): JsonObject => ({
 
 /** Every route that there is: the first test fails for one that is missing here. */
 const rows: Readonly<Record<string, readonly Row[]>> = {
-  "get /openapi.json": [{ answer: "own" }],
-  "get /me": [{ answer: "own" }],
-  "post /session": [{ answer: "own", body: none }],
-  "delete /session": [{ answer: "own" }],
-  "get /status": [{ answer: "own" }],
-  "get /agents": [{ answer: "own" }],
+  ...keyRows,
   "post /runs": [
     { answer: "own", body: () => ({ agent: "counter", input: "count" }) },
     {

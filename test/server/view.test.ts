@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { AgentId, isJsonObject, type NumberedEvent, Partition, SessionId, TreeId } from "reeve";
+import { AgentId, eraseEvent, isJsonObject, type NumberedEvent, Partition, SessionId, TreeId } from "reeve";
 import { expect, test } from "vitest";
 import { type AgentState, TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { Story } from "../cli/story.ts";
@@ -79,9 +79,8 @@ test("a live tree is continued from its last event, and one that has ended is re
   if (!first || !trip || !end) throw new Error("no events");
   // Erased when the tree was over.
   await events.append(Partition.of("acme"), story.treeId, [end]);
-  await events.rewrite(Partition.of("acme"), story.treeId, [
-    { ...trip, reason: "[erased]" } as NumberedEvent,
-  ]);
+  const gone = eraseEvent(trip);
+  await events.rewrite(Partition.of("acme"), story.treeId, [gone]);
   const erased = await read();
   expect(erased.seq).toBe(3);
   expect(JSON.stringify(erased)).not.toContain(secret);

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, constantFrom, nat, property, record } from "fast-check";
 import { AgentId, ApprovalId, type EventType, type NumberedEvent, StepId } from "reeve/kernel";
 import { expect, test } from "vitest";
 import { accountsOf, allAgents, spendOf, TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
@@ -44,27 +44,25 @@ const steps: readonly ((story: Story, run: number, key: string) => Story)[] = [
   (story, run) => story.ends(run, { costMicros: 60 }),
 ];
 
-const stories = fc
-  .array(
-    fc.record({
-      step: fc.nat(steps.length - 1),
-      run: fc.nat(4),
-      key: fc.constantFrom("a", "b", "__proto__", "1"),
-      ms: fc.nat(3_000),
-    }),
-    { maxLength: 60 },
-  )
-  .map((taken) => {
-    const story = new Story().starts(0, "lead");
-    for (const { step, run, key, ms } of taken) steps[step]?.(story.after(ms), run, key);
-    return story.events;
-  });
+const stories = array(
+  record({
+    step: nat(steps.length - 1),
+    run: nat(4),
+    key: constantFrom("a", "b", "__proto__", "1"),
+    ms: nat(3_000),
+  }),
+  { maxLength: 60 },
+).map((taken) => {
+  const story = new Story().starts(0, "lead");
+  for (const { step, run, key, ms } of taken) steps[step]?.(story.after(ms), run, key);
+  return story.events;
+});
 
 const sent = (snapshot: TreeSnapshot): TreeSnapshot => JSON.parse(JSON.stringify(snapshot));
 
 test("a snapshot at any event and the rest of the events make the same tree as all events", () => {
-  fc.assert(
-    fc.property(stories, fc.nat(80), (events, cut) => {
+  assert(
+    property(stories, nat(80), (events, cut) => {
       const at = 1 + (cut % events.length);
       const resumed = TreeModel.from(sent(TreeModel.of(events.slice(0, at)).snapshot()));
       for (const event of events.slice(at)) resumed.apply(event);
@@ -77,8 +75,8 @@ test("a snapshot at any event and the rest of the events make the same tree as a
 });
 
 test("an event makes new views of the runs whose figures change, and of no others", () => {
-  fc.assert(
-    fc.property(stories, (events) => {
+  assert(
+    property(stories, (events) => {
       const model = TreeModel.of(events.slice(0, 1));
       for (const event of events.slice(1)) {
         const before = new Map([...allAgents(rootOf(model))].map((view) => [view.runId, view]));
