@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { errorMessage } from "#base";
+import { clean } from "#view";
 import { findServer } from "./client/find-server.ts";
 import { ReeveClient } from "./client/reeve-client.ts";
 import { CliError } from "./cli-error.ts";
@@ -18,7 +19,6 @@ import { ExitCode } from "./exit-code.ts";
 import { readPackage } from "./package.ts";
 import { paintOf, type Terminal } from "./terminal.ts";
 import { asTyped } from "./text/as-typed.ts";
-import { clean } from "./text/width.ts";
 
 const exitCodes = `
 Exit codes:

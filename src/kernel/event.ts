@@ -34,6 +34,22 @@ export interface LimitMet {
   readonly inDoubt: number;
 }
 
+/** The limits of a run's account. Null: none. */
+export interface RunLimits {
+  readonly maxCostMicros: Micros | null;
+  readonly maxTokens: number | null;
+  readonly maxTurns: number | null;
+  readonly deadlineAt: number | null;
+}
+
+/** The limits that all runs of a tree share. Null: none. */
+export interface TreeLimits {
+  readonly maxCostMicros: Micros | null;
+  readonly maxTokens: number | null;
+  /** The most agents that work at the same time. */
+  readonly maxAgents: number;
+}
+
 /** What each event carries besides {@link EventBase}. The list is closed: hooks, stream, log and dashboard share it. */
 export interface EventPayloads {
   readonly "run.start": {
@@ -45,6 +61,12 @@ export interface EventPayloads {
     readonly caller?: string;
     /** Set where the permissions of the run allow every tool call. */
     readonly allowsAll?: true;
+    /** At the start: a top-up raises them. Absent in events of earlier releases. */
+    readonly limits?: RunLimits;
+    /** Of a root: the limits that all runs share. */
+    readonly treeLimits?: TreeLimits;
+    /** The version of the agent. */
+    readonly version?: string;
   };
   readonly "run.end": {
     readonly status: EndStatus;

@@ -55,6 +55,8 @@ export {
   type LimitMet,
   type NumberedEvent,
   type ReeveEvent,
+  type RunLimits,
+  type TreeLimits,
 } from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
 export type { Extension, LoadedParts, MiddlewareSet } from "./extension.ts";
@@ -180,7 +182,7 @@ export {
   type EndStatus,
   type RunResult,
   RunStatus,
-  type StopReason,
+  StopReason,
 } from "./run-status.ts";
 export { Secret, secret } from "./secret.ts";
 export {

@@ -51,17 +51,26 @@ export function apiKeys(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Auth {
   const keys = isList(source) ? inList(source) : source;
+  const isCurrent = (record: ApiKeyRecord, id: string): boolean =>
+    record.id === id && record.expiresAt > clock.now();
   return {
     authenticate: async (bearer): Promise<Principal | null> => {
       const id = /^reeve_([0-9a-f]{18})_[\w-]{43}$/.exec(bearer)?.[1] ?? "";
       const found = await keys.find(id);
       const record = found && ApiKeyRecord.decode(found);
       const isRight = isSame(hashOf(bearer), record?.hash ?? nobody);
-      if (!record || !isRight || record.id !== id || record.expiresAt <= clock.now()) return null;
-      const { tenant, user, scopes, limits } = record;
-      return { id, tenant, ...(user !== null && { user }), scopes, ...(limits && { limits }) };
+      return record && isRight && isCurrent(record, id) ? toPrincipal(record) : null;
+    },
+    renew: async (id) => {
+      const found = await keys.find(id);
+      const record = found && ApiKeyRecord.decode(found);
+      return record && isCurrent(record, id) ? toPrincipal(record) : null;
     },
   };
+}
+
+function toPrincipal({ id, tenant, user, scopes, limits, expiresAt }: ApiKeyRecord): Principal {
+  return { id, tenant, ...(user !== null && { user }), scopes, ...(limits && { limits }), expiresAt };
 }
 
 const isList = (source: ApiKeySource): source is readonly ApiKeyRecord[] => Array.isArray(source);

@@ -5,8 +5,10 @@ import type { Runtime } from "#runtime";
 import { systemClock, withTimeout } from "#base";
 import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import { Feeds } from "./feeds.ts";
+import { BrowserSessions } from "./browser-sessions.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
+import { PageFiles, pageHeaders, type PageOptions } from "./page-files.ts";
 import { type ServerMount, toMountedCall } from "./mount.ts";
 import { RecentTrees } from "./recent-trees.ts";
 import { RefusalError, tell, type Told } from "./refusal.ts";
@@ -14,7 +16,9 @@ import type { Route, ServerHost } from "./route.ts";
 import { routes } from "./routes.ts";
 import { decodeQuery } from "./shape.ts";
 import { checkLimits } from "./start-limits.ts";
+import { TreeSnapshots } from "./tree-snapshots.ts";
 import { actForUser, checkUnbound, userHeader } from "./users.ts";
+import { readVersion } from "./version.ts";
 
 /** What a server is made of. */
 export interface ServerOptions {
@@ -31,6 +35,8 @@ export interface ServerOptions {
   readonly defaults?: StartLimits;
   /** Further protocols, behind the same gate, such as `mcpServer({ agents })`. Default: none. */
   readonly mounts?: readonly ServerMount[];
+  /** The dashboard, under `/ui`. Its files need no key: they hold no data. Default: none. */
+  readonly ui?: boolean | PageOptions;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** Is told what went wrong here, with the name that the caller was told. Default: nobody is. */
@@ -51,6 +57,8 @@ interface Env {
     principal: Principal;
     /** The other origin whose page asks. */
     origin: string | null;
+    /** The headers of an answer that is no data. */
+    headers: Readonly<Record<string, string>>;
   };
 }
 
@@ -63,8 +71,14 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     checkDuration(name, limits[name], { min: 0.001 });
   const defaults = options.defaults ?? {};
   checkLimits(defaults);
+  const { auth, hosts = [], origins = [] } = options;
+  const sessions = new BrowserSessions(auth, clock);
   const host: ServerHost = {
     runtime,
+    sessions,
+    snapshots: new TreeSnapshots(runtime),
+    needsKey: auth !== "none",
+    version: readVersion(),
     clock,
     limits,
     defaults,
@@ -74,14 +88,14 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     uploads: new Places("uploads", limits.uploads),
     subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
   };
-  const { auth, hosts = [], origins = [] } = options;
-  const gate = new Gate({ auth, hosts, origins });
+  const gate = new Gate({ auth, hosts, origins, sessions });
   const rate = new RateLimit(limits.requestsPerMinute, clock);
   const app = new Hono<Env>();
   app.use(async (context, next) => {
     await next();
     const { headers } = context.res;
-    for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
+    for (const [name, value] of Object.entries(context.get("headers") ?? securityHeaders))
+      headers.set(name, value);
     const origin = context.get("origin");
     if (origin) allowOrigin(headers, origin);
   });
@@ -93,13 +107,14 @@ export function serverApp(options: ServerOptions): Hono<Env> {
         gate.checkHost(req.raw.headers);
         return publish();
       });
+  if (options.ui) addPage(app, gate, options.ui === true ? {} : options.ui);
   app.use(async (context, next) => {
     const { headers, method } = context.req.raw;
     gate.checkHost(headers);
     const origin = gate.checkOrigin(headers);
     context.set("origin", origin);
     if (origin !== null && method === "OPTIONS") return new Response(null, { status: 204 });
-    const principal = await gate.admit(headers);
+    const principal = await gate.admit(context.req.raw, origin);
     rate.take(principal.id);
     context.set("principal", principal);
     return next();
@@ -110,6 +125,27 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   app.notFound(() => refusal(tell(new NotFoundError({ what: "address", id: "like this" }), () => "")));
   app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
   return app;
+}
+
+/** Serves the dashboard. A browser that asks for `/` is sent there. */
+function addPage(app: Hono<Env>, gate: Gate, options: PageOptions): void {
+  const files = new PageFiles(options);
+  const { base = "/ui" } = options;
+  const serve = (context: Context<Env>): Response => {
+    const { headers, url } = context.req.raw;
+    gate.checkHost(headers);
+    context.set("headers", pageHeaders);
+    const path = new URL(url).pathname;
+    const inside = path.slice(path.indexOf("/ui") + "/ui/".length);
+    return files.answer(inside, headers.get("accept-encoding") ?? "");
+  };
+  app.get("/ui", serve);
+  app.get("/ui/*", serve);
+  app.get("/", (context, next) => {
+    gate.checkHost(context.req.raw.headers);
+    if (!context.req.header("accept")?.includes("text/html")) return next();
+    return Promise.resolve(new Response(null, { status: 302, headers: { location: base } }));
+  });
 }
 
 /** Who finds no place hears so before anything is read or begun. It is given back when the work is done, heard or not. */

@@ -14,12 +14,19 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** The most that a tree they start may have. Default: no limits. */
   readonly limits?: StartLimits | undefined;
+  /** The time after which they are not known any more. Default: not known here. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** Knows people by what they bring along. */
 export interface Auth {
   /** Null: nobody that is known here. Takes the same time for whatever is wrong with it. */
   authenticate(bearer: string): Promise<Principal | null>;
+  /**
+   * Returns the holder of a key by its id, as the key is now; null: it was revoked or has expired. Asked for each request
+   * of a browser's session. Default: a session keeps the rights with which it was opened.
+   */
+  renew?(id: string): Promise<Principal | null>;
 }
 
 export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>

@@ -1,5 +1,6 @@
 import { hasInexactNumber } from "#base";
 import { everybody, mayDo, type Auth, type Principal, type Scope } from "./auth.ts";
+import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
 import { RefusalError } from "./refusal.ts";
 import { namesTenant, refuse, refuseTenant } from "./shape.ts";
 
@@ -11,6 +12,7 @@ export interface GateOptions {
   readonly auth: Auth | "none";
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
+  readonly sessions: BrowserSessions;
 }
 
 /** What stands before every route, in this order: host, origin, key, scope, and nobody names a tenant. */
@@ -18,9 +20,11 @@ export class Gate {
   readonly #auth: Auth | "none";
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
+  readonly #sessions: BrowserSessions;
 
-  constructor({ auth, hosts, origins }: GateOptions) {
+  constructor({ auth, hosts, origins, sessions }: GateOptions) {
     this.#auth = auth;
+    this.#sessions = sessions;
     this.#hosts = new Set([...loopbackNames, ...hosts].map((host) => host.toLowerCase()));
     this.#origins = new Set(origins);
   }
@@ -44,9 +48,17 @@ export class Gate {
     return null;
   }
 
-  /** @throws RefusalError */
-  async admit(headers: Headers): Promise<Principal> {
+  /** Admits the holder of a key, or of a session that was opened with one. `origin`: the other origin that asks. @throws RefusalError */
+  async admit(request: Request, origin: string | null): Promise<Principal> {
     if (this.#auth === "none") return everybody;
+    const { headers } = request;
+    if (!headers.has("authorization")) {
+      const found = await this.#sessions.find(headers.get("cookie"), headers.get("host") ?? "");
+      if (found) {
+        checkPage(request, origin);
+        return found;
+      }
+    }
     const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get("authorization") ?? "")?.[1];
     const principal = await this.#auth.authenticate(bearer ?? "");
     if (bearer === undefined || !principal)
@@ -56,8 +68,9 @@ export class Gate {
 }
 
 /** @throws RefusalError */
-export function checkScope(principal: Principal, scope: Scope): void {
-  if (!mayDo(principal, scope)) throw new RefusalError("forbidden", `this key may not ${scope}`);
+export function checkScope(principal: Principal, scope: Scope | null): void {
+  if (scope !== null && !mayDo(principal, scope))
+    throw new RefusalError("forbidden", `this key may not ${scope}`);
 }
 
 /** @throws RefusalError */

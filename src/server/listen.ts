@@ -4,7 +4,7 @@ import { ReadableStream } from "node:stream/web";
 import { checkDuration } from "#kernel";
 import { type ServerOptions, serverApp } from "./app.ts";
 
-/** Where and how the server listens. */
+/** Where and how the server listens. Default of `ui`: on a loopback address, the dashboard; else none. */
 export interface ListenOptions extends Omit<ServerOptions, "auth"> {
   /** Default none, which only a loopback address may have. */
   readonly auth?: ServerOptions["auth"];
@@ -36,7 +36,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     throw new TypeError(`${hostname} is not of this machine alone: listen({ auth: apiKeys(...) })`);
   if (!loopback.has(hostname) && (options.hosts ?? []).length === 0)
     throw new TypeError('say under which names it is reached: listen({ hosts: ["api.example.com"] })');
-  const app = serverApp({ ...options, auth });
+  const app = serverApp({ ui: loopback.has(hostname), ...options, auth });
   const server = createServer(
     { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 },
     (request, response) => void answer(async (given) => app.fetch(given), request, response),

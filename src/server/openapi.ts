@@ -49,7 +49,7 @@ function operationOf({ method, path, scope, forUsers, summary, answers, query, b
   return {
     operationId: `${method}${path.replaceAll(/[/:-]{1,3}(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
-    "x-scope": scope,
+    ...(scope !== null && { "x-scope": scope }),
     parameters: [...inPath, ...inQuery, ...(forUsers ? [inHeader] : [])],
     ...(body && { requestBody: { content: { "application/json": { schema: body.schema } } } }),
     responses: {

@@ -1,11 +1,13 @@
 import type { Clock, StartLimits } from "#kernel";
 import type { Runtime } from "#runtime";
 import type { Principal, Scope } from "./auth.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
 import { byteStream, type StreamType } from "./event-stream.ts";
 import type { Feeds } from "./feeds.ts";
 import type { Limits, Places, Room } from "./limits.ts";
 import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
+import type { TreeSnapshots } from "./tree-snapshots.ts";
 
 /** What all requests share. */
 export interface ServerHost {
@@ -15,6 +17,12 @@ export interface ServerHost {
   /** The settings of trees that are started without them. */
   readonly defaults: StartLimits;
   readonly feeds: Feeds;
+  readonly snapshots: TreeSnapshots;
+  readonly sessions: BrowserSessions;
+  /** Whether callers must show who they are. */
+  readonly needsKey: boolean;
+  /** The version of this package. */
+  readonly version: string;
   readonly recent: RecentTrees;
   readonly rooms: Readonly<Record<Room, Places>>;
   readonly subscribers: Places;
@@ -39,7 +47,8 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   /** With `:name` for each parameter. */
   readonly path: string;
-  readonly scope: Scope;
+  /** Null: any key may ask. */
+  readonly scope: Scope | null;
   /**
    * Whether a caller that acts for one user may ask: its handler gives `principal.user` nothing of other users. Default
    * false: such callers are refused.

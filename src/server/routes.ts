@@ -10,7 +10,9 @@ import { eventRoutes } from "./routes/events.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
+import { sessionCookieRoutes } from "./routes/session.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { statusRoutes } from "./routes/status.ts";
 import { stepRoutes } from "./routes/steps.ts";
 import { switchRoutes } from "./routes/switches.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
@@ -27,6 +29,8 @@ const described = route({
 /** Everything that can be asked. Tests go through this table, so whatever is added here is tested. */
 export const routes: readonly Route[] = [
   described,
+  ...sessionCookieRoutes,
+  ...statusRoutes,
   ...agentRoutes,
   ...runRoutes,
   ...eventRoutes,

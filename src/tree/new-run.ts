@@ -9,6 +9,7 @@ import {
   type HistoryRetention,
   type PermissionRule,
   type Priority,
+  type TreeLimits,
 } from "#kernel";
 import { Ledger, type Admission } from "#ledger";
 import { launch } from "./launch.ts";
@@ -138,9 +139,22 @@ export function start(work: TreeWork, id: RunId): void {
     priority: run.supervision.priority,
     parentRunId: run.supervision.parentRunId,
     traceId: work.tree.traceId,
+    limits: {
+      maxCostMicros: run.account.maxCostMicros,
+      maxTokens: run.account.maxTokens,
+      maxTurns: run.account.maxTurns,
+      deadlineAt: work.slot(id)?.deadline ?? null,
+    },
+    version: run.version,
+    ...(id === work.root && { treeLimits: treeLimits(work) }),
     ...(id === work.root && work.tree.caller !== null && { caller: work.tree.caller }),
     ...(work.host.policyOf(run.agentId).allowsAll && { allowsAll: true }),
   });
+}
+
+function treeLimits({ tree: { ledger } }: TreeWork): TreeLimits {
+  const { maxCostMicros, maxTokens } = ledger.account;
+  return { maxCostMicros, maxTokens, maxAgents: ledger.spawn.maxAgents };
 }
 
 /** Hires a new run of an agent for messages that found none; or says why it cannot. The root is its boss. */

@@ -1,10 +1,9 @@
 import type { RunRecord } from "reeve/kernel";
 import { AgentId, SessionId } from "reeve/kernel";
 import { expect, test } from "vitest";
-import { exactUsd } from "../../src/cli/text/amounts.ts";
+import { exactUsd, allAgents, TreeModel } from "../../src/view/index.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
-import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
 import { runLines } from "../../src/cli/views/lists.ts";
 import { receiptLines } from "../../src/cli/views/receipt.ts";
 import { approval, askingTeam, Story } from "./story.ts";
@@ -47,7 +46,7 @@ test.each([80, 140])("a receipt says who spent what, and what is in doubt, at %i
 test("the own costs on a receipt add up to the total", () => {
   const { root } = TreeModel.of(finished().events);
   if (!root) throw new Error("no root");
-  const own = [...everybody(root)].reduce((sum, run) => sum + run.own.cost, 0);
+  const own = [...allAgents(root)].reduce((sum, run) => sum + run.own.costMicros, 0);
   expect(exactUsd(own)).toBe(exactUsd(32_840));
   expect(receipt(80).join("\n")).toContain("total $0.032840");
 });
@@ -92,6 +91,10 @@ test.each([80, 140])("a list of runs fits %i columns", (width) => {
     costMicros: 32_840,
     inDoubtMicros: 0,
     reservedMicros: 0,
+    maxCostMicros: null,
+    name: null,
+    agents: 1,
+    liveAgents: 0,
     seq: 9,
   };
   const lines = runLines([record], { width, paint: plainPaint, now });

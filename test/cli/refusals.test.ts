@@ -1,10 +1,9 @@
 import type { ErrorData, EventPayloads } from "reeve/kernel";
 import { expect, test } from "vitest";
+import { allAgents, TreeModel, fromEvents, why } from "../../src/view/index.ts";
+import { whyLines } from "../../src/cli/views/why-lines.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
-import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
 import { eventLine } from "../../src/cli/live/event-line.ts";
-import { fromEvents } from "../../src/cli/views/known.ts";
-import { why, whyLines } from "../../src/cli/views/why.ts";
 import { Story } from "./story.ts";
 
 interface Case {
@@ -18,7 +17,7 @@ const boss = (): Story => new Story().starts(0, "boss");
 /** Returns the output of `reeve why`, from the events alone. */
 function explained({ story, run = 0 }: Case): string {
   const { root } = TreeModel.of(story.events);
-  const all = root ? [...everybody(root)] : [];
+  const all = root ? [...allAgents(root)] : [];
   const found = all.find(({ runId }) => runId === story.run(run));
   if (!found) throw new Error("no such run");
   const parent = all.find(({ runId }) => runId === found.parentRunId) ?? null;

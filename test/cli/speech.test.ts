@@ -1,9 +1,9 @@
 import { AttemptId, StepId } from "reeve/kernel";
 import { expect, test } from "vitest";
+import { TreeModel } from "../../src/view/index.ts";
+import { Speech } from "../../src/cli/live/speech.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { lastRow, widthOf } from "../../src/cli/text/width.ts";
-import { Speech } from "../../src/cli/tree/speech.ts";
-import { TreeModel } from "../../src/cli/tree/tree-model.ts";
 import { spokenTree } from "../../src/cli/views/spoken.ts";
 import { Story } from "./story.ts";
 

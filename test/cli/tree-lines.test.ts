@@ -1,7 +1,7 @@
 import { AgentId } from "reeve/kernel";
 import { expect, test } from "vitest";
+import { TreeModel } from "../../src/view/index.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
-import { TreeModel } from "../../src/cli/tree/tree-model.ts";
 import { treeHeadline, treeLines } from "../../src/cli/views/tree-lines.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
 import { askingTeam, Story } from "./story.ts";
@@ -55,10 +55,15 @@ test("a call that was lost with its worker is in doubt, and no longer what the r
   expect(shown(story, 80)[1]).toContain("asks claude-sonnet-4-5, 0.5s");
   story.answers(0, "again", 4_000).tell(0, "cycle.end", { step: 1 });
   const live = TreeModel.of(story.events).root;
-  expect(live).toMatchObject({ cost: 94_000, reserved: 0, lostCalls: 1, own: { inDoubt: 90_000 } });
+  expect(live).toMatchObject({
+    costMicros: 94_000,
+    reservedMicros: 0,
+    lostCalls: 1,
+    own: { inDoubtMicros: 90_000 },
+  });
   story.tell(0, "budget.settled", { tokens: 9, costMicros: 3_000, inDoubt: false }, "lost");
   const late = TreeModel.of(story.events).root;
-  expect(late).toMatchObject({ cost: 7_000, lostCalls: 0, own: { inDoubt: 0 } });
+  expect(late).toMatchObject({ costMicros: 7_000, lostCalls: 0, own: { inDoubtMicros: 0 } });
 });
 
 /** Somebody in every state. */

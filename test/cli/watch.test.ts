@@ -1,11 +1,11 @@
 import { AttemptId, RunId, StepId } from "reeve/kernel";
 import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
+import { TreeModel } from "../../src/view/index.ts";
 import type { CapSource } from "../../src/cli/client/cap-reader.ts";
 import { ReeveClient } from "../../src/cli/client/reeve-client.ts";
 import { FullScreen } from "../../src/cli/live/full-screen.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
-import { TreeModel } from "../../src/cli/tree/tree-model.ts";
 import { keysIn, press, type WatchKey } from "../../src/cli/watch/watch-keys.ts";
 import { WatchScreen } from "../../src/cli/watch/watch-screen.ts";
 import { atFirst, type WatchState } from "../../src/cli/watch/watch-state.ts";

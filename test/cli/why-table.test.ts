@@ -9,13 +9,18 @@ import {
   type StopReason,
 } from "reeve/kernel";
 import { expect, test } from "vitest";
+import {
+  type Activity,
+  allAgents,
+  TreeModel,
+  denials,
+  type Known,
+  why,
+  whyNotBegun,
+  whyUnanswered,
+} from "../../src/view/index.ts";
+import { whyLines } from "../../src/cli/views/why-lines.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
-import type { Activity } from "../../src/cli/tree/run-view.ts";
-import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
-import { denials } from "../../src/cli/views/asides.ts";
-import type { Known } from "../../src/cli/views/known.ts";
-import { why, whyLines } from "../../src/cli/views/why.ts";
-import { whyNotBegun, whyUnanswered } from "../../src/cli/views/why-stuck.ts";
 import { approval, Story } from "./story.ts";
 
 const tree = { maxAgents: 3, liveAgents: 3 };
@@ -33,13 +38,13 @@ interface Case {
 function explained({ story, run = 0, known = {}, status, obstacle }: Case): string {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
-  const all = [...everybody(root)];
+  const all = [...allAgents(root)];
   const found = all.find(({ runId }) => runId === story.run(run));
   if (!found) throw new Error("no such run");
-  const boss = all.find(({ runId }) => runId === found.parentRunId) ?? null;
+  const parent = all.find(({ runId }) => runId === found.parentRunId) ?? null;
   const said = { status: status ?? found.status, obstacle: obstacle ?? null };
   const facts = new Map([[found.runId, said]]);
-  const everything = { run: found, boss, facts, result: null, ledger: { tree }, pending: [], ...known };
+  const everything = { run: found, parent, facts, result: null, ledger: { tree }, pending: [], ...known };
   return whyLines(why(everything, story.now), { width: 80, paint: plainPaint }).join("\n");
 }
 
@@ -63,7 +68,7 @@ const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
   model: { story: boss().asks(0, "a", {}).after(90_000) },
   budget: { story: boss().waitsForBudget(0, 3).after(3_000) },
   tool: { story: boss().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
-  helpers: {
+  children: {
     story: boss()
       .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
       .starts(1, "clerk", { boss: 0 })
@@ -277,7 +282,7 @@ test("hires that were refused are told, whatever became of the run", () => {
 test("a tree that waits for its turn, and one that no worker answers for", () => {
   const { root } = TreeModel.of(boss().asks(0, "a", {}).events);
   if (!root) throw new Error("no root");
-  const known = { run: root, boss: null, facts: new Map(), result: null, ledger: null, pending: [] };
+  const known = { run: root, parent: null, facts: new Map(), result: null, ledger: null, pending: [] };
   const unanswered = whyUnanswered(root, why(known, boss().now + 60_000));
   for (const reason of [whyNotBegun("mill-books~0"), unanswered]) {
     const text = whyLines(reason, { width: 80, paint: plainPaint }).join("\n");

@@ -1,11 +1,10 @@
 import type { ApprovalRecord, EventPayloads, RunStatus, StopReason } from "reeve/kernel";
 import { AgentId, StepId } from "reeve/kernel";
 import { expect, test } from "vitest";
+import { allAgents, TreeModel, type Facts, type Known, why } from "../../src/view/index.ts";
+import { whyLines } from "../../src/cli/views/why-lines.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
-import { everybody, TreeModel } from "../../src/cli/tree/tree-model.ts";
-import type { Facts, Known } from "../../src/cli/views/known.ts";
-import { why, whyLines } from "../../src/cli/views/why.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
 const ledger = {
@@ -15,11 +14,11 @@ const ledger = {
 function told(story: Story, run: number, more: Partial<Known> = {}): string {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
-  const all = [...everybody(root)];
+  const all = [...allAgents(root)];
   const found = all.find(({ runId }) => runId === story.run(run));
   if (!found) throw new Error("no such run");
-  const boss = all.find(({ runId }) => runId === found.parentRunId) ?? null;
-  const known = { run: found, boss, facts: new Map(), result: null, ledger, pending: [], ...more };
+  const parent = all.find(({ runId }) => runId === found.parentRunId) ?? null;
+  const known = { run: found, parent, facts: new Map(), result: null, ledger, pending: [], ...more };
   const lines = whyLines(why(known, story.now), { width: 80, paint: plainPaint });
   const prose = lines.filter((line) => !line.startsWith("  →"));
   for (const line of prose) expect(widthOf(line)).toBeLessThanOrEqual(80);
@@ -164,7 +163,12 @@ test.each([
     "all 3 slots of the tree were taken, and nobody alive is less\nimportant.",
   ],
   ["cancelled", "deadline", undefined, "was stopped: its deadline passed after 2.4s."],
-  ["cancelled", "parent-ended", undefined, "was stopped: its boss, boss, ended first (completed: answered)."],
+  [
+    "cancelled",
+    "parent-ended",
+    undefined,
+    "was stopped: its parent, boss, ended first (completed: answered).",
+  ],
   [
     "failed",
     "error",

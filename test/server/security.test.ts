@@ -166,7 +166,12 @@ test("a key is good until it expires, and what is kept of it is not the key", as
   const [, , ...secret] = key.split("_"); // which may hold a "_" of its own
   expect(JSON.stringify(record)).not.toContain(secret.join("_"));
   const auth = apiKeys([record], { clock });
-  expect(await auth.authenticate(key)).toEqual({ id: record.id, tenant: "acme", scopes: ["read"] });
+  expect(await auth.authenticate(key)).toEqual({
+    id: record.id,
+    tenant: "acme",
+    scopes: ["read"],
+    expiresAt: 2_000,
+  });
   expect(await auth.authenticate(`${key}x`)).toBeNull();
   expect(await auth.authenticate(record.hash)).toBeNull();
   await clock.advance(1_000);

@@ -25,3 +25,15 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "get /webhooks/:webhook/deliveries": [tenant],
   "post /webhooks/:webhook/redeliver": [act],
 };
+
+/** The routes that tell a caller of itself and of the server. */
+export const keyRows: Readonly<
+  Record<string, readonly { readonly answer: "own"; readonly body?: () => JsonObject }[]>
+> = {
+  "get /openapi.json": [{ answer: "own" }],
+  "get /agents": [{ answer: "own" }],
+  "get /me": [{ answer: "own" }],
+  "post /session": [{ answer: "own", body: () => ({}) }],
+  "delete /session": [{ answer: "own" }],
+  "get /status": [{ answer: "own" }],
+};

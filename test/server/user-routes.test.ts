@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
-import { tenantRows } from "./tenant-rows.ts";
+import { keyRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -46,8 +46,7 @@ const said = (chat: string, part: Json, role: string): JsonObject => ({
 
 /** Every route that there is: the first test fails for one that is missing here. */
 const rows: Readonly<Record<string, readonly Row[]>> = {
-  "get /openapi.json": [{ answer: "own" }],
-  "get /agents": [{ answer: "own" }],
+  ...keyRows,
   "post /runs": [
     { answer: "own", body: () => ({ agent: "counter", input: "count" }) },
     {
@@ -63,6 +62,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run": [look],
   "get /runs/:run/result": [look],
   "get /runs/:run/tree": [look],
+  "get /runs/:run/view": [look],
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],

@@ -1,5 +1,5 @@
 import { RunId, TreeId } from "#kernel";
-import { TreeModel } from "../tree/tree-model.ts";
+import { TreeModel } from "#view";
 import { follow } from "./follow.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 

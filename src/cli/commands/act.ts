@@ -4,10 +4,10 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import { approvalText } from "../views/approval-lines.ts";
-import { counted, exactUsd } from "../text/amounts.ts";
 import { type Context, say, sayJson } from "./command.ts";
 import { pendingApproval } from "./look.ts";
 import type { SentInput } from "#client";
+import { counted, exactUsd } from "#view";
 
 /** What goes with a decision. */
 export interface DecideOptions {

@@ -1,6 +1,6 @@
 import type { TenantBudget, TenantBudgetView } from "#runtime";
+import { count, usd } from "#view";
 import { ExitCode } from "../exit-code.ts";
-import { count, usd } from "../text/amounts.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
 /** Shows the budget of the key's tenant, or of one of its users. */

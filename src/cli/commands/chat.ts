@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ChatMessage, EntryId, type EventType, type RunId, type RunResult, type TreeId } from "#kernel";
 import { errorMessage } from "#base";
+import { clean, cleanLines, reasonText } from "#view";
 import { follow } from "../client/follow.ts";
 import type { StartBody } from "../client/reeve-client.ts";
 import { CliError } from "../cli-error.ts";
@@ -9,8 +10,6 @@ import { AnswerWriter } from "../live/answer-writer.ts";
 import { eventLine } from "../live/event-line.ts";
 import { paintOf } from "../terminal.ts";
 import type { Paint } from "../text/paint.ts";
-import { clean, cleanLines } from "../text/width.ts";
-import { reasonText } from "../views/status-text.ts";
 import { asTypedIn, type Context, say, sayJson } from "./command.ts";
 
 /** The conversation to take part in. */

@@ -1,13 +1,20 @@
 import { RunId } from "#kernel";
+import {
+  type AgentView,
+  allAgents,
+  type Facts,
+  fromEvents,
+  type Known,
+  type Why,
+  why,
+  whyNotBegun,
+  whyUnanswered,
+} from "#view";
+import { whyLines } from "../views/why-lines.ts";
 import { snapshot } from "../client/snapshot.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
-import type { RunView } from "../tree/run-view.ts";
-import { everybody } from "../tree/tree-model.ts";
-import { type Facts, fromEvents, type Known, type Why } from "../views/known.ts";
-import { why, whyLines } from "../views/why.ts";
-import { whyNotBegun, whyUnanswered } from "../views/why-stuck.ts";
 import { asTypedIn, type Context, say, sayJson } from "./command.ts";
 
 /** So many runs are asked how they stand. */
@@ -21,7 +28,7 @@ export async function explain(context: Context, id: string): Promise<number> {
   const { client } = context;
   const model = await snapshot(client, id);
   const runId = id.includes("~") ? RunId.parse(id) : RunId.root(model.treeId);
-  const all = model.root ? [...everybody(model.root)] : [];
+  const all = model.root ? [...allAgents(model.root)] : [];
   const run = all.find((each) => each.runId === runId);
   if (!run) {
     const { status } = await client.standing(runId, AbortSignal.timeout(patienceMs));
@@ -29,10 +36,10 @@ export async function explain(context: Context, id: string): Promise<number> {
     if (status !== "pending") throw unknown(runId);
     return tell(context, { runId, status, stopReason: null }, whyNotBegun(runId));
   }
-  const boss = all.find((each) => each.runId === run.parentRunId) ?? null;
-  const known = await ask(context, run, boss);
+  const parent = all.find((each) => each.runId === run.parentRunId) ?? null;
+  const known = await ask(context, run, parent);
   const now = Date.now();
-  const told = why(known ?? fromEvents(run, boss), now);
+  const told = why(known ?? fromEvents(run, parent), now);
   const { status } = known?.facts.get(runId) ?? run;
   const reason = known || run.end ? told : whyUnanswered(run, told);
   return tell(context, { runId, status, stopReason: run.end?.stopReason ?? null }, reason);
@@ -57,10 +64,10 @@ interface Standing {
 }
 
 /** Everything that can be known; null where no worker answers. */
-async function ask({ client }: Context, run: RunView, boss: RunView | null): Promise<Known | null> {
+async function ask({ client }: Context, run: AgentView, parent: AgentView | null): Promise<Known | null> {
   const { runId } = run;
-  const alive = [...everybody(run)].filter(({ end }) => end === null).slice(0, mostAsked);
-  const factsOf = async ({ runId: id }: RunView): Promise<readonly [RunId, Facts]> => {
+  const alive = [...allAgents(run)].filter(({ end }) => end === null).slice(0, mostAsked);
+  const factsOf = async ({ runId: id }: AgentView): Promise<readonly [RunId, Facts]> => {
     const { status } = await client.standing(id);
     return [id, { status, obstacle: await client.obstacle(id).catch(() => null) }];
   };
@@ -73,7 +80,7 @@ async function ask({ client }: Context, run: RunView, boss: RunView | null): Pro
       client.ledger(runId).catch(() => null),
       client.approvals({ tree: RunId.tree(runId), state: "pending" }),
     ]);
-    return { run, boss, facts: new Map(facts), result, ledger, pending: pending.items };
+    return { run, parent, facts: new Map(facts), result, ledger, pending: pending.items };
   } catch (error) {
     if (isUnanswered(error)) return null;
     throw error;

@@ -1,12 +1,11 @@
 import { errorMessage } from "#base";
 import { ApprovalId, type ApprovalRecord } from "#kernel";
+import { type AgentView, allAgents, type TreeModel } from "#view";
 import { CapReader } from "../client/cap-reader.ts";
 import { snapshot } from "../client/snapshot.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
-import type { RunView } from "../tree/run-view.ts";
-import { everybody, type TreeModel } from "../tree/tree-model.ts";
 import { approvalLines } from "../views/approval-lines.ts";
 import { agentLines, runLines, sessionLines } from "../views/lists.ts";
 import { receiptLines } from "../views/receipt.ts";
@@ -56,7 +55,7 @@ export async function tree(context: Context, id: string): Promise<number> {
     return ExitCode.ok;
   }
   const reader = new CapReader(client);
-  for (const { runId } of everybody(root)) await reader.ask(runId);
+  for (const { runId } of allAgents(root)) await reader.ask(runId);
   const screen = screenOf(context.terminal);
   const lines = [treeHeadline(root, reader.caps, screen), ...treeLines(root, reader.caps, screen)];
   say(
@@ -103,7 +102,7 @@ function toApprovalId(text: string): ApprovalId {
   }
 }
 
-function rootOf({ root, treeId }: TreeModel): RunView {
+function rootOf({ root, treeId }: TreeModel): AgentView {
   if (root) return root;
   throw new CliError(`nothing has happened in ${treeId} yet`, {
     code: "not-begun",

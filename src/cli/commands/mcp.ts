@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { comparePins, pinTools, readPinsFile, type McpServerAddress } from "#mcp";
 import { errorMessage } from "#base";
+import { clean } from "#view";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { clean } from "../text/width.ts";
 
 /** A server whose tools are approved, and the file that says so. */
 export interface PinRequest {

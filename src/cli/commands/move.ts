@@ -1,8 +1,8 @@
 import { type MoveOptions, restate } from "#engines/restate";
+import { counted } from "#view";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { counted } from "../text/amounts.ts";
 
 /** The options of `reeve move`. */
 export interface MoveCommand {

@@ -1,8 +1,8 @@
 import type { ScheduleSettings } from "#client";
 import type { ScheduleView } from "#runtime";
+import { moment } from "#view";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
-import { moment } from "../text/amounts.ts";
 import { scheduleLines } from "../views/schedules.ts";
 import { type Context, say, sayJson } from "./command.ts";
 

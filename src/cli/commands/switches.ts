@@ -1,6 +1,6 @@
 import type { ClientSwitchTarget } from "#client";
+import { clean } from "#view";
 import { ExitCode } from "../exit-code.ts";
-import { clean } from "../text/width.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
 /** Lists what is disabled. */

@@ -1,7 +1,7 @@
+import { moment, clean } from "#view";
 import { LiveRegion } from "../live/live-region.ts";
 import { paintOf, type Terminal } from "../terminal.ts";
-import { moment } from "../text/amounts.ts";
-import { clean, cut } from "../text/width.ts";
+import { cut } from "../text/width.ts";
 import type { BuildsState } from "./builds.ts";
 
 /** Where everything is. */

@@ -1,7 +1,7 @@
 import type { AttemptId, Json, RunId } from "#kernel";
 import type { RunDelta } from "#runtime";
+import { cleanLines } from "#view";
 import type { Output } from "../terminal.ts";
-import { cleanLines } from "../text/width.ts";
 
 /** Writes the answers of one run as they come, and at the end what is missing of the last one. */
 export class AnswerWriter {

@@ -1,8 +1,5 @@
 import { AgentId, type NumberedEvent } from "#kernel";
-import { usd } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
-import { denialText } from "../views/limit-text.ts";
-import { reasonText } from "../views/status-text.ts";
+import { usd, clean, denialText, reasonText } from "#view";
 
 /** The line of a run's log about an event; null where it says nothing. `command`: the words that start this program. */
 export function eventLine(event: NumberedEvent, command = "reeve"): string | null {

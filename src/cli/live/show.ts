@@ -1,9 +1,8 @@
 import type { NumberedEvent, RunId, RunResult, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
+import { cleanLines, TreeModel } from "#view";
 import { asTypedIn, type Context, say, sayJson } from "../commands/command.ts";
 import { screenOf } from "../terminal.ts";
-import { cleanLines } from "../text/width.ts";
-import { TreeModel } from "../tree/tree-model.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { eventLine } from "./event-line.ts";
 

@@ -1,10 +1,10 @@
 import type { NumberedEvent, RunResult, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
+import { TreeModel } from "#view";
+import { Speech } from "./speech.ts";
 import { CapReader } from "../client/cap-reader.ts";
 import { type Context, say } from "../commands/command.ts";
 import { screenOf } from "../terminal.ts";
-import { Speech } from "../tree/speech.ts";
-import { TreeModel } from "../tree/tree-model.ts";
 import { spokenTree } from "../views/spoken.ts";
 import { treeHeadline } from "../views/tree-lines.ts";
 import { LiveRegion } from "./live-region.ts";

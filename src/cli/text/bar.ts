@@ -1,3 +1,4 @@
+import { spendLevel, type Tone } from "#view";
 import type { Paint } from "./paint.ts";
 
 /** What is drawn of a limit. */
@@ -6,6 +7,8 @@ export interface BarAmounts {
   readonly reserved: number;
   readonly cap: number;
 }
+
+const tones = { normal: "good", high: "waiting", full: "bad" } as const satisfies Record<string, Tone>;
 
 /** `███▒▒░░░`: spent, reserved, free. Anything above nothing shows; full means full. */
 export function bar({ spent, reserved, cap }: BarAmounts, width: number, paint: Paint): string {
@@ -16,7 +19,7 @@ export function bar({ spent, reserved, cap }: BarAmounts, width: number, paint: 
   };
   const used = cells(spent);
   const taken = Math.max(used, cells(spent + reserved));
-  const tone = spent >= cap * 0.9 ? "bad" : spent >= cap * 0.7 ? "waiting" : "good";
+  const tone = tones[spendLevel(spent, cap)];
   return (
     paint(tone, "█".repeat(used)) +
     paint("waiting", "▒".repeat(taken - used)) +

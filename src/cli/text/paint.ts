@@ -1,7 +1,5 @@
 import { styleText } from "node:util";
-
-/** What a piece of text means; a screen decides how that looks. */
-export type Tone = "plain" | "strong" | "faint" | "good" | "busy" | "waiting" | "bad";
+import type { Tone } from "#view";
 
 /** Gives a text its tone. */
 export type Paint = (tone: Tone, text: string) => string;

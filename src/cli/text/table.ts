@@ -1,4 +1,5 @@
-import type { Paint, Tone } from "./paint.ts";
+import type { Tone } from "#view";
+import type { Paint } from "./paint.ts";
 import { cut, fit, widthOf } from "./width.ts";
 
 /** One column of a table. */

@@ -1,22 +1,11 @@
+import { cleanLines } from "#view";
+
 const segmenter = new Intl.Segmenter();
 const wide =
   /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/u;
 /** What we draw with, and most of what people write: a column each. */
 const narrow =
   /^[\x20-\x7e\u00A0-\u02FF\u0370-\u0482\u2010-\u2027\u2030-\u205E\u2190-\u2199\u2200-\u22FF\u2500-\u25FC\u2713\u2717\u276F]*$/;
-const ascii = /^[\x20-\x7e]*$/;
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
-const control = /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u2028-\u202E\u2066-\u2069]+/g;
-
-/** One line that a terminal shows as it is: words of models and tools must not move the cursor or turn colours. */
-export function clean(text: string): string {
-  return ascii.test(text) ? text : text.replaceAll(control, " ").trim();
-}
-
-/** The same for words on several lines, which keep their places. */
-export function cleanLines(text: string): readonly string[] {
-  return text.split(/\r?\n/).map((line) => line.replaceAll("\t", "  ").replaceAll(control, " "));
-}
 
 /** How many columns a clean text takes. */
 export function widthOf(text: string): number {

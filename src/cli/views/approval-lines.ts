@@ -1,6 +1,6 @@
-import { AgentId, type ApprovalRecord, isJsonObject, type Json } from "#kernel";
-import { duration, moment } from "../text/amounts.ts";
-import { fold, visible } from "../text/visible.ts";
+import { AgentId, type ApprovalRecord, type Json } from "#kernel";
+import { argumentTexts, duration, moment, visible } from "#view";
+import { fold } from "../text/fold.ts";
 import type { Screen } from "./screen.ts";
 
 const indent = "  ";
@@ -30,21 +30,6 @@ export function approvalText(record: ApprovalRecord, screen: Screen): readonly s
     ...argumentLines(record.arguments, screen.width),
   ];
 }
-
-/** Every argument in full, as JSON, with the names of characters that a terminal would not show, and the length of a long one. */
-export function argumentTexts(given: Json): readonly string[] {
-  if (given === null) return ["no arguments: there were none, or they were erased"];
-  const entries = isJsonObject(given) ? Object.entries(given) : [["arguments", given] as const];
-  if (entries.length === 0) return ["no arguments"];
-  return entries.map(([name, value]) => {
-    const text = JSON.stringify(value);
-    const length = text.length > shortLength ? ` (${text.length} characters)` : "";
-    return `${visible(name)}${length}: ${visible(text)}`;
-  });
-}
-
-/** Characters of an argument that need no count: its end is easily seen. */
-const shortLength = 100;
 
 function argumentLines(given: Json, width: number): readonly string[] {
   const folded = argumentTexts(given).map((text) => fold(text, width - 2 * indent.length));

@@ -1,10 +1,8 @@
 import { AgentId, type ApiKeyRecord, type Micros, type RunRecord, type SessionHead } from "#kernel";
+import { duration, moment, usd, clean, reasonText, statusText } from "#view";
 import type { AgentEntry } from "../client/reeve-client.ts";
-import { duration, moment, usd } from "../text/amounts.ts";
 import { type Column, table } from "../text/table.ts";
-import { clean } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
-import { reasonText, statusText } from "./status-text.ts";
 
 /** Money that most runs have none of: shown where there is some. */
 const moneyColumns: readonly { readonly title: string; readonly amount: (run: RunRecord) => Micros }[] = [

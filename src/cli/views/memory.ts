@@ -1,9 +1,8 @@
 import type { Fact, FoundMemory, Json } from "#kernel";
 import { valueText } from "#base";
 import type { SharedBlock } from "#runtime";
-import { moment } from "../text/amounts.ts";
+import { moment, clean } from "#view";
 import { type Column, table } from "../text/table.ts";
-import { clean } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
 const inWords = (value: Json): string => clean(valueText(value));

@@ -1,17 +1,25 @@
 import { AgentId, type Micros, type RunResult, Usage } from "#kernel";
-import { count, counted, duration, exactUsd } from "../text/amounts.ts";
+import {
+  count,
+  counted,
+  duration,
+  exactUsd,
+  clean,
+  type AgentView,
+  limitText,
+  refusedDimension,
+  remedies,
+  reasonText,
+  statusText,
+} from "#view";
 import { type Column, table } from "../text/table.ts";
-import { clean, wrap } from "../text/width.ts";
-import type { RunView } from "../tree/run-view.ts";
-import { limitText, refusedDimension } from "./limit-text.ts";
-import { remedies } from "./remedies.ts";
+import { wrap } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
-import { reasonText, statusText } from "./status-text.ts";
 import { treeRows, type TreeRow } from "./tree-lines.ts";
 
 /** What it came to: who spent what, how long it took, why each stopped. */
 export function receiptLines(
-  root: RunView,
+  root: AgentView,
   result: Pick<RunResult, "status" | "stopReason" | "usage" | "costMicros" | "inDoubtMicros" | "error">,
   screen: Screen,
 ): readonly string[] {
@@ -42,15 +50,15 @@ const maxRefusals = 3;
 
 /** Which limit stopped a run, and what to do about it; null if none did. */
 function refusalText(
-  run: RunView,
+  run: AgentView,
   rows: readonly TreeRow[],
   { paint, width }: Pick<Screen, "paint" | "width">,
 ): string | null {
   const dimension = refusedDimension(run);
   if (dimension === null) return null;
-  const boss = rows.find((row) => row.run.runId === run.parentRunId)?.run ?? null;
-  const text = `${AgentId.type(run.agent)}: ${limitText({ run, boss }, dimension)}`;
-  const [remedy] = remedies({ run, boss }, dimension);
+  const parent = rows.find((row) => row.run.runId === run.parentRunId)?.run ?? null;
+  const text = `${AgentId.type(run.agent)}: ${limitText({ run, parent }, dimension)}`;
+  const [remedy] = remedies({ run, parent }, dimension);
   const hint = remedy === undefined ? [] : wrap(remedy, width - 4);
   return [
     ...wrap(text, width).map((line) => paint("bad", line)),
@@ -68,7 +76,7 @@ const columns: readonly Column<TreeRow>[] = [
   { title: "calls", text: ({ run }) => count(run.own.calls), align: "right" },
   { title: "in", text: ({ run }) => count(run.own.usage.input), align: "right" },
   { title: "out", text: ({ run }) => count(run.own.usage.output), align: "right" },
-  { title: "own cost", text: ({ run }) => exactUsd(run.own.cost), align: "right" },
+  { title: "own cost", text: ({ run }) => exactUsd(run.own.costMicros), align: "right" },
   {
     title: "took",
     text: ({ run }) => (run.end ? duration(run.end.durationMs) : ""),

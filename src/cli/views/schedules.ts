@@ -1,7 +1,6 @@
 import type { ScheduleView } from "#runtime";
-import { moment } from "../text/amounts.ts";
+import { moment, clean } from "#view";
 import { type Column, table } from "../text/table.ts";
-import { clean } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
 /** Schedules, one line each. */

@@ -1,10 +1,10 @@
-import type { RunView } from "../tree/run-view.ts";
-import type { Speech } from "../tree/speech.ts";
+import type { AgentView } from "#view";
+import type { Speech } from "../live/speech.ts";
 import type { Screen } from "./screen.ts";
 import { type Caps, layOut, treeLine, type TreeRow, treeRows } from "./tree-lines.ts";
 
 /** The last row of what a run says now; null while it says nothing. */
-export function spoken({ runId, activity }: RunView, speech: Speech, width: number): string | null {
+export function spoken({ runId, activity }: AgentView, speech: Speech, width: number): string | null {
   // Events and words come on two ways: what was said before the last event is over.
   const row = activity.kind === "model" ? speech.row(runId, Math.max(1, width - 1)) : null;
   return row === null ? null : `“${row}`;
@@ -12,7 +12,7 @@ export function spoken({ runId, activity }: RunView, speech: Speech, width: numb
 
 /** A tree, one line for each run and, below whoever speaks, the row that it has come to, as long as there is `room`. */
 export function spokenTree(
-  root: RunView,
+  root: AgentView,
   { caps, speech, room }: { readonly caps: Caps; readonly speech: Speech; readonly room: number },
   screen: Screen,
 ): readonly string[] {
@@ -33,5 +33,5 @@ export function spokenTree(
 /** The branches that pass by between a run and whoever comes next. */
 function branchesBelow({ run, branches }: TreeRow): string {
   const own = branches.replace("├ ", "│ ").replace("└ ", "  ");
-  return `${own}${run.helpers.length > 0 ? "│ " : "  "}`;
+  return `${own}${run.children.length > 0 ? "│ " : "  "}`;
 }

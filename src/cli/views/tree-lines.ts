@@ -1,12 +1,17 @@
 import type { Micros, RunId } from "#kernel";
-import { counted, duration, usd } from "../text/amounts.ts";
+import {
+  counted,
+  duration,
+  usd,
+  type AgentView,
+  allAgents,
+  activityText,
+  statusText,
+  statusWidth,
+} from "#view";
 import { bar } from "../text/bar.ts";
 import { cut, fit, widthOf } from "../text/width.ts";
-import type { RunView } from "../tree/run-view.ts";
-import { everybody } from "../tree/tree-model.ts";
-import { activityText } from "./activity-text.ts";
 import type { Screen } from "./screen.ts";
-import { statusText, statusWidth } from "./status-text.ts";
 
 /** What limits are known. */
 export interface Caps {
@@ -18,19 +23,19 @@ export interface Caps {
 
 /** One run in its place. */
 export interface TreeRow {
-  readonly run: RunView;
+  readonly run: AgentView;
   /** The branches that lead to it. */
   readonly branches: string;
 }
 
 /** Everybody, in the order they are drawn. */
-export function treeRows(root: RunView): readonly TreeRow[] {
+export function treeRows(root: AgentView): readonly TreeRow[] {
   return [{ run: root, branches: "" }, ...below(root, "")];
 }
 
-function* below({ helpers }: RunView, indent: string): Generator<TreeRow, void> {
-  for (const [index, run] of helpers.entries()) {
-    const isLast = index === helpers.length - 1;
+function* below({ children }: AgentView, indent: string): Generator<TreeRow, void> {
+  for (const [index, run] of children.entries()) {
+    const isLast = index === children.length - 1;
     yield { run, branches: `${indent}${isLast ? "└ " : "├ "}` };
     yield* below(run, `${indent}${isLast ? "  " : "│ "}`);
   }
@@ -61,7 +66,7 @@ export function layOut(rows: readonly TreeRow[], caps: Caps, width: number): Tre
 }
 
 /** A tree, one line for each run. */
-export function treeLines(root: RunView, caps: Caps, screen: Screen): readonly string[] {
+export function treeLines(root: AgentView, caps: Caps, screen: Screen): readonly string[] {
   const rows = treeRows(root);
   const layout = layOut(rows, caps, screen.width);
   return rows.map((row) => treeLine(row, { layout, caps, screen }));
@@ -83,7 +88,7 @@ export function treeLine(
     fit(moneyText(run, caps), layout.money, "right"),
   ];
   if (layout.bar > 0) {
-    const amounts = cap === null ? null : { spent: run.cost, reserved: run.reserved, cap };
+    const amounts = cap === null ? null : { spent: run.costMicros, reserved: run.reservedMicros, cap };
     cells.push(amounts ? bar(amounts, layout.bar, paint) : " ".repeat(layout.bar));
   }
   const toneOfRest = run.activity.kind === "approval" ? "waiting" : run.end ? "faint" : "plain";
@@ -92,15 +97,15 @@ export function treeLine(
 }
 
 /** The whole tree in one line: how it stands, who is alive, money against the limit. */
-export function treeHeadline(root: RunView, caps: Caps, { width, paint, now }: Screen): string {
-  const all = [...everybody(root)];
+export function treeHeadline(root: AgentView, caps: Caps, { width, paint, now }: Screen): string {
+  const all = [...allAgents(root)];
   const alive = all.filter(({ end }) => end === null).length;
   const { text, tone } = statusText(root.status);
   const took = root.end?.durationMs ?? now - root.startedAt;
   const cap = capOf(root, caps);
-  const money = `${usd(root.cost)}${cap === null ? "" : ` of ${usd(cap)}`}`;
-  const inDoubt = root.inDoubt > 0 ? `, ${usd(root.inDoubt)} in doubt` : "";
-  const reserved = root.reserved > 0 ? `, ${usd(root.reserved)} reserved` : "";
+  const money = `${usd(root.costMicros)}${cap === null ? "" : ` of ${usd(cap)}`}`;
+  const inDoubt = root.inDoubtMicros > 0 ? `, ${usd(root.inDoubtMicros)} in doubt` : "";
+  const reserved = root.reservedMicros > 0 ? `, ${usd(root.reservedMicros)} reserved` : "";
   const people =
     alive === 0 ? counted(all.length, "agent") : `${counted(all.length, "agent")}, ${alive} alive`;
   const rest = [`${money}${inDoubt}${reserved}`, people, duration(took)].join(" · ");
@@ -108,19 +113,19 @@ export function treeHeadline(root: RunView, caps: Caps, { width, paint, now }: S
 }
 
 /** Its own limit; a root is also bound by its tree's. */
-function capOf({ runId, parentRunId }: RunView, caps: Caps): Micros | null {
+function capOf({ runId, parentRunId }: AgentView, caps: Caps): Micros | null {
   const own = caps.runs.get(runId) ?? null;
   if (parentRunId !== null || caps.tree === null) return own;
   return own === null ? caps.tree : Math.min(own, caps.tree);
 }
 
-function moneyText(run: RunView, caps: Caps): string {
+function moneyText(run: AgentView, caps: Caps): string {
   const cap = capOf(run, caps);
-  return `${usd(run.cost)}${cap === null ? "" : `/${usd(cap)}`}`;
+  return `${usd(run.costMicros)}${cap === null ? "" : `/${usd(cap)}`}`;
 }
 
 const unimportant = new Set(["normal"]);
 
-function nameOf({ agent, priority }: RunView): string {
+function nameOf({ agent, priority }: AgentView): string {
   return unimportant.has(priority) ? agent : `${agent} (${priority})`;
 }

@@ -1,8 +1,7 @@
 import type { WebhookDelivery } from "#kernel";
 import type { WebhookView } from "#runtime";
-import { moment } from "../text/amounts.ts";
+import { moment, clean } from "#view";
 import { type Column, table } from "../text/table.ts";
-import { clean } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
 /** Webhooks, one line each. */

@@ -1,6 +1,5 @@
 import type { ApprovalId, ApprovalRecord } from "#kernel";
-import type { RunView } from "../tree/run-view.ts";
-import { everybody } from "../tree/tree-model.ts";
+import { type AgentView, allAgents } from "#view";
 import { treeRows } from "../views/tree-lines.ts";
 import type { Prompt, WatchState } from "./watch-state.ts";
 
@@ -42,8 +41,8 @@ export function keysIn(typed: string): readonly WatchKey[] {
 /** What a key asks for outside the screen. */
 export type WatchOrder =
   | { readonly kind: "leave" }
-  | { readonly kind: "pause" | "resume" | "cancel"; readonly run: RunView["runId"] }
-  | { readonly kind: "top-up"; readonly run: RunView["runId"]; readonly dollars: number }
+  | { readonly kind: "pause" | "resume" | "cancel"; readonly run: AgentView["runId"] }
+  | { readonly kind: "top-up"; readonly run: AgentView["runId"]; readonly dollars: number }
   | { readonly kind: "review" | "deny"; readonly approval: ApprovalId }
   | { readonly kind: "approve"; readonly record: ApprovalRecord };
 
@@ -55,15 +54,15 @@ export interface Pressed {
 
 /** The selected run among all runs. */
 interface Choice {
-  readonly run: RunView;
-  readonly all: readonly RunView[];
+  readonly run: AgentView;
+  readonly all: readonly AgentView[];
 }
 
 /** What a key does to the screen, and beyond. */
 export function press(
   state: WatchState,
   key: WatchKey,
-  { root, pageRows }: { readonly root: RunView | null; readonly pageRows: number },
+  { root, pageRows }: { readonly root: AgentView | null; readonly pageRows: number },
 ): Pressed {
   const quiet = { ...state, note: null };
   if (key.name === "interrupt") return { state: quiet, order: { kind: "leave" } };
@@ -73,7 +72,7 @@ export function press(
   if (!root) return { state: quiet, order: null };
   const step = stepOf(key, pageRows);
   if (step !== 0) return { state: moved(quiet, root, step), order: null };
-  const all = [...everybody(root)];
+  const all = [...allAgents(root)];
   const run = all.find(({ runId }) => runId === state.selected) ?? root;
   return act(quiet, key.input, { run, all });
 }
@@ -85,7 +84,7 @@ function stepOf({ input, name }: WatchKey, pageRows: number): number {
   return name === "pageDown" ? pageRows : 0;
 }
 
-function moved(state: WatchState, root: RunView, step: number): WatchState {
+function moved(state: WatchState, root: AgentView, step: number): WatchState {
   const rows = treeRows(root);
   const now = Math.max(
     0,

@@ -1,13 +1,11 @@
 import type { ApprovalRecord } from "#kernel";
+import { type AgentView, fromEvents, why } from "#view";
+import type { Speech } from "../live/speech.ts";
 import { cut } from "../text/width.ts";
-import type { RunView } from "../tree/run-view.ts";
-import type { Speech } from "../tree/speech.ts";
 import type { Screen } from "../views/screen.ts";
 import { approvalText } from "../views/approval-lines.ts";
-import { fromEvents } from "../views/known.ts";
 import { spoken } from "../views/spoken.ts";
 import { type Caps, layOut, treeHeadline, treeLine, type TreeRow, treeRows } from "../views/tree-lines.ts";
-import { why } from "../views/why.ts";
 import { scrolled, type WatchState } from "./watch-state.ts";
 
 /** A screen with a height. */
@@ -27,7 +25,7 @@ const keys = "↑↓ select · p pause · r resume · t top up · a approve · d
 
 /** What is watched. */
 interface Watched {
-  readonly root: RunView | null;
+  readonly root: AgentView | null;
   readonly caps: Caps;
   readonly speech: Speech;
 }

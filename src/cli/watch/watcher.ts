@@ -1,11 +1,10 @@
 import type { ApprovalId, ApprovalRecord, NumberedEvent, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
 import { errorMessage } from "#base";
+import { TreeModel, type AgentView } from "#view";
+import { Speech } from "../live/speech.ts";
 import { CapReader, type CapSource } from "../client/cap-reader.ts";
 import type { ReeveClient } from "../client/reeve-client.ts";
-import { Speech } from "../tree/speech.ts";
-import { TreeModel } from "../tree/tree-model.ts";
-import type { RunView } from "../tree/run-view.ts";
 import { press, type WatchKey, type WatchOrder } from "./watch-keys.ts";
 import { fitsReview, type WatchScreen, rowsShown, watchLines } from "./watch-lines.ts";
 import { atFirst, scrolled, type WatchState } from "./watch-state.ts";
@@ -19,8 +18,6 @@ export class Watcher {
   readonly #speech = new Speech();
   readonly #leave = Promise.withResolvers<void>();
   #state: WatchState = atFirst;
-  #root: RunView | null = null;
-  #rootVersion = -1;
   /** The screen that was drawn last. */
   #screen: WatchScreen | null = null;
 
@@ -61,12 +58,12 @@ export class Watcher {
 
   lines(screen: WatchScreen): readonly string[] {
     this.#screen = screen;
-    const watched = { root: this.#view(), caps: this.#caps.caps, speech: this.#speech };
+    const watched = { root: this.model.root, caps: this.#caps.caps, speech: this.#speech };
     return watchLines(watched, this.#state, screen);
   }
 
   press(key: WatchKey, height: number): void {
-    const root = this.#view();
+    const root = this.model.root;
     const shown = rowsShown(height);
     const { prompt } = this.#state;
     // A call that does not fit the screen is not approved.
@@ -75,15 +72,6 @@ export class Watcher {
     const { state, order } = press(this.#state, key, { root, pageRows: shown });
     this.#set({ ...state, top: root ? topOf(state, root, shown) : 0 });
     if (order) void this.#obey(order);
-  }
-
-  /** Built once for each change, however often it is drawn. */
-  #view(): RunView | null {
-    if (this.#rootVersion !== this.model.version) {
-      this.#root = this.model.root;
-      this.#rootVersion = this.model.version;
-    }
-    return this.#root;
   }
 
   async #obey(order: WatchOrder): Promise<void> {
@@ -138,7 +126,7 @@ export class Watcher {
   }
 }
 
-function topOf({ top, selected }: WatchState, root: RunView, shown: number): number {
+function topOf({ top, selected }: WatchState, root: AgentView, shown: number): number {
   const rows = treeRows(root);
   const at = Math.max(
     0,

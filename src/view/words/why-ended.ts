@@ -1,7 +1,7 @@
 import { type ErrorData, RunId } from "#kernel";
-import { counted, duration, exactUsd } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
-import type { RunEnd, RunView } from "../tree/run-view.ts";
+import { counted, duration, exactUsd } from "./amounts.ts";
+import { clean } from "./clean.ts";
+import type { AgentEnd, AgentView } from "../agent-view.ts";
 import { asides } from "./asides.ts";
 import { failureText, isAboutKey, noSlotText } from "./failure-text.ts";
 import { type Known, lostText, type Why } from "./known.ts";
@@ -10,11 +10,11 @@ import { remedies, startAgain } from "./remedies.ts";
 import { reasonText } from "./status-text.ts";
 
 /** Why a run stopped. */
-export function whyEnded(known: Known, end: RunEnd): Why {
+export function whyEnded(known: Known, end: AgentEnd): Why {
   const { run, result } = known;
   const answer = `${run.agent} ${statusWord(end)}: ${reason(known, end)}.`;
-  const inDoubt = run.inDoubt > 0 ? `, ${exactUsd(run.inDoubt)} of it in doubt` : "";
-  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(run.cost)} with all it hired${inDoubt}.`;
+  const inDoubt = run.inDoubtMicros > 0 ? `, ${exactUsd(run.inDoubtMicros)} of it in doubt` : "";
+  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(run.costMicros)} with all it hired${inDoubt}.`;
   const details = [bill, ...landing(run, end), ...words(end.error, answer), ...asides(run)];
   if (run.lostCalls > 0) details.push(lostText(run.lostCalls));
   if (result?.erased)
@@ -22,10 +22,10 @@ export function whyEnded(known: Known, end: RunEnd): Why {
   return { answer, details, hints: hintsOf(known, end) };
 }
 
-const statusWord = ({ status }: RunEnd): string => (status === "cancelled" ? "was stopped" : status);
+const statusWord = ({ status }: AgentEnd): string => (status === "cancelled" ? "was stopped" : status);
 
-function reason(known: Known, end: RunEnd): string {
-  const { run, boss } = known;
+function reason(known: Known, end: AgentEnd): string {
+  const { run, parent } = known;
   switch (end.stopReason) {
     case "answer":
       return "it has answered";
@@ -42,7 +42,7 @@ function reason(known: Known, end: RunEnd): string {
     case "cancelled":
       return `somebody cancelled it (${clean(run.cancelReason ?? "no reason was given")})`;
     case "parent-ended":
-      return `its boss${boss ? `, ${boss.agent},` : ""} ended first${bossEnd(boss)}`;
+      return `its parent${parent ? `, ${parent.agent},` : ""} ended first${parentEnd(parent)}`;
     case "guardrail":
       return run.guardrail
         ? `the guardrail ${clean(run.guardrail.guardrail)} tripped (${clean(run.guardrail.reason)})`
@@ -59,15 +59,15 @@ function reason(known: Known, end: RunEnd): string {
 }
 
 /** The money that a call waited for when the deadline passed. */
-function waited({ run: { denial }, boss }: Known): string {
-  return denial?.reason === "wait-timed-out" ? ` while a call waited: ${denialText(denial, boss)}` : "";
+function waited({ run: { denial }, parent }: Known): string {
+  return denial?.reason === "wait-timed-out" ? ` while a call waited: ${denialText(denial, parent)}` : "";
 }
 
-function bossEnd(boss: RunView | null): string {
-  return boss?.end ? ` (${boss.end.status}: ${reasonText(boss.end.stopReason)})` : "";
+function parentEnd(parent: AgentView | null): string {
+  return parent?.end ? ` (${parent.end.status}: ${reasonText(parent.end.stopReason)})` : "";
 }
 
-function landing({ own, denial }: RunView, { status }: RunEnd): readonly string[] {
+function landing({ own, denial }: AgentView, { status }: AgentEnd): readonly string[] {
   if (status !== "landed") return [];
   if (denial?.reason === "exceeded") return ["It landed with its last text, without another call."];
   if (own.calls === 0) return ["It landed before its first call: it has nothing to hand back."];
@@ -81,13 +81,13 @@ function words(error: ErrorData | null, said: string): readonly string[] {
   return message === "" || said.includes(message) ? [] : [message];
 }
 
-function hintsOf(known: Known, { stopReason, error }: RunEnd): readonly string[] {
-  const { run, boss } = known;
+function hintsOf(known: Known, { stopReason, error }: AgentEnd): readonly string[] {
+  const { run, parent } = known;
   const tree = RunId.tree(run.runId);
   const refused = refusedDimension(run);
   const remedy = refused ? remedies(known, refused) : [];
-  // What becomes of a helper's end is its boss's to say.
-  if (boss) return [...remedy, `reeve why ${boss.runId}`];
+  // What becomes of a helper's end is its parent's to say.
+  if (parent) return [...remedy, `reeve why ${parent.runId}`];
   const again = startAgain(run);
   switch (stopReason) {
     case "answer":

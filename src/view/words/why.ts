@@ -1,14 +1,13 @@
 import { RunId, type RunStatus } from "#kernel";
-import type { Activity, RunView } from "../tree/run-view.ts";
-import { counted, duration, moment } from "../text/amounts.ts";
-import { clean, wrap } from "../text/width.ts";
+import type { Activity, AgentView } from "../agent-view.ts";
+import { counted, duration, moment } from "./amounts.ts";
+import { clean } from "./clean.ts";
 import { errorName, named } from "./activity-text.ts";
-import { argumentTexts } from "./approval-lines.ts";
+import { argumentTexts } from "./argument-texts.ts";
 import { asides } from "./asides.ts";
 import { type Known, lostText, type Why } from "./known.ts";
 import { amountOf } from "./limit-text.ts";
 import { topUpCommand } from "./remedies.ts";
-import type { Screen } from "./screen.ts";
 import { whyEnded } from "./why-ended.ts";
 import { whyStuck } from "./why-stuck.ts";
 
@@ -16,19 +15,6 @@ import { whyStuck } from "./why-stuck.ts";
 export function why(known: Known, now: number): Why {
   const { run } = known;
   return run.end ? whyEnded(known, run.end) : whyAlive(known, now);
-}
-
-/** As lines for people. */
-export function whyLines(
-  { answer, details, hints }: Why,
-  { width, paint }: Pick<Screen, "width" | "paint">,
-): readonly string[] {
-  const indented = (text: string): readonly string[] => wrap(text, width - 2).map((line) => `  ${line}`);
-  return [
-    ...wrap(answer, width).map((line) => paint("strong", line)),
-    ...details.flatMap(indented),
-    ...hints.flatMap((hint) => paint("faint", `  → ${hint}`)),
-  ];
 }
 
 function whyAlive(known: Known, now: number): Why {
@@ -54,8 +40,8 @@ function standing(known: Known, status: RunStatus, now: number): Why {
   return ofActivity(known, activity, now);
 }
 
-const resume = ({ runId }: RunView): string => `reeve resume ${runId}`;
-const watch = ({ runId }: RunView): string => `reeve watch ${RunId.tree(runId)}`;
+const resume = ({ runId }: AgentView): string => `reeve resume ${runId}`;
+const watch = ({ runId }: AgentView): string => `reeve watch ${RunId.tree(runId)}`;
 
 function ofActivity(known: Known, activity: Activity, now: number): Why {
   const { run } = known;
@@ -75,8 +61,8 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
       return paused(known, activity, since);
     case "approval":
       return waitsForPerson(known, activity, now);
-    case "helpers":
-      return waitsForHelpers(known, activity.agents, { since, now });
+    case "children":
+      return waitsForChildren(known, activity.agents, { since, now });
     case "retry":
       return {
         answer: `${name} tries its model again in ${duration(activity.delayMs - (now - activity.since))}: ${clean(errorName(activity.error))}.`,
@@ -125,7 +111,7 @@ function budgetText({ inFlight, reserved, limit, dimension }: Activity & { kind:
 }
 
 /** Its code rests in something that nobody in the tree will bring. */
-function waitsForWorld({ agent, runId, activity }: RunView, now: number): Why {
+function waitsForWorld({ agent, runId, activity }: AgentView, now: number): Why {
   return {
     answer: `${agent} has waited ${duration(now - activity.since)} for something from outside: a signal, a message, or a time.`,
     details: ["What exactly, its code knows: ctx.waitFor(name), ctx.sleepUntil(time) or its inbox."],
@@ -147,8 +133,8 @@ function queued({ run, ledger }: Known, activity: Activity & { kind: "queued" },
   };
 }
 
-function paused({ run, boss }: Known, activity: Activity & { kind: "paused" }, since: string): Why {
-  if (activity.cause === "held") return held(run, boss, { ...activity, since });
+function paused({ run, parent }: Known, activity: Activity & { kind: "paused" }, since: string): Why {
+  if (activity.cause === "held") return held(run, parent, { ...activity, since });
   const taker = activity.by ? `${activity.by} took its slot` : "a more important run took its slot";
   return {
     answer: `${run.agent} was preempted ${since} ago: ${taker}. It goes on when a slot is free.`,
@@ -158,8 +144,8 @@ function paused({ run, boss }: Known, activity: Activity & { kind: "paused" }, s
 }
 
 function held(
-  run: RunView,
-  boss: RunView | null,
+  run: AgentView,
+  parent: AgentView | null,
   { reason, since }: { readonly reason: string | null; readonly since: string },
 ): Why {
   if (reason !== null)
@@ -170,11 +156,11 @@ function held(
       ],
       hints: [resume(run)],
     };
-  const isBosss = boss?.activity.kind === "paused" && boss.activity.cause === "held";
+  const isParents = parent?.activity.kind === "paused" && parent.activity.cause === "held";
   return {
-    answer: `Somebody paused ${isBosss ? `${boss.agent}, and with it ${run.agent},` : run.agent} ${since} ago. It waits until it is resumed.`,
+    answer: `Somebody paused ${isParents ? `${parent.agent}, and with it ${run.agent},` : run.agent} ${since} ago. It waits until it is resumed.`,
     details: [],
-    hints: [resume(isBosss ? boss : run)],
+    hints: [resume(isParents ? parent : run)],
   };
 }
 
@@ -195,18 +181,18 @@ function waitsForPerson(
   return { answer: asked, details, hints };
 }
 
-/** So many helpers are named. */
+/** The most children that are named. */
 const most = 5;
 
-/** What holds up a boss is what holds up its helpers. */
-function waitsForHelpers(
+/** A parent is held up by what holds up its children. */
+function waitsForChildren(
   known: Known,
   agents: readonly string[],
   { since, now }: { readonly since: string; readonly now: number },
 ): Why {
   const { run } = known;
-  const alive = run.helpers.filter(({ end }) => end === null);
-  const causes = alive.slice(0, most).map((helper) => why({ ...known, run: helper, boss: run }, now));
+  const alive = run.children.filter(({ end }) => end === null);
+  const causes = alive.slice(0, most).map((child) => why({ ...known, run: child, parent: run }, now));
   const more = alive.length > most ? [`and ${alive.length - most} more`] : [];
   return {
     answer: `${run.agent} has waited ${since} for ${named(agents)}.`,

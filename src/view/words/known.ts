@@ -1,5 +1,5 @@
 import type { ApprovalRecord, Obstacle, RunId, RunResult, RunStatus } from "#kernel";
-import type { RunView } from "../tree/run-view.ts";
+import type { AgentView } from "../agent-view.ts";
 
 /** What the ledger says of a tree, as far as it explains anything. */
 interface LedgerFacts {
@@ -17,9 +17,9 @@ export interface Facts {
 
 /** Everything that is known about a run. */
 export interface Known {
-  readonly run: RunView;
+  readonly run: AgentView;
   /** Who hired it; null for a root. */
-  readonly boss: RunView | null;
+  readonly parent: AgentView | null;
   /** Of the run and those below it, as far as they were asked. */
   readonly facts: ReadonlyMap<RunId, Facts>;
   readonly result: RunResult | null;
@@ -38,8 +38,8 @@ export interface Why {
 }
 
 /** Of a run of which only its events are known. */
-export function fromEvents(run: RunView, boss: RunView | null = null): Known {
-  return { run, boss, facts: new Map(), result: null, ledger: null, pending: [] };
+export function fromEvents(run: AgentView, parent: AgentView | null = null): Known {
+  return { run, parent, facts: new Map(), result: null, ledger: null, pending: [] };
 }
 
 /** What is said of calls that nobody heard of again. */

@@ -1,10 +1,10 @@
-import { duration } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
-import type { RunView } from "../tree/run-view.ts";
+import { duration } from "./amounts.ts";
+import { clean } from "./clean.ts";
+import type { AgentView } from "../agent-view.ts";
 import { reasonText } from "./status-text.ts";
 
 /** What a run does now, in a few words. */
-export function activityText(run: RunView, now: number): string {
+export function activityText(run: AgentView, now: number): string {
   const { activity } = run;
   const since = duration(now - activity.since);
   switch (activity.kind) {
@@ -18,7 +18,7 @@ export function activityText(run: RunView, now: number): string {
       const progress = activity.progress === null ? "" : `: ${clean(activity.progress)}`;
       return `calls ${named(activity.tools)}, ${since}${progress}`;
     }
-    case "helpers":
+    case "children":
       return `waits for ${named(activity.agents)}, ${since}`;
     case "approval":
       return `needs approval: ${clean(activity.tool)}, ${since}`;

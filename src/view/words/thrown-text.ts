@@ -1,5 +1,5 @@
 import type { Diagnostic } from "#kernel";
-import { clean } from "../text/width.ts";
+import { clean } from "./clean.ts";
 
 /** The file, line and column where an error was thrown; empty if that is not known. */
 function placeText({ frames }: Diagnostic): string {

@@ -1,17 +1,17 @@
 import type { BudgetDimension, LimitMet, StopReason } from "#kernel";
-import { counted, usd } from "../text/amounts.ts";
-import type { Denial, RunView } from "../tree/run-view.ts";
+import { counted, usd } from "./amounts.ts";
+import type { Denial, AgentView } from "../agent-view.ts";
 
 /** A run and its parent. */
 export interface Stopped {
-  readonly run: RunView;
-  readonly boss: RunView | null;
+  readonly run: AgentView;
+  readonly parent: AgentView | null;
 }
 
 const dimensions = { "budget.tokens": "tokens", "budget.cost": "cost", "budget.turns": "turns" } as const;
 
 /** The dimension whose limit ended a run; null: none did. */
-export function refusedDimension({ end, denial }: RunView): BudgetDimension | null {
+export function refusedDimension({ end, denial }: AgentView): BudgetDimension | null {
   if (!end) return null;
   const { stopReason } = end;
   if (stopReason === "deadline") return denial?.reason === "wait-timed-out" ? denial.dimension : null;
@@ -21,9 +21,9 @@ export function refusedDimension({ end, denial }: RunView): BudgetDimension | nu
 const isRefusal = (reason: StopReason): reason is keyof typeof dimensions => reason in dimensions;
 
 /** Says which limit stopped a run, whose it is, and how much of it is used. */
-export function limitText({ run, boss }: Stopped, dimension: BudgetDimension): string {
+export function limitText({ run, parent }: Stopped, dimension: BudgetDimension): string {
   const denial = run.denial?.dimension === dimension ? run.denial : null;
-  if (denial) return denialText(denial, boss);
+  if (denial) return denialText(denial, parent);
   const warned = run.warnings.findLast((each) => each.dimension === dimension);
   if (!warned) return `its ${dimension} budget does not allow another call`;
   const { limit, used } = warned;
@@ -31,9 +31,9 @@ export function limitText({ run, boss }: Stopped, dimension: BudgetDimension): s
 }
 
 /** Says why a call was refused. */
-export function denialText(denial: Denial, boss: RunView | null): string {
+export function denialText(denial: Denial, parent: AgentView | null): string {
   const { reason, dimension, limit, used } = denial;
-  const whose = ownerText(denial, boss);
+  const whose = ownerText(denial, parent);
   const most = amountOf(dimension, limit);
   switch (reason) {
     case "exhausted":
@@ -58,12 +58,12 @@ function waitText({ account, dimension, reserved }: Denial, limit: string): stri
     : `calls in flight held ${held} of ${limit} until the end`;
 }
 
-function ownerText({ account, owner }: LimitMet, boss: RunView | null): string {
+function ownerText({ account, owner }: LimitMet, parent: AgentView | null): string {
   switch (account) {
     case "run":
       return "its own";
     case "subtree":
-      return boss && boss.runId === owner ? `${boss.agent}'s` : `${owner ?? "a parent"}'s`;
+      return parent && parent.runId === owner ? `${parent.agent}'s` : `${owner ?? "a parent"}'s`;
     case "tree":
       return "the tree's";
     case "tenant":

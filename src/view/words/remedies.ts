@@ -1,7 +1,7 @@
 import { AgentId, type BudgetDimension, type LimitMet, Money, RunId } from "#kernel";
-import { count } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
-import type { RunView } from "../tree/run-view.ts";
+import { count } from "./amounts.ts";
+import { clean } from "./clean.ts";
+import type { AgentView } from "../agent-view.ts";
 import type { Stopped } from "./limit-text.ts";
 
 const fields = {
@@ -12,13 +12,13 @@ const fields = {
 } as const satisfies Readonly<Record<BudgetDimension, readonly [string, string, string]>>;
 
 /** The command that starts a tree like that of a run again. */
-export const startAgain = ({ agent }: RunView): string => `reeve run ${AgentId.type(agent)} "..."`;
+export const startAgain = ({ agent }: AgentView): string => `reeve run ${AgentId.type(agent)} "..."`;
 
 /** Commands, or lines of code, after which a call like the refused one can begin. */
-export function remedies({ run, boss }: Stopped, dimension: BudgetDimension): readonly string[] {
+export function remedies({ run, parent }: Stopped, dimension: BudgetDimension): readonly string[] {
   const denial = run.denial?.dimension === dimension ? run.denial : null;
   if (!denial) return [`${startAgain(run)} ${fields[dimension][0]} <more>`];
-  const again = boss ? `reeve run <the root> "..."` : startAgain(run);
+  const again = parent ? `reeve run <the root> "..."` : startAgain(run);
   switch (denial.reason) {
     case "unpriced":
       return ["languageModel(model, { price: { input: <micro-dollars per million>, output: <...> } })"];
@@ -69,7 +69,7 @@ function higherLimit({ account, owner, dimension, limit, used }: LimitMet, again
 
 /** The command that gives a waiting call more. */
 export function topUpCommand(
-  { runId }: RunView,
+  { runId }: AgentView,
   { account, owner, dimension, limit, used }: LimitMet,
 ): string {
   if (account === "tenant" || account === "user")

@@ -1,17 +1,17 @@
 import type { DenialReason } from "#kernel";
-import { counted } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
+import { counted } from "./amounts.ts";
+import { clean } from "./clean.ts";
 import { thrownText } from "./thrown-text.ts";
-import type { DeadLetter, RunView } from "../tree/run-view.ts";
+import type { DeadLetter, AgentView } from "../agent-view.ts";
 
 /** What went wrong on the way and did not stop it. */
-export function asides({ refusedHires, deadLetters, brokenTools }: RunView): readonly string[] {
+export function asides({ refusedSpawns, deadLetters, brokenTools }: AgentView): readonly string[] {
   const broken = brokenTools.at(-1);
-  const hire = refusedHires.at(-1);
+  const hire = refusedSpawns.at(-1);
   const letter = deadLetters.at(-1);
   return [
     ...(broken ? [`${thrownText(broken)}${more(brokenTools)}.`] : []),
-    ...(hire ? [`It could not hire ${hire.agent}: ${denials[hire.reason]}${more(refusedHires)}.`] : []),
+    ...(hire ? [`It could not hire ${hire.agent}: ${denials[hire.reason]}${more(refusedSpawns)}.`] : []),
     ...(letter ? [`A message to it was given up: ${letterText(letter)}${more(deadLetters)}.`] : []),
   ];
 }
@@ -45,5 +45,5 @@ export const denials: Readonly<Record<DenialReason, string>> = {
   "would-deadlock": "whoever would have to give way waits for it",
   unpriced: "its model has no price, and there is a cost limit",
   unbounded: "nobody knows how much its call may use, and there is a limit",
-  ended: "its boss had ended",
+  ended: "its parent had ended",
 };

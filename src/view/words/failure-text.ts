@@ -1,6 +1,6 @@
 import type { Diagnostic, ErrorData } from "#kernel";
-import { counted } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
+import { counted } from "./amounts.ts";
+import { clean } from "./clean.ts";
 import { denials } from "./asides.ts";
 import { thrownText } from "./thrown-text.ts";
 

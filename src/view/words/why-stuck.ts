@@ -1,11 +1,11 @@
 import { type Obstacle, RunId } from "#kernel";
-import { duration } from "../text/amounts.ts";
-import { clean } from "../text/width.ts";
-import type { RunView } from "../tree/run-view.ts";
+import { duration } from "./amounts.ts";
+import { clean } from "./clean.ts";
+import type { AgentView } from "../agent-view.ts";
 import type { Why } from "./known.ts";
 
 /** Why a run does not go on that could: its engine knows. */
-export function whyStuck({ agent, runId }: RunView, obstacle: Obstacle, now: number): Why {
+export function whyStuck({ agent, runId }: AgentView, obstacle: Obstacle, now: number): Why {
   const { build, words, retryAt } = obstacle;
   const its = build === null ? "its build" : `its build (${build})`;
   const again =
@@ -67,7 +67,7 @@ export function whyStuck({ agent, runId }: RunView, obstacle: Obstacle, now: num
 }
 
 /** No worker answers at all: the last that is known. */
-export function whyUnanswered({ agent, runId }: RunView, { answer, details }: Why): Why {
+export function whyUnanswered({ agent, runId }: AgentView, { answer, details }: Why): Why {
   return {
     answer: `No worker answers for ${agent}: nothing of its tree goes on until one does.`,
     details: [`The last that is known: ${answer}`, ...details],

@@ -1,5 +1,3 @@
-import { widthOf } from "./width.ts";
-
 const names: Readonly<Record<number, string>> = {
   0x00_a0: "no-break space",
   0x00_ad: "soft hyphen",
@@ -41,19 +39,4 @@ export function visible(text: string): string {
 function kindOf(code: number): string {
   if (code > 0xe_00_20 && code < 0xe_00_7f) return `tag ${String.fromCodePoint(code - 0xe_00_00)}`;
   return code < 0xa0 ? "control" : "invisible";
-}
-
-/** A visible text on as many lines of `width` columns as it takes. Nothing is left out. */
-export function fold(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let [line, used] = ["", 0];
-  for (const character of text) {
-    const columns = widthOf(character);
-    if (used + columns > width && line !== "") {
-      lines.push(line);
-      [line, used] = ["", 0];
-    }
-    [line, used] = [line + character, used + columns];
-  }
-  return [...lines, line];
 }

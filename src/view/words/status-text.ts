@@ -1,5 +1,7 @@
 import type { RunStatus, StopReason } from "#kernel";
-import type { Tone } from "../text/paint.ts";
+
+/** The meaning of a piece of text; a screen decides how that looks. */
+export type Tone = "plain" | "strong" | "faint" | "good" | "busy" | "waiting" | "bad";
 
 const marks = {
   pending: ["○", "faint"],
@@ -29,7 +31,7 @@ const reasons: Readonly<Record<StopReason, string>> = {
   "budget.agents": "no slot",
   deadline: "deadline",
   cancelled: "cancelled",
-  "parent-ended": "its boss ended",
+  "parent-ended": "its parent ended",
   guardrail: "guardrail",
   terminated: "middleware",
   error: "error",

@@ -1,0 +1,48 @@
+import { answer, type Call, type Route, route } from "../route.ts";
+import { RefusalError } from "../refusal.ts";
+
+/** Returns what a caller may know of itself. */
+function toMe({ principal, host }: Call): object {
+  const { id, tenant, user = null, scopes, limits = null, expiresAt = null } = principal;
+  return { id, tenant, user, scopes, limits, expiresAt, version: host.version };
+}
+
+export const sessionCookieRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/me",
+    scope: null,
+    forUsers: true,
+    summary: "The rights and limits of the key, and when it expires",
+    handle: async (call) => answer(toMe(call)),
+  }),
+  route({
+    method: "post",
+    path: "/session",
+    scope: null,
+    forUsers: true,
+    room: "reads",
+    summary: "Exchange the key for a cookie that a browser sends by itself",
+    handle: async (call) => {
+      const { host, principal, header } = call;
+      if (!host.needsKey) return answer(toMe(call));
+      if (header("authorization") === undefined)
+        throw new RefusalError("unauthorized", "a session is opened with a key, not with another session");
+      const opened = answer(toMe(call));
+      opened.headers.set("set-cookie", host.sessions.open(principal, header("host") ?? ""));
+      return opened;
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/session",
+    scope: null,
+    forUsers: true,
+    summary: "End the session of the cookie",
+    handle: async ({ host, header }) => {
+      const closed = answer({});
+      closed.headers.set("set-cookie", host.sessions.close(header("cookie") ?? null, header("host") ?? ""));
+      return closed;
+    },
+  }),
+];

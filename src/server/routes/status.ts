@@ -1,0 +1,16 @@
+import { answer, type Route, route } from "../route.ts";
+
+export const statusRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/status",
+    scope: "read",
+    forUsers: true,
+    summary: "The version of the server, its workers, and how far the store is behind",
+    handle: async ({ host }) => {
+      const { runtime, clock, version } = host;
+      const workers = await runtime.store.workers.list(clock.now());
+      return answer({ version, workers: workers.length, lagMs: runtime.lagMs });
+    },
+  }),
+];
