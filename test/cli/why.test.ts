@@ -163,7 +163,12 @@ test.each([
     "all 3 slots of the tree were taken, and nobody alive is less\nimportant.",
   ],
   ["cancelled", "deadline", undefined, "was stopped: its deadline passed after 2.4s."],
-  ["cancelled", "parent-ended", undefined, "was stopped: its parent, boss, ended first (completed: answered)."],
+  [
+    "cancelled",
+    "parent-ended",
+    undefined,
+    "was stopped: its parent, boss, ended first (completed: answered).",
+  ],
   [
     "failed",
     "error",
