@@ -4,6 +4,7 @@ import type { CompactionStart, StartOptions } from "#runtime";
 export type StartSettings = Pick<
   StartOptions,
   | "id"
+  | "name"
   | "user"
   | "session"
   | "onBusy"

@@ -178,7 +178,7 @@ export {
   type EndStatus,
   type RunResult,
   RunStatus,
-  type StopReason,
+  StopReason,
 } from "./run-status.ts";
 export { Secret, secret } from "./secret.ts";
 export {

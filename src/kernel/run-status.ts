@@ -41,6 +41,25 @@ export type StopReason =
   | "dead-letter"
   | "exhausted";
 
+/** All stop reasons. */
+export const StopReason = {
+  all: Object.freeze([
+    "answer",
+    "budget.tokens",
+    "budget.cost",
+    "budget.turns",
+    "budget.agents",
+    "deadline",
+    "cancelled",
+    "parent-ended",
+    "guardrail",
+    "terminated",
+    "error",
+    "dead-letter",
+    "exhausted",
+  ]) satisfies readonly StopReason[],
+} as const;
+
 /** Returns the stop reason of a run that was cancelled for a reason. */
 export function toStopReason(reason: string): "deadline" | "parent-ended" | "cancelled" {
   return reason === "deadline" || reason === "parent-ended" ? reason : "cancelled";

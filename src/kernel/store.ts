@@ -41,13 +41,25 @@ export interface RunRecord {
   readonly inDoubtMicros: Micros;
   /** The ceilings of calls in flight, on top of it. */
   readonly reservedMicros: Micros;
+  /** The limit of this money; of a root, also the tree's. Null: none. */
+  readonly maxCostMicros: Micros | null;
+  /** The name that a root was started with; null: none. */
+  readonly name: string | null;
+  /** Of a root: the runs of its tree so far, and those of them that have not ended. Null for other runs. */
+  readonly agents: number | null;
+  readonly liveAgents: number | null;
   /** The last event of the tree that this record takes into account. */
   readonly seq: number;
 }
 
 /** Which runs to list. Absent: any. */
 export interface RunFilter {
-  readonly status?: RunStatus;
+  /** One status, or any of several. */
+  readonly status?: RunStatus | readonly RunStatus[];
+  readonly stopReason?: StopReason;
+  /** Runs that started at or after `since`, and before `until`. */
+  readonly since?: number;
+  readonly until?: number;
   readonly agentType?: string;
   readonly userId?: UserId | null;
   readonly sessionId?: SessionId;

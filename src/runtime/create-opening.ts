@@ -87,8 +87,18 @@ export function createOpening(
     waits: false,
     ...(options.after !== undefined && { after: options.after }),
     ...(compaction && { compaction }),
+    ...(options.name !== undefined && { name: checkName(options.name) }),
     at,
   };
+}
+
+const maxNameLength = 120;
+
+/** @throws RangeError on a name that is empty or too long. */
+function checkName(name: string): string {
+  if (name.length === 0 || name.length > maxNameLength)
+    throw new RangeError(`name must have 1 to ${maxNameLength} characters, got ${name.length}`);
+  return name;
 }
 
 /** The same for a start that is made again: another user must not get the tree, nor a caller other limits than asked for. */

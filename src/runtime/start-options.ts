@@ -14,6 +14,8 @@ import type { DeltaEndpointOptions } from "#deltas";
 export interface StartOptions {
   /** Names the tree: the same id again is the same tree. Default: a fresh one. */
   readonly id?: string;
+  /** The name of the tree in lists, at most 120 characters. It is stored in the clear, like ids. Default: none. */
+  readonly name?: string;
   readonly tenant?: string;
   readonly user?: string;
   /** The user's conversation. One tree at a time has its turn in it. Default: a fresh one. */

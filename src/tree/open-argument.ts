@@ -50,5 +50,7 @@ export interface OpenArgument {
   readonly after?: EntryId | null | undefined;
   /** Set if the tree has no turn to take: it compacts the conversation. */
   readonly compaction?: CompactionOrder | undefined;
+  /** The name that lists show. Default: none. */
+  readonly name?: string | undefined;
   readonly at: number;
 }

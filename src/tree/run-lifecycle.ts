@@ -206,6 +206,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
     retention: run.supervision.retention,
     result,
     endedAt: work.now,
+    ...(run.account.maxCostMicros !== null && { maxCostMicros: run.account.maxCostMicros }),
     cancel: run.cancel,
     spentAfter: run.cancel === null ? 0 : spentAfter(run),
   };

@@ -91,6 +91,10 @@ test.each([80, 140])("a list of runs fits %i columns", (width) => {
     costMicros: 32_840,
     inDoubtMicros: 0,
     reservedMicros: 0,
+    maxCostMicros: null,
+    name: null,
+    agents: 1,
+    liveAgents: 0,
     seq: 9,
   };
   const lines = runLines([record], { width, paint: plainPaint, now });

@@ -158,6 +158,7 @@ test("every request of the client is in the server's table, and start takes ever
     id: true,
     user: true,
     session: true,
+    name: true,
     onBusy: true,
     after: true,
     channel: true,

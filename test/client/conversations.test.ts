@@ -200,6 +200,7 @@ test("a turn takes every field that its route takes", () => {
   const turns = routes.find(({ path }) => path === "/sessions/:session/turns");
   const known: Record<keyof TurnSettings, true> = {
     id: true,
+    name: true,
     onBusy: true,
     after: true,
     metadata: true,

@@ -32,12 +32,15 @@ async function end(estate: Estate, id: string): Promise<void> {
   await estate.runtime.run(id, { tenant: "acme" }).result();
 }
 
-test("agents are listed with what a boss sees", async () => {
+test("agents are listed with what they may do, without their instructions", async () => {
   const estate = await estateOf();
+  const version: unknown = expect.stringMatching(/^auto-/);
+  const nothing = { version, team: [], budget: null, retention: null, guardrails: [] };
+  const sell = { name: "sell", description: "Sell a field", risk: "high" };
   expect((await estate.get("/agents")).json).toEqual({
     items: [
-      { name: "steward", description: "Sells fields", version: expect.stringMatching(/^auto-/) },
-      { name: "counter", description: null, version: expect.stringMatching(/^auto-/) },
+      { ...nothing, name: "steward", description: "Sells fields", model: expect.any(String), tools: [sell] },
+      { ...nothing, name: "counter", description: null, model: null, tools: [] },
     ],
   });
 });

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { AgentId, type NumberedEvent, Partition, SessionId, TreeId } from "reeve";
+import { AgentId, isJsonObject, type NumberedEvent, Partition, SessionId, TreeId } from "reeve";
 import { expect, test } from "vitest";
 import { type AgentState, TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { Story } from "../cli/story.ts";
@@ -61,6 +61,10 @@ test("a live tree is continued from its last event, and one that has ended is re
     costMicros: 0,
     inDoubtMicros: 0,
     reservedMicros: 0,
+    maxCostMicros: null,
+    name: null,
+    agents: 1,
+    liveAgents: 1,
     seq: 1,
   });
   const read = async (): Promise<TreeSnapshot> =>
@@ -117,4 +121,40 @@ test("a caller without content is not shown the errors of the program's code", a
     (await snapshots.read({ id: "k", tenant: "acme", scopes }, TreeId.of("broken"))).agents;
   expect((await of(["read", "content"]))[0]?.brokenTools).toHaveLength(1);
   expect((await of(["read"]))[0]?.brokenTools).toEqual([]);
+});
+
+test("a list of trees shows names, caps, agents and who waits for a person, and takes several filters", async () => {
+  const estate = closing(await Estate.open());
+  const begin = (id: string, more: object): Promise<unknown> =>
+    estate.post("/runs", { agent: "steward", input: "sell", id, ...more });
+  await begin("north", { name: "Sell the north field", budget: { maxCostUsd: 3 } });
+  const run = estate.runtime.run("north", { tenant: "acme" });
+  for await (const event of run.events()) if (event.type === "approval.requested") break;
+  const list = async (query: string): Promise<readonly unknown[]> => {
+    const { json } = await estate.get(`/runs?roots=true&${query}`);
+    return isJsonObject(json) && Array.isArray(json["items"]) ? json["items"] : [];
+  };
+  const live = "status=running,waiting,pending";
+  await expect
+    .poll(() => list(live))
+    .toMatchObject([
+      {
+        name: "Sell the north field",
+        maxCostMicros: 3_000_000,
+        agents: 1,
+        liveAgents: 1,
+        asks: 1,
+        status: "waiting",
+      },
+    ]);
+  await run.cancel("user");
+  const ended = { maxCostMicros: 3_000_000, agents: 1, liveAgents: 0, asks: 0, stopReason: "cancelled" };
+  await expect.poll(() => list("status=landed,cancelled,failed&stop=cancelled")).toMatchObject([ended]);
+  expect(await list(live)).toEqual([]);
+  expect(await list(`since=${Date.now() + 60_000}`)).toEqual([]);
+  expect(await list(`until=${Date.now() + 60_000}`)).toHaveLength(1);
+  for (const query of ["status=done", "status=running,", "stop=bored", "since=now"])
+    expect((await estate.get(`/runs?${query}`)).status).toBe(400);
+  const long = await estate.post("/runs", { agent: "steward", input: "sell", name: "x".repeat(121) });
+  expect(long.status).toBe(400);
 });

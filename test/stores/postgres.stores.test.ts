@@ -162,6 +162,7 @@ test("many processes may open an empty database at once", async () => {
     { number: 8 },
     { number: 9 },
     { number: 10 },
+    { number: 11 },
   ]);
 });
 

@@ -1,6 +1,6 @@
 import type { AgentEnd, AgentView, Known } from "#view";
 
-/** The records of the server's routes, as far as the page shows them. Data that the server may not send yet is optional. */
+/** The records of the server's routes, as far as the page shows them. */
 
 /** A page of a list. */
 export interface Page<Item> {
@@ -25,12 +25,12 @@ export interface RunRecord {
   readonly costMicros: number;
   readonly inDoubtMicros: number;
   readonly reservedMicros: number;
-  readonly name?: string | null;
-  readonly maxCostMicros?: number | null;
-  readonly agents?: number;
-  readonly liveAgents?: number;
-  /** Calls of the run and all below it that wait for a person. */
-  readonly asks?: number;
+  readonly name: string | null;
+  /** Null: it has no limit, or none is known. */
+  readonly maxCostMicros: number | null;
+  /** Of the run and all below it; null: not known. */
+  readonly agents: number | null;
+  readonly liveAgents: number | null;
 }
 
 /** A question to a person, and the decision on it. */

@@ -10,7 +10,7 @@ import { useKeys } from "../parts/use-keys.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { RunsTable } from "./runs-table.tsx";
 import { Summary } from "./summary.tsx";
-import { type Show, shows, useRunList } from "./use-run-list.ts";
+import { type RunList, type Show, shows, useRunList } from "./use-run-list.ts";
 
 const labels: Readonly<Record<Show, string>> = {
   all: "All",
@@ -36,8 +36,8 @@ export function RunsScreen(): ReactNode {
   const agent = params.get("agent") ?? "";
   const after = params.get("after");
   const field = useRef<HTMLInputElement>(null);
-  const list = useRunList({ show, agent, after });
   const pending = useApprovals("pending").data ?? [];
+  const list = onlyAsking(useRunList({ show, agent, after }), show, pending);
   const change = (name: string, value: string): void =>
     setParams((before) => {
       const next = new URLSearchParams(before);
@@ -76,6 +76,13 @@ export function RunsScreen(): ReactNode {
       <KeyBar keys={keys} right={footOf(list.items, list.next !== null)} />
     </>
   );
+}
+
+/** Of the list that needs the reader, the trees with an open question. */
+function onlyAsking(list: RunList, show: Show, pending: readonly ApprovalRecord[]): RunList {
+  if (show !== "asks" || list.items === null) return list;
+  const asking = new Set<string>(pending.map(({ treeId }) => treeId));
+  return { ...list, items: list.items.filter(({ treeId }) => asking.has(treeId)) };
 }
 
 const footOf = (items: readonly RunRecord[] | null, hasMore: boolean): string =>
@@ -126,7 +133,7 @@ function ListBody({
   isFiltered,
   onClear,
 }: {
-  readonly list: ReturnType<typeof useRunList>;
+  readonly list: RunList;
   readonly pending: readonly ApprovalRecord[];
   readonly isFiltered: boolean;
   readonly onClear: () => void;

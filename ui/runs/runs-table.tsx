@@ -59,7 +59,7 @@ function RunRow({
 }): ReactNode {
   const hasEnded = run.endedAt !== null;
   const status: ShownStatus = asks.length > 0 && !hasEnded ? "needs you" : run.status;
-  const { inDoubtMicros, reservedMicros, maxCostMicros = null } = run;
+  const { inDoubtMicros, reservedMicros, maxCostMicros } = run;
   const spend = {
     settledMicros: run.costMicros - inDoubtMicros,
     inDoubtMicros,
@@ -76,7 +76,7 @@ function RunRow({
           <Link href={`/runs/${segment(run.treeId)}`} className="el" data-run="">
             <InertText text={run.name ?? run.treeId} />
           </Link>
-          {typeof run.name === "string" && <span className="mono muted">{run.treeId}</span>}
+          {run.name !== null && <span className="mono muted">{run.treeId}</span>}
         </div>
       </td>
       <td className="sub el">
@@ -86,11 +86,7 @@ function RunRow({
         <Alive run={run} />
       </td>
       <td className="m">
-        <MoneyCell
-          spend={spend}
-          ended={hasEnded}
-          withoutLimit={run.maxCostMicros === undefined ? "" : "no limit"}
-        />
+        <MoneyCell spend={spend} ended={hasEnded} withoutLimit="–" />
       </td>
       <td className="why sub el">
         <Reason run={run} asks={asks} />
@@ -103,7 +99,7 @@ function RunRow({
 }
 
 function Alive({ run: { agents, liveAgents, endedAt } }: { readonly run: RunRecord }): ReactNode {
-  if (agents === undefined) return <span className="muted">–</span>;
+  if (agents === null) return <span className="muted">–</span>;
   if (endedAt !== null) return <span className="muted">{agents}</span>;
   return (
     <>

@@ -12,7 +12,7 @@ const sum = (runs: readonly RunRecord[], of: (run: RunRecord) => number): number
 export function Summary({ pending }: { readonly pending: readonly ApprovalRecord[] }): ReactNode {
   const live = useRunList({ show: "live", agent: "", after: null }).items ?? [];
   const [oldest] = pending;
-  const agents = sum(live, ({ liveAgents = 1 }) => liveAgents);
+  const agents = sum(live, ({ liveAgents }) => liveAgents ?? 1);
   return (
     <section className="sum" aria-label="Now">
       <div>

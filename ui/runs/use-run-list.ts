@@ -1,4 +1,4 @@
-import { keepPreviousData, useQueries } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { request } from "../api/http.ts";
 import type { Page, RunRecord, RunStatus } from "../api/records.ts";
@@ -7,10 +7,11 @@ import type { Page, RunRecord, RunStatus } from "../api/records.ts";
 export const shows = ["all", "live", "asks", "stopped"] as const;
 export type Show = (typeof shows)[number];
 
-const statuses: Readonly<Record<Show, readonly (RunStatus | null)[]>> = {
-  all: [null],
+/** A question is open only while its run works or waits. */
+const statuses: Readonly<Record<Show, readonly RunStatus[]>> = {
+  all: [],
   live: ["running", "waiting", "paused", "pending"],
-  asks: ["running", "waiting"],
+  asks: ["running", "waiting", "paused"],
   stopped: ["landed", "failed", "cancelled"],
 };
 
@@ -24,7 +25,7 @@ interface ListOptions {
 }
 
 /** A list of trees, asked again every three seconds. */
-interface RunList {
+export interface RunList {
   /** Null: not read yet. */
   readonly items: readonly RunRecord[] | null;
   readonly error: Error | null;
@@ -37,9 +38,9 @@ interface RunList {
   readonly retry: () => void;
 }
 
-function addressOf(status: RunStatus | null, { agent, after }: ListOptions): string {
+function addressOf({ show, agent, after }: ListOptions): string {
   const query = new URLSearchParams({ roots: "true", size: String(pageSize) });
-  if (status !== null) query.set("status", status);
+  if (statuses[show].length > 0) query.set("status", statuses[show].join());
   if (agent !== "") query.set("agent", agent);
   if (after !== null) query.set("after", after);
   return `/runs?${query}`;
@@ -48,37 +49,31 @@ function addressOf(status: RunStatus | null, { agent, after }: ListOptions): str
 /** Reads the trees of a list. New ones wait above it while the reader has scrolled: rows never move under the cursor. */
 export function useRunList(options: ListOptions): RunList {
   const [isScrolled, setScrolled] = useState(false);
-  const shown = useRef<{ key: string; ids: ReadonlySet<string> }>({ key: "", ids: new Set() });
+  const shown = useRef<{ readonly address: string; readonly ids: ReadonlySet<string> } | null>(null);
   const [, refresh] = useState(0);
-  const addresses = statuses[options.show].map((status) => addressOf(status, options));
-  const read = useQueries({
-    queries: addresses.map((address) => ({
-      queryKey: ["runs", address],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        request<Page<RunRecord>>(address, { signal }),
-      refetchInterval: pollMs,
-      placeholderData: keepPreviousData,
-    })),
+  const address = addressOf(options);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["runs", address],
+    queryFn: ({ signal }) => request<Page<RunRecord>>(address, { signal }),
+    refetchInterval: pollMs,
   });
-  const retry = (): void => {
-    for (const each of read) void each.refetch();
+  const all = data?.items ?? [];
+  const show = (): void => {
+    shown.current = { address, ids: new Set(all.map(({ runId }) => runId)) };
   };
-  const error = read.find((each) => each.error !== null)?.error ?? null;
-  const base = { error, retry, setScrolled, showNew: () => refresh((count) => count + 1) };
-  const pages = read.map(({ data }) => data);
-  const known = pages.filter((page) => page !== undefined);
-  if (known.length < pages.length) return { ...base, items: null, next: null, newCount: 0 };
-  const all = known.flatMap(({ items }) => items).toSorted((a, b) => b.startedAt - a.startedAt);
-  const key = addresses.join();
-  const isSame = shown.current.key === key;
-  const fresh = isSame && isScrolled ? all.filter(({ runId }) => !shown.current.ids.has(runId)) : [];
-  const showNew = (): void => {
-    shown.current = { key, ids: new Set(all.map(({ runId }) => runId)) };
-    refresh((count) => count + 1);
+  const known = isScrolled && shown.current?.address === address ? shown.current.ids : null;
+  const fresh = known ? all.filter(({ runId }) => !known.has(runId)) : [];
+  if (data && fresh.length === 0) show();
+  return {
+    items: data ? all.filter((run) => !fresh.includes(run)) : null,
+    error,
+    next: data?.next ?? null,
+    newCount: fresh.length,
+    showNew: () => {
+      show();
+      refresh((count) => count + 1);
+    },
+    setScrolled,
+    retry: () => void refetch(),
   };
-  const hidden = new Set(fresh.map(({ runId }) => runId));
-  const items = all.filter(({ runId }) => !hidden.has(runId));
-  if (fresh.length === 0) shown.current = { key, ids: new Set(all.map(({ runId }) => runId)) };
-  const next = known.length === 1 ? (known[0]?.next ?? null) : null;
-  return { ...base, items, next, newCount: fresh.length, showNew };
 }

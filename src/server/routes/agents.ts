@@ -8,17 +8,26 @@ export const agentRoutes: readonly Route[] = [
     path: "/agents",
     scope: "read",
     forUsers: true,
-    summary: "Everybody who can be hired",
-    handle: async ({ host }) => {
-      const items = host.runtime.agents.map((agent) => {
-        const { id, description = null } = agent;
-        const version = agentVersion(agent);
-        return { name: AgentId.type(id), description, version };
-      });
-      return answer({ items });
-    },
+    summary: "The agents that can be started: model, tools, team and limits of each",
+    handle: async ({ host }) => answer({ items: host.runtime.agents.map(toRecord) }),
   }),
 ];
+
+/** Returns what an agent may do. Its instructions are content, and not among it. */
+function toRecord(agent: Agent): object {
+  const { id, description = null, model, tools = [], team = [], budget = null, retention = null } = agent;
+  return {
+    name: AgentId.type(id),
+    description,
+    version: agentVersion(agent),
+    model: model?.id ?? null,
+    tools: tools.map((tool) => ({ name: tool.name, description: tool.description, risk: tool.risk })),
+    team: team.map((each) => AgentId.type("agent" in each ? each.agent.id : each.id)),
+    budget,
+    retention,
+    guardrails: (agent.policy?.guardrails ?? []).map(({ name }) => name),
+  };
+}
 
 /** @throws NotFoundError */
 export function agentOf({ runtime }: ServerHost, name: string): Agent {

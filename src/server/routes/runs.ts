@@ -1,10 +1,10 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { Page, RunStatus, SessionId, UserId } from "#kernel";
-import { whose } from "../auth.ts";
-import { answer, type Route, route } from "../route.ts";
+import { Page, type RunRecord, RunStatus, SessionId, StopReason, UserId } from "#kernel";
+import { type Principal, whose } from "../auth.ts";
+import { answer, type Route, route, type ServerHost } from "../route.ts";
 import { actingUser, listedUser } from "../users.ts";
-import { refuse, shape } from "../shape.ts";
+import { refuse, type Shape, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
 import { runOf } from "./run-of.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
@@ -16,6 +16,24 @@ async function compressed(value: unknown, accepted: string): Promise<Response> {
   if (!/\bgzip\b/.test(accepted)) return new Response(text, { headers });
   const bytes = new Uint8Array(await promisify(gzip)(text));
   return new Response(bytes, { headers: { ...headers, "content-encoding": "gzip" } });
+}
+
+const maxPending = 1_000;
+
+/** Adds to each live root the number of calls of its tree that wait for a person, among the newest 1,000 that do. */
+async function withAsks(
+  { runtime }: ServerHost,
+  principal: Principal,
+  runs: readonly RunRecord[],
+): Promise<readonly (RunRecord & { readonly asks: number })[]> {
+  const isLive = runs.some(({ endedAt }) => endedAt === null);
+  const wanted = { ...whose(principal), user: principal.user, state: "pending" } as const;
+  const { items } = isLive ? await runtime.approvals.list(wanted, { size: maxPending }) : { items: [] };
+  const counts = Map.groupBy(items, ({ treeId }) => treeId);
+  return runs.map((run) => {
+    const isRoot = run.parentRunId === null && run.endedAt === null;
+    return { ...run, asks: isRoot ? (counts.get(run.treeId)?.length ?? 0) : 0 };
+  });
 }
 
 function cursor(after: string): string {
@@ -37,9 +55,19 @@ const start = shape.object({
   channel: shape.optional(shape.text()),
 });
 
+/** One status, or several with commas between them. */
+const statuses: Shape<readonly RunStatus[]> = {
+  schema: { type: "string", pattern: `^(${RunStatus.all.join("|")})(,(${RunStatus.all.join("|")}))*$` },
+  decode: (value, at) =>
+    [...new Set(String(value).split(","))].map((each) => shape.oneOf(RunStatus.all).decode(each, at)),
+};
+
 const filter = shape.object({
   ...page,
-  status: shape.optional(shape.oneOf(RunStatus.all)),
+  status: shape.optional(statuses),
+  stop: shape.optional(shape.oneOf(StopReason.all)),
+  since: shape.optional(shape.whole()),
+  until: shape.optional(shape.whole()),
   agent: shape.optional(shape.text()),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
@@ -81,17 +109,21 @@ export const runRoutes: readonly Route[] = [
     summary: "Runs, newest first",
     query: filter,
     handle: async ({ host, principal, query }) => {
-      const { size = 50, after, status, agent, session, roots } = query;
+      const { size = 50, after, status, stop, since, until, agent, session, roots } = query;
       const user = listedUser(principal, query.user);
       const wanted = {
         ...whose(principal),
         ...(status !== undefined && { status }),
+        ...(stop !== undefined && { stopReason: stop }),
+        ...(since !== undefined && { since }),
+        ...(until !== undefined && { until }),
         ...(agent !== undefined && { agentType: agent }),
         ...(user !== undefined && { userId: user }),
         ...(session !== undefined && { sessionId: session }),
         ...(roots !== undefined && { rootsOnly: roots }),
       };
-      return answer(await host.runtime.runs.list(wanted, { size, ...(after !== undefined && { after }) }));
+      const found = await host.runtime.runs.list(wanted, { size, ...(after !== undefined && { after }) });
+      return answer({ ...found, items: await withAsks(host, principal, found.items) });
     },
   }),
   route({

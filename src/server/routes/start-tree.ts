@@ -17,6 +17,7 @@ export const turnFields = {
   input,
   labels: shape.optional(labels),
   id: shape.optional(shape.id(TreeId.of, "a tree")),
+  name: shape.optional(shape.text({ max: 120 })),
   onBusy: shape.optional(shape.oneOf(["refuse", "queue"])),
   after: shape.optional(entryOrNone),
   metadata: shape.optional(shape.record()),

@@ -41,7 +41,10 @@ export class MemoryRuns implements RunStore {
 
 function fits(run: RunRecord, filter: RunFilter): boolean {
   return (
-    (filter.status === undefined || run.status === filter.status) &&
+    (filter.status === undefined || [filter.status].flat().includes(run.status)) &&
+    (filter.stopReason === undefined || run.stopReason === filter.stopReason) &&
+    run.startedAt >= (filter.since ?? -Infinity) &&
+    run.startedAt < (filter.until ?? Infinity) &&
     (filter.agentType === undefined || AgentId.type(run.agentId) === filter.agentType) &&
     (filter.userId === undefined || run.userId === filter.userId) &&
     (filter.sessionId === undefined || run.sessionId === filter.sessionId) &&

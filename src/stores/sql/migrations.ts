@@ -191,6 +191,15 @@ const migrations: readonly Migration[] = [
     ...webhookMigration(idType[dialect]),
     ...(dialect === "postgres" ? ["reeve_webhook", "reeve_webhook_delivery"].flatMap(guarded) : []),
   ],
+  () => [
+    ...["max_cost bigint", "name text", "agents bigint", "live_agents bigint"].map(
+      (column) => `alter table reeve_run add column ${column}`,
+    ),
+    "create index reeve_run_agent_status on reeve_run (tenant_id, agent_type, status, started_at, run_id)",
+    "create index reeve_run_stop on reeve_run (tenant_id, stop_reason, started_at, run_id)",
+    `create index reeve_run_root_status on reeve_run (tenant_id, status, started_at, run_id)
+     where parent_run_id is null`,
+  ],
 ];
 
 /** Rows of the tenant that the transaction has named, and of nobody else: also for the owner of the table. */

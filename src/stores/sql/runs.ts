@@ -4,8 +4,10 @@ import {
   Page,
   type PageRequest,
   type Partition,
+  type Place,
   type RunFilter,
   type RunRecord,
+  type RunStatus,
   type RunStore,
   type TreeId,
 } from "#kernel";
@@ -39,6 +41,10 @@ export class SqlRuns implements RunStore {
               spend: eb.ref("excluded.spend"),
               in_doubt: eb.ref("excluded.in_doubt"),
               reserved: eb.ref("excluded.reserved"),
+              max_cost: eb.ref("excluded.max_cost"),
+              name: eb.ref("excluded.name"),
+              agents: eb.ref("excluded.agents"),
+              live_agents: eb.ref("excluded.live_agents"),
               seq: eb.ref("excluded.seq"),
             }))
             .whereRef("reeve_run.seq", "<", "excluded.seq"),
@@ -49,24 +55,47 @@ export class SqlRuns implements RunStore {
 
   async list(partition: Partition, filter: RunFilter, request: PageRequest): Promise<Page<RunRecord>> {
     const { size, after } = Page.request(request);
-    const { status, agentType, userId, sessionId, rootsOnly } = filter;
-    const rows = await this.#access.read(partition, (db, tenant) =>
+    const statuses = filter.status === undefined ? [undefined] : [filter.status].flat();
+    // An index serves one status: the newest of each are read and put together.
+    const lists = await Promise.all(
+      statuses.map((status) => this.#newest(partition, { ...filter, status }, { limit: size + 1, after })),
+    );
+    const rows =
+      lists.length === 1
+        ? lists.flat()
+        : lists
+            .flat()
+            .toSorted(newestFirst)
+            .slice(0, size + 1);
+    return Page.of(rows.map(recordOf), size, (run) => [run.startedAt, run.runId]);
+  }
+
+  /** The newest runs of one status, or of any. */
+  async #newest(
+    partition: Partition,
+    filter: Omit<RunFilter, "status"> & { readonly status: RunStatus | undefined },
+    { limit, after }: { readonly limit: number; readonly after: Place | null },
+  ): Promise<readonly Row[]> {
+    const { status, stopReason, since, until, agentType, userId, sessionId, rootsOnly } = filter;
+    return this.#access.read(partition, (db, tenant) =>
       db
         .selectFrom("reeve_run")
         .selectAll()
         .where("tenant_id", "=", tenant)
         .where((eb) => behind(eb, { at: "started_at", id: "run_id", place: after }))
         .$if(status !== undefined, (query) => query.where("status", "=", status ?? ""))
+        .$if(stopReason !== undefined, (query) => query.where("stop_reason", "=", stopReason ?? ""))
+        .$if(since !== undefined, (query) => query.where("started_at", ">=", since ?? 0))
+        .$if(until !== undefined, (query) => query.where("started_at", "<", until ?? 0))
         .$if(agentType !== undefined, (query) => query.where("agent_type", "=", agentType ?? ""))
         .$if(userId !== undefined, (query) => query.where("user_id", "=", userId ?? ""))
         .$if(sessionId !== undefined, (query) => query.where("session_id", "=", sessionId ?? ""))
         .$if(rootsOnly === true, (query) => query.where("parent_run_id", "is", null))
         .orderBy("started_at", "desc")
         .orderBy("run_id", "desc")
-        .limit(size + 1)
+        .limit(limit)
         .execute(),
     );
-    return Page.of(rows.map(recordOf), size, (run) => [run.startedAt, run.runId]);
   }
 
   async tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]> {
@@ -85,6 +114,8 @@ export class SqlRuns implements RunStore {
   }
 }
 
+const newestFirst = (a: Row, b: Row): number => b.started_at - a.started_at || (a.run_id < b.run_id ? 1 : -1);
+
 function rowOf(tenant: string, run: RunRecord): Row {
   return {
     tenant_id: tenant,
@@ -102,6 +133,10 @@ function rowOf(tenant: string, run: RunRecord): Row {
     spend: run.costMicros,
     in_doubt: run.inDoubtMicros,
     reserved: run.reservedMicros,
+    max_cost: run.maxCostMicros,
+    name: run.name,
+    agents: run.agents,
+    live_agents: run.liveAgents,
     seq: run.seq,
   };
 }
@@ -121,6 +156,10 @@ function recordOf(row: Row): RunRecord {
     costMicros: row.spend,
     inDoubtMicros: row.in_doubt,
     reservedMicros: row.reserved,
+    maxCostMicros: row.max_cost,
+    name: row.name,
+    agents: row.agents,
+    liveAgents: row.live_agents,
     seq: row.seq,
   });
 }

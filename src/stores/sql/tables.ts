@@ -20,6 +20,10 @@ interface RunRow extends Row {
   readonly spend: number;
   readonly in_doubt: number;
   readonly reserved: number;
+  readonly max_cost: number | null;
+  readonly name: string | null;
+  readonly agents: number | null;
+  readonly live_agents: number | null;
   readonly seq: number;
 }
 

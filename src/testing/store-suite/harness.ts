@@ -102,6 +102,10 @@ export function runOf(fields: Partial<RunRecord> & { readonly runId: RunId }): R
     costMicros: 0,
     inDoubtMicros: 0,
     reservedMicros: 0,
+    maxCostMicros: null,
+    name: null,
+    agents: 1,
+    liveAgents: 1,
     seq: 1,
     ...fields,
   };

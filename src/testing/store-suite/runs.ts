@@ -24,6 +24,9 @@ export const runCases: readonly StoreCase[] = [
       stopReason: "budget.cost",
       endedAt: 2_000,
       costMicros: Number.MAX_SAFE_INTEGER,
+      maxCostMicros: 7,
+      agents: null,
+      liveAgents: null,
     });
     await put(desk, whole, whole);
     const { items, next } = await desk.store.runs.list(desk.tenant, {}, { size: 10 });
@@ -61,6 +64,29 @@ export const runCases: readonly StoreCase[] = [
     assert.deepEqual(await names(desk, { sessionId: SessionId.of("other") }), ["c"]);
     assert.deepEqual(await names(desk, { rootsOnly: true }), ["c", "b", "a"]);
     assert.deepEqual(await names(desk, { agentType: "coo" }), []);
+    assert.deepEqual(await names(desk, { since: 2 }), ["d", "c", "b"]);
+    assert.deepEqual(await names(desk, { since: 2, until: 3 }), ["b"]);
+  }),
+
+  storeCase("several statuses are one list, and a run is found by why it stopped", async (desk) => {
+    const statuses = ["failed", "landed", "running", "completed"] as const;
+    const runs = Array.from({ length: 20 }, (_, n) => {
+      const status = statuses[n % 4] ?? "running";
+      const stopReason = n % 8 === 1 ? "deadline" : null;
+      return run(`r${n}`, { startedAt: 100 - n, status, stopReason, name: `Report ${n}` });
+    });
+    await put(desk, ...runs);
+    const wanted = runs.filter(({ status }) => status === "failed" || status === "landed");
+    const seen: RunRecord[] = [];
+    for (let after: string | null = ""; after !== null;) {
+      const request: { size: number; after?: string } = after === "" ? { size: 3 } : { size: 3, after };
+      const page = await desk.store.runs.list(desk.tenant, { status: ["landed", "failed"] }, request);
+      seen.push(...page.items);
+      after = page.next;
+    }
+    assert.deepEqual(seen, wanted);
+    assert.deepEqual(await names(desk, { stopReason: "deadline" }), ["r1", "r9", "r17"]);
+    assert.deepEqual(await names(desk, { status: [] }), []);
   }),
 
   storeCase("paging shows each run once, whatever is put meanwhile", async (desk) => {

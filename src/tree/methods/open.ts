@@ -43,6 +43,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     maxRestarts: argument.maxRestarts,
     session: argument.session,
     turn: host.projects ? turnPlace(argument) : null,
+    ...(argument.name !== undefined && { name: argument.name }),
     waits: argument.waits,
     projection: { upTo: 0, asked: false, at },
     approvals: 0,

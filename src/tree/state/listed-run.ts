@@ -1,4 +1,4 @@
-import type { RunId, RunRecord as ListedRun, RunStatus } from "#kernel";
+import { type Micros, RunId, type RunRecord as ListedRun, type RunStatus } from "#kernel";
 import type { Account, Slot } from "#ledger";
 import type { EndedRecord, RunRecord, TreeRecord } from "./records.ts";
 
@@ -14,14 +14,38 @@ export function statusOf({ phase, held }: Slot): RunStatus {
 /** Returns a run as lists show it. */
 export function listRun(tree: TreeRecord, run: RunId, records: RunRecords): ListedRun {
   const { treeId, seq, scope } = tree;
-  const of = { treeId, runId: run, userId: scope.userId, sessionId: scope.sessionId, seq };
+  const isRoot = run === RunId.root(treeId);
+  const { headcount, account: shared } = tree.ledger;
+  const of = {
+    treeId,
+    runId: run,
+    userId: scope.userId,
+    sessionId: scope.sessionId,
+    seq,
+    name: isRoot ? (tree.name ?? null) : null,
+    agents: isRoot ? tree.nextRun : null,
+    liveAgents: isRoot ? headcount.live : null,
+  };
+  const limitOf = (own: Micros | null): Micros | null => {
+    const least = Math.min(own ?? Infinity, (isRoot ? shared.maxCostMicros : null) ?? Infinity);
+    return least === Infinity ? null : least;
+  };
   if ("ended" in records) {
-    const { agentId, parentRunId, startedAt, endedAt, result } = records.ended;
+    const { agentId, parentRunId, startedAt, endedAt, result, maxCostMicros = null } = records.ended;
     const { status, stopReason, costMicros, inDoubtMicros } = result;
     // Runs below may end, and book what they had in flight, after a root that was cancelled.
     const money =
       parentRunId === null ? moneyOf(tree.ledger.account) : { costMicros, inDoubtMicros, reservedMicros: 0 };
-    return { ...of, agentId, parentRunId, startedAt, endedAt, status, stopReason, ...money };
+    const end = { endedAt, status, stopReason };
+    return {
+      ...of,
+      agentId,
+      parentRunId,
+      startedAt,
+      ...end,
+      ...money,
+      maxCostMicros: limitOf(maxCostMicros),
+    };
   }
   const { agentId, supervision, hiredAt, startedAt, account } = records.live;
   return {
@@ -33,6 +57,7 @@ export function listRun(tree: TreeRecord, run: RunId, records: RunRecords): List
     status: tree.waits ? "pending" : statusOf(records.slot),
     stopReason: null,
     ...moneyOf(account),
+    maxCostMicros: limitOf(account.maxCostMicros),
   };
 }
 

@@ -99,6 +99,8 @@ export interface TreeInfo {
   readonly session: ObjectAddress | null;
   /** Its root's place in a stored conversation; null: it has none. */
   readonly turn: TurnPlace | null;
+  /** The name that lists show. Absent: none. */
+  readonly name?: string;
 }
 
 /** The events of a tree that its projector was given. */
@@ -307,6 +309,8 @@ export interface EndedRecord {
   readonly retention: HistoryRetention;
   readonly result: RunResult;
   readonly endedAt: number;
+  /** The cost limit of its account. Absent: none. */
+  readonly maxCostMicros?: Micros;
   /** The number of the cancel that reached it; null if none did. */
   readonly cancel: number | null;
   /** The cost of its own calls after that cancel. */

@@ -58,6 +58,7 @@ export function splitTree(tree: TreeRecord): {
     maxRestarts,
     session,
     turn,
+    name,
     ...changing
   } = tree;
   const info = {
@@ -73,6 +74,7 @@ export function splitTree(tree: TreeRecord): {
     maxRestarts,
     session,
     turn,
+    ...(name !== undefined && { name }),
   };
   return { info, changing };
 }

@@ -27,6 +27,11 @@ async function busySite(): Promise<DashboardSite> {
 const screens: readonly (readonly [name: string, path: string, ready: (page: Page) => Promise<unknown>])[] = [
   ["runs", "/runs", (page) => page.getByRole("link", { name: "report", exact: true }).waitFor()],
   ["runs-no-match", "/runs?agent=none", (page) => page.getByText("No run matches the filter").waitFor()],
+  [
+    "runs-asks",
+    "/runs?show=asks",
+    (page) => page.getByRole("link", { name: "planning", exact: true }).waitFor(),
+  ],
   ["run", "/runs/report?at=~1", (page) => page.getByText("researcher ×7").waitFor()],
   ["run-ended", "/runs/revenue", (page) => page.getByText("completed").first().waitFor()],
   ["run-missing", "/runs/nothing", (page) => page.getByText("Nothing here that your key can see").waitFor()],
@@ -48,6 +53,19 @@ test.each(themes)("each screen is accessible and within the policy, in %s", asyn
     await keepPicture(page, `${name}-${theme}`);
     expect({ name, faults }).toEqual({ name, faults: [] });
   }
+});
+
+test("the list shows caps and agents, and filters on the server", async () => {
+  const site = await busySite();
+  const { page } = await visit(site, "/runs");
+  const row = page.getByRole("row", { name: /report/ });
+  await row.getByText("$1.00").waitFor();
+  await row.getByText("/ 10").waitFor();
+  await page.getByRole("button", { name: "Needs you" }).click();
+  await page.getByRole("link", { name: "revenue" }).waitFor({ state: "detached" });
+  expect(await page.locator("a[data-run]").allInnerTexts()).toEqual(["report", "planning"]);
+  await page.getByRole("button", { name: "Stopped early" }).click();
+  await page.getByText("No run matches the filter").waitFor();
 });
 
 test.each(themes)("empty screens say what to do, in %s", async (theme) => {
