@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { accountsOf, activityText, type AgentView, fromEvents, type TreeView, why } from "#view";
 import type { ApprovalRecord } from "../api/records.ts";
-import { count, dollars, tokens } from "../parts/amounts.ts";
+import { counted, dollars, tokens } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { SpendBar } from "../parts/spend-bar.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
@@ -43,7 +43,7 @@ export function AgentPanel({
           <span className="muted">{dollars(agent.own.costMicros)}</span>
         </h2>
         <div className="facts">
-          <span>{count(agent.own.calls)} model calls</span>
+          <span>{counted(agent.own.calls, "model call")}</span>
           <span>{tokens(agent.own.usage.input)} tokens in</span>
           <span>{tokens(agent.own.usage.output)} tokens out</span>
         </div>
