@@ -218,3 +218,18 @@ test("the kernel imports types only", () => {
   );
   expect(broken).toEqual([]);
 });
+
+test("the page imports its own files, the view and its libraries", () => {
+  const libraries = new Set(["#view", "@tanstack/react-query", "react", "react-dom/client", "wouter"]);
+  const broken = globSync("ui/**/*.{ts,tsx}")
+    .filter((path) => path !== "ui/build.ts")
+    .flatMap((path) =>
+      [...readFileSync(path, "utf8").matchAll(statement)].map(([, target = ""]) => ({ path, target })),
+    )
+    .filter(({ path, target }) =>
+      target.startsWith(".")
+        ? target.split("../").length > path.split("/").length - 1
+        : !libraries.has(target),
+    );
+  expect(broken).toEqual([]);
+});

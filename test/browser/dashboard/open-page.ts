@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { Agent } from "reeve";
+import type { Auth } from "reeve/server";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { buildPage } from "../../../ui/build.ts";
+import { DashboardSite } from "./dashboard-site.ts";
+
+const folder = `${import.meta.dirname}/../../../node_modules/.cache/reeve/ui`;
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const pictures = process.env["REEVE_PICTURES"];
+let browser: Browser;
+const open: AsyncDisposable[] = [];
+
+beforeAll(async () => {
+  const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  const launched = chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
+  [browser] = await Promise.all([launched, buildPage(folder)]);
+}, 300_000);
+
+afterAll(() => browser.close());
+
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each[Symbol.asyncDispose]();
+});
+
+/** Opens a server with the page for agents. Default: no key is needed, and the reader may do everything. */
+export async function siteOf(agents: readonly Agent[], auth: Auth | "none" = "none"): Promise<DashboardSite> {
+  const site = await DashboardSite.open(folder, agents, auth);
+  open.push(site);
+  return site;
+}
+
+/** The page in a window of its own, and everything that went wrong in it. */
+export interface Visit {
+  readonly page: Page;
+  /** Violations of the policy, uncaught errors, dialogs, and requests to other origins. */
+  readonly faults: readonly string[];
+}
+
+interface VisitOptions {
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+}
+
+/** Opens an address below `/ui`. */
+export async function visit(site: DashboardSite, path: string, options: VisitOptions = {}): Promise<Visit> {
+  const { theme = "light", width = 1440 } = options;
+  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
+  open.push(context);
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    const text = message.text();
+    if (text.includes("Content Security Policy") || text.includes("TrustedHTML")) faults.push(text);
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(site.origin)) faults.push(`request: ${request.url()}`);
+  });
+  await page.goto(`${site.origin}/ui${path}`);
+  return { page, faults };
+}
+
+/** Fails on any finding of axe, of any weight, by WCAG 2.2 AA. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Evaluated by the debugger, which the policy of the page does not bind.
+  await page.evaluate(axeSource);
+  const findings = await page.evaluate<readonly string[]>(`(async () => {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const { violations } = await axe.run(document, { runOnly: tags });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 160) + " " + failureSummary));
+  })()`);
+  expect(findings).toEqual([]);
+}
+
+/** Keeps a picture where `REEVE_PICTURES` names a folder. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
+}

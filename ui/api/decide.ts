@@ -1,0 +1,52 @@
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { notify } from "../parts/toast.tsx";
+import { ApiError, errorText, post, segment } from "./http.ts";
+import type { ApprovalRecord, Json } from "./records.ts";
+
+/** A person's decision on a question. */
+export interface Decision {
+  readonly verb: "approve" | "deny" | "edit";
+  /** For the model, and for the audit. */
+  readonly reason?: string;
+  /** Approve every further call of this tool by this run. */
+  readonly remember?: boolean;
+  readonly arguments?: Json;
+}
+
+const done = { approve: "Approved", deny: "Denied", edit: "Approved with other arguments" } as const;
+
+const refusals: Readonly<Record<string, string>> = {
+  decided: "Another person was faster: it is decided.",
+  expired: "Too late: it has expired.",
+  "run-ended": "Too late: the run has ended.",
+  "other-arguments": "Not decided: the call has changed since it was shown.",
+};
+
+/** Sends a decision with the hash of what was shown, and says what came of it. Returns whether it counts. */
+async function decide(queries: QueryClient, record: ApprovalRecord, decision: Decision): Promise<boolean> {
+  const { verb, reason, remember, arguments: edited } = decision;
+  const body = {
+    hash: record.hash,
+    ...(reason !== undefined && reason !== "" && { reason }),
+    ...(remember === true && { remember }),
+    ...(edited !== undefined && { arguments: edited }),
+  };
+  try {
+    await post(`/approvals/${segment(record.id)}/${verb}`, body);
+    const what = record.asks ? (verb === "deny" ? "Declined the question" : "Answered") : done[verb];
+    notify(`${what}: ${record.tool} of ${record.agentId}. It cannot be taken back.`);
+    return true;
+  } catch (error) {
+    const known = error instanceof ApiError && error.reason !== null ? refusals[error.reason] : undefined;
+    notify(known ?? errorText(error));
+    return false;
+  } finally {
+    await queries.invalidateQueries({ queryKey: ["approvals"] });
+  }
+}
+
+/** Returns the function that decides. */
+export function useDecide(): (record: ApprovalRecord, decision: Decision) => Promise<boolean> {
+  const queries = useQueryClient();
+  return (record, decision) => decide(queries, record, decision);
+}

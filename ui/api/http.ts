@@ -1,0 +1,90 @@
+/** A refusal of the server, or none at all. */
+export class ApiError extends Error {
+  /** The HTTP status; 0: the server did not answer. */
+  readonly status: number;
+  readonly code: string;
+  /** Why a decision does not count, and the like. */
+  readonly reason: string | null;
+
+  constructor(fields: {
+    readonly status: number;
+    readonly code: string;
+    readonly message: string;
+    readonly reason?: string | null;
+  }) {
+    super(fields.message);
+    this.status = fields.status;
+    this.code = fields.code;
+    this.reason = fields.reason ?? null;
+  }
+}
+
+/** The path of the page, `/ui` unless the server is mounted below another one. */
+export const pageBase: string =
+  document.querySelector<HTMLMetaElement>('meta[name="reeve-base"]')?.content ?? "/ui";
+
+/** The path of the API, beside the page. */
+const apiBase = pageBase.replace(/\/ui$/, "");
+
+/** The address of a route. */
+export const addressOf = (path: string): string => `${apiBase}${path}`;
+
+/** A part of a path. */
+export const segment = (text: string): string => encodeURIComponent(text);
+
+interface RequestOptions {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks the server. @throws ApiError */
+export async function request<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  const { method = "GET", body, headers = {}, signal } = options;
+  const response = await fetch(addressOf(path), {
+    method,
+    credentials: "same-origin",
+    headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ApiError({ status: 0, code: "no-answer", message: "the server does not answer" });
+  });
+  const answer: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw toApiError(response.status, answer);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- data enters here
+  return answer as Answer;
+}
+
+/** Does something. A repeated operation has the same id, so it counts once. @throws ApiError */
+export const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
+  request<Answer>(path, { method: "POST", body });
+
+function toApiError(status: number, answer: unknown): ApiError {
+  const error = fieldOf(answer, "error");
+  const text = (name: string): string | null => {
+    const value = fieldOf(error, name);
+    return typeof value === "string" ? value : null;
+  };
+  return new ApiError({
+    status,
+    code: text("code") ?? "error",
+    message: text("message") ?? `the server answered ${status}`,
+    reason: text("reason"),
+  });
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** The reason why something was refused, for people. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  if (error.status === 403) return `Your key may not do this: ${error.message}`;
+  if (error.status === 429) return `Not begun: too many requests. ${error.message}`;
+  if (error.status === 504) return "No answer in time: it may still be done.";
+  return error.message;
+}

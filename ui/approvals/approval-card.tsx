@@ -1,0 +1,193 @@
+import { type ReactNode, type RefObject, useRef, useState } from "react";
+import { Link } from "wouter";
+import { useDecide } from "../api/decide.ts";
+import { segment } from "../api/http.ts";
+import type { ApprovalRecord, Json } from "../api/records.ts";
+import { useLock } from "../api/session.tsx";
+import { Ago } from "../parts/ago.tsx";
+import { clockTime, dayTime, dollars } from "../parts/amounts.ts";
+import { Button } from "../parts/button.tsx";
+import { InertText } from "../parts/inert-text.tsx";
+import { StatusMark } from "../parts/status-mark.tsx";
+import { useKeys } from "../parts/use-keys.ts";
+import { useSettled } from "../parts/use-settled.ts";
+import { ArgumentTable } from "./argument-table.tsx";
+import { EditDialog } from "./edit-dialog.tsx";
+import { AnswerForm, questionOf } from "./answer-form.tsx";
+
+/** One question: why it is asked, exactly what will be done, and the decision. */
+export function ApprovalCard({
+  record,
+  onDecided,
+}: {
+  readonly record: ApprovalRecord;
+  readonly onDecided: () => void;
+}): ReactNode {
+  const decide = useDecide();
+  const [isEditing, setEditing] = useState(false);
+  const words = useRef<HTMLInputElement>(null);
+  const isSettled = useSettled(record.id);
+  const lock = useLock("approve");
+  const isOpen = record.decision === null;
+  const settle = (
+    verb: "approve" | "deny" | "edit",
+    more: { remember?: boolean; edited?: Json } = {},
+  ): void => {
+    if (!isOpen || lock !== null || !isSettled()) return;
+    const { remember = false, edited } = more;
+    const reason = words.current?.value.trim() ?? "";
+    onDecided();
+    void decide(record, { verb, reason, remember, ...(edited !== undefined && { arguments: edited }) });
+  };
+  const isCall = record.asks === undefined;
+  const mayRemember = isCall && record.ruleOfTwo === undefined && record.needsInput === undefined;
+  const edit = (): void => {
+    if (isOpen && lock === null) setEditing(true);
+  };
+  useKeys({
+    d: () => settle("deny"),
+    ...(isCall && { a: () => settle("approve"), e: edit }),
+    ...(mayRemember && { A: () => settle("approve", { remember: true }) }),
+  });
+  return (
+    <section className="decision" aria-label="The question">
+      <div className="pad">
+        <Heading record={record} />
+        <Reason record={record} />
+        {isCall ? (
+          <ArgumentTable record={record} />
+        ) : (
+          <AnswerForm
+            question={questionOf(record.arguments)}
+            isOpen={isOpen && lock === null}
+            onAnswer={(edited) => settle("edit", { edited })}
+          />
+        )}
+        <Facts record={record} />
+      </div>
+      {isOpen && <Actions isCall={isCall} lock={lock} words={words} onEdit={edit} onSettle={settle} />}
+      {isEditing && (
+        <EditDialog
+          record={record}
+          onClose={() => setEditing(false)}
+          onSave={(edited) => settle("edit", { edited })}
+        />
+      )}
+    </section>
+  );
+}
+
+function Heading({ record }: { readonly record: ApprovalRecord }): ReactNode {
+  const { decision } = record;
+  return (
+    <div>
+      <div className="line">
+        {decision ? (
+          <span className="pill">
+            {decision.decision} by {decision.by}
+          </span>
+        ) : (
+          <StatusMark status="needs you" />
+        )}
+        <h2 className="ask-title">
+          <InertText text={record.agentId} />
+          {record.asks ? " asks a question" : " wants to call "}
+          {!record.asks && (
+            <span className="mono">
+              <InertText text={record.tool} />
+            </span>
+          )}
+        </h2>
+      </div>
+      <div className="sub">
+        in{" "}
+        <Link className="link" href={`/runs/${segment(record.treeId)}`}>
+          <InertText text={record.treeId} />
+        </Link>
+      </div>
+    </div>
+  );
+}
+
+function Facts({ record }: { readonly record: ApprovalRecord }): ReactNode {
+  const { decision } = record;
+  return (
+    <div className="facts">
+      <div>
+        <div className="k">Tree had spent</div>
+        {dollars(record.spentMicros)}
+      </div>
+      <div>
+        <div className="k">{decision ? "Asked" : "Waits since"}</div>
+        {clockTime(record.requestedAt)}, <Ago at={record.requestedAt} />
+      </div>
+      <div>
+        <div className="k">{decision ? "Decided" : "Denied unless decided by"}</div>
+        {dayTime(decision ? decision.at : record.expiresAt)}
+      </div>
+      <div>
+        <div className="k">Risk</div>
+        {record.risk}
+      </div>
+    </div>
+  );
+}
+
+function Actions({
+  isCall,
+  lock,
+  words,
+  onEdit,
+  onSettle,
+}: {
+  readonly isCall: boolean;
+  readonly lock: string | null;
+  readonly words: RefObject<HTMLInputElement | null>;
+  readonly onEdit: () => void;
+  readonly onSettle: (verb: "approve" | "deny") => void;
+}): ReactNode {
+  return (
+    <div className="act">
+      <input
+        ref={words}
+        aria-label="Words for the model"
+        placeholder="Words for the model, if you deny or edit"
+      />
+      {isCall && <Button label="Edit arguments" hint="E" size="large" locked={lock} onPress={onEdit} />}
+      <Button
+        label="Deny"
+        hint="D"
+        size="large"
+        tone="danger"
+        locked={lock}
+        onPress={() => onSettle("deny")}
+      />
+      {isCall && (
+        <Button
+          label="Approve once"
+          hint="A"
+          size="large"
+          tone="primary"
+          locked={lock}
+          onPress={() => onSettle("approve")}
+        />
+      )}
+    </div>
+  );
+}
+
+function Reason({ record }: { readonly record: ApprovalRecord }): ReactNode {
+  return (
+    <div className="reason">
+      <b>
+        <InertText text={record.why} />
+      </b>
+      {record.ruleOfTwo && (
+        <div className="sub">
+          Untrusted and private content meet in this run. An approval remembered from before does not cover
+          it.
+        </div>
+      )}
+    </div>
+  );
+}

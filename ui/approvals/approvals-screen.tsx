@@ -1,0 +1,155 @@
+import { type ReactNode, useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { segment } from "../api/http.ts";
+import { errorText } from "../api/http.ts";
+import { useApprovals } from "../api/queries.ts";
+import type { ApprovalRecord } from "../api/records.ts";
+import { useMe } from "../api/session.tsx";
+import { Ago } from "../parts/ago.tsx";
+import { InertText } from "../parts/inert-text.tsx";
+import { KeyBar } from "../parts/key-bar.tsx";
+import { Empty, Failure, Skeleton } from "../parts/states.tsx";
+import { useKeys } from "../parts/use-keys.ts";
+import { useTitle } from "../parts/use-title.ts";
+import { ApprovalCard } from "./approval-card.tsx";
+
+const keys = [
+  ["J K", "next"],
+  ["A", "approve"],
+  ["D", "deny"],
+  ["E", "edit"],
+  ["⇧A", "approve this tool for this run"],
+  ["O", "open the tree"],
+] as const;
+
+/** Questions of all trees: the queue at the left, oldest first, and exactly what will be done at the right. */
+export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNode {
+  useTitle("Approvals");
+  const [, go] = useLocation();
+  const [params] = useSearchParams();
+  const state = params.get("state") === "decided" ? "decided" : "pending";
+  const { data, error, refetch } = useApprovals(state);
+  const { id: me } = useMe();
+  const [place, setPlace] = useState(0);
+  const list = data ?? [];
+  const named = list.findIndex((record) => record.id === id);
+  // A decided one leaves the list: the next takes its place.
+  const at = Math.min(named === -1 ? place : named, Math.max(0, list.length - 1));
+  const record = list[at];
+  const suffix = state === "decided" ? "?state=decided" : "";
+  const open = (index: number): void => {
+    const next = list[Math.max(0, Math.min(list.length - 1, index))];
+    if (!next) return;
+    setPlace(list.indexOf(next));
+    go(`/approvals/${segment(next.id)}${suffix}`);
+  };
+  useKeys({
+    j: () => open(at + 1),
+    k: () => open(at - 1),
+    o: () => {
+      if (record) go(`/runs/${segment(record.treeId)}`);
+    },
+  });
+  return (
+    <>
+      <h1 className="for-readers">Approvals</h1>
+      <div className="approvals-body">
+        <nav className="queue" aria-label="Questions">
+          <Tabs state={state} count={data?.length ?? null} />
+          {list.map((each, index) => (
+            <QueueItem key={each.id} record={each} isOpen={index === at} suffix={suffix} />
+          ))}
+        </nav>
+        {record ? (
+          <ApprovalCard key={record.id} record={record} onDecided={() => setPlace(at)} />
+        ) : (
+          <NoQuestion
+            state={state}
+            isRead={data !== undefined}
+            error={error}
+            onRetry={() => void refetch()}
+          />
+        )}
+      </div>
+      <KeyBar keys={keys} right={`You decide as ${me}`} />
+    </>
+  );
+}
+
+function QueueItem({
+  record,
+  isOpen,
+  suffix,
+}: {
+  readonly record: ApprovalRecord;
+  readonly isOpen: boolean;
+  readonly suffix: string;
+}): ReactNode {
+  return (
+    <Link
+      className={isOpen ? "it sel" : "it"}
+      href={`/approvals/${segment(record.id)}${suffix}`}
+      aria-current={isOpen ? "true" : undefined}
+    >
+      <b className="mono">
+        <InertText text={record.tool} />
+      </b>
+      <span className="muted">
+        <Ago at={record.requestedAt} />
+      </span>
+      <span className="sub el">
+        <InertText text={`${record.agentId} in ${record.treeId}`} />
+      </span>
+      <span className="pills">
+        {record.ruleOfTwo && <span className="pill ask">rule of two</span>}
+        {record.asks ? (
+          <span className="pill">question</span>
+        ) : (
+          <span className="pill">risk {record.risk}</span>
+        )}
+        {record.decision && <span className="pill">{record.decision.decision}</span>}
+      </span>
+    </Link>
+  );
+}
+
+type State = "pending" | "decided";
+
+function Tabs({ state, count }: { readonly state: State; readonly count: number | null }): ReactNode {
+  return (
+    <div className="tabs">
+      <Link href="/approvals" aria-current={state === "pending" ? "true" : undefined}>
+        Waiting{state === "pending" && count !== null ? ` ${count}` : ""}
+      </Link>
+      <Link href="/approvals?state=decided" aria-current={state === "decided" ? "true" : undefined}>
+        Decided
+      </Link>
+    </div>
+  );
+}
+
+function NoQuestion({
+  state,
+  isRead,
+  error,
+  onRetry,
+}: {
+  readonly state: State;
+  readonly isRead: boolean;
+  readonly error: Error | null;
+  readonly onRetry: () => void;
+}): ReactNode {
+  return (
+    <div className="decision">
+      {!isRead && error && (
+        <Failure title="The questions cannot be read" detail={errorText(error)} onRetry={onRetry} />
+      )}
+      {!isRead && !error && <Skeleton label="Approvals" />}
+      {isRead && (
+        <Empty title={state === "pending" ? "Nothing waits for you" : "Nothing was decided yet"}>
+          <p>Calls that need approval, and questions of agents, appear here as soon as they are asked.</p>
+        </Empty>
+      )}
+    </div>
+  );
+}

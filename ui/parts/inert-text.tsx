@@ -1,0 +1,53 @@
+import { Fragment, type ReactNode } from "react";
+
+/** Characters that a reader cannot see, or that change the order of others. */
+const hidden =
+  /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** A letter of an alphabet that is easily taken for Latin. */
+const foreign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u;
+const latin = /\p{Script=Latin}/u;
+
+const alphabets = ["Cyrillic", "Greek", "Armenian", "Cherokee"] as const;
+
+const codeOf = (letter: string): string =>
+  `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+function alphabetOf(letter: string): string {
+  return alphabets.find((name) => new RegExp(`\\p{Script=${name}}`, "u").test(letter)) ?? "another alphabet";
+}
+
+/** A piece of text to show: as it is, or a name for a character. */
+type Piece = { readonly text: string } | { readonly note: string };
+
+/** Splits a text into what is shown as it is and names of characters that would mislead. */
+export function toPieces(text: string): readonly Piece[] {
+  return text.split(/([ \n\t]+)/).flatMap((word) => piecesOfWord(word));
+}
+
+function piecesOfWord(word: string): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let rest = 0;
+  for (const match of word.matchAll(hidden)) {
+    if (match.index > rest) pieces.push({ text: word.slice(rest, match.index) });
+    pieces.push({ note: codeOf(match[0]) });
+    rest = match.index + match[0].length;
+  }
+  if (rest < word.length) pieces.push({ text: word.slice(rest) });
+  const odd = latin.test(word) ? foreign.exec(word)?.[0] : undefined;
+  if (odd !== undefined) pieces.push({ note: `${odd} is ${alphabetOf(odd)} ${codeOf(odd)}` });
+  return pieces;
+}
+
+/**
+ * Text of models, tools and people as text nodes: never markup, a link or an image. Characters that hide or disguise
+ * others are shown by their code.
+ */
+export function InertText({ text }: { readonly text: string }): ReactNode {
+  return toPieces(text).map((piece, index) => (
+    // oxlint-disable-next-line react/no-array-index-key -- pieces have no identity of their own
+    <Fragment key={index}>
+      {"text" in piece ? piece.text : <span className="inv">{piece.note}</span>}
+    </Fragment>
+  ));
+}

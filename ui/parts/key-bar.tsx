@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+import { Kbd } from "./button.tsx";
+
+/** The keys of a screen at its foot, and a figure at the right. */
+export function KeyBar({
+  keys,
+  right = "",
+}: {
+  readonly keys: readonly (readonly [keys: string, does: string])[];
+  readonly right?: string;
+}): ReactNode {
+  return (
+    <div className="keys">
+      {keys.map(([names, does]) => (
+        <span key={names}>
+          {names.split(" ").map((name) => (
+            <Kbd key={name}>{name}</Kbd>
+          ))}
+          {does}
+        </span>
+      ))}
+      <span className="right">{right}</span>
+    </div>
+  );
+}

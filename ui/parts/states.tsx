@@ -1,0 +1,100 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { Button } from "./button.tsx";
+import { span } from "./amounts.ts";
+import { useNow } from "./use-now.ts";
+import { StatusMark } from "./status-mark.tsx";
+
+/** One sentence, what to do about it, and the command that does the same. */
+export function Empty({
+  title,
+  children,
+  command,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly command?: string;
+}): ReactNode {
+  return (
+    <div className="mid">
+      <h1>{title}</h1>
+      {children}
+      {command !== undefined && (
+        <div className="cmd-line">
+          <code className="cmd">{command}</code>
+          <Button
+            label="Copy"
+            icon="copy"
+            onPress={() => void navigator.clipboard.writeText(command).catch(() => undefined)}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+const widths = [72, 54, 81, 63, 47, 70, 58, 66] as const;
+
+/** The shape of rows to come. Nothing for 150 ms: most answers are there by then. */
+export function Skeleton({ label }: { readonly label: string }): ReactNode {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 150);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div role="status" aria-label={`${label}: loading`} className="skeleton">
+      {isLate &&
+        widths.map((width) => (
+          <div className="skr" key={width} aria-hidden="true">
+            <span className="sk" />
+            <span className="sk" style={{ width: `${width}%` }} />
+            <span className="sk" />
+            <span className="sk" />
+          </div>
+        ))}
+    </div>
+  );
+}
+
+/** A line on top while the server does not answer. What is on the screen stays. */
+export function LostLine({ since }: { readonly since: number }): ReactNode {
+  const now = useNow();
+  return (
+    <div className="lost" role="status">
+      <StatusMark status="paused" markOnly />
+      <div>
+        <b>The server has not answered for {span(now - since)}.</b> The runs go on. The page tries again by
+        itself.
+      </div>
+    </div>
+  );
+}
+
+/** Something that failed, in its own words, and a way to try again. */
+export function Failure({
+  title,
+  detail,
+  onRetry,
+}: {
+  readonly title: string;
+  readonly detail: string;
+  readonly onRetry?: () => void;
+}): ReactNode {
+  return (
+    <div className="mid" role="alert">
+      <h1>{title}</h1>
+      <p>{detail}</p>
+      {onRetry && <Button label="Try again" onPress={onRetry} />}
+    </div>
+  );
+}
+
+/** The same page for what does not exist and what belongs to another tenant. */
+export function NothingHere(): ReactNode {
+  return (
+    <div className="mid">
+      <h1>Nothing here that your key can see</h1>
+      <p>The address may be wrong, or it belongs to another tenant.</p>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { useEffect, useRef } from "react";
+
+/** Actions by their keys: `a`, `A` with shift, `Enter`, `g r` one after the other. */
+export type KeyMap = Readonly<Record<string, () => void>>;
+
+const setting = "reeve.keys";
+
+/** Whether letters act. A reader who dictates switches them off (WCAG 2.1.4). */
+export const letterKeys = {
+  get on(): boolean {
+    return localStorage.getItem(setting) !== "off";
+  },
+  set(on: boolean): void {
+    localStorage.setItem(setting, on ? "on" : "off");
+  },
+};
+
+/** Time between the two keys of a pair. */
+const pairMs = 900;
+let first: { readonly key: string; readonly at: number } | null = null;
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  );
+}
+
+/** Whether the focused element acts on this key by itself. */
+function isTaken(event: KeyboardEvent): boolean {
+  const { target, key } = event;
+  return key === "Enter" && target instanceof HTMLElement && ["BUTTON", "A"].includes(target.tagName);
+}
+
+function actionFor(keys: KeyMap, key: string): (() => void) | undefined {
+  const pair = first && Date.now() - first.at < pairMs ? keys[`${first.key} ${key}`] : undefined;
+  return pair ?? keys[key];
+}
+
+/** Does what a key stands for, outside of text fields and dialogs. Later maps come first. */
+export function useKeys(keys: KeyMap): void {
+  const current = useRef(keys);
+  current.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+      if (isTyping(event.target) || isTaken(event)) return;
+      if (event.key.length === 1 && event.key !== "?" && !letterKeys.on) return;
+      const act = actionFor(current.current, event.key);
+      if (!act) return;
+      event.preventDefault();
+      first = null;
+      act();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+}
+
+/** Remembers the first key of a pair. Installed once. */
+export function listenForPairs(): void {
+  window.addEventListener("keydown", ({ key, target }) => {
+    if (!isTyping(target)) setTimeout(() => (first = { key, at: Date.now() }));
+  });
+}

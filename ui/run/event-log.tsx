@@ -1,0 +1,57 @@
+import type { ReactNode } from "react";
+import { clockTime, count, dollars } from "../parts/amounts.ts";
+import { InertText } from "../parts/inert-text.tsx";
+import type { TreeEvent } from "../live/tree-feed.ts";
+
+const shown = 40;
+
+type Details = {
+  readonly [Type in TreeEvent["type"]]?: (event: TreeEvent & { readonly type: Type }) => string;
+};
+
+/** A few words about an event, by its type. */
+const details: Details = {
+  "budget.reserved": ({ tokens, costMicros }) => `${count(tokens)} tokens, at most ${dollars(costMicros)}`,
+  "budget.settled": ({ tokens, costMicros, inDoubt }) =>
+    `${count(tokens)} tokens, ${dollars(costMicros)}${inDoubt ? ", in doubt" : ""}`,
+  "model.start": ({ model }) => model,
+  "tool.start": ({ tool }) => tool,
+  "tool.end": ({ tool, status, durationMs }) => `${tool} ${status}, ${(durationMs / 1000).toFixed(1)} s`,
+  "run.end": ({ status, costMicros }) => `${status}, ${dollars(costMicros)}`,
+  "run.paused": ({ cause }) => cause,
+  "spawn.admitted": ({ childAgent }) => childAgent,
+  "spawn.queued": ({ childAgent }) => childAgent,
+  "approval.requested": ({ tool }) => tool,
+  "approval.decided": ({ decision, by }) => `${decision} by ${by}`,
+};
+
+function detailOf(event: TreeEvent): string {
+  const known: Readonly<Record<string, { tell(event: TreeEvent): string }["tell"] | undefined>> = details;
+  return known[event.type]?.(event) ?? "";
+}
+
+/** The last events of a tree, newest first. */
+export function EventLog({ events }: { readonly events: readonly TreeEvent[] }): ReactNode {
+  return (
+    // Scrolls, so the keyboard must reach it.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div className="log" role="region" aria-label="Events, newest first" tabIndex={0}>
+      {events
+        .slice(-shown)
+        .toReversed()
+        .map((event) => (
+          <div key={event.seq}>
+            <span>{count(event.seq)}</span>
+            <span>{clockTime(event.at)}</span>
+            <b className="el">
+              <InertText text={event.agent} />
+            </b>
+            <span className="el">{event.type}</span>
+            <span className="el">
+              <InertText text={detailOf(event)} />
+            </span>
+          </div>
+        ))}
+    </div>
+  );
+}

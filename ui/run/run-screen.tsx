@@ -1,0 +1,182 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { type AgentView, allAgents, type TreeView } from "#view";
+import { useApprovals } from "../api/queries.ts";
+import type { ApprovalRecord } from "../api/records.ts";
+import { runActions } from "../api/run-actions.ts";
+import { useTree } from "../live/use-tree.ts";
+import type { FeedState } from "../live/tree-feed.ts";
+import { count } from "../parts/amounts.ts";
+import { KeyBar } from "../parts/key-bar.tsx";
+import { Failure, NothingHere, Skeleton } from "../parts/states.tsx";
+import { useKeys } from "../parts/use-keys.ts";
+import { useNow } from "../parts/use-now.ts";
+import { useTitle } from "../parts/use-title.ts";
+import { AgentPanel } from "./agent-panel.tsx";
+import { EventLog } from "./event-log.tsx";
+import { RunDialogs, type RunDialog } from "./run-dialogs.tsx";
+import { type HeadActions, RunHead } from "./run-head.tsx";
+import { TreeGrid } from "./tree-grid.tsx";
+import { numberOf, toRows, type TreeRow } from "./tree-rows.ts";
+import { WhyBanner } from "./why-banner.tsx";
+
+/** One tree, live. */
+export function RunScreen({ tree }: { readonly tree: string }): ReactNode {
+  useTitle(tree);
+  const state = useTree(tree);
+  switch (state.kind) {
+    case "loading":
+      return <Skeleton label="Run" />;
+    case "missing":
+      return <NothingHere />;
+    case "failed":
+      return <Failure title="The run cannot be read" detail={state.detail} />;
+    case "ready":
+      return <RunBody state={state} />;
+  }
+}
+
+/** The selected row and the folds, which are part of the address. */
+function useSelection(tree: TreeView): {
+  readonly rows: readonly TreeRow[];
+  readonly selected: TreeRow | undefined;
+  readonly select: (key: string) => void;
+  readonly toggle: (key: string) => void;
+} {
+  const [params, setParams] = useSearchParams();
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => toRows(tree.root, toggled), [tree.root, toggled]);
+  const at = params.get("at");
+  const [group, setGroup] = useState<string | null>(null);
+  const isAt = (row: TreeRow): boolean =>
+    group === null ? row.kind === "agent" && numberOf(row.agent) === at : row.key === group;
+  const selected = rows.find(isAt) ?? rows[0];
+  const select = (key: string): void => {
+    const row = rows.find((each) => each.key === key);
+    setGroup(row?.kind === "group" ? key : null);
+    if (row?.kind === "agent" && numberOf(row.agent) !== at)
+      setParams({ at: numberOf(row.agent) }, { replace: true });
+  };
+  const toggle = (key: string): void => {
+    const next = new Set(toggled);
+    if (!next.delete(key)) next.add(key);
+    setToggled(next);
+  };
+  return { rows, selected, select, toggle };
+}
+
+function RunBody({ state }: { readonly state: FeedState & { readonly kind: "ready" } }): ReactNode {
+  const { view: tree, events, speech } = state;
+  const clock = useNow();
+  const [dialog, setDialog] = useState<RunDialog | null>(null);
+  const selection = useSelection(tree);
+  const pending = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === tree.treeId);
+  const agent = agentOf(selection.selected) ?? tree.root;
+  const parent = [...allAgents(tree.root)].find(({ runId }) => runId === agent.parentRunId) ?? null;
+  const now = Math.max(clock, tree.at);
+  const end = tree.root.end ? tree.at : now;
+  const to = Math.max(1000, end - tree.startedAt);
+  const axis = useMemo(() => ({ from: 0, to }), [to]);
+  const actions = actionsOn(agent, (kind) => setDialog({ kind, agent }));
+  useRunKeys(selection, actions, tree);
+  return (
+    <>
+      <RunHead tree={tree} now={now} actions={actions} />
+      <WhyBanner tree={tree} pending={pending} now={now} />
+      <div className="run-body">
+        <div className="left">
+          <TreeGrid
+            tree={tree}
+            rows={selection.rows}
+            selected={selection.selected?.key ?? ""}
+            axis={axis}
+            now={tree.root.end ? tree.at : now}
+            speech={speech}
+            onSelect={selection.select}
+            onToggle={selection.toggle}
+          />
+          <EventLog events={events} />
+        </div>
+        <AgentPanel
+          tree={tree}
+          agent={agent}
+          parent={parent}
+          pending={pendingOf(agent, pending)}
+          said={speech.get(agent.runId) ?? ""}
+          now={now}
+        />
+      </div>
+      <KeyBar
+        keys={[
+          ["↑ ↓", "agent"],
+          ["← →", "fold"],
+          ["S", "steer"],
+          ["P", "pause"],
+          ["T", "top up"],
+          ["⇧C", "cancel"],
+          [".", "next that needs you"],
+        ]}
+        right={`event ${count(tree.seq)}${state.isOver ? " · over" : ""}`}
+      />
+      {dialog && <RunDialogs dialog={dialog} tree={tree} onClose={() => setDialog(null)} />}
+    </>
+  );
+}
+
+const agentOf = (row: TreeRow | undefined): AgentView | null =>
+  row?.kind === "group" ? (row.agents[0] ?? null) : (row?.agent ?? null);
+
+/** The questions of a run and all below it. */
+function pendingOf(agent: AgentView, pending: readonly ApprovalRecord[]): readonly ApprovalRecord[] {
+  const below = new Set<string>([...allAgents(agent)].map(({ runId }) => runId));
+  return pending.filter(({ runId }) => below.has(runId));
+}
+
+function actionsOn(agent: AgentView, open: (dialog: RunDialog["kind"]) => void): HeadActions {
+  const isPaused = agent.status === "paused";
+  return {
+    isPaused,
+    hasEnded: agent.end !== null,
+    open,
+    togglePause: () => void (isPaused ? runActions.resume : runActions.pause)(agent.runId, agent.agent),
+  };
+}
+
+function useRunKeys(
+  { rows, selected, select, toggle }: ReturnType<typeof useSelection>,
+  actions: HeadActions,
+  tree: TreeView,
+): void {
+  const [, go] = useLocation();
+  const at = rows.findIndex(({ key }) => key === selected?.key);
+  const move = (step: number): void => {
+    const row = rows[Math.max(0, Math.min(rows.length - 1, at + step))];
+    if (row) select(row.key);
+  };
+  const fold = (isOpen: boolean): void => {
+    if (!selected) return;
+    if (selected.isOpen === !isOpen) return toggle(selected.key);
+    if (isOpen) return move(1);
+    const above = rows.slice(0, at).findLast(({ level }) => level < selected.level);
+    if (above) select(above.key);
+  };
+  const ifLive = (act: () => void) => (): void => (actions.hasEnded ? undefined : act());
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    ArrowRight: () => fold(true),
+    ArrowLeft: () => fold(false),
+    ".": () => {
+      const asking = tree.root.asks.map(({ runId }) => String(runId));
+      const next = asking[(asking.indexOf(selected?.key ?? "") + 1) % Math.max(1, asking.length)];
+      if (next !== undefined) select(next);
+    },
+    s: ifLive(() => actions.open("steer")),
+    t: ifLive(() => actions.open("top-up")),
+    C: ifLive(() => actions.open("cancel")),
+    p: ifLive(actions.togglePause),
+    Backspace: () => go("/runs"),
+  });
+}
