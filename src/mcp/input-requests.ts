@@ -38,7 +38,7 @@ type Elicitation =
   | { readonly message: string; readonly url: string };
 
 /** A question to people that has no answer yet, with the server's key of it. */
-export interface OpenQuestion {
+interface OpenQuestion {
   readonly key: string;
   readonly question: HumanQuestion;
 }

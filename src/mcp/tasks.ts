@@ -117,7 +117,7 @@ async function goOn(
   { tool, call, task, found }: Found,
 ): Promise<unknown> {
   const { status, statusMessage, error } = found;
-  if (status === "input_required") return askForInput(follow, settings, { tool, call, task, found });
+  if (status === "input_required") return askForInput(follow, settings, { call, task, found });
   if (status === "cancelled") {
     const why = typeof statusMessage === "string" ? `: ${statusMessage}` : "";
     throw new McpCallError(`the server has cancelled ${tool}${why}`);
@@ -132,7 +132,7 @@ async function goOn(
 async function askForInput(
   follow: TaskRequests,
   settings: CallSettings,
-  { tool, call, task, found }: Found,
+  { call, task, found }: Omit<Found, "tool">,
 ): Promise<unknown> {
   const { inputRequests } = found;
   // A server of the older revision asks in the middle of the request for the result.

@@ -101,12 +101,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   });
   // For whoever watches over the process: under any name, without a key, and it tells nothing.
   app.get("/health", () => Response.json({ ok: true }));
-  for (const { path, publish } of options.mounts ?? [])
-    if (publish)
-      app.get(path, ({ req }) => {
-        gate.checkHost(req.raw.headers);
-        return publish();
-      });
+  addPublished(app, gate, options.mounts ?? []);
   if (options.ui) addPage(app, gate, options.ui === true ? {} : options.ui);
   app.use(async (context, next) => {
     const { headers, method } = context.req.raw;
@@ -125,6 +120,16 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   app.notFound(() => refusal(tell(new NotFoundError({ what: "address", id: "like this" }), () => "")));
   app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
   return app;
+}
+
+/** Adds what mounts answer without a key. */
+function addPublished(app: Hono<Env>, gate: Gate, mounts: readonly ServerMount[]): void {
+  for (const { path, publish } of mounts)
+    if (publish)
+      app.get(path, ({ req }) => {
+        gate.checkHost(req.raw.headers);
+        return publish();
+      });
 }
 
 /** Serves the dashboard. A browser that asks for `/` is sent there. */

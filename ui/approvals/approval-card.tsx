@@ -40,7 +40,7 @@ export function ApprovalCard({
     void decide(record, { verb, reason, remember, ...(edited !== undefined && { arguments: edited }) });
   };
   const isCall = record.asks === undefined;
-  const mayRemember = isCall && record.ruleOfTwo === undefined && record.needsInput === undefined;
+  const mayRemember = isCall && record.ruleOfTwo === undefined;
   const edit = (): void => {
     if (isOpen && lock === null) setEditing(true);
   };

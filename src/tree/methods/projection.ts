@@ -71,7 +71,7 @@ export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): Re
 /** Takes note that the store has everything that was handed out. What is new by now is handed out when this commits. */
 export function projected(work: TreeWork): null {
   const { upTo, at } = work.tree.projection;
-  work.change({ projection: { upTo, asked: false, at } });
+  work.change({ projection: { upTo, asked: false, at, batches: 0 } });
   return null;
 }
 
