@@ -78,6 +78,8 @@ const granting = (program: EngineProgram, why: string): EngineProgram =>
 
 const everyNow = (chance: Chance): boolean => chance.is(0.1);
 
+const withoutLast = (events: Json): Json => Json.as<readonly Json[]>(events).slice(0, -1);
+
 /** Bugs that somebody could make. Each must be caught. */
 export const plantedBugs: Readonly<Record<string, Mutation>> = {
   "the gate reserves no input": asking("begin", (argument) => {
@@ -120,7 +122,6 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
     }),
   "an event is not told": (program) =>
     change(program, (_, run) => (object, argument) => {
-      const withoutLast = (events: Json): Json => Json.as<readonly Json[]>(events).slice(0, -1);
       const set: ObjectContext["set"] = (name, value) =>
         object.set(name, name.startsWith("event/") ? mapStored(value, withoutLast) : value);
       return run(delegateObject(object, { set }), argument);

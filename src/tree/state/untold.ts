@@ -1,4 +1,4 @@
-import { Json, type NumberedEvent, type RunId } from "#kernel";
+import type { NumberedEvent, RunId } from "#kernel";
 import { eventsIn, valueOf } from "./events.ts";
 import type { FromRun, RunReply } from "../protocol.ts";
 import type { TreeWork } from "./tree-work.ts";

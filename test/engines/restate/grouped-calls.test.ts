@@ -6,7 +6,7 @@ import {
   type BatchedCall,
   type BatchedReply,
 } from "#kernel";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { GroupedCalls } from "../../../src/engines/restate/client/grouped-calls.ts";
 import type { MethodCall } from "../../../src/engines/restate/sealing/sealed-call.ts";
 
@@ -63,114 +63,112 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 const replies = (...given: readonly BatchedReply[]): Json => Json.of(given);
 
-describe("calls of one object from one process", () => {
-  test("a call that meets no other goes alone, at once", async () => {
-    const calls = new Calls();
-    const first = calls.call(1);
-    expect(calls.arrived).toMatchObject([{ method: "add", argument: 1 }]);
-    await calls.answer(0, "one");
-    expect(await first).toBe("one");
-    void calls.call(2);
-    expect(calls.arrived[1]).toMatchObject({ method: "add", argument: 2 });
-  });
+test("a call that meets no other goes alone, at once", async () => {
+  const calls = new Calls();
+  const first = calls.call(1);
+  expect(calls.arrived).toMatchObject([{ method: "add", argument: 1 }]);
+  await calls.answer(0, "one");
+  expect(await first).toBe("one");
+  void calls.call(2);
+  expect(calls.arrived[1]).toMatchObject({ method: "add", argument: 2 });
+});
 
-  test("those that come while one is on its way go together, in the order of their arrival", async () => {
-    const calls = new Calls();
-    const made = [1, 2, 3].map((argument) => calls.call(argument));
-    expect(calls.arrived).toHaveLength(1);
-    await calls.answer(0, "one");
-    expect(calls.together(1)).toEqual([2, 3]);
-    await calls.answer(1, replies({ value: "two" }, { value: "three" }));
-    expect(await Promise.all(made)).toEqual(["one", "two", "three"]);
-    expect(calls.arrived).toHaveLength(2);
-  });
+test("those that come while one is on its way go together, in the order of their arrival", async () => {
+  const calls = new Calls();
+  const made = [1, 2, 3].map((argument) => calls.call(argument));
+  expect(calls.arrived).toHaveLength(1);
+  await calls.answer(0, "one");
+  expect(calls.together(1)).toEqual([2, 3]);
+  await calls.answer(1, replies({ value: "two" }, { value: "three" }));
+  expect(await Promise.all(made)).toEqual(["one", "two", "three"]);
+  expect(calls.arrived).toHaveLength(2);
+});
 
-  test("each gets its own reply or error", async () => {
-    const calls = new Calls();
-    const made = [1, 2, 3].map((argument) => calls.call(argument));
-    await calls.answer(0, "one");
-    const error = encodeError(new NotFoundError({ what: "note", id: "2" }));
-    const failing = expect(made[1]).rejects.toThrow(NotFoundError);
-    await calls.answer(1, replies({ error }, { value: "three" }));
-    await failing;
-    expect(await made[2]).toBe("three");
-  });
+test("each gets its own reply or error", async () => {
+  const calls = new Calls();
+  const made = [1, 2, 3].map((argument) => calls.call(argument));
+  await calls.answer(0, "one");
+  const error = encodeError(new NotFoundError({ what: "note", id: "2" }));
+  const failing = made[1]?.catch((thrown: unknown) => thrown);
+  await calls.answer(1, replies({ error }, { value: "three" }));
+  expect(await failing).toBeInstanceOf(NotFoundError);
+  expect(await made[2]).toBe("three");
+});
 
-  test("at most 64 go together", async () => {
-    const calls = new Calls();
-    const made = Array.from({ length: 70 }, (_, index) => calls.call(index));
-    await calls.answer(0, null);
-    expect(calls.together(1)).toHaveLength(64);
-    await calls.answer(1, Json.of(calls.together(1).map((value) => ({ value }))));
-    expect(calls.together(2)).toEqual([65, 66, 67, 68, 69]);
-    await calls.answer(2, Json.of(calls.together(2).map((value) => ({ value }))));
-    expect((await Promise.all(made)).slice(1)).toEqual(Array.from({ length: 69 }, (_, index) => index + 1));
-  });
+test("at most 64 go together", async () => {
+  const calls = new Calls();
+  const made = Array.from({ length: 70 }, (_, index) => calls.call(index));
+  await calls.answer(0, null);
+  expect(calls.together(1)).toHaveLength(64);
+  await calls.answer(1, Json.of(calls.together(1).map((value) => ({ value }))));
+  expect(calls.together(2)).toEqual([65, 66, 67, 68, 69]);
+  await calls.answer(2, Json.of(calls.together(2).map((value) => ({ value }))));
+  expect((await Promise.all(made)).slice(1)).toEqual(Array.from({ length: 69 }, (_, index) => index + 1));
+});
 
-  test("calls of other objects, queries, and objects that take no batches do not wait", () => {
-    const calls = new Calls();
-    for (const call of [{}, { to: { type: "notes", key: "other" } }, { method: "read" }])
-      void calls.call(1, { call });
-    for (const _ of [1, 2]) void calls.call(1, { call: { to: { type: "plain", key: "k" } } });
-    expect(calls.arrived).toHaveLength(5);
-  });
+test("calls of other objects, queries, and objects that take no batches do not wait", () => {
+  const calls = new Calls();
+  for (const call of [{}, { to: { type: "notes", key: "other" } }, { method: "read" }])
+    void calls.call(1, { call });
+  for (const _ of [1, 2]) void calls.call(1, { call: { to: { type: "plain", key: "k" } } });
+  expect(calls.arrived).toHaveLength(5);
+});
 
-  test("a call that is aborted while it waits leaves the line", async () => {
-    const calls = new Calls();
-    const controller = new AbortController();
-    const made = [calls.call(1), calls.call(2, controller), calls.call(3)];
-    controller.abort(new RangeError("no longer"));
-    await expect(made[1]).rejects.toThrow("no longer");
-    await calls.answer(0, "one");
-    expect(calls.arrived[1]).toMatchObject({ method: "add", argument: 3 });
-    const late = calls.call(4, controller);
-    await expect(late).rejects.toThrow("no longer");
-  });
+test("a call that is aborted while it waits leaves the line", async () => {
+  const calls = new Calls();
+  const controller = new AbortController();
+  const made = [calls.call(1), calls.call(2, controller), calls.call(3)];
+  controller.abort(new RangeError("no longer"));
+  await expect(made[1]).rejects.toThrow("no longer");
+  await calls.answer(0, "one");
+  expect(calls.arrived[1]).toMatchObject({ method: "add", argument: 3 });
+  const late = calls.call(4, controller);
+  await expect(late).rejects.toThrow("no longer");
+});
 
-  test("one that is aborted on its way waits no longer, and the others get their answers", async () => {
-    const calls = new Calls();
-    const [second, third] = [new AbortController(), new AbortController()];
-    const made = [calls.call(1), calls.call(2, second), calls.call(3, third)];
-    await calls.answer(0, "one");
-    second.abort(new RangeError("no longer"));
-    await expect(made[1]).rejects.toThrow("no longer");
-    expect(calls.arrived[1]?.signal?.aborted).toBe(false);
-    await calls.answer(1, replies({ value: "two" }, { value: "three" }));
-    expect(await made[2]).toBe("three");
-  });
+test("one that is aborted on its way waits no longer, and the others get their answers", async () => {
+  const calls = new Calls();
+  const [second, third] = [new AbortController(), new AbortController()];
+  const made = [calls.call(1), calls.call(2, second), calls.call(3, third)];
+  await calls.answer(0, "one");
+  second.abort(new RangeError("no longer"));
+  await expect(made[1]).rejects.toThrow("no longer");
+  expect(calls.arrived[1]?.signal?.aborted).toBe(false);
+  await calls.answer(1, replies({ value: "two" }, { value: "three" }));
+  expect(await made[2]).toBe("three");
+});
 
-  test("a batch that no caller waits for is given up, and the next calls go", async () => {
-    const calls = new Calls();
-    const controller = new AbortController();
-    const made = [calls.call(1), calls.call(2, controller), calls.call(3, controller)];
-    await calls.answer(0, "one");
-    void calls.call(4);
-    controller.abort(new RangeError("no longer"));
-    await expect(made[1]).rejects.toThrow("no longer");
-    await expect(made[2]).rejects.toThrow("no longer");
-    await settled();
-    expect(calls.arrived[2]).toMatchObject({ method: "add", argument: 4 });
-  });
+test("a batch that no caller waits for is given up, and the next calls go", async () => {
+  const calls = new Calls();
+  const controller = new AbortController();
+  const made = [calls.call(1), calls.call(2, controller), calls.call(3, controller)];
+  await calls.answer(0, "one");
+  void calls.call(4);
+  controller.abort(new RangeError("no longer"));
+  await expect(made[1]).rejects.toThrow("no longer");
+  await expect(made[2]).rejects.toThrow("no longer");
+  await settled();
+  expect(calls.arrived[2]).toMatchObject({ method: "add", argument: 4 });
+});
 
-  test("a batch that is refused as a whole is made call by call", async () => {
-    const calls = new Calls();
-    const made = [1, 2, 3].map((argument) => calls.call(argument));
-    await calls.answer(0, "one");
-    calls.arrived[1]?.fail(new TypeError("no method batch"));
-    await settled();
-    expect(calls.arrived.slice(2)).toMatchObject([{ argument: 2 }, { argument: 3 }]);
-    await calls.answer(2, "two");
-    await calls.answer(3, "three");
-    expect(await Promise.all(made)).toEqual(["one", "two", "three"]);
-  });
+test("a batch that is refused as a whole is made call by call", async () => {
+  const calls = new Calls();
+  const made = [1, 2, 3].map((argument) => calls.call(argument));
+  await calls.answer(0, "one");
+  calls.arrived[1]?.fail(new TypeError("no method batch"));
+  await settled();
+  expect(calls.arrived.slice(2)).toMatchObject([{ argument: 2 }, { argument: 3 }]);
+  await calls.answer(2, "two");
+  await calls.answer(3, "three");
+  expect(await Promise.all(made)).toEqual(["one", "two", "three"]);
+});
 
-  test("where nobody answers, all callers hear of it", async () => {
-    const calls = new Calls();
-    const made = [1, 2, 3].map((argument) => calls.call(argument));
-    await calls.answer(0, "one");
-    calls.arrived[1]?.fail(new RetryableError({ message: "no answer" }));
-    await expect(made[1]).rejects.toThrow(RetryableError);
-    await expect(made[2]).rejects.toThrow(RetryableError);
-    expect(calls.arrived).toHaveLength(2);
-  });
+test("where nobody answers, all callers hear of it", async () => {
+  const calls = new Calls();
+  const made = [1, 2, 3].map((argument) => calls.call(argument));
+  await calls.answer(0, "one");
+  calls.arrived[1]?.fail(new RetryableError({ message: "no answer" }));
+  await expect(made[1]).rejects.toThrow(RetryableError);
+  await expect(made[2]).rejects.toThrow(RetryableError);
+  expect(calls.arrived).toHaveLength(2);
 });
