@@ -19,6 +19,8 @@ export default defineConfig({
     // Guards against hanging alone: on a machine whose host gives its processors to others everything takes many times as long.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // Cases that run beside each other: more of them do not end sooner on two cores.
+    maxConcurrency: 3,
     expect: { poll: { timeout: 30_000 } },
     env: { NODE_COMPILE_CACHE: compiled },
     // One core is left alone by default, which of two is half. Tests on a server need it: they hold things to times.

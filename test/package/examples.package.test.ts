@@ -24,9 +24,9 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 
-test.each(cases)(
+test.concurrent.for(cases)(
   "$example holds on $platform.name, with the packed package",
-  async ({ platform, example }) => {
+  async ({ platform, example }, { expect }) => {
     const printed = await new Terminal(platform, folder).run(`${platform.command} examples/${example}`);
     expect(printed).not.toMatch(/warning/i);
   },

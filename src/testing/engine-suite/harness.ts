@@ -15,6 +15,8 @@ export interface SuiteHarness {
 export interface EngineCase {
   /** The rule: its number in the semantics, and a sentence. */
   readonly name: string;
+  /** True: it holds the engine to a time, so that nothing else may run beside it. Default false. */
+  readonly timed?: boolean;
   run(harness: SuiteHarness): Promise<void>;
 }
 

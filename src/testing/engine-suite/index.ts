@@ -69,24 +69,24 @@ import { unencodableCases } from "./unencodable.ts";
 /** What every engine must show: the rules of supervision, headcount, spend, cancellation, steps and talking. */
 export const engineSuite: readonly EngineCase[] = [
   ...supervisionCases,
-  ...headcountCases,
+  ...alone(headcountCases),
   ...deadlockCases,
   ...preemptionCases,
-  ...cancelTreeCases,
+  ...alone(cancelTreeCases),
   ...cancellationCases,
-  ...stubbornCases,
+  ...alone(stubbornCases),
   ...unencodableCases,
-  ...cancelReachCases,
-  ...deadlineCases,
+  ...alone(cancelReachCases),
+  ...alone(deadlineCases),
   ...shapeCases,
   ...stepCases,
-  ...timeCases,
+  ...alone(timeCases),
   ...replayCases,
   ...crashCases,
   ...continueCases,
   ...resumingCases,
   ...reprioritizeCases,
-  ...holdCases,
+  ...alone(holdCases),
   ...operationIdCases,
   ...priceCases,
   ...spendCases,
@@ -94,7 +94,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...listedMoneyCases,
   ...doubtCases,
   ...landingCases,
-  ...waitingCallCases,
+  ...alone(waitingCallCases),
   ...refusalCases,
   ...tenantCases,
   ...treeSecretCases,
@@ -132,6 +132,10 @@ export const engineSuite: readonly EngineCase[] = [
   ...sizeCases,
   ...contentCases,
   ...stepContentCases,
-  ...scheduleCases,
-  ...switchCases,
+  ...alone(scheduleCases),
+  ...alone(switchCases),
 ];
+
+function alone(cases: readonly EngineCase[]): readonly EngineCase[] {
+  return cases.map((engineCase) => ({ ...engineCase, timed: true }));
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { type SuiteHarness, engineSuite } from "reeve/testing";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type EngineCase, type SuiteHarness, engineSuite } from "reeve/testing";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { Runtime } from "#runtime";
 
 /** Every case of the suite on a server of its own, plain or with every execution replayed after each operation. */
@@ -18,38 +18,44 @@ export function suiteOnRestate({
     server = await restateServer();
   }, 60_000);
 
-  afterEach(() => removeDeployments(server));
-
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const harness: SuiteHarness = {
-    slowness,
-    losesHookCalls: fuzz,
-    runtime: async (options) => {
-      // A namespace each, because what one runtime registers would take the runs of another.
-      const engine = restate({ ...server, namespace: `suite-${randomUUID()}`, fuzz, log: () => {} });
-      const runtime = new Runtime({ ...options, engine });
-      await runtime.serve({ port: 0 });
-      return runtime;
-    },
-  };
+  const test = ({ timed }: EngineCase) => (timed ? it : it.concurrent);
 
-  test.each(engineSuite.map((engineCase) => [engineCase.name, engineCase] as const))(
-    "%s",
-    async (_, engineCase) => {
+  for (const engineCase of engineSuite)
+    test(engineCase)(engineCase.name, async ({ expect }) => {
+      // A namespace each, because what one runtime registers would take the runs of another.
+      const namespaces: string[] = [];
+      const harness: SuiteHarness = {
+        slowness,
+        losesHookCalls: fuzz,
+        runtime: async (options) => {
+          const namespace = `suite-${randomUUID()}`;
+          namespaces.push(namespace);
+          const engine = restate({ ...server, namespace, fuzz, log: () => {} });
+          const runtime = new Runtime({ ...options, engine });
+          await runtime.serve({ port: 0 });
+          return runtime;
+        },
+      };
       await expect(engineCase.run(harness)).resolves.toBeUndefined();
-    },
-  );
+      await removeDeployments(server, namespaces);
+    });
 }
 
 /** Everything on a server takes longer with every deployment that it knows: six times as long with 300 of them. */
-async function removeDeployments({ admin }: RestateServer): Promise<void> {
+async function removeDeployments({ admin }: RestateServer, namespaces: readonly string[]): Promise<void> {
   const answer = await fetch(new URL("/deployments", admin));
-  const { deployments }: { readonly deployments: readonly { readonly id: string }[] } = JSON.parse(
-    await answer.text(),
-  );
-  for (const { id } of deployments) {
+  const { deployments }: { readonly deployments: readonly Deployment[] } = JSON.parse(await answer.text());
+  const isTheirs = ({ services }: Deployment): boolean =>
+    services.some(({ name }) => namespaces.some((namespace) => name.startsWith(`${namespace}.`)));
+  for (const { id } of deployments.filter(isTheirs)) {
     const { ok, status } = await fetch(new URL(`/deployments/${id}?force=true`, admin), { method: "DELETE" });
     expect(ok, `removing ${id}: ${status}`).toBe(true);
   }
+}
+
+interface Deployment {
+  readonly id: string;
+  readonly services: readonly { readonly name: string }[];
 }
