@@ -25,6 +25,7 @@ export type {
   LastingParts,
   ObjectMethod,
   Obstacle,
+  OpenOperations,
   Operation,
   Outcome,
   ExecutionPrimitives,
