@@ -48,7 +48,7 @@ export class AuditWriter {
 
   /** Writes what is not written yet: all of it or nothing. */
   async record(partition: Partition, notes: readonly AuditNote[]): Promise<void> {
-    if (notes.length === 0) return;
+    if (notes.length === 0 || this.#host.audit.keeps === false) return;
     const desk = this.#desk(Partition.key(partition));
     const batch = (desk.next ??= this.#batch(partition, desk));
     for (const note of notes) if (!batch.notes.has(note.source)) batch.notes.set(note.source, note);

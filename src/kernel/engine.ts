@@ -142,6 +142,11 @@ export type Outcome =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: ErrorData };
 
+/** The operations that one race is about. A set of them is one. An engine looks only for those that have ended. */
+export interface OpenOperations extends Iterable<Operation> {
+  has(operation: Operation): boolean;
+}
+
 /** Something a run has asked of its engine and that will end once. */
 export interface Operation {
   /** Null until `race` has returned this operation. */
@@ -203,7 +208,7 @@ export interface ExecutionPrimitives {
   /** Ends when this execution is cancelled. */
   cancelled(): Operation;
   /** Which of these finished first: durable. */
-  race(open: readonly Operation[]): Promise<Operation>;
+  race(open: OpenOperations): Promise<Operation>;
   /** Lets every microtask that can run, run. */
   flushMicrotasks(): Promise<void>;
 }

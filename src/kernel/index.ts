@@ -28,6 +28,7 @@ export type {
   LastingParts,
   ObjectMethod,
   Obstacle,
+  OpenOperations,
   Operation,
   Outcome,
   ExecutionPrimitives,

@@ -233,6 +233,8 @@ export type AuditHead = Pick<AuditEntry, "index" | "hash">;
 
 /** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
 export interface AuditStore {
+  /** False: it keeps no link, so none is made for it. Default: true. */
+  readonly keeps?: boolean;
   /**
    * Adds links, all or none. Those that are there already, given again, change nothing.
    *

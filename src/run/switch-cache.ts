@@ -21,6 +21,9 @@ const maxRenewedAgeMs = 900;
 /** The most tenants that a process remembers. */
 const maxEntries = 10_000;
 
+/** The object with the switches of all tenants. */
+const everyTenant = switchesAddress(null);
+
 /** The tenant, and the agent or the tool, that a step or a start needs. */
 export interface SwitchSubject {
   readonly tenantId: TenantId | null;
@@ -51,6 +54,9 @@ export class SwitchCache {
 
   /** Finds what disables the subject; null: nothing does. Null at once, without a promise, while the answer is fresh. */
   find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> | null {
+    const all = this.#fresh(everyTenant);
+    // Before each step: nothing is made while nothing is disabled.
+    if (all && all.switches.length === 0 && all.tenants.length === 0) return null;
     const known = this.#known(subject, (object) => this.#fresh(object));
     return known === null || known.length > 0 ? this.#find(call, subject) : null;
   }
@@ -58,7 +64,7 @@ export class SwitchCache {
   /** Forgets what it knows of a tenant, after a change by this process; null: of the switches of all. */
   forget(tenantId: TenantId | null): void {
     this.#entries.delete(switchesAddress(tenantId).key);
-    this.#entries.delete(switchesAddress(null).key);
+    this.#entries.delete(everyTenant.key);
   }
 
   /** Returns the switches for a subject, as far as answers are there; null: one is missing. */
@@ -66,9 +72,9 @@ export class SwitchCache {
     subject: SwitchSubject,
     answerOf: (object: ObjectAddress) => SwitchesReply | null,
   ): readonly FoundSwitch[] | null {
-    const all = answerOf(switchesAddress(null));
+    const all = answerOf(everyTenant);
     if (!all) return null;
-    const found = match(switchesAddress(null), all, subject);
+    const found = match(everyTenant, all, subject);
     const own = ownAddress(all, subject);
     const reply = own && answerOf(own);
     if (own && !reply) return null;
@@ -87,11 +93,10 @@ export class SwitchCache {
     subject: SwitchSubject,
     known: (object: ObjectAddress) => SwitchesReply | null,
   ): Promise<readonly FoundSwitch[]> {
-    const address = switchesAddress(null);
-    const all = known(address) ?? (await this.#ask(call, address));
+    const all = known(everyTenant) ?? (await this.#ask(call, everyTenant));
     const own = ownAddress(all, subject);
     const reply = own && (known(own) ?? (await this.#ask(call, own)));
-    return [...match(address, all, subject), ...(own && reply ? match(own, reply, subject) : [])];
+    return [...match(everyTenant, all, subject), ...(own && reply ? match(own, reply, subject) : [])];
   }
 
   #fresh({ key }: ObjectAddress): SwitchesReply | null {

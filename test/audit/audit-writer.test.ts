@@ -51,6 +51,12 @@ test("whoever comes while others are written is written next, with everybody els
   expect(audit.writes).toBe(2);
 });
 
+test("nothing is linked for a store that keeps no audit", async () => {
+  const audit = Object.assign(slowAudit(), { keeps: false });
+  await new AuditWriter({ audit, keys, now: () => 0 }).record(tenant, [note("a")]);
+  expect(audit.writes).toBe(0);
+});
+
 test("what is told again while it waits to be written is told once", async () => {
   const audit = slowAudit();
   const writer = new AuditWriter({ audit, keys, now: () => 0 });

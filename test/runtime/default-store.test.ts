@@ -44,6 +44,19 @@ test("a memory store with a limit forgets the oldest finished trees, and nothing
   expect(await eventsOf("four")).toBeGreaterThan(5);
 });
 
+test("a memory store with a limit forgets conversations without a name with their trees, and keeps those with one", async () => {
+  const store = memoryStore({ maxFinishedTrees: 1 });
+  const talker = agent({ name: "talker", model: scriptedModel([say("hello")]) });
+  await using runtime = createRuntime({ agents: [talker], store });
+  for (const options of [{ id: "one" }, { id: "two", session: "named" }, { id: "three" }])
+    await readAll((await runtime.start(talker, "go", options)).events());
+  const { items } = await store.sessions.list(partition, { unnamed: true }, { size: 10 });
+  const ids = items.map(({ id }) => id);
+  expect(ids).toHaveLength(2);
+  expect(ids).toContain("named");
+  expect(ids.filter((id) => id.includes("one"))).toEqual([]);
+});
+
 test("who waits for a run when the runtime is closed is told so", async () => {
   const waits: Agent = { id: AgentId.of("waits"), run: (ctx) => ctx.waitFor("never") };
   const start = async (): Promise<unknown> => {

@@ -6,6 +6,7 @@ import {
   SupersededError,
   type Clock,
   type Epoch,
+  type OpenOperations,
   type Operation,
   type Outcome,
   type ExecutionPrimitives,
@@ -280,7 +281,7 @@ export class LocalRun {
     return entry;
   }
 
-  async #race(open: readonly Operation[], progress: Progress): Promise<Operation> {
+  async #race(open: OpenOperations, progress: Progress): Promise<Operation> {
     if (progress.diverged) throw progress.diverged;
     const position = progress.picked++;
     const isNew = position >= this.#picks.length;
@@ -292,7 +293,7 @@ export class LocalRun {
     if (progress.execution !== this.#executions || this.#isClosed) return abandoned();
     if (isNew) this.#picks.push(place);
     const winner = progress.operations[place];
-    if (!winner || !open.includes(winner))
+    if (!winner || !open.has(winner))
       throw new ReplayDivergenceError({ step: this.#journal[place]?.label ?? "nothing" });
     if (isNew && this.#fuzz) {
       this.start();
@@ -305,14 +306,15 @@ export class LocalRun {
   }
 
   /** The place of what finished first of these. What has finished is for the execution that lives: no other takes it. */
-  #takeFinished(open: readonly Operation[], { operations, execution }: Progress): number {
+  #takeFinished(open: OpenOperations, { operations, execution }: Progress): number {
     if (execution !== this.#executions) return none;
     const finished = this.#finished;
     for (let index = 0; index < finished.length; index++) {
       const place = finished[index] ?? none;
       const operation = operations[place];
-      if (operation === undefined || !open.includes(operation)) continue;
-      finished.splice(index, 1);
+      if (operation === undefined || !open.has(operation)) continue;
+      if (index === 0) finished.shift();
+      else finished.splice(index, 1);
       return place;
     }
     return none;

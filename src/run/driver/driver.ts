@@ -30,6 +30,7 @@ import { checkData } from "./check-data.ts";
 import { Deadline } from "./deadline.ts";
 import { Effects } from "./effects.ts";
 import { Intake } from "./intake.ts";
+import { Raced } from "./raced.ts";
 import { Refusals } from "./refusals.ts";
 import type { Outbox } from "./outbox.ts";
 import { StepNames } from "./step-names.ts";
@@ -56,9 +57,8 @@ export class Driver {
   /** What the code is told next, one at a time: things from the inbox, and calls that waited for them. */
   readonly #news: (InboxItem | (() => void))[] = [];
   readonly #intake: Intake;
-  #wake: Operation | null = null;
+  readonly #raced: Raced;
   readonly #timers: ArmedTimers;
-  #cancelled: Operation | null;
   readonly #deadline: Deadline;
   #grace: number | null = null;
   #resting = false;
@@ -88,7 +88,7 @@ export class Driver {
     this.#onItem = options.onItem;
     this.#intake = new Intake(options.news);
     this.#time = options.news.at;
-    this.#cancelled = options.primitives.cancelled();
+    this.#raced = new Raced(this.#effects, options.primitives.cancelled());
     this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
     this.#ingest(options.news);
   }
@@ -236,7 +236,8 @@ export class Driver {
       const isIdle = this.#news.length === 0 && !this.#intake.hasMore && !this.#effects.hasOpen;
       if (!isAlive() || !isIdle) return null;
     }
-    const winner = await this.#primitives.race(this.#open());
+    this.#expectNews();
+    const winner = await this.#primitives.race(this.#raced);
     this.#isFresh = false;
     if (!this.#effects.settle(winner)) await this.#notice(winner);
     await this.#primitives.flushMicrotasks();
@@ -267,22 +268,18 @@ export class Driver {
     return new UnjournaledAwaitError({ run: this.#primitives.launch.runId, lastStep: this.steps.last });
   }
 
-  /** Everything that can happen next. */
-  #open(): readonly Operation[] {
-    const operations = [...this.#effects.open];
-    operations.push((this.#wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`)));
-    const timer = this.#armTimer();
-    if (timer) operations.push(timer);
-    if (this.#cancelled) operations.push(this.#cancelled);
-    return operations;
+  /** Asks for what can happen beside effects: news, and the earliest moment anything is due. */
+  #expectNews(): void {
+    this.#raced.wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`);
+    this.#raced.timer = this.#armTimer();
   }
 
   /** Something else than an effect has happened. */
   async #notice(winner: Operation): Promise<void> {
-    if (winner === this.#wake) {
+    if (winner === this.#raced.wake) {
       await this.#takeNews();
-    } else if (winner === this.#cancelled) {
-      this.#cancelled = null;
+    } else if (winner === this.#raced.cancelled) {
+      this.#raced.cancelled = null;
       if (this.#token.cancelled) return;
       do {
         await this.#takeNews();
@@ -325,7 +322,7 @@ export class Driver {
       this.#news.push(...taken.news.items);
       if (taken.done) this.#news.push(taken.done);
     }
-    if (this.#intake.cursor !== cursor) this.#wake = null;
+    if (this.#intake.cursor !== cursor) this.#raced.wake = null;
   }
 
   #tell(news: InboxItem | (() => void)): void {
@@ -383,7 +380,7 @@ export class Driver {
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
   ): Promise<ReplyOf<Method>> {
     const call = this.tree.reporting(method, argument);
-    await this.#primitives.race([call.issue(this.#time)]);
+    await this.#primitives.race(new Set([call.issue(this.#time)]));
     return call.finish();
   }
 }

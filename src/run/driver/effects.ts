@@ -19,6 +19,11 @@ export class Effects {
     return this.#open.keys();
   }
 
+  /** Has this one begun and not ended? */
+  has(operation: Operation): boolean {
+    return this.#open.has(operation);
+  }
+
   /** Has anything begun and not ended? */
   get hasOpen(): boolean {
     return this.#open.size > 0;

@@ -52,6 +52,7 @@ export class MemoryAudit implements AuditStore {
 
 /** The audit of a store that keeps none. Reading it is an error, so that an empty chain is not taken for a whole one. */
 export const noAudit: AuditStore = {
+  keeps: false,
   append: async () => undefined,
   known: async () => [],
   head: async () => null,

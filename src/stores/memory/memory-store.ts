@@ -61,6 +61,9 @@ class Memory implements Store {
 
   #forget(partition: Partition, tree: TreeId): void {
     const runs = this.runs.shelf.of(partition);
+    const root = runs.get(RunId.root(tree));
+    // A conversation without a name ends with its tree.
+    if (root) this.sessions.removeUnnamed(partition, { id: root.sessionId, userId: root.userId });
     for (let number = 0; runs.delete(RunId.of(tree, number)); number += 1);
     this.events.shelf.of(partition).delete(tree);
     remove(this.approvals.shelf.of(partition), ({ treeId }) => treeId === tree);

@@ -94,6 +94,11 @@ export class MemorySessions implements SessionStore {
     this.#onRemove(partition, session);
   }
 
+  /** Removes a session unless it has a name. */
+  removeUnnamed(partition: Partition, session: SessionKey): void {
+    if (this.#find(partition, session)?.head.isNamed === false) void this.remove(partition, session);
+  }
+
   async append(partition: Partition, session: SessionKey, added: readonly SessionEntry[]): Promise<void> {
     const found = this.#of(partition, session);
     for (const entry of added) {

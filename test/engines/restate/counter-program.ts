@@ -187,7 +187,7 @@ export async function launch<T>(
 
 /** Waits for one operation alone and returns its value. */
 export async function settle(primitives: ExecutionPrimitives, operation: Operation): Promise<Json> {
-  const { outcome } = await primitives.race([operation]);
+  const { outcome } = await primitives.race(new Set([operation]));
   if (!outcome?.ok) throw new Error(`no value: ${JSON.stringify(outcome)}`);
   return outcome.value;
 }

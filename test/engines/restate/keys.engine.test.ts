@@ -238,7 +238,7 @@ test("a run is told that another tree's key was destroyed, and goes on", async (
       partition === erased.key ? Promise.reject(new KeyDestroyedError({ partition })) : given.of(partition),
   });
   const { result } = await launch(engine, async (primitives) => {
-    const { outcome } = await primitives.race([primitives.call(erased, "add", 1)]);
+    const { outcome } = await primitives.race(new Set([primitives.call(erased, "add", 1)]));
     return [outcome, await settle(primitives, primitives.call(primitives.launch.tree, "add", 1))];
   });
   const failure = { ok: false, error: { code: "key-destroyed", partition: erased.key } };

@@ -60,7 +60,7 @@ test("large results side by side are each told as themselves", async () => {
       }),
     );
     const open = new Set(steps);
-    await inTurn(steps, async () => open.delete(await primitives.race([...open])));
+    await inTurn(steps, async () => open.delete(await primitives.race(open)));
     return steps.map(({ outcome }) => (outcome?.ok ? Json.as<string>(outcome.value).slice(0, 2) : outcome));
   });
   expect(await result).toEqual(["11", "22", "33"]);
@@ -116,7 +116,7 @@ test("a result over the limit fails its step for good and says how large it was"
       executed += 1;
       return "x".repeat(70_000_000);
     });
-    return (await primitives.race([step])).outcome;
+    return (await primitives.race(new Set([step]))).outcome;
   });
   const outcome = await result;
   expect(outcome).toMatchObject({ ok: false, error: { code: "too-large", limit: 64_000_000 } });
@@ -131,7 +131,7 @@ test("a result that JSON cannot hold fails its step for good", async () => {
       executed += 1;
       return Json.of(10n);
     });
-    return (await primitives.race([step])).outcome;
+    return (await primitives.race(new Set([step]))).outcome;
   });
   expect(await result).toMatchObject({ ok: false, error: { code: "foreign", kind: "TypeError" } });
   expect(executed).toBe(1);
@@ -142,7 +142,7 @@ test("a call that Restate could not pass on is refused at once, from a run and f
   const { result } = await launch(engine, async (primitives) => {
     const refused = primitives.call(primitives.launch.tree, "say", huge);
     await primitives.flushMicrotasks();
-    const { outcome } = await primitives.race([refused]);
+    const { outcome } = await primitives.race(new Set([refused]));
     await settle(primitives, primitives.call(primitives.launch.tree, "say", "small"));
     return outcome;
   });

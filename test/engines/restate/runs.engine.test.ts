@@ -67,7 +67,7 @@ test("calls to objects happen once, although the run is replayed after each", as
 test("a call that is refused ends with the method's error", async () => {
   const object = fresh();
   const { result } = await launch(engine, async (primitives) => {
-    const { outcome } = await primitives.race([primitives.call(object, "addAndThrow", 1)]);
+    const { outcome } = await primitives.race(new Set([primitives.call(object, "addAndThrow", 1)]));
     return outcome;
   });
   expect(await result).toMatchObject({ ok: false, error: { code: "id-conflict", id: object.key } });
@@ -93,7 +93,7 @@ test("race tells every replay the same winners in the same order", async () => {
     }
     open.set(primitives.sleepUntil(0), "sleep");
     await inTurn([...open], async () => {
-      const winner = await primitives.race([...open.keys()]);
+      const winner = await primitives.race(new Set(open.keys()));
       winners.push(open.get(winner) ?? "?");
       open.delete(winner);
       await primitives.flushMicrotasks();
@@ -141,7 +141,7 @@ test("sleeping ends at its moment, and at once when that has passed", async () =
   const at = Date.now() + 300;
   const { result } = await launch(engine, async (primitives) => {
     const open = [primitives.sleepUntil(at), primitives.sleepUntil(at - 100_000)];
-    const first = await primitives.race(open);
+    const first = await primitives.race(new Set(open));
     await settle(primitives, primitives.sleepUntil(at));
     return { first: open.indexOf(first), at: Date.now() };
   });
@@ -156,7 +156,7 @@ test("a cancelled run is told once, and can go on: call, run steps, wait", async
     const cancelled = primitives.cancelled();
     started.resolve();
     const never = primitives.wake("never");
-    const winner = await primitives.race([never, cancelled]);
+    const winner = await primitives.race(new Set([never, cancelled]));
     const total = await settle(primitives, primitives.call(primitives.launch.tree, "add", 1));
     const step = await settle(
       primitives,
@@ -195,8 +195,8 @@ test("a step that throws runs again, and one beside it does not", async () => {
       executed.other += 1;
       return broken.promise;
     });
-    await primitives.race([thrower, other]);
-    await primitives.race([thrower.outcome ? other : thrower]);
+    await primitives.race(new Set([thrower, other]));
+    await primitives.race(new Set([thrower.outcome ? other : thrower]));
     return other.outcome;
   });
   expect(await result).toEqual({ ok: true, value: "never twice" });

@@ -181,7 +181,7 @@ test("objects and errors leave nothing readable either", async () => {
     });
     await settle(primitives, step);
     const refused = primitives.call(other, "refuse", told.thrown);
-    return (await primitives.race([refused])).outcome;
+    return (await primitives.race(new Set([refused]))).outcome;
   });
   expect(await result).toMatchObject({ ok: false, error: { message: told.thrown } });
   await expect(engine.call(tree, "refuse", told.thrown)).rejects.toThrow(told.thrown);

@@ -33,7 +33,7 @@ test("an aborted step sees the reason and still has a result", async () => {
       await aborted(signal);
       return String(signal.reason);
     });
-    await primitives.race([step, primitives.wake("stop")]);
+    await primitives.race(new Set([step, primitives.wake("stop")]));
     step.cancel(new RangeError("enough"));
     return settle(primitives, step);
   });
@@ -51,7 +51,7 @@ test("a step that still runs when its run ends is aborted", async () => {
       return null;
     });
     const quick = primitives.step("quick", async () => null);
-    return (await primitives.race([slow, quick])) === quick;
+    return (await primitives.race(new Set([slow, quick]))) === quick;
   });
   expect(await result).toBe(true);
   await stopped.promise;
@@ -65,7 +65,7 @@ test("a call from an aborted step does not hang", async () => {
       calling.resolve();
       return answer;
     });
-    await primitives.race([step, primitives.wake("stop")]);
+    await primitives.race(new Set([step, primitives.wake("stop")]));
     step.cancel(new RangeError("enough"));
     return settle(primitives, step);
   });
@@ -84,7 +84,7 @@ test("a step that takes longer than the inactivity timeout leaves its run able t
       return String(signal.reason);
     });
     const timer = primitives.sleepUntil(end);
-    const winner = await primitives.race([step, timer]);
+    const winner = await primitives.race(new Set([step, timer]));
     step.cancel(new RangeError("enough"));
     return [winner === timer, await settle(primitives, step)];
   });
@@ -108,7 +108,7 @@ test("an execution that is thrown away after every operation does nothing twice"
     const quick = primitives.step("quick", async () => executed.push("quick"));
     const total = primitives.call(primitives.launch.tree, "add", 1);
     const open = new Set([slow, quick, total, primitives.wake("go")]);
-    await inTurn([...open], async () => open.delete(await primitives.race([...open])));
+    await inTurn([...open], async () => open.delete(await primitives.race(open)));
     return [slow.outcome, total.outcome];
   });
   await fuzzed.call(tree, "wake", { execution, name: "go" });

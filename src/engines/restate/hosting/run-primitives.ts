@@ -6,6 +6,7 @@ import {
   type Json,
   KeyDestroyedError,
   type ObjectAddress,
+  type OpenOperations,
   type Operation,
   type ExecutionPrimitives,
   ReeveError,
@@ -213,14 +214,14 @@ export class RunPrimitives implements ExecutionPrimitives {
    * When Restate suspends or loses this attempt, the race never settles: the driver and all user code above it are
    * left behind for the garbage collector, and nobody's `catch` sees anything.
    */
-  async race(open: readonly Operation[]): Promise<Operation> {
-    if (open.length === 0) throw new TypeError("nothing to race");
+  async race(open: OpenOperations): Promise<Operation> {
     const { tree: to } = this.launch;
     this.#batch?.issue((method, argument) =>
       this.#begin({ to, method, argument }, this.#sealing.calls.ownAt(this.#nextPlace())),
     );
     for (const call of this.#later.splice(0)) await call();
-    const operations = open.map(own);
+    const operations = [...open].map(own);
+    if (operations.length === 0) throw new TypeError("nothing to race");
     if (operations.some(({ isStep }) => isStep)) operations.push(this.#beat());
     const { operation, outcome } = await RestatePromise.race(operations.map(({ arrival }) => arrival));
     operation.settle(await outcome().catch(this.#giveUp));
