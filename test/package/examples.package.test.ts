@@ -1,6 +1,6 @@
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { packBeside } from "./packed.ts";
 import { currentNode, supportedPlatforms } from "./platform.ts";
 import { Terminal } from "./terminal.ts";

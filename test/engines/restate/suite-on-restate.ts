@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { type EngineCase, type SuiteHarness, engineSuite } from "reeve/testing";
+import { type SuiteHarness, engineSuite } from "reeve/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Runtime } from "#runtime";
 
@@ -20,10 +20,9 @@ export function suiteOnRestate({
 
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const test = ({ timed }: EngineCase) => (timed ? it : it.concurrent);
-
-  for (const engineCase of engineSuite)
-    test(engineCase)(engineCase.name, async ({ expect }) => {
+  for (const engineCase of engineSuite) {
+    const test = engineCase.timed ? it : it.concurrent;
+    test(engineCase.name, async ({ expect: expected }) => {
       // A namespace each, because what one runtime registers would take the runs of another.
       const namespaces: string[] = [];
       const harness: SuiteHarness = {
@@ -38,9 +37,10 @@ export function suiteOnRestate({
           return runtime;
         },
       };
-      await expect(engineCase.run(harness)).resolves.toBeUndefined();
+      await expected(engineCase.run(harness)).resolves.toBeUndefined();
       await removeDeployments(server, namespaces);
     });
+  }
 }
 
 /** Everything on a server takes longer with every deployment that it knows: six times as long with 300 of them. */
