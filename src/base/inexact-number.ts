@@ -1,6 +1,7 @@
 /** Only a text with one of these can have a number that changes: most texts are not looked at further. */
 const suspicious = /\d{16}|[eE]\+?\d{3}/u;
-const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gu;
+const startsNumber = /^[-\d]$/u;
+const numberHere = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/uy;
 const integer = /^-?\d+$/u;
 
 /**
@@ -9,10 +10,31 @@ const integer = /^-?\d+$/u;
  */
 export function hasInexactNumber(text: string): boolean {
   if (!suspicious.test(text)) return false;
-  for (const [token] of text.matchAll(tokens)) {
-    if (token.startsWith('"')) continue;
-    const value = Number(token);
-    if (!Number.isFinite(value) || (integer.test(token) && !Number.isSafeInteger(value))) return true;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '"') at = findStringEnd(text, at);
+    else if (startsNumber.test(character)) {
+      const token = readNumber(text, at);
+      if (isInexact(token)) return true;
+      at += token.length - 1;
+    }
   }
   return false;
+}
+
+/** Returns the place of the quote that ends the string that begins here. */
+function findStringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charAt(at) !== '"') at += text.charAt(at) === "\\" ? 2 : 1;
+  return at;
+}
+
+function readNumber(text: string, at: number): string {
+  numberHere.lastIndex = at;
+  return numberHere.exec(text)?.[0] ?? text.charAt(at);
+}
+
+function isInexact(token: string): boolean {
+  const value = Number(token);
+  return !Number.isFinite(value) || (integer.test(token) && !Number.isSafeInteger(value));
 }

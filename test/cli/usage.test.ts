@@ -30,7 +30,7 @@ test("agents are listed, with what they say of themselves", async () => {
     "agent       version  description\nlead        2        Prepares a report\nresearcher  1\n",
   );
   const [first = ""] = (await town.reeve("agents", "--json")).said.split("\n");
-  expect(JSON.parse(first)).toEqual({ name: "lead", description: "Prepares a report", version: "2" });
+  expect(JSON.parse(first)).toMatchObject({ name: "lead", description: "Prepares a report", version: "2" });
 });
 
 test("an agent that is not there is answered with those that are", async () => {

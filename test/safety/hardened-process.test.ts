@@ -62,7 +62,7 @@ test("no source evaluates text as code", () => {
 
 test("no source unpacks archives or decodes images by itself", () => {
   const unpacking =
-    /node:zlib|["'](fflate|yauzl|tar|adm-zip|jszip|unzipper|sharp|jimp|pngjs)["']|\b(un|gun)zip/i;
+    /createBrotliDecompress|createInflate|["'](fflate|yauzl|tar|adm-zip|jszip|unzipper|sharp|jimp|pngjs)["']|\b(brotliDecompress|inflate\w*)\(|(?:\b|e)(un|gun)zip/i;
   const found = sources.filter(({ text }) => unpacking.test(text)).map(({ path }) => path);
   // The body of a response, with a limit of its bytes and its ratio.
   expect(found).toEqual(["src/net/response-body.ts"]);
