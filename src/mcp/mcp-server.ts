@@ -9,15 +9,7 @@
 import { randomUUID } from "node:crypto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
-import {
-  AgentId,
-  isJsonObject,
-  NotFoundError,
-  TreeId,
-  type Agent,
-  type JsonObject,
-  type RunResult,
-} from "#kernel";
+import { AgentId, isJsonObject, TreeId, type Agent, type JsonObject, type RunResult } from "#kernel";
 import { loadWithPackages, safeMessage, valueText } from "#base";
 import { jsonSchemaOf } from "#agents";
 import type { RunHandle } from "#runtime";
@@ -67,7 +59,7 @@ function createServer(sdk: ServerPackage, call: MountedCall, options: McpServerO
   );
   const waitS = Math.min(options.waitS ?? 20, call.answerS * 0.8);
   for (const agent of options.agents) addAgent({ sdk, server, call, waitS }, agent);
-  addRunTools({ sdk, server, call, waitS });
+  addRunTools({ sdk, server, call, waitS }, options.agents);
   return server;
 }
 
@@ -97,11 +89,11 @@ function addAgent({ sdk, server, call, waitS }: ToolDeps, agent: Agent): void {
 }
 
 /** Tools for trees that go on after their call. */
-function addRunTools({ sdk, server, call, waitS }: ToolDeps): void {
+function addRunTools({ sdk, server, call, waitS }: ToolDeps, agents: readonly Agent[]): void {
   const id = { type: "string", description: "The id of the run" };
   const named = { type: "object", properties: { id }, required: ["id"] };
   const schema = sdk.fromJsonSchema<{ readonly id: string }>(named);
-  const find = (text: string): Promise<RunHandle> => call.find(readTreeId(text));
+  const find = async (text: string): Promise<RunHandle> => (await call.find(text, agents)).run;
   server.registerTool(
     "get_run",
     { description: "Waits for a run, and returns its result or its state.", inputSchema: schema },
@@ -144,21 +136,15 @@ interface AnswerInput extends MountedDecision {
   readonly id: string;
 }
 
-/** @throws NotFoundError for what can be no id. */
-function readTreeId(text: string): TreeId {
-  try {
-    return TreeId.of(text);
-  } catch {
-    throw new NotFoundError({ what: "run", id: text });
-  }
-}
-
 /** Waits for the end of a tree. One that goes on, or asks, is described. */
 async function waitFor(call: MountedCall, run: RunHandle, waitS: number): Promise<CallToolResult> {
   const asked = async (): Promise<readonly JsonObject[]> =>
-    (await run.approvals())
-      .filter(({ decision }) => decision === null)
-      .map(({ id, tool, why, arguments: given }) => ({ id, tool, why, arguments: given }));
+    (await call.questions(run)).map(({ id, tool, why, arguments: given }) => ({
+      id,
+      tool,
+      why,
+      arguments: given,
+    }));
   const result = await call.wait(run, waitS);
   if (result) return toAnswer(run, result);
   const state = { id: run.treeId, status: await run.status(), questions: await asked() };
