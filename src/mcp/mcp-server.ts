@@ -10,11 +10,12 @@ import { randomUUID } from "node:crypto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
 import { AgentId, isJsonObject, TreeId, type Agent, type JsonObject } from "#kernel";
-import { loadWithPackages, safeMessage } from "#base";
+import { safeMessage } from "#base";
 import { jsonSchemaOf } from "#agents";
 import type { RunHandle } from "#runtime";
 import type { MountedCall, MountedDecision, ServerMount } from "#server";
 import { toAnswer } from "./run-answer.ts";
+import { loadServerPackage, type ServerPackage } from "./server-package.ts";
 import { ServerTasks } from "./server-tasks.ts";
 import { tasksExtension } from "./task-result.ts";
 
@@ -29,21 +30,13 @@ export interface McpServerOptions {
   readonly waitS?: number | undefined;
 }
 
-const importServer = () => import("@modelcontextprotocol/server");
-
-type ServerPackage = Awaited<ReturnType<typeof importServer>>;
-
 /** Offers agents as tools of an MCP server, for `serverApp({ mounts })` or `listen({ mounts })`. */
 export function mcpServer(options: McpServerOptions): ServerMount {
   return {
     path: options.path ?? "/mcp",
     scope: "run",
     handle: async (call) => {
-      const sdk = await loadWithPackages(
-        "the MCP server",
-        { "@modelcontextprotocol/server": importServer },
-        importServer,
-      );
+      const sdk = await loadServerPackage();
       const faults: unknown[] = [];
       const onFault = (error: unknown): void => void faults.push(error);
       const handler = sdk.createMcpHandler(({ era }) => createServer({ sdk, call, options, onFault }, era), {

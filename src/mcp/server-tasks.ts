@@ -14,6 +14,7 @@ import { safeMessage } from "#base";
 import type { RunHandle } from "#runtime";
 import type { MountedCall, MountedTree } from "#server";
 import { endText, toAnswer } from "./run-answer.ts";
+import type { ServerPackage } from "./server-package.ts";
 import { readResponse, toInputRequests } from "./server-questions.ts";
 import { tasksExtension } from "./task-result.ts";
 
@@ -26,14 +27,7 @@ const answerCodes: ReadonlySet<string> = new Set(["not-found", "forbidden", "app
 
 /** The server object of one request. */
 export interface ServerTasksDeps {
-  readonly sdk: Pick<
-    typeof import("@modelcontextprotocol/server"),
-    | "CLIENT_CAPABILITIES_META_KEY"
-    | "MissingRequiredClientCapabilityError"
-    | "ProtocolError"
-    | "ProtocolErrorCode"
-    | "fromJsonSchema"
-  >;
+  readonly sdk: ServerPackage;
   readonly call: MountedCall;
   readonly agents: readonly Agent[];
   /** Takes an error that is not the caller's. */
