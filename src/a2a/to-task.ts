@@ -1,24 +1,26 @@
 import type { Artifact, Message, Part, Task, TaskStatus } from "@a2a-js/sdk";
-import { isJsonObject, type ApprovalRecord, type Json, type RunResult } from "#kernel";
+import { isJsonObject, type Json, type RunResult } from "#kernel";
 import type { RunHandle } from "#runtime";
+import type { MountedCall } from "#server";
 import type { A2aPackage } from "./a2a-package.ts";
 
-/** Returns the questions of a tree that are open. */
-export const readQuestions = async (run: RunHandle): Promise<readonly ApprovalRecord[]> =>
-  (await run.approvals()).filter(({ decision }) => decision === null);
+interface TaskDeps {
+  readonly sdk: A2aPackage;
+  readonly call: MountedCall;
+}
 
 /** Reads a tree as a task. */
-export async function readTask(sdk: A2aPackage, run: RunHandle): Promise<Task> {
+export async function readTask(deps: TaskDeps, run: RunHandle): Promise<Task> {
   const result = await run.outcome();
-  const status = result ? toEndStatus(sdk, run, result) : await readStatus(sdk, run);
+  const status = result ? toEndStatus(deps.sdk, run, result) : await readStatus(deps, run);
   const artifacts = result ? toArtifacts(result) : [];
   return { id: run.treeId, contextId: run.treeId, status, artifacts, history: [], metadata: undefined };
 }
 
 /** Reads the status of a tree that goes on. */
-async function readStatus(sdk: A2aPackage, run: RunHandle): Promise<TaskStatus> {
+async function readStatus({ sdk, call }: TaskDeps, run: RunHandle): Promise<TaskStatus> {
   const { TaskState } = sdk.core;
-  const questions = await readQuestions(run);
+  const questions = await call.questions(run);
   if (questions.length > 0) {
     const parts = questions.map(({ id, tool, why, arguments: given, asks }) => {
       const wants = asks ? "answer" : "decision";

@@ -16,7 +16,7 @@ import type { RunHandle } from "#runtime";
 import type { MountedCall } from "#server";
 import type { A2aPackage } from "./a2a-package.ts";
 import { chooseAgent, readDecision, readMessage, readText } from "./read-message.ts";
-import { readQuestions, readTask, toArtifacts, toEndStatus } from "./to-task.ts";
+import { readTask, toArtifacts, toEndStatus } from "./to-task.ts";
 
 /** One request of one caller. */
 export interface TreeHandlerDeps {
@@ -51,16 +51,16 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
       answered(sdk, async () => {
         const run = await takeMessage(deps, request);
         if (!request.configuration?.returnImmediately) await call.wait(run, waitS);
-        return readTask(sdk, run);
+        return readTask(deps, run);
       }),
-    getTask: ({ id }) => answered(sdk, async () => readTask(sdk, await find(deps, id))),
+    getTask: ({ id }) => answered(sdk, async () => readTask(deps, await find(deps, id))),
     cancelTask: ({ id }) =>
       answered(sdk, async () => {
         const run = await find(deps, id);
         if (await run.outcome()) throw new sdk.errors.TaskNotCancelableError(`task ${id} is over`);
         await run.cancel();
         await call.wait(run, waitS);
-        return readTask(sdk, run);
+        return readTask(deps, run);
       }),
     sendMessageStream: async function* (request) {
       const run = await answered(sdk, () => takeMessage(deps, request));
@@ -79,13 +79,8 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
 }
 
 /** Finds a tree of the caller. @throws NotFoundError */
-function find({ call }: TreeHandlerDeps, id: string): Promise<RunHandle> {
-  try {
-    return call.find(TreeId.of(id));
-  } catch {
-    throw new NotFoundError({ what: "run", id });
-  }
-}
+const find = async ({ call, agents }: TreeHandlerDeps, id: string): Promise<RunHandle> =>
+  (await call.find(id, agents)).run;
 
 /** Starts a tree for a message, or answers the question of the tree that it names. */
 async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): Promise<RunHandle> {
@@ -102,7 +97,7 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
   }
   const run = await find(deps, taskId);
   if (contextId !== "" && contextId !== taskId) throw new NotFoundError({ what: "run", id: taskId });
-  const questions = await readQuestions(run);
+  const questions = await call.questions(run);
   if (questions.length === 0) throw new UnsupportedOperationError(`task ${taskId} asks nothing`);
   await call.decide(run, readDecision(sdk, message, questions));
   return run;
@@ -110,18 +105,19 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
 
 /** Tells a task as it is, then each change, until it is over or asks something. */
 async function* watch(
-  { sdk, signal }: TreeHandlerDeps,
+  deps: TreeHandlerDeps,
   run: RunHandle,
 ): AsyncGenerator<StreamResponse, void, undefined> {
+  const { sdk, signal } = deps;
   const { TASK_STATE_INPUT_REQUIRED: asks } = sdk.core.TaskState;
-  const first = await answered(sdk, () => readTask(sdk, run));
+  const first = await answered(sdk, () => readTask(deps, run));
   yield { payload: { $case: "task", value: first } };
   let last = first.status?.state;
   if (last === asks || first.artifacts.length > 0) return;
   const named = { taskId: run.treeId, contextId: run.treeId, metadata: undefined };
   for await (const { type } of run.events({ signal })) {
     if (type !== "approval.requested" && type !== "run.start") continue;
-    const { status } = await answered(sdk, () => readTask(sdk, run));
+    const { status } = await answered(sdk, () => readTask(deps, run));
     if (status === undefined || status.state === last) continue;
     last = status.state;
     yield { payload: { $case: "statusUpdate", value: { ...named, status } } };

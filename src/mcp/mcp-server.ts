@@ -9,19 +9,15 @@
 import { randomUUID } from "node:crypto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
-import {
-  AgentId,
-  isJsonObject,
-  NotFoundError,
-  TreeId,
-  type Agent,
-  type JsonObject,
-  type RunResult,
-} from "#kernel";
-import { loadWithPackages, safeMessage, valueText } from "#base";
+import { AgentId, isJsonObject, TreeId, type Agent, type JsonObject } from "#kernel";
+import { safeMessage } from "#base";
 import { jsonSchemaOf } from "#agents";
 import type { RunHandle } from "#runtime";
 import type { MountedCall, MountedDecision, ServerMount } from "#server";
+import { toAnswer } from "./run-answer.ts";
+import { loadServerPackage, type ServerPackage } from "./server-package.ts";
+import { ServerTasks } from "./server-tasks.ts";
+import { tasksExtension } from "./task-result.ts";
 
 /** Agents that are offered as tools. */
 export interface McpServerOptions {
@@ -30,13 +26,9 @@ export interface McpServerOptions {
   readonly path?: string | undefined;
   /** The name of the server. Default reeve. */
   readonly name?: string | undefined;
-  /** Seconds that a call waits for its tree before it answers with the id. Default 20. */
+  /** Seconds that a call waits for its tree before it answers with a task, or with the id of the tree. Default 20. */
   readonly waitS?: number | undefined;
 }
-
-const importServer = () => import("@modelcontextprotocol/server");
-
-type ServerPackage = Awaited<ReturnType<typeof importServer>>;
 
 /** Offers agents as tools of an MCP server, for `serverApp({ mounts })` or `listen({ mounts })`. */
 export function mcpServer(options: McpServerOptions): ServerMount {
@@ -44,30 +36,42 @@ export function mcpServer(options: McpServerOptions): ServerMount {
     path: options.path ?? "/mcp",
     scope: "run",
     handle: async (call) => {
-      const sdk = await loadWithPackages(
-        "the MCP server",
-        { "@modelcontextprotocol/server": importServer },
-        importServer,
-      );
-      const handler = sdk.createMcpHandler(() => createServer(sdk, call, options), {
+      const sdk = await loadServerPackage();
+      const faults: unknown[] = [];
+      const onFault = (error: unknown): void => void faults.push(error);
+      const handler = sdk.createMcpHandler(({ era }) => createServer({ sdk, call, options, onFault }, era), {
         maxSubscriptions: 0,
       });
       const response = await handler.fetch(call.request, { parsedBody: call.body });
       // Read to its end here, so that the caller's place is held as long as the work lasts.
       const text = await response.text();
+      if (faults.length > 0) throw faults[0];
       return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
     },
   };
 }
 
-function createServer(sdk: ServerPackage, call: MountedCall, options: McpServerOptions): McpServer {
+interface RequestDeps {
+  readonly sdk: ServerPackage;
+  readonly call: MountedCall;
+  readonly options: McpServerOptions;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Creates the server of one request. Tasks are an extension of the newer revision alone. */
+function createServer({ sdk, call, options, onFault }: RequestDeps, era: "legacy" | "modern"): McpServer {
+  const { agents, name = "reeve", waitS: longestS = 20 } = options;
+  const tasks = era === "modern" ? new ServerTasks({ sdk, call, agents, onFault }) : null;
+  const extensions = { [tasksExtension]: {} };
   const server = new sdk.McpServer(
-    { name: options.name ?? "reeve", version: "1.0.0" },
-    { capabilities: { tools: {} } },
+    { name, version: "1.0.0" },
+    { capabilities: { tools: {}, ...(tasks && { extensions }) } },
   );
-  const waitS = Math.min(options.waitS ?? 20, call.answerS * 0.8);
-  for (const agent of options.agents) addAgent({ sdk, server, call, waitS }, agent);
-  addRunTools({ sdk, server, call, waitS });
+  const waitS = Math.min(longestS, call.answerS * 0.8);
+  const deps: ToolDeps = { sdk, server, call, agents, waitS, tasks };
+  for (const agent of agents) addAgent(deps, agent);
+  addRunTools(deps);
+  tasks?.register(server);
   return server;
 }
 
@@ -75,10 +79,13 @@ interface ToolDeps {
   readonly sdk: ServerPackage;
   readonly server: McpServer;
   readonly call: MountedCall;
+  readonly agents: readonly Agent[];
   readonly waitS: number;
+  /** Null: the client can have no tasks. */
+  readonly tasks: ServerTasks | null;
 }
 
-function addAgent({ sdk, server, call, waitS }: ToolDeps, agent: Agent): void {
+function addAgent({ sdk, server, call, waitS, tasks }: ToolDeps, agent: Agent): void {
   const schema = outputSchemaOf(agent);
   const task = { type: "object", properties: { task: { type: "string" } }, required: ["task"] };
   server.registerTool(
@@ -88,30 +95,33 @@ function addAgent({ sdk, server, call, waitS }: ToolDeps, agent: Agent): void {
       inputSchema: sdk.fromJsonSchema<{ readonly task: string }>(task),
       ...(schema && { outputSchema: sdk.fromJsonSchema(withRun(schema)) }),
     },
-    ({ task: given }) =>
+    ({ task: given }, context) =>
       asAnswer(async () => {
         const run = await call.start(agent, given, TreeId.of(randomUUID()));
-        return waitFor(call, run, waitS);
+        const result = await call.wait(run, waitS);
+        if (result) return toAnswer(run, result);
+        return tasks?.isTaken(context) ? tasks.answer(run, context) : describe(call, run);
       }),
   );
 }
 
 /** Tools for trees that go on after their call. */
-function addRunTools({ sdk, server, call, waitS }: ToolDeps): void {
+function addRunTools(deps: ToolDeps): void {
+  const { sdk, server, call, agents } = deps;
   const id = { type: "string", description: "The id of the run" };
   const named = { type: "object", properties: { id }, required: ["id"] };
   const schema = sdk.fromJsonSchema<{ readonly id: string }>(named);
-  const find = (text: string): Promise<RunHandle> => call.find(readTreeId(text));
+  const find = async (text: string): Promise<RunHandle> => (await call.find(text, agents)).run;
   server.registerTool(
     "get_run",
     { description: "Waits for a run, and returns its result or its state.", inputSchema: schema },
-    ({ id: text }) => asAnswer(async () => waitFor(call, await find(text), waitS)),
+    ({ id: text }) => asAnswer(async () => waitFor(deps, await find(text))),
   );
   server.registerTool("cancel_run", { description: "Cancels a run.", inputSchema: schema }, ({ id: text }) =>
     asAnswer(async () => {
       const run = await find(text);
       await run.cancel();
-      return waitFor(call, run, waitS);
+      return waitFor(deps, run);
     }),
   );
   if (!call.mayDo("approve")) return;
@@ -135,7 +145,7 @@ function addRunTools({ sdk, server, call, waitS }: ToolDeps): void {
       asAnswer(async () => {
         const run = await find(given.id);
         await call.decide(run, given);
-        return waitFor(call, run, waitS);
+        return waitFor(deps, run);
       }),
   );
 }
@@ -144,41 +154,26 @@ interface AnswerInput extends MountedDecision {
   readonly id: string;
 }
 
-/** @throws NotFoundError for what can be no id. */
-function readTreeId(text: string): TreeId {
-  try {
-    return TreeId.of(text);
-  } catch {
-    throw new NotFoundError({ what: "run", id: text });
-  }
+/** Waits for the end of a tree. One that goes on, or asks, is described. */
+async function waitFor({ call, waitS }: ToolDeps, run: RunHandle): Promise<CallToolResult> {
+  const result = await call.wait(run, waitS);
+  return result ? toAnswer(run, result) : describe(call, run);
 }
 
-/** Waits for the end of a tree. One that goes on, or asks, is described. */
-async function waitFor(call: MountedCall, run: RunHandle, waitS: number): Promise<CallToolResult> {
-  const asked = async (): Promise<readonly JsonObject[]> =>
-    (await run.approvals())
-      .filter(({ decision }) => decision === null)
-      .map(({ id, tool, why, arguments: given }) => ({ id, tool, why, arguments: given }));
-  const result = await call.wait(run, waitS);
-  if (result) return toAnswer(run, result);
-  const state = { id: run.treeId, status: await run.status(), questions: await asked() };
+/** Describes a tree that goes on. */
+async function describe(call: MountedCall, run: RunHandle): Promise<CallToolResult> {
+  const questions = (await call.questions(run)).map(({ id, tool, why, arguments: given }) => ({
+    id,
+    tool,
+    why,
+    arguments: given,
+  }));
+  const state = { id: run.treeId, status: await run.status(), questions };
   const advice = "The run goes on. Call get_run with its id; answer its questions with answer_run.";
   return {
     content: [{ type: "text", text: `${advice}\n${JSON.stringify(state)}` }],
     structuredContent: { run: state },
   };
-}
-
-function toAnswer(run: RunHandle, { status, output, error }: RunResult): CallToolResult {
-  const state = { id: run.treeId, status };
-  if (status !== "completed" && status !== "landed") {
-    const text = `the run ended as ${status}${error ? `: ${error.message}` : ""}`;
-    return { content: [{ type: "text", text }], structuredContent: { run: state }, isError: true };
-  }
-  const value = output ?? null;
-  const text = valueText(value);
-  const structured = isJsonObject(value) ? { ...value, run: state } : { run: state };
-  return { content: [{ type: "text", text }], structuredContent: structured };
 }
 
 /** An error that the caller may know is an answer. */

@@ -38,14 +38,14 @@ export class Runs {
   }
 
   /**
-   * Returns the user that a tree works for; null: none, undefined: the tree does not exist, or waits for its turn in a
-   * session. Asks the tree itself, for as long as the store has not heard of it.
+   * Returns the root of a tree; undefined: the tree does not exist, or waits for its turn in a session. Asks the tree itself,
+   * for as long as the store has not heard of it.
    *
    * @throws TypeError without a store.
    */
-  async userOf(tree: string, { tenant }: Whose = {}): Promise<UserId | null | undefined> {
+  async root(tree: string, { tenant }: Whose = {}): Promise<RunRecord | undefined> {
     const [root] = await this.tree(tree, tenant === undefined ? {} : { tenant });
-    if (root) return root.userId;
+    if (root) return root;
     const address = treeAddress(TreeId.of(tree), tenant);
     const first = { after: 0, limit: 1 };
     const { runs } = await callTree(
@@ -53,7 +53,12 @@ export class Runs {
       "unprojected",
       first,
     );
-    return runs[0]?.userId;
+    return runs[0];
+  }
+
+  /** Returns the user that a tree works for; null: none, undefined as for `root`. @throws TypeError without a store. */
+  async userOf(tree: string, whose: Whose = {}): Promise<UserId | null | undefined> {
+    return (await this.root(tree, whose))?.userId;
   }
 
   #need(): Store {

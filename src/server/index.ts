@@ -2,6 +2,6 @@ export { apiKeys, createApiKey, type ApiKeySource, type NewApiKey } from "./api-
 export { serverApp, type ServerOptions } from "./app.ts";
 export type { Auth, Principal, Scope } from "./auth.ts";
 export type { Limits } from "./limits.ts";
-export type { MountedCall, MountedDecision, ServerMount } from "./mount.ts";
+export type { MountedCall, MountedDecision, MountedTree, ServerMount } from "./mount.ts";
 export type { PageOptions } from "./page-files.ts";
 export { listen, type Listener, type ListenOptions } from "./listen.ts";

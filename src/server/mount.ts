@@ -1,4 +1,14 @@
-import { Json, type Agent, type RunResult, type TreeId, type UserId } from "#kernel";
+import {
+  AgentId,
+  Json,
+  NotFoundError,
+  TreeId,
+  type Agent,
+  type ApprovalRecord,
+  type RunRecord,
+  type RunResult,
+  type UserId,
+} from "#kernel";
 import { systemClock, withTimeout } from "#base";
 import type { RunHandle, Runtime, StartOptions } from "#runtime";
 import { mayDo, ownerOf, type Principal, type Scope, whose } from "./auth.ts";
@@ -20,8 +30,13 @@ export interface MountedCall {
   readonly mayDo: (scope: Scope) => boolean;
   /** Starts a tree of the caller, within the limits of its key. @throws RefusalError */
   readonly start: (agent: Agent, input: string, id: TreeId) => Promise<ReturnType<Runtime["run"]>>;
-  /** Finds a tree of the caller. @throws NotFoundError also for trees of others. */
-  readonly find: (tree: TreeId) => Promise<ReturnType<Runtime["run"]>>;
+  /**
+   * Finds a tree of the caller that one of these agents is the root of. @throws NotFoundError for every other one, and for
+   * a text that is no id.
+   */
+  readonly find: (id: string, agents: readonly Agent[]) => Promise<MountedTree>;
+  /** Returns the questions of a tree that are open. */
+  readonly questions: (run: RunHandle) => Promise<readonly ApprovalRecord[]>;
   /** Waits for the end of a tree. Null: it goes on after so many seconds, or asks people something. */
   readonly wait: (run: RunHandle, waitS: number) => Promise<RunResult | null>;
   /** Decides about a question of a tree. @throws RefusalError if the key may not approve. */
@@ -30,6 +45,12 @@ export interface MountedCall {
   readonly stream: (
     begin: (signal: AbortSignal) => Promise<AsyncGenerator<string, void>>,
   ) => Promise<Response>;
+}
+
+/** A tree of the caller. */
+export interface MountedTree {
+  readonly run: ReturnType<Runtime["run"]>;
+  readonly root: RunRecord;
 }
 
 /** A decision about a question of a tree. */
@@ -74,11 +95,8 @@ export function toMountedCall(
       hold(heardOf(call, run.treeId));
       return host.runtime.run(run.treeId, whose(principal));
     },
-    find: async (tree) => {
-      const run = await treeOf(call, tree);
-      await run.status();
-      return run;
-    },
+    find: (id, agents) => findTree(call, id, agents),
+    questions: readQuestions,
     wait: (run, waitS) => {
       const limit = { clock: systemClock, ms: waitS * 1000, onTimeout: () => null, bestEffort: true };
       return withTimeout<RunResult | null>(limit, ({ signal }) => untilEndOrQuestion(run, signal));
@@ -94,10 +112,31 @@ export function toMountedCall(
   };
 }
 
+/** @throws NotFoundError that is the same for a tree of another caller or agent as for one that does not exist. */
+async function findTree(call: Call, id: string, agents: readonly Agent[]): Promise<MountedTree> {
+  const tree = readTreeId(id);
+  const run = await treeOf(call, tree);
+  const root = await call.host.runtime.runs.root(tree, whose(call.principal));
+  const isOffered = agents.some((agent) => root && AgentId.type(agent.id) === AgentId.type(root.agentId));
+  if (!root || !isOffered) throw new NotFoundError({ what: "run", id: run.runId });
+  return { run, root };
+}
+
+/** @throws NotFoundError for what can be no id. */
+function readTreeId(text: string): TreeId {
+  try {
+    return TreeId.of(text);
+  } catch {
+    throw new NotFoundError({ what: "run", id: text });
+  }
+}
+
+const readQuestions = async (run: RunHandle): Promise<readonly ApprovalRecord[]> =>
+  (await run.approvals()).filter(({ decision }) => decision === null);
+
 /** Resolves with the result, or with null once the tree asks people something. */
 async function untilEndOrQuestion(run: RunHandle, signal: AbortSignal): Promise<RunResult | null> {
-  const pending = async (): Promise<boolean> =>
-    (await run.approvals()).some(({ decision }) => decision === null);
+  const pending = async (): Promise<boolean> => (await readQuestions(run)).length > 0;
   if (await pending()) return null;
   for await (const { type } of run.events({ signal }))
     if (type === "approval.requested" && (await pending())) return null;

@@ -23,8 +23,11 @@ const other = keyOf("umbrella", ["run", "approve"]);
 const reader = keyOf("acme", ["read"]);
 const records = [run, ada, bob, other, reader].map(({ record }) => record);
 
-async function serve(agents: readonly [Agent, ...Agent[]], options: Partial<A2aServerOptions> = {}) {
-  const runtime = createRuntime({ agents, approver: "people" });
+async function serve(
+  agents: readonly [Agent, ...Agent[]],
+  { others = [], ...options }: Partial<A2aServerOptions> & { readonly others?: readonly Agent[] } = {},
+) {
+  const runtime = createRuntime({ agents: [...agents, ...others], approver: "people" });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const mounts = a2aServer({ agents, url, ...options });
@@ -215,6 +218,14 @@ test("a task of another tenant or another user does not exist", async () => {
   }
   await expect(mine.getTask({ tenant: "umbrella", id })).rejects.toThrow("the tenant follows from the key");
   await mine.cancelTask({ tenant: "", id, metadata: undefined });
+});
+
+test("a tree of an agent that is not offered does not exist", async () => {
+  const hidden = agent({ name: "hidden", model: heldModel() });
+  await using server = await serve([greeter()], { others: [hidden] });
+  const { treeId: id } = await server.runtime.start(hidden, "go", { tenant: "acme" });
+  const client = await connect(server.url, run.key);
+  await expect(client.getTask({ tenant: "", id })).rejects.toThrow("there is no such task");
 });
 
 test("a client of protocol 0.3 is served with the methods of its own names", async () => {

@@ -1,0 +1,170 @@
+// Trees as tasks of MCP.
+//
+// Job: tell a client with the extension io.modelcontextprotocol/tasks that a call goes on as a task, and answer its requests
+// about tasks. Above it: mcp-server. Below it: the call of the mount.
+//
+// Invariants:
+// 1. Nothing is kept here: the id of a task is the id of its tree, which any process finds.
+// 2. A tree that is not the caller's, or that an agent not offered here is the root of, does not exist.
+// 3. Only a client that has declared the extension in the same request is told of a task.
+// 4. Only an error of the caller is an answer. After any other error the request fails, so that the client asks again.
+import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import { isJsonObject, Json, ReeveError, type Agent, type ApprovalRecord, type JsonObject } from "#kernel";
+import { safeMessage } from "#base";
+import type { RunHandle } from "#runtime";
+import type { MountedCall, MountedTree } from "#server";
+import { endText, toAnswer } from "./run-answer.ts";
+import type { ServerPackage } from "./server-package.ts";
+import { readResponse, toInputRequests } from "./server-questions.ts";
+import { tasksExtension } from "./task-result.ts";
+
+/** A client is to ask after a tenth of the time that a task has taken, within these bounds. */
+const minPollMs = 500;
+const maxPollMs = 30_000;
+
+/** Codes of errors that are answers to a request about a task. */
+const answerCodes: ReadonlySet<string> = new Set(["not-found", "forbidden", "approval-refused"]);
+
+/** The server object of one request. */
+export interface ServerTasksDeps {
+  readonly sdk: ServerPackage;
+  readonly call: MountedCall;
+  readonly agents: readonly Agent[];
+  /** Takes an error that is not the caller's. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** The tasks of one caller. */
+export class ServerTasks {
+  readonly #deps: ServerTasksDeps;
+
+  constructor(deps: ServerTasksDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the client of a request takes a task for an answer. */
+  isTaken(context: ServerContext): boolean {
+    return has(this.#capability(context, "extensions"), tasksExtension);
+  }
+
+  /** Answers a call whose tree goes on. */
+  async answer(run: RunHandle, context: ServerContext): Promise<CallToolResult> {
+    const tree = await this.#deps.call.find(run.treeId, this.#deps.agents);
+    const { status } = await this.#read(tree, context);
+    // The package wants structured content where the tool has a schema of its output.
+    const structuredContent = { run: { id: run.treeId, status } };
+    return { ...toTask(tree), status, resultType: "task", content: [], structuredContent };
+  }
+
+  /** Adds the three methods. */
+  register({ server }: McpServer): void {
+    const { sdk, call, agents } = this.#deps;
+    const taskId = { type: "string" };
+    const schemas = {
+      params: sdk.fromJsonSchema<{ readonly taskId: string }>({
+        type: "object",
+        properties: { taskId },
+        required: ["taskId"],
+      }),
+      result: sdk.fromJsonSchema<Record<string, unknown>>({ type: "object" }),
+    };
+    const add = (
+      method: string,
+      act: (tree: MountedTree, context: ServerContext) => Promise<JsonObject>,
+    ): void =>
+      server.setRequestHandler(method, schemas, (params, context) =>
+        this.#answered(context, async () => act(await call.find(params.taskId, agents), context)),
+      );
+    add("tasks/get", (tree, context) => this.#read(tree, context));
+    add("tasks/cancel", async ({ run }) => {
+      await run.cancel();
+      return {};
+    });
+    add("tasks/update", async ({ run }, { mcpReq }) => {
+      await this.#update(run, mcpReq.inputResponses ?? {});
+      return {};
+    });
+  }
+
+  /** Reads a tree as a task. */
+  async #read(tree: MountedTree, context: ServerContext): Promise<JsonObject & { readonly status: string }> {
+    const { run } = tree;
+    const task = toTask(tree);
+    const result = await run.outcome();
+    if (result?.status === "cancelled")
+      return { ...task, status: "cancelled", statusMessage: endText(result) };
+    // A call that ends with an error is completed: the protocol keeps `failed` for errors of its own.
+    if (result) return { ...task, status: "completed", result: Json.of(toAnswer(run, result)) };
+    const questions = await this.#deps.call.questions(run);
+    const inputRequests = this.#mayAnswer(context) ? toInputRequests(questions) : {};
+    if (Object.keys(inputRequests).length > 0) return { ...task, status: "input_required", inputRequests };
+    const waits = questions.length > 0 && { statusMessage: "the run waits for a person's decision" };
+    return { ...task, status: "working", ...waits };
+  }
+
+  /** Reads what the client has declared in a request. The package's type of it is empty. */
+  #capability({ mcpReq }: ServerContext, name: string): JsonObject | null {
+    const { CLIENT_CAPABILITIES_META_KEY: key } = this.#deps.sdk;
+    const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
+    const declared = Json.of(envelope[key] ?? null);
+    const found = isJsonObject(declared) ? declared[name] : null;
+    return isJsonObject(found) ? found : null;
+  }
+
+  /** Whether a caller may decide about questions, and its client can ask them. */
+  #mayAnswer(context: ServerContext): boolean {
+    const elicitation = this.#capability(context, "elicitation");
+    const hasForms = elicitation !== null && (has(elicitation, "form") || !has(elicitation, "url"));
+    return hasForms && this.#deps.call.mayDo("approve");
+  }
+
+  /** Decides about the questions that are still open. The other answers have no effect. */
+  async #update(run: RunHandle, responses: Readonly<Record<string, unknown>>): Promise<void> {
+    const { call } = this.#deps;
+    const answered = (await call.questions(run)).filter(({ id }) => Object.hasOwn(responses, id));
+    for (const question of answered) await this.#decide(run, question, responses[question.id]);
+  }
+
+  async #decide(run: RunHandle, question: ApprovalRecord, response: unknown): Promise<void> {
+    const { call } = this.#deps;
+    const decision = readResponse(question, response);
+    if (!decision) return;
+    await call.decide(run, decision).catch(async (error: unknown) => {
+      const isOpen = (await call.questions(run)).some(({ id }) => id === question.id);
+      if (isOpen) throw error;
+    });
+  }
+
+  /** Turns an error into one of the protocol. */
+  async #answered(context: ServerContext, body: () => Promise<JsonObject>): Promise<JsonObject> {
+    const { sdk, onFault } = this.#deps;
+    if (!this.isTaken(context)) {
+      const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
+      throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities });
+    }
+    try {
+      return await body();
+    } catch (error) {
+      const isAnswer = ReeveError.is(error) && answerCodes.has(error.code);
+      if (!isAnswer) onFault(error);
+      const isUnknown = isAnswer && error.code === "not-found";
+      const text = isUnknown ? "there is no such task" : isAnswer ? safeMessage(error) : "internal error";
+      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, text);
+    }
+  }
+}
+
+const has = (fields: JsonObject | null, name: string): boolean => isJsonObject(fields?.[name]);
+
+/** Returns the fields that every state of a task has. A tree that goes on changes at any time. */
+function toTask({ run, root: { startedAt, endedAt } }: MountedTree): JsonObject {
+  const now = Date.now();
+  const pollMs = Math.round((now - startedAt) / 10);
+  return {
+    taskId: run.treeId,
+    createdAt: new Date(startedAt).toISOString(),
+    lastUpdatedAt: new Date(endedAt ?? now).toISOString(),
+    ttlMs: null,
+    pollIntervalMs: Math.max(minPollMs, Math.min(pollMs, maxPollMs)),
+  };
+}
