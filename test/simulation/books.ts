@@ -50,6 +50,8 @@ export class Books {
   billedTokens = 0;
   /** By tree: the sum of its bill. */
   readonly #billed = new Map<string, { readonly tokens: number; readonly cost: number }>();
+  /** The input tokens of each prompt that was sent. */
+  readonly #inputs = new Map<string, number>();
   /** By key of the effect: every delivery. */
   readonly deliveries = new Map<string, { readonly tool: string; count: number }>();
   /** By what the agent ordered, which is another thing each time: the keys under which it was delivered. */
@@ -114,7 +116,7 @@ export class Books {
       ? chance.of<Fault>("refused", "cut", "hangs", "no usage", "nonsense")
       : null;
     const used: Usage = {
-      input: chance.between(1, inputBound(request.messages)),
+      input: this.#countInput(request.messages, chance.between(1, inputBound(request.messages))),
       output: chance.between(0, request.maxOutputTokens),
     };
     return this.#flying(signal, async (entry) => {
@@ -131,6 +133,14 @@ export class Books {
       const usage = fault === "no usage" ? null : fault === "nonsense" ? { input: -1, output: NaN } : used;
       return { message: ChatMessage.assistant("said"), usage, finishReason: "stop" };
     });
+  }
+
+  /** Counts the same prompt like the last time, as a provider does: estimates rely on that. */
+  #countInput(messages: ModelRequest["messages"], drawn: number): number {
+    const prompt = JSON.stringify(messages);
+    const tokens = this.#inputs.get(prompt) ?? drawn;
+    this.#inputs.set(prompt, tokens);
+    return tokens;
   }
 
   async #flying<T>(
