@@ -25,7 +25,7 @@ export interface A2aServerOptions {
   readonly description?: string | undefined;
   /** The version of the agents, for clients. Default 1.0.0. */
   readonly version?: string | undefined;
-  /** Who may read the card: callers with a key of the scope `run`, or everyone. Default key. */
+  /** The readers of the card: callers with a key of the scope `run`, or everyone. Default key. */
   readonly card?: "key" | "public" | undefined;
   /** Seconds that a message waits for its tree before it answers with the task as it is. Default 20. */
   readonly waitS?: number | undefined;

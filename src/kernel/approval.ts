@@ -38,7 +38,7 @@ export interface ApprovalAnswer {
   readonly decision: "approved" | "denied" | "edited";
   /** Who says so, for the audit. */
   readonly by: string;
-  /** What the tool is called with instead, or the answer to its question. Only where `edited`. */
+  /** The other arguments that the tool is called with, or the answer to its question. Only where `edited`. */
   readonly arguments?: Json | undefined;
   /** What the model is told. */
   readonly reason?: string | undefined;

@@ -266,7 +266,7 @@ export interface ChangeOptions {
   readonly name?: string | undefined;
 }
 
-/** How to wait for an execution. */
+/** The options of a wait for an execution. */
 export interface AttachOptions {
   readonly signal: AbortSignal;
   /** The tree of the execution. */
@@ -296,7 +296,7 @@ export interface Engine {
   waitForChange(object: ObjectAddress, options: ChangeOptions): Promise<void>;
   /**
    * Waits until an execution has ended, and returns what it returned. Null if the engine cannot tell: it does not know the
-   * execution, or somebody has stopped it. Costs no call of an object. Absent: callers wait for a change of the object.
+   * execution, or it was stopped from outside. Costs no call of an object. Absent: callers wait for a change of the object.
    * @throws the signal's reason.
    */
   attach?(execution: string, options: AttachOptions): Promise<Json>;

@@ -63,7 +63,7 @@ export interface EventPayloads {
     readonly allowsAll?: true;
     /** At the start: a top-up raises them. Absent in events of earlier releases. */
     readonly limits?: RunLimits;
-    /** Of a root: the limits that all runs share. */
+    /** The limits that all runs share. Only on a root. */
     readonly treeLimits?: TreeLimits;
     /** The version of the agent. */
     readonly version?: string;

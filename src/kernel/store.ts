@@ -46,7 +46,7 @@ export interface RunRecord {
   readonly maxCostMicros: Micros | null;
   /** The name that a root was started with; null: none. */
   readonly name: string | null;
-  /** Of a root: the runs of its tree so far, and those of them that have not ended. Null for other runs. */
+  /** The runs of the tree so far, and those of them that have not ended. Null for runs that are no root. */
   readonly agents: number | null;
   readonly liveAgents: number | null;
   /** The last event of the tree that this record takes into account. */

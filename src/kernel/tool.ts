@@ -16,7 +16,7 @@ export interface ToolBase<Input> extends ToolFlow {
   readonly risk: Risk;
 }
 
-/** What came of a tool's question to a person. */
+/** The outcome of a tool's question to a person. */
 export type ToolAnswer =
   /** The content fits the question. */
   | { readonly decision: "answered"; readonly content: Json }

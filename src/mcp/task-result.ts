@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 /** The name of the extension, in the capabilities of both sides. */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
-/** Where a result carries its task, once it has passed the client package. */
+/** The field of a result that carries its task, once it has passed the client package. */
 export const taskKey = "reeve/task";
 
 /**

@@ -9,7 +9,7 @@ export type StrictJson = { readonly value: Json } | { readonly malformed: Malfor
 
 /**
  * JSON that means one thing only: no key twice, no key that would change a prototype, no half characters, no number that
- * a round trip would change, and neither larger nor deeper than whoever walks through it can bear. Linear in the text; throws nothing.
+ * a round trip would change, and neither larger nor deeper than the code that walks through it can bear. Linear in the text; throws nothing.
  */
 export function strictJson(text: string): StrictJson {
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return { malformed: "too-large" };

@@ -29,7 +29,7 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
   };
 }
 
-/** Whoever can write into the database can neither give an answer to another question, nor make it live longer. */
+/** Write access to the database is not enough to move an answer to another question, or to make it live longer. */
 const placeOf = ({ key, until }: CacheEntry): string => `cache ${key} ${until}`;
 
 function openUnlessErased(content: Content, kept: CacheEntry): Pick<CacheEntry, "value"> | undefined {

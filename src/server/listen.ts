@@ -4,7 +4,7 @@ import { ReadableStream } from "node:stream/web";
 import { checkDuration } from "#kernel";
 import { type ServerOptions, serverApp } from "./app.ts";
 
-/** Where and how the server listens. Default of `ui`: on a loopback address, the dashboard; else none. */
+/** The address of the server, and its settings. Default of `ui`: on a loopback address, the dashboard; else none. */
 export interface ListenOptions extends Omit<ServerOptions, "auth"> {
   /** Default none, which only a loopback address may have. */
   readonly auth?: ServerOptions["auth"];

@@ -35,7 +35,7 @@ export function spendOf(
   return { settledMicros, reservedMicros, inDoubtMicros, maxCostMicros, freeMicros };
 }
 
-/** How near an account is to its limit. */
+/** The nearness of an account to its limit. */
 export type SpendLevel = "normal" | "high" | "full";
 
 /** Returns how near spent money is to its limit: `high` from 70 %, `full` from 90 %. */

@@ -98,7 +98,7 @@ test("a held run says so, also before it has come to its next step", () => {
     /^boss is to pause: .*\n  → reeve resume mill-books~0$/,
   );
   story.tell(0, "run.paused", { cause: "held" });
-  expect(told(story, 0)).toMatch(/^Somebody paused boss 0\.0s ago\./);
+  expect(told(story, 0)).toMatch(/^A person paused boss 0\.0s ago\./);
 });
 
 test("a run that no worker has taken up says so", () => {

@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly name: string | null;
   /** Null: it has no limit, or none is known. */
   readonly maxCostMicros: number | null;
-  /** Of the run and all below it; null: not known. */
+  /** The sum of the run and all below it; null: not known. */
   readonly agents: number | null;
   readonly liveAgents: number | null;
 }

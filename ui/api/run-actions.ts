@@ -32,7 +32,7 @@ async function act(
   }
 }
 
-/** What a reader can do to a run. Each is accepted or refused at once; the state changes with the event. */
+/** The actions of a reader on a run. Each is accepted or refused at once; the state changes with the event. */
 export const runActions = {
   pause: (run: string, name: string): Promise<boolean> =>
     act(run, {

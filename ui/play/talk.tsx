@@ -25,7 +25,7 @@ export interface Turn {
   readonly steers: readonly string[];
 }
 
-/** What was said: tasks, children in one line each, questions where they are asked, answers. */
+/** The conversation: tasks, children in one line each, questions where they are asked, answers. */
 export function Talk({
   turns,
   agent,

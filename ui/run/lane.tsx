@@ -37,7 +37,7 @@ function laneText(lane: readonly LaneSpan[], ms: number): string {
   return [...told, span(ms)].join(", ");
 }
 
-/** What a run did, along the time that all rows share. */
+/** The work of a run, along the time that all rows share. */
 export function Lane({ agent, axis }: { readonly agent: AgentView; readonly axis: TimeAxis }): ReactNode {
   const spans = agent.lane.filter(([, from, to]) => from <= axis.to && (to ?? axis.to) >= axis.from);
   return (

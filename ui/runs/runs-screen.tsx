@@ -78,7 +78,7 @@ export function RunsScreen(): ReactNode {
   );
 }
 
-/** Of the list that needs the reader, the trees with an open question. */
+/** The trees with an open question, of the list that needs the reader. */
 function onlyAsking(list: RunList, show: Show, pending: readonly ApprovalRecord[]): RunList {
   if (show !== "asks" || list.items === null) return list;
   const asking = new Set<string>(pending.map(({ treeId }) => treeId));

@@ -1,6 +1,6 @@
 /** How many ways of matching are tried at one place of a text, at most. */
 const mostWays = 4_096;
-/** How many characters are looked at in one of these ways, at most. */
+/** The largest number of characters that are looked at in one of these ways. */
 const mostCharacters = 1_000;
 
 /**
@@ -19,7 +19,7 @@ export function linearPattern(pattern: RegExp | string): RegExp {
 interface Parsed {
   /** In how many ways it can match at one place. */
   readonly ways: number;
-  /** How many characters it can be long. */
+  /** The largest number of characters that it can have. */
   readonly characters: number;
   readonly end: number;
 }

@@ -14,7 +14,7 @@ import {
 import { rejectOnAbort } from "#base";
 import { MemoryCache } from "./memory-cache.ts";
 
-/** What is kept, where, and for how long. */
+/** The answers that are kept, the place, and the time. */
 export interface CacheOptions {
   /**
    * `process`: each worker keeps its own. `store`: the workers share what the runtime's store keeps, sealed and apart for

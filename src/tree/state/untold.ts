@@ -5,7 +5,7 @@ import type { TreeWork } from "./tree-work.ts";
 
 /*
  * The hooks of an agent run where its runs execute, so the tree hands the events of a run to the run itself: with the
- * reply to its next call. Those that others have caused meanwhile wait: the run's record names the values that hold them.
+ * reply to its next call. Those that others have caused since wait: the run's record names the values that hold them.
  */
 
 /** As many wait to be told. Hooks do not hear of more. */

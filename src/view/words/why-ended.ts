@@ -86,7 +86,7 @@ function hintsOf(known: Known, { stopReason, error }: AgentEnd): readonly string
   const tree = RunId.tree(run.runId);
   const refused = refusedDimension(run);
   const remedy = refused ? remedies(known, refused) : [];
-  // What becomes of a helper's end is its parent's to say.
+  // The parent decides about the end of a child.
   if (parent) return [...remedy, `reeve why ${parent.runId}`];
   const again = startAgain(run);
   switch (stopReason) {

@@ -158,7 +158,7 @@ function held(
     };
   const isParents = parent?.activity.kind === "paused" && parent.activity.cause === "held";
   return {
-    answer: `Somebody paused ${isParents ? `${parent.agent}, and with it ${run.agent},` : run.agent} ${since} ago. It waits until it is resumed.`,
+    answer: `A person paused ${isParents ? `${parent.agent}, and with it ${run.agent},` : run.agent} ${since} ago. It waits until it is resumed.`,
     details: [],
     hints: [resume(isParents ? parent : run)],
   };
