@@ -163,6 +163,7 @@ test("many processes may open an empty database at once", async () => {
     { number: 9 },
     { number: 10 },
     { number: 11 },
+    { number: 12 },
   ]);
 });
 
