@@ -2,14 +2,19 @@ import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
 import { packBeside } from "./packed.ts";
-import { currentNode, supportedPlatforms } from "./platform.ts";
+import { currentNode, type Platform, supportedPlatforms } from "./platform.ts";
 import { Terminal } from "./terminal.ts";
 
 const platforms = await supportedPlatforms();
 const examples = globSync("examples/[0-9]*.ts")
   .toSorted()
   .map((path) => basename(path));
-const cases = platforms.flatMap((platform) => examples.map((example) => ({ platform, example })));
+const cases = platforms.flatMap((platform) => examples.map((example): Case => ({ platform, example })));
+
+interface Case {
+  readonly platform: Platform;
+  readonly example: string;
+}
 
 let top = "";
 let folder = "";
@@ -24,11 +29,24 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 
-test.concurrent.for(cases)(
+/** Examples with a worker on a port of its own cannot run beside each other. */
+const takesPort = ({ example }: Case): boolean =>
+  readFileSync(join("examples", example), "utf8").includes("serve({ port: 9080 })");
+
+const print = ({ platform, example }: Case): Promise<string> =>
+  new Terminal(platform, folder).run(`${platform.command} examples/${example}`);
+
+test.concurrent.for(cases.filter((each) => !takesPort(each)))(
   "$example holds on $platform.name, with the packed package",
-  async ({ platform, example }, { expect }) => {
-    const printed = await new Terminal(platform, folder).run(`${platform.command} examples/${example}`);
-    expect(printed).not.toMatch(/warning/i);
+  async (each, { expect }) => {
+    expect(await print(each)).not.toMatch(/warning/i);
+  },
+);
+
+test.for(cases.filter(takesPort))(
+  "$example, which takes a port, holds on $platform.name, with the packed package",
+  async (each, { expect }) => {
+    expect(await print(each)).not.toMatch(/warning/i);
   },
 );
 
