@@ -8,8 +8,18 @@
 // 1. The words of a server are shown to people as data, cut to a length, below the name of the server.
 // 2. No page is opened, and no answer is made up: what people did not accept is declined.
 // 3. People are asked like by any other tool: a form that is no `HumanQuestion` is declined.
-import { HumanQuestion, isJsonObject, Json, ToolResult, type JsonObject, type ToolAnswer } from "#kernel";
+import {
+  HumanQuestion,
+  isJsonObject,
+  Json,
+  ToolResult,
+  type EffectCall,
+  type JsonObject,
+  type ToolAnswer,
+} from "#kernel";
+import type { CallSettings } from "./call-settings.ts";
 import type { ElicitAnswer, SampleAnswer } from "./open-client.ts";
+import { sample } from "./sampling.ts";
 
 const maxQuestions = 10;
 const maxMessage = 2_000;
@@ -51,6 +61,20 @@ export interface Answering {
   readonly responses: InputResponses;
 }
 
+/** Declines and samples what needs no person, and returns the rest as questions. */
+export async function beginAnswers(
+  requests: JsonObject,
+  settings: CallSettings,
+  { llm }: Pick<EffectCall, "llm">,
+): Promise<Answering> {
+  const { open, samples, declined } = sortRequests(requests, settings);
+  const responses: InputResponses = {};
+  for (const key of declined) responses[key] = { action: "decline" };
+  for (const [key, params] of Object.entries(samples))
+    responses[key] = await sample(params, llm, settings.maxSamplingTokens);
+  return { open, responses };
+}
+
 /** Ends the execution with the next question; null: there is none. */
 export function askNext(
   state: Answering,
@@ -68,7 +92,7 @@ export function takeAnswer<State extends Answering>(state: State, answer: ToolAn
 }
 
 /** The requests of a call, by what is done about them. */
-export interface SortedRequests {
+interface SortedRequests {
   readonly open: readonly OpenQuestion[];
   /** Parameters of model calls that the server asks for. */
   readonly samples: Readonly<Record<string, Json>>;
@@ -77,7 +101,7 @@ export interface SortedRequests {
 }
 
 /** Sorts the requests of a call. @throws TypeError if there are too many, or one that nothing can answer. */
-export function sortRequests(
+function sortRequests(
   requests: JsonObject,
   {
     server,

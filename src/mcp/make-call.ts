@@ -3,16 +3,8 @@ import { ContentBlock, isJsonObject, Json, ToolResult, type EffectCall, type Jso
 import type { CallSettings } from "./call-settings.ts";
 import { McpCallError, type Connection } from "./connection.ts";
 import { toShown } from "./content.ts";
-import {
-  askNext,
-  readInputRequired,
-  sortRequests,
-  takeAnswer,
-  type Answering,
-  type InputResponses,
-} from "./input-requests.ts";
+import { askNext, beginAnswers, readInputRequired, takeAnswer, type Answering } from "./input-requests.ts";
 import type { McpPin } from "./pins.ts";
-import { sample } from "./sampling.ts";
 import { followTask, readTask, readTaskState, waitForTask } from "./tasks.ts";
 
 /** Rounds of one execution in which a server has the model called. */
@@ -96,12 +88,7 @@ async function goOn(
     if (task) return waitForTask(task, settings);
     const needed = readInputRequired(result);
     if (!needed) return toShown(result);
-    const { open, samples, declined } = sortRequests(needed.requests, settings);
-    const responses: InputResponses = {};
-    for (const key of declined) responses[key] = { action: "decline" };
-    for (const [key, params] of Object.entries(samples))
-      responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
-    known = { requestState: needed.state, open, responses };
+    known = { requestState: needed.state, ...(await beginAnswers(needed.requests, settings, call)) };
     const next = askNext(known);
     if (next) return next;
   }

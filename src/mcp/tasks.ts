@@ -13,8 +13,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
 import { McpCallError, type Connection } from "./connection.ts";
 import { toShown } from "./content.ts";
-import { askNext, sortRequests, takeAnswer, type Answering, type InputResponses } from "./input-requests.ts";
-import { sample } from "./sampling.ts";
+import { askNext, beginAnswers, takeAnswer, type Answering, type InputResponses } from "./input-requests.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { taskKey } from "./task-result.ts";
 
@@ -138,15 +137,13 @@ async function askForInput(
   // A server of the older revision asks in the middle of the request for the result.
   if (!isJsonObject(inputRequests)) return toShown(await follow.result(found));
   const unanswered = Object.entries(inputRequests).filter(([key]) => !task.answered.includes(key));
-  const { open, samples, declined } = sortRequests(Object.fromEntries(unanswered), settings);
-  const responses: InputResponses = {};
-  for (const key of declined) responses[key] = { action: "decline" };
-  for (const [key, params] of Object.entries(samples))
-    responses[key] = await sample(params, call.llm, settings.maxSamplingTokens);
-  const state: TaskState = { task, open, responses };
+  const state: TaskState = {
+    task,
+    ...(await beginAnswers(Object.fromEntries(unanswered), settings, call)),
+  };
   const question = askNext(state, { rerun: true });
   if (question) return question;
-  if (Object.keys(responses).length === 0) return waitForTask(task, settings);
+  if (Object.keys(state.responses).length === 0) return waitForTask(task, settings);
   return ToolResult.later(0, state, { rerun: true });
 }
 
