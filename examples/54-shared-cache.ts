@@ -40,7 +40,7 @@ await second.ask({ tenant: "acme", user: "bob" });
 await second.ask({ tenant: "globex", user: "ann" });
 assert.equal(second.model.requests.length, 2);
 
-// What ann leaves goes with ann.
+// The answers that ann has caused are erased with ann.
 await second.runtime.store.eraseUser({ tenantId: TenantId.of("acme") }, UserId.of("ann"));
 assert.ok((await second.ask(ann)).costMicros > 0);
 

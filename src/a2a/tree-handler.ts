@@ -48,14 +48,14 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
     listTaskPushNotificationConfigs: noPush,
     deleteTaskPushNotificationConfig: noPush,
     sendMessage: (request) =>
-      answered(sdk, async () => {
+      translateErrors(sdk, async () => {
         const run = await takeMessage(deps, request);
         if (!request.configuration?.returnImmediately) await call.wait(run, waitS);
         return readTask(deps, run);
       }),
-    getTask: ({ id }) => answered(sdk, async () => readTask(deps, await find(deps, id))),
+    getTask: ({ id }) => translateErrors(sdk, async () => readTask(deps, await find(deps, id))),
     cancelTask: ({ id }) =>
-      answered(sdk, async () => {
+      translateErrors(sdk, async () => {
         const run = await find(deps, id);
         if (await run.outcome()) throw new sdk.errors.TaskNotCancelableError(`task ${id} is over`);
         await run.cancel();
@@ -63,11 +63,11 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
         return readTask(deps, run);
       }),
     sendMessageStream: async function* (request) {
-      const run = await answered(sdk, () => takeMessage(deps, request));
+      const run = await translateErrors(sdk, () => takeMessage(deps, request));
       yield* watch(deps, run);
     },
     resubscribe: async function* ({ id }) {
-      const run = await answered(sdk, async () => {
+      const run = await translateErrors(sdk, async () => {
         const found = await find(deps, id);
         if (await found.outcome())
           throw new sdk.errors.UnsupportedOperationError(`task ${id} is over: get it instead`);
@@ -110,20 +110,20 @@ async function* watch(
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const { sdk, signal } = deps;
   const { TASK_STATE_INPUT_REQUIRED: asks } = sdk.core.TaskState;
-  const first = await answered(sdk, () => readTask(deps, run));
+  const first = await translateErrors(sdk, () => readTask(deps, run));
   yield { payload: { $case: "task", value: first } };
   let last = first.status?.state;
   if (last === asks || first.artifacts.length > 0) return;
   const named = { taskId: run.treeId, contextId: run.treeId, metadata: undefined };
   for await (const { type } of run.events({ signal })) {
     if (type !== "approval.requested" && type !== "run.start") continue;
-    const { status } = await answered(sdk, () => readTask(deps, run));
+    const { status } = await translateErrors(sdk, () => readTask(deps, run));
     if (status === undefined || status.state === last) continue;
     last = status.state;
     yield { payload: { $case: "statusUpdate", value: { ...named, status } } };
     if (last === asks) return;
   }
-  const result = await answered(sdk, () => run.result());
+  const result = await translateErrors(sdk, () => run.result());
   for (const artifact of toArtifacts(result))
     yield {
       payload: { $case: "artifactUpdate", value: { ...named, artifact, append: false, lastChunk: true } },
@@ -133,7 +133,7 @@ async function* watch(
 }
 
 /** Turns an error into one of the protocol. */
-async function answered<Value>({ errors }: A2aPackage, body: () => Promise<Value>): Promise<Value> {
+async function translateErrors<Value>({ errors }: A2aPackage, body: () => Promise<Value>): Promise<Value> {
   try {
     return await body();
   } catch (error) {

@@ -109,7 +109,7 @@ test("a message starts a tree, whose result is the artifact of its task", async 
   const chosen = await client.sendMessage(request([text("Bern")], { metadata: { skill: "counter" } }));
   expect(shown(asTask(chosen))).toEqual([{ people: 134_000 }]);
   await expect(
-    client.sendMessage(request([text("Bern")], { metadata: { skill: "nobody" } })),
+    client.sendMessage(request([text("Bern")], { metadata: { skill: "unknown" } })),
   ).rejects.toThrow("metadata.skill must be one of greeter, counter");
 });
 

@@ -11,7 +11,7 @@ const unit = fc.oneof(
 );
 const texts = fc.array(fc.string({ unit, maxLength: 20 }), { minLength: 100, maxLength: 100 });
 
-/** What a journal, a store or a wire makes of a value: JSON as bytes. */
+/** Converts a value to bytes of JSON and back, as a journal, a store or a wire does. */
 const throughBytes = (value: Json): unknown => JSON.parse(Buffer.from(JSON.stringify(value)).toString());
 
 test("100,000 texts of any characters are the same after a journal, and read from a model or refused", () => {

@@ -163,7 +163,7 @@ test("a batch that is refused as a whole is made call by call", async () => {
   expect(await Promise.all(made)).toEqual(["one", "two", "three"]);
 });
 
-test("where nobody answers, all callers hear of it", async () => {
+test("a batch without an answer is an error for every caller", async () => {
   const calls = new Calls();
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   await calls.answer(0, "one");
