@@ -1,3 +1,12 @@
+export type {
+  Architecture,
+  DelegateOptions,
+  Delivery,
+  InlineOptions,
+  StrategyDeps,
+  StrategyState,
+  ThinkOptions,
+} from "#kernel";
 export { actorCritic, type ActorCriticOptions, type Verdict } from "./actor-critic.ts";
 export { blackboard, type BlackboardOptions } from "./blackboard.ts";
 export { debate, type DebateOptions } from "./debate.ts";

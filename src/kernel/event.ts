@@ -204,7 +204,7 @@ export const agentEventTypes = [
 export type AgentEventType = (typeof agentEventTypes)[number];
 
 /** What every event carries. */
-export interface EventBase {
+interface EventBase {
   /** The number of the protocol that it was written under. Absent: before numbers existed. */
   readonly v?: number | undefined;
   /** Stable: the same event has the same id after any crash. */

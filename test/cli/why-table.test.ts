@@ -1,13 +1,7 @@
-import {
-  AgentId,
-  type ErrorData,
-  keysOf,
-  MessageId,
-  type ModelErrorKind,
-  type Obstacle,
-  type RunStatus,
-  type StopReason,
-} from "reeve/kernel";
+import { AgentId, type StopReason } from "reeve";
+import { type ErrorData, type Obstacle } from "reeve/engine";
+import { keysOf, type ModelErrorKind } from "#kernel";
+import { MessageId, type RunStatus } from "reeve/store";
 import { expect, test } from "vitest";
 import {
   type Activity,

@@ -1,5 +1,6 @@
-import type { ApprovalRecord, EventPayloads, RunStatus, StopReason } from "reeve/kernel";
-import { AgentId, StepId } from "reeve/kernel";
+import { type ApprovalRecord, type RunStatus, StepId } from "reeve/store";
+import type { EventPayloads } from "#kernel";
+import { type StopReason, AgentId } from "reeve";
 import { expect, test } from "vitest";
 import { allAgents, TreeModel, type Facts, type Known, why } from "../../src/view/index.ts";
 import { whyLines } from "../../src/cli/views/why-lines.ts";
