@@ -6,6 +6,7 @@ export {
   importSession,
   Session,
   type EntryDraft,
+  type ImportReport,
   type PromptWindowOptions,
 } from "#agents";
 export {
@@ -78,6 +79,7 @@ export {
   type SessionKey,
   type SessionStore,
   type Store,
+  type UserRecord,
   type VectorPosition,
   type VectorQuery,
   type VectorStore,

@@ -72,14 +72,11 @@ function parametersOf(checker: Checker, type: Type): string | null {
 /** Whether the members of a type are those of every list, which say nothing. */
 const isList = (checker: Checker, type: Type): boolean => checker.isArrayType(type) || isTupleType(type);
 
-/** The names of the members that a user sees: without private ones and those that every error has. */
+/** The names of the members that a user sees: without private ones, and without the stack and cause that every error has. */
 function membersOf(checker: Checker, type: Type): string {
-  const hidden = /^(?:__.*|message|name|stack|cause)$/;
-  const names = checker.getPropertiesOfType(type).map(nameOf);
-  return `{ ${names
-    .filter((name) => !hidden.test(name))
-    .toSorted()
-    .join(", ")} }`;
+  const hidden = /^(?:__.*|stack|cause)$/;
+  const members = checker.getPropertiesOfType(type).filter(({ name }) => !hidden.test(name));
+  return `{ ${members.map(nameOf).toSorted().join(", ")} }`;
 }
 
 /** A parameter that is taken apart has no name of its own. */

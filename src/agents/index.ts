@@ -53,7 +53,7 @@ export {
   type PromptWindowOptions,
 } from "./session/prompt-window.ts";
 export { branchesToDrop, placeOf } from "./session/retention.ts";
-export { exportSession, importSession } from "./session/session-file.ts";
+export { exportSession, importSession, type ImportReport } from "./session/session-file.ts";
 export { Session, type EntryDraft } from "./session/session.ts";
 export { informationAgent } from "./information-agent.ts";
 export { isTeamTool, teamTools, type TeamMember } from "./team.ts";

@@ -184,7 +184,6 @@ test.each([
     "it needs version 2 of clerk, and there is 3.",
   ],
   ["failed", "terminated", undefined, "a middleware stopped it."],
-  ["failed", "dead-letter", undefined, "could not be delivered"],
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
   "%s by %s is told in words",
   (status, stopReason, error, words) => {
