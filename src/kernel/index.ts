@@ -204,6 +204,7 @@ export {
   type EventStore,
   type KeyStore,
   type LimitStore,
+  type LiveTotals,
   type ManifestRecord,
   type ManifestStore,
   type ManifestText,
@@ -215,10 +216,25 @@ export {
   type SessionFilter,
   type SessionStore,
   type Store,
+  type TreeSearch,
   type WorkerRecord,
   type WorkerStore,
   type WrappedKey,
 } from "./store.ts";
+export {
+  type CallInDoubt,
+  compactedTrees,
+  Spend,
+  type SpendCall,
+  type SpendDimension,
+  spendDimensions,
+  type SpendFigures,
+  type SpendQuery,
+  type SpendRow,
+  type SpendStore,
+  type SpendSum,
+  type TreeSpend,
+} from "./spend.ts";
 export {
   type ChildOptions,
   ExecutionBudget,

@@ -58,6 +58,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     { answer: "own" },
     { answer: "own", query: ({ session }) => `?session=${session}` },
     { answer: "own", query: () => "?agent=steward&roots=true&size=1" },
+    { answer: "own", query: () => "?asks=true" },
   ],
   "get /runs/:run": [look],
   "get /runs/:run/result": [look],
@@ -65,6 +66,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run/view": [look],
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
+  "get /runs/:run/doubts/:attempt": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
   "post /runs/:run/steer": [act(message)],
   "post /runs/:run/follow-up": [act(message)],
@@ -119,6 +121,9 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "post /schedules/:schedule/resume": [{ answer: "own", body: none }],
   ...tenantRows,
   "get /budget": [{ answer: "own" }],
+  "get /tenant": [{ answer: "own" }],
+  "get /spend": [{ answer: "own" }, { answer: "own", query: () => "?by=user,tree" }],
+  "get /spend/in-doubt": [{ answer: "own" }],
   "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
   "post /budget/remove": [{ answer: "tenant", body: none }],
   "get /audit": [{ answer: "tenant" }],
@@ -242,7 +247,7 @@ function askRow(
   named: Owned,
 ): Promise<Reply> {
   const [method = "", path = ""] = name.split(" ");
-  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward" };
+  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward", attempt: "a1" };
   const filled = path.replaceAll(/:(\w+)/g, (_, id: string) => encodeURIComponent(ids[id] ?? ""));
   const headers = header === undefined ? {} : { "x-reeve-user": header };
   const url = `${estate.url}${filled}${row.query?.(named) ?? ""}`;
