@@ -223,11 +223,9 @@ export {
 } from "./store.ts";
 export {
   type CallInDoubt,
-  compactedTrees,
   Spend,
   type SpendCall,
   type SpendDimension,
-  spendDimensions,
   type SpendFigures,
   type SpendQuery,
   type SpendRow,

@@ -59,9 +59,10 @@ export interface TreeSpend {
   readonly calls: readonly SpendCall[];
 }
 
-/** The dimensions that sums can be grouped by. */
-export const spendDimensions = ["day", "hour", "agent", "model", "user", "tree"] as const;
-export type SpendDimension = (typeof spendDimensions)[number];
+const dimensions = ["day", "hour", "agent", "model", "user", "tree"] as const;
+
+/** A dimension that sums can be grouped by. */
+export type SpendDimension = (typeof dimensions)[number];
 
 /** The sums to read. Absent filters: any. */
 export interface SpendQuery {
@@ -134,6 +135,9 @@ export const Spend = {
     stopped: 0,
     denied: 0,
   }) satisfies SpendFigures,
+  dimensions,
+  /** The most trees that are added up at once. */
+  maxCompacted: 1_000,
   hourOf: (at: number): number => Math.floor(at / hourMs),
   /** The first millisecond of an hour. */
   startOf: (hour: number): number => hour * hourMs,
@@ -153,6 +157,3 @@ export const Spend = {
   /** The last hour that has figures; 0: none has. */
   lastHour: ({ rows }: Pick<TreeSpend, "rows">): number => Math.max(0, ...rows.map(({ hour }) => hour)),
 } as const;
-
-/** The most trees that are added up at once. */
-export const compactedTrees = 1_000;

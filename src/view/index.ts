@@ -1,5 +1,6 @@
 export {
   accountsOf,
+  costOfUsage,
   spendLevel,
   spendOf,
   type AccountView,

@@ -1,7 +1,17 @@
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
-import { TreeId, type NumberedEvent, type Store, type TreeSpend } from "#kernel";
+import {
+  AgentId,
+  AttemptId,
+  EventId,
+  RunId,
+  StepId,
+  TreeId,
+  type NumberedEvent,
+  type Store,
+  type TreeSpend,
+} from "#kernel";
 import { Runtime, type RunHandle } from "#runtime";
 import { seededRandom } from "../../src/base/seeded-random.ts";
 import { foldSpend, noSpend } from "../../src/runtime/fold-spend.ts";
@@ -151,6 +161,58 @@ test("batches in any cut, overlapping and repeated, come to the same figures as 
     expect(sorted(await store.spend.tree(nobody, tree))).toEqual(sorted(whole));
   }
 }, 120_000);
+
+/** The events of one lost call: reserved and begun, and nothing more. */
+const lostCall = (seq: number, attempt: string): readonly NumberedEvent[] => {
+  const runId = RunId.root(TreeId.of("t"));
+  const base = {
+    treeId: TreeId.of("t"),
+    runId,
+    agent: AgentId.of("lead"),
+    at: 7,
+    attempt: AttemptId.of(attempt),
+  };
+  const idOf = (place: number) => EventId.of(runId, String(place));
+  return [
+    { ...base, seq, eventId: idOf(seq), type: "budget.reserved", tokens: 9, costMicros: 50 },
+    {
+      ...base,
+      seq: seq + 1,
+      eventId: idOf(seq + 1),
+      type: "model.start",
+      model: "m\0".padEnd(300, "x"),
+      step: StepId.of(runId, "model", 1),
+    },
+  ];
+};
+
+test("a call whose step begins again, or whose run ends, is in doubt at its ceiling", () => {
+  const twice = [...lostCall(1, "a"), ...lostCall(3, "b")];
+  const open = foldSpend(noSpend(null), twice);
+  expect(open.calls.map(({ attempt, state }) => [attempt, state])).toEqual([
+    ["a", "in-doubt"],
+    ["b", "open"],
+  ]);
+  const [last] = lostCall(5, "c");
+  if (!last) throw new Error("there is an event");
+  const end: NumberedEvent = {
+    ...last,
+    type: "run.end",
+    attempt: null,
+    status: "cancelled",
+    stopReason: "deadline",
+    durationMs: 1,
+    usage: { input: 0, output: 0 },
+    costMicros: 100,
+  };
+  const ended = foldSpend(open, [end]);
+  expect(ended.calls.map(({ state }) => state)).toEqual(["in-doubt", "in-doubt"]);
+  const sum = (figure: "inDoubtMicros" | "calls" | "stopped"): number =>
+    ended.rows.reduce((all, row) => all + row[figure], 0);
+  expect([sum("inDoubtMicros"), sum("calls"), sum("stopped")]).toEqual([100, 2, 1]);
+  // Databases cannot index a name that is too long, and one of them has no zero character.
+  expect(ended.rows.every(({ model }) => model.length <= 200 && !model.includes("\0"))).toBe(true);
+});
 
 const sorted = (spend: TreeSpend | null): unknown => ({
   rows: spend?.rows.map((row) => JSON.stringify(row)).toSorted(),

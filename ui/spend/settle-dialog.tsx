@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { type Price, Usage } from "#kernel";
+import { costOfUsage } from "#view";
 import { errorText, post, request, segment } from "../api/http.ts";
 import type { Page } from "../api/records.ts";
 import { counted } from "../parts/amounts.ts";
@@ -15,7 +15,7 @@ import type { DoubtRecord } from "./records.ts";
 /** The booking of a call in doubt. */
 interface Booking {
   readonly ceiling: { readonly tokens: number; readonly costMicros: number };
-  readonly price: Price | null;
+  readonly price: Parameters<typeof costOfUsage>[1];
 }
 
 const fields = [
@@ -52,11 +52,10 @@ export function SettleDialog({
     queryKey: ["doubt", doubt.attempt],
     queryFn: ({ signal }) => request<Booking | null>(`${path}/doubts/${segment(doubt.attempt)}`, { signal }),
   });
-  const cost = booking?.price ? Usage.cost(usage, booking.price) : 0;
-  const isSane = Usage.isSane(usage);
+  const cost = costOfUsage(usage, booking?.price ?? null);
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    if (!booking || !isSane) return;
+    if (!booking || cost === null) return;
     try {
       const body = { attempt: doubt.attempt, usage };
       const { reconciled } = await post<{ reconciled: boolean }>(`${path}/reconcile`, body);
@@ -96,14 +95,14 @@ export function SettleDialog({
           </label>
         ))}
         <p aria-live="polite">
-          {isSane
+          {cost !== null
             ? `It comes to ${exactDollars(cost)}${booking && booking.price === null ? ": the model has no price" : ""}.`
             : "Cached tokens are a part of the input."}
         </p>
         {problem !== null && <p className="problem">{problem}</p>}
         <div className="dialog-acts">
           <Button label="Leave in doubt" hint="Esc" onPress={onClose} />
-          <button type="submit" className="btn pri" disabled={!booking || !isSane}>
+          <button type="submit" className="btn pri" disabled={!booking || cost === null}>
             Settle
           </button>
         </div>

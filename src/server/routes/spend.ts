@@ -1,4 +1,4 @@
-import { AttemptId, Spend, type SpendDimension, spendDimensions, type SpendSum, UserId } from "#kernel";
+import { AttemptId, Spend, type SpendDimension, type SpendSum, UserId } from "#kernel";
 import { partitionOf } from "../auth.ts";
 import { type Cell, toCsv } from "../csv.ts";
 import { answer, type Route, route } from "../route.ts";
@@ -15,11 +15,11 @@ const maxGroups = 10_000;
 const dimensions: Shape<readonly SpendDimension[]> = {
   schema: {
     type: "string",
-    pattern: `^(${spendDimensions.join("|")})(,(${spendDimensions.join("|")})){0,2}$`,
+    pattern: `^(${Spend.dimensions.join("|")})(,(${Spend.dimensions.join("|")})){0,2}$`,
   },
   decode: (value, at) => {
     const found = [...new Set(String(value).split(","))].map((each) =>
-      shape.oneOf(spendDimensions).decode(each, at),
+      shape.oneOf(Spend.dimensions).decode(each, at),
     );
     return found.length > 3 ? refuse(at, "at most three of them") : found;
   },

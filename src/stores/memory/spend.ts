@@ -1,5 +1,4 @@
 import {
-  compactedTrees,
   Json,
   Spend,
   type CallInDoubt,
@@ -75,7 +74,7 @@ export class MemorySpend implements SpendStore {
         Spend.lastHour({ rows }) < before &&
         calls.every(({ state }) => state === "settled"),
     );
-    const trees = quiet.slice(0, compactedTrees);
+    const trees = quiet.slice(0, Spend.maxCompacted);
     for (const [tree, spend] of trees) this.#addUp(partition, TreeId.of(tree), spend);
     return trees.length;
   }

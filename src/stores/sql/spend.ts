@@ -1,5 +1,4 @@
 import {
-  compactedTrees,
   Json,
   Page,
   Spend,
@@ -186,7 +185,7 @@ export class SqlSpend implements SpendStore {
       const quiet = sql<{ tree_id: string }>`update reeve_spend_tree set rolled_seq = seq
         where tenant_id = ${tenant} and tree_id in (select tree_id from reeve_spend_tree where tenant_id = ${tenant}
           and unsettled = 0 and rolled_seq < seq and last_hour < ${before} order by last_hour, tree_id
-          limit ${compactedTrees})
+          limit ${Spend.maxCompacted})
         and unsettled = 0 and rolled_seq < seq and last_hour < ${before} returning tree_id`;
       const trees = (await quiet.execute(db)).rows.map(({ tree_id: tree }) => tree);
       for (const some of batches(trees)) {
