@@ -24,7 +24,7 @@ import {
  * 3. A call counts in the hour in which it was reserved, as it does in the budgets of tenants.
  */
 
-const noted: readonly NumberedEvent["type"][] = [
+const noted = new Set<NumberedEvent["type"]>([
   "run.start",
   "run.end",
   "budget.reserved",
@@ -32,11 +32,11 @@ const noted: readonly NumberedEvent["type"][] = [
   "budget.denied",
   "model.start",
   "model.end",
-];
+]);
 
 /** Whether events change the roll-up of their tree. */
 export const concernsSpend = (events: readonly NumberedEvent[]): boolean =>
-  events.some(({ type }) => noted.includes(type));
+  events.some(({ type }) => noted.has(type));
 
 /** The roll-up of a tree before its first event. */
 export const noSpend = (userId: UserId | null): TreeSpend => ({
@@ -73,34 +73,18 @@ class SpendFold {
     const { attempt, at } = event;
     const agentType = AgentId.type(event.agent);
     const ofRun = { at, agentType, model: "" };
-    switch (event.type) {
-      case "run.start":
-        return this.#add(ofRun, { runs: 1 });
-      case "run.end":
-        if (isStopped(event.stopReason)) this.#add(ofRun, { stopped: 1 });
-        return this.#endRun(event.runId);
-      case "budget.denied":
-        return this.#add(ofRun, { denied: 1 });
-      case "budget.reserved":
-        if (attempt === null) return;
-        this.calls.set(attempt, {
-          attempt,
-          runId: event.runId,
-          stepId: null,
-          ...ofRun,
-          tokens: event.tokens,
-          costMicros: event.costMicros,
-          state: "open",
-        });
-        return;
-      case "model.start":
-        return this.#start(attempt, event.step, toModelName(event.model));
-      case "budget.settled":
-        return this.#settle(event, ofRun);
-      case "model.end":
-        return this.#addTokens(event);
-      default:
+    if (event.type === "run.start") this.#add(ofRun, { runs: 1 });
+    if (event.type === "budget.denied") this.#add(ofRun, { denied: 1 });
+    if (event.type === "model.start") this.#start(attempt, event.step, toModelName(event.model));
+    if (event.type === "budget.settled") this.#settle(event, ofRun);
+    if (event.type === "model.end") this.#addTokens(event);
+    if (event.type === "run.end") {
+      if (isStopped(event.stopReason)) this.#add(ofRun, { stopped: 1 });
+      this.#endRun(event.runId);
     }
+    if (event.type !== "budget.reserved" || attempt === null) return;
+    const { runId, tokens, costMicros } = event;
+    this.calls.set(attempt, { attempt, runId, stepId: null, ...ofRun, tokens, costMicros, state: "open" });
   }
 
   #start(attempt: AttemptId | null, step: StepId, model: string): void {

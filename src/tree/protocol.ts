@@ -368,10 +368,7 @@ interface TreeProtocol {
   };
   readonly ledger: { readonly argument: { readonly run: RunId }; readonly reply: Json };
   /** The booking of a call whose outcome is not known; null: there is no such doubt. */
-  readonly doubt: {
-    readonly argument: { readonly attempt: AttemptId };
-    readonly reply: Pick<Doubt, "run" | "step" | "ceiling" | "price"> | null;
-  };
+  readonly doubt: { readonly argument: { readonly attempt: AttemptId }; readonly reply: Doubt | null };
 }
 
 /** A method or query of a tree. */

@@ -1,9 +1,15 @@
-import { agent, type Agent } from "reeve";
+import { agent, type Agent, Json } from "reeve";
 import { apiKeys, createApiKey } from "reeve/server";
 import { heldModel, say, scriptedModel } from "reeve/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { codeOf } from "./ask.ts";
 import { Estate, inAYear } from "./estate.ts";
+
+interface Doubt {
+  readonly attempt: string;
+  readonly runId: string;
+  readonly costMicros: number;
+}
 
 const price = { input: 1_000_000, output: 2_000_000 };
 
@@ -22,7 +28,7 @@ async function estateOf(agents: readonly Agent[]): Promise<Estate> {
 
 async function run(estate: Estate, agentName: string, fields: object = {}): Promise<number> {
   const begun = await estate.post("/runs", { agent: agentName, input: "go", ...fields });
-  const { treeId } = begun.json as { treeId: string };
+  const { treeId } = Json.as<{ treeId: string }>(begun.json);
   const handle = estate.runtime.run(treeId, { tenant: "acme" });
   for await (const _ of handle.events()) continue;
   return (await handle.ledger()).tree.settled.costMicros;
@@ -104,14 +110,15 @@ test("a call in doubt is listed with its price, settled by an administrator, and
   const estate = await estateOf([silent]);
   await estate.post("/runs", { agent: "silent", input: "go", id: "lost", budget: { maxCostUsd: 1 } });
   await expect.poll(() => model.calls.length).toBe(1);
-  const tenant = (await estate.get("/tenant")).json;
-  expect(tenant).toMatchObject({ budget: null, live: { trees: 1, agents: 1, inDoubtMicros: 0 } });
-  expect((tenant as { live: { reservedMicros: number } }).live.reservedMicros).toBeGreaterThan(200);
+  const live = async (): Promise<{ readonly reservedMicros: number }> =>
+    Json.as<{ live: { reservedMicros: number } }>((await estate.get("/tenant")).json).live;
+  await expect.poll(async () => (await live()).reservedMicros).toBeGreaterThan(200);
+  expect(await live()).toMatchObject({ trees: 1, agents: 1, inDoubtMicros: 0 });
   await estate.post("/runs/lost/cancel");
-  const doubts = async (): Promise<unknown[]> =>
-    ((await estate.get("/spend/in-doubt")).json as { items: unknown[] }).items;
+  const doubts = async (): Promise<readonly Doubt[]> =>
+    Json.as<{ items: readonly Doubt[] }>((await estate.get("/spend/in-doubt")).json).items;
   await expect.poll(async () => (await doubts()).length).toBe(1);
-  const [doubt] = (await doubts()) as { attempt: string; runId: string; costMicros: number }[];
+  const [doubt] = await doubts();
   expect(doubt).toMatchObject({ treeId: "lost", agentType: "silent", model: "silent" });
   const path = `/runs/${encodeURIComponent(doubt?.runId ?? "")}`;
   const attempt = encodeURIComponent(doubt?.attempt ?? "");
@@ -148,7 +155,7 @@ test("trees are found by id, name and cost, and a filter that no index serves is
   await run(estate, "lead", { id: "alpha", name: "Quarterly report" });
   await run(estate, "lead", { id: "beta" });
   const ids = async (query: string): Promise<unknown> =>
-    ((await estate.get(`/runs?${query}`)).json as { items: { treeId: string }[] }).items.map(
+    Json.as<{ items: { treeId: string }[] }>((await estate.get(`/runs?${query}`)).json).items.map(
       ({ treeId }) => treeId,
     );
   expect(await ids("id=al")).toEqual(["alpha"]);

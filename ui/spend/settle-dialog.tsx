@@ -18,6 +18,13 @@ interface Booking {
   readonly price: Parameters<typeof costOfUsage>[1];
 }
 
+/** The tokens of a bill. */
+interface TokenCounts {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly output: number;
+}
+
 const fields = [
   ["input", "Input tokens, cached ones included"],
   ["cachedInput", "Cached input tokens"],
@@ -45,7 +52,7 @@ export function SettleDialog({
   readonly onClose: () => void;
 }): ReactNode {
   const queries = useQueryClient();
-  const [usage, setUsage] = useState({ input: 0, cachedInput: 0, output: 0 });
+  const [usage, setUsage] = useState<TokenCounts>({ input: 0, cachedInput: 0, output: 0 });
   const [problem, setProblem] = useState<string | null>(null);
   const path = `/runs/${segment(doubt.runId)}`;
   const { data: booking, error } = useQuery({
@@ -80,20 +87,7 @@ export function SettleDialog({
         </p>
         {booking === null && <p className="problem">It is not in doubt any more.</p>}
         {error && <p className="problem">{errorText(error)}</p>}
-        {fields.map(([name, label]) => (
-          <label key={name}>
-            {label}
-            <input
-              type="number"
-              min="0"
-              step="1"
-              value={usage[name]}
-              onChange={({ target }) =>
-                setUsage({ ...usage, [name]: Math.max(0, Math.floor(target.valueAsNumber || 0)) })
-              }
-            />
-          </label>
-        ))}
+        <UsageFields usage={usage} onChange={setUsage} />
         <p aria-live="polite">
           {cost !== null
             ? `It comes to ${exactDollars(cost)}${booking && booking.price === null ? ": the model has no price" : ""}.`
@@ -109,4 +103,27 @@ export function SettleDialog({
       </form>
     </Modal>
   );
+}
+
+function UsageFields({
+  usage,
+  onChange,
+}: {
+  readonly usage: TokenCounts;
+  readonly onChange: (usage: TokenCounts) => void;
+}): ReactNode {
+  return fields.map(([name, label]) => (
+    <label key={name}>
+      {label}
+      <input
+        type="number"
+        min="0"
+        step="1"
+        value={usage[name]}
+        onChange={({ target }) =>
+          onChange({ ...usage, [name]: Math.max(0, Math.floor(target.valueAsNumber || 0)) })
+        }
+      />
+    </label>
+  ));
 }

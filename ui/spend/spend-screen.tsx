@@ -16,6 +16,7 @@ import { saveCsv, useSpend } from "./queries.ts";
 import { exactDollars, type Group, groups, type Period, periodOf, type Range, ranges } from "./range.ts";
 import type { Figures, SpendSum } from "./records.ts";
 import { SpendSide } from "./spend-side.tsx";
+// oxlint-disable-next-line import/no-unassigned-import -- the styles of this chunk
 import "./spend.css";
 import { TreesBehind } from "./trees-behind.tsx";
 

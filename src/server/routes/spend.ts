@@ -120,7 +120,10 @@ export const spendRoutes: readonly Route[] = [
     summary: "The ceiling and the price of a call in doubt; null: there is no such doubt",
     handle: async (call) => {
       const attempt = shape.id(AttemptId.of, "an attempt").decode(call.params["attempt"], "path.attempt");
-      return answer(await (await runOf(call)).doubt(attempt));
+      const doubt = await (await runOf(call)).doubt(attempt);
+      return answer(
+        doubt && { run: doubt.run, step: doubt.step, ceiling: doubt.ceiling, price: doubt.price },
+      );
     },
   }),
   route({

@@ -1,5 +1,5 @@
 import {
-  Json,
+  type Json,
   Spend,
   type CallInDoubt,
   type Page,
@@ -49,9 +49,8 @@ export class MemorySpend implements SpendStore {
       const key = JSON.stringify(group);
       groups.set(key, { ...group, ...Spend.add(groups.get(key) ?? Spend.none, row) });
     }
-    const order = (sum: SpendSum): number => sum.settledMicros + sum.inDoubtMicros;
     const sorted = [...groups].toSorted(
-      ([a, one], [b, other]) => order(other) - order(one) || (a < b ? -1 : 1),
+      ([a, one], [b, other]) => moneyOf(other) - moneyOf(one) || (a < b ? -1 : 1),
     );
     return sorted.slice(0, query.limit).map(([, sum]) => copy(sum));
   }
@@ -91,7 +90,7 @@ export class MemorySpend implements SpendStore {
     for (const [tree, spend] of this.shelf.of(partition))
       if (spend.userId === user) this.#addUp(partition, TreeId.of(tree), { ...spend, userId: null });
     const days = this.#days.of(partition);
-    for (const [key, row] of [...days]) {
+    for (const [key, row] of days) {
       if (row.userId !== user || user === null) continue;
       days.delete(key);
       this.#addDay(partition, { ...row, userId: null });
@@ -135,3 +134,5 @@ const fits = (row: OwnedRow, { from, to, agentType, model, userId }: SpendQuery)
 
 const doubtsOf = (treeId: TreeId, { calls, userId }: TreeSpend): readonly CallInDoubt[] =>
   calls.flatMap(({ state, ...call }) => (state === "in-doubt" ? [{ ...call, treeId, userId }] : []));
+
+const moneyOf = (sum: SpendSum): number => sum.settledMicros + sum.inDoubtMicros;

@@ -15,7 +15,7 @@ import {
   type TreeSearch,
   type UserId,
 } from "#kernel";
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Access } from "./access.ts";
 import { behind } from "./newest-first.ts";
 import { searched } from "./tree-search.ts";
@@ -128,7 +128,6 @@ export class SqlRuns implements RunStore {
   }
 
   async live(partition: Partition, { userId }: { readonly userId?: UserId }): Promise<LiveTotals> {
-    const sum = (name: string) => sql<number>`cast(coalesce(sum(${sql.ref(name)}), 0) as bigint)`;
     const totals = await this.#access.read(partition, (db, tenant) =>
       db
         .selectFrom("reeve_run")
@@ -170,6 +169,9 @@ const searchPlace =
     "minCostMicros" in search
       ? [run.costMicros, run.runId]
       : [0, "name" in search ? `${run.name ?? ""}\n${run.runId}` : run.runId];
+
+const sum = (name: string): RawBuilder<number> =>
+  sql<number>`cast(coalesce(sum(${sql.ref(name)}), 0) as bigint)`;
 
 const newestFirst = (a: Row, b: Row): number => b.started_at - a.started_at || (a.run_id < b.run_id ? 1 : -1);
 

@@ -1,6 +1,7 @@
 import {
   Json,
   type CallInDoubt,
+  type SpendCall,
   type SpendDimension,
   type SpendFigures,
   type SpendRow,
@@ -10,6 +11,8 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Tables } from "./tables.ts";
 
 type Row = Selectable<Tables["reeve_spend"]>;
+/** The tree of a row, and its user. */
+type TreeKey = Pick<Row, "tenant_id" | "tree_id" | "user_id">;
 type CallRow = Selectable<Tables["reeve_spend_call"]>;
 
 /** The columns of figures, in a row or in a sum. */
@@ -78,7 +81,7 @@ export async function eraseUserSpend(db: Kysely<Tables>, tenant: string, user: U
 /** Writes absolute figures of a tree. */
 export async function replaceRows(
   db: Kysely<Tables>,
-  own: { readonly tenant_id: string; readonly tree_id: string; readonly user_id: string },
+  own: TreeKey,
   rows: readonly SpendRow[],
 ): Promise<void> {
   await db
@@ -161,3 +164,17 @@ export const toCall = (row: CallRow): Omit<CallInDoubt, "treeId" | "userId"> =>
       costMicros: row.cost,
     }),
   );
+
+/** Returns the row of a call. */
+export const toCallRow = (own: TreeKey, call: SpendCall): CallRow => ({
+  ...own,
+  attempt: call.attempt,
+  run_id: call.runId,
+  step_id: call.stepId,
+  agent_type: call.agentType,
+  model: call.model,
+  at: call.at,
+  tokens: call.tokens,
+  cost: call.costMicros,
+  state: call.state,
+});

@@ -24,6 +24,7 @@ import {
   replaceRows,
   sums,
   toCall,
+  toCallRow,
   toFigures,
   toRow,
   toUser,
@@ -112,20 +113,7 @@ export class SqlSpend implements SpendStore {
       for (const calls of batches(spend.calls))
         await db
           .insertInto("reeve_spend_call")
-          .values(
-            calls.map((call) => ({
-              ...own,
-              attempt: call.attempt,
-              run_id: call.runId,
-              step_id: call.stepId,
-              agent_type: call.agentType,
-              model: call.model,
-              at: call.at,
-              tokens: call.tokens,
-              cost: call.costMicros,
-              state: call.state,
-            })),
-          )
+          .values(calls.map((call) => toCallRow(own, call)))
           .execute();
     });
   }

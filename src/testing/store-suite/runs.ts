@@ -5,6 +5,9 @@ import { bob, type Desk, runOf, someTenant, type StoreCase, storeCase, tree } fr
 const run = (name: string, fields: Partial<RunRecord> = {}): RunRecord =>
   runOf({ runId: RunId.root(TreeId.of(name)), ...fields });
 
+const named = (id: string, name: string | null, costMicros: number): RunRecord =>
+  run(id, { name, costMicros });
+
 async function names(desk: Desk, filter: Parameters<typeof desk.store.runs.list>[1]): Promise<string[]> {
   const { items } = await desk.store.runs.list(desk.tenant, filter, { size: 100 });
   return items.map(({ treeId }) => treeId);
@@ -112,8 +115,6 @@ export const runCases: readonly StoreCase[] = [
 
   storeCase("trees are found by the beginning of their id or name, and by what they cost", async (desk) => {
     const { store, tenant } = desk;
-    const named = (id: string, name: string | null, costMicros: number): RunRecord =>
-      run(id, { name, costMicros });
     const child = runOf({ runId: RunId.of(TreeId.of("ab"), 1), parentRunId: RunId.root(TreeId.of("ab")) });
     await put(desk, named("ab", "Zebra", 5), named("a", "Report\nof May", 30), named("b", "Report", 30));
     await put(desk, named("abc", null, 40), named("aB", "report", 1), { ...child, costMicros: 99 });

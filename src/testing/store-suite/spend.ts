@@ -44,13 +44,16 @@ const callOf = (of: TreeId, fields: Partial<SpendCall> = {}): SpendCall => ({
 
 const all: SpendQuery = { from: 0, to: 1_000, by: [], limit: 100 };
 
-const settled = async ({ store, tenant }: Desk, query: Partial<SpendQuery> = {}): Promise<unknown> =>
-  (await store.spend.sum(tenant, { ...all, ...query })).map(({ settledMicros, ...sum }) => [
-    ...(query.by ?? []).map((name) => sum[name]),
-    settledMicros,
-  ]);
+const settled = async ({ store, tenant }: Desk, query: Partial<SpendQuery> = {}): Promise<unknown> => {
+  const { by = [] } = query;
+  const sums = await store.spend.sum(tenant, { ...all, ...query });
+  return sums.map((sum) => {
+    const values: unknown[] = by.map((name) => sum[name]);
+    return values.concat(sum.settledMicros);
+  });
+};
 
-const [t1, t2, t3] = ["t1", "t2", "t3"].map((name) => TreeId.of(name)) as [TreeId, TreeId, TreeId];
+const [t1, t2, t3] = [TreeId.of("t1"), TreeId.of("t2"), TreeId.of("t3")];
 
 /** Two trees of two users, on two days. */
 async function fill({ store, tenant }: Desk): Promise<void> {

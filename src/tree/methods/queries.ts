@@ -62,8 +62,7 @@ export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">
 
 /** Reads the booking of a call in doubt. */
 export function doubt(object: ObjectContext, { attempt }: ArgumentOf<"doubt">): ReplyOf<"doubt"> {
-  const found = Json.as<Doubt | null>(object.get(doubtKey(attempt)));
-  return found && { run: found.run, step: found.step, ceiling: found.ceiling, price: found.price };
+  return Json.as<Doubt | null>(object.get(doubtKey(attempt)));
 }
 
 /** Money and headcount as they are, for people. */
