@@ -12,6 +12,7 @@ const RunScreen = lazy(async () => ({ default: (await import("./run/run-screen.t
 const ApprovalsScreen = lazy(async () => ({
   default: (await import("./approvals/approvals-screen.tsx")).ApprovalsScreen,
 }));
+const SpendScreen = lazy(async () => ({ default: (await import("./spend/spend-screen.tsx")).SpendScreen }));
 const PlayScreen = lazy(async () => ({ default: (await import("./play/play-screen.tsx")).PlayScreen }));
 
 const isSilent = (error: unknown): boolean => error instanceof ApiError && error.status === 0;
@@ -45,6 +46,7 @@ export function App(): ReactNode {
                 <Route path="/approvals/:id?">
                   {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}
                 </Route>
+                <Route path="/spend" component={SpendScreen} />
                 <Route path="/play/:agent?">
                   {({ agent }) => (
                     <PlayScreen agent={agent === undefined ? null : decodeURIComponent(agent)} />

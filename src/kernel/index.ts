@@ -186,6 +186,7 @@ export {
   type EventStore,
   type KeyStore,
   type LimitStore,
+  type LiveTotals,
   type ManifestRecord,
   type ManifestStore,
   type ManifestText,
@@ -197,10 +198,23 @@ export {
   type SessionFilter,
   type SessionStore,
   type Store,
+  type TreeSearch,
   type WorkerRecord,
   type WorkerStore,
   type WrappedKey,
 } from "./store.ts";
+export {
+  type CallInDoubt,
+  Spend,
+  type SpendCall,
+  type SpendDimension,
+  type SpendFigures,
+  type SpendQuery,
+  type SpendRow,
+  type SpendStore,
+  type SpendSum,
+  type TreeSpend,
+} from "./spend.ts";
 export { ExecutionBudget, type HistoryRetention, Priority, SpawnBudget, Supervision } from "./supervision.ts";
 export { type ShownValue, ToolResult, type UnfinishedValue } from "./tool-result.ts";
 export type {

@@ -23,6 +23,8 @@ export const RunStatus = {
     "failed",
     "cancelled",
   ]) satisfies readonly RunStatus[],
+  /** Those of runs that have not ended. */
+  live: Object.freeze(["pending", "running", "waiting", "paused"]) satisfies readonly RunStatus[],
 } as const;
 
 /** Why a run ended. */

@@ -22,6 +22,7 @@ import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
 import type { RunStatus, StopReason } from "./run-status.ts";
 import type { SessionEntry, SessionHead, SessionKey } from "./session.ts";
+import type { SpendStore } from "./spend.ts";
 import type { WebhookStore } from "./webhook.ts";
 
 /** One run, as lists show it. */
@@ -57,7 +58,8 @@ export interface RunRecord {
 export interface RunFilter {
   /** One status, or any of several. */
   readonly status?: RunStatus | readonly RunStatus[];
-  readonly stopReason?: StopReason;
+  /** One reason, or any of several. */
+  readonly stopReason?: StopReason | readonly StopReason[];
   /** Runs that started at or after `since`, and before `until`. */
   readonly since?: number;
   readonly until?: number;
@@ -65,6 +67,27 @@ export interface RunFilter {
   readonly userId?: UserId | null;
   readonly sessionId?: SessionId;
   readonly rootsOnly?: boolean;
+  /** Only these. */
+  readonly runIds?: readonly RunId[];
+}
+
+/** Which trees to find, by one of these, in the order of what they are found by. */
+export type TreeSearch =
+  /** The beginning of the id; by id. */
+  | { readonly id: string }
+  /** The beginning of the name; by name. */
+  | { readonly name: string }
+  /** The least that it cost; the dearest first. */
+  | { readonly minCostMicros: Micros };
+
+/** Sums over the trees that have not ended. */
+export interface LiveTotals {
+  readonly trees: number;
+  readonly agents: number;
+  /** Settled and in doubt. */
+  readonly costMicros: Micros;
+  readonly inDoubtMicros: Micros;
+  readonly reservedMicros: Micros;
 }
 
 /** The read model of runs. */
@@ -72,6 +95,10 @@ export interface RunStore {
   /** Replaces a record of the same run only if it takes more events into account: an old one, late, changes nothing. */
   put(partition: Partition, run: RunRecord): Promise<void>;
   list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>>;
+  /** Roots that are found by a beginning or an amount. */
+  search(partition: Partition, search: TreeSearch, page: PageRequest): Promise<Page<RunRecord>>;
+  /** Sums over the trees that have not ended: all, or those of a user. */
+  live(partition: Partition, filter: { readonly userId?: UserId }): Promise<LiveTotals>;
   /** Every run of a tree, in the order of their numbers. */
   tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]>;
 }
@@ -379,9 +406,11 @@ export interface Store extends AsyncDisposable {
   readonly limits: LimitStore;
   readonly cache: CacheStore;
   readonly webhooks: WebhookStore;
+  readonly spend: SpendStore;
   /**
    * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their trees, destroys
    * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.
+   * The money of these trees stays in the sums of the tenant, under no user and no tree.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

@@ -26,11 +26,12 @@ import { auditOf, erasure, type AuditWriter } from "#audit";
 import { keepBranchTexts } from "./branch-texts.ts";
 import type { WebhookQueue } from "#webhooks";
 import type { TreeTelemetry } from "./runtime-options.ts";
+import { SpendWriter } from "./spend-writer.ts";
 import { readRecorded, type StepPrompt } from "./step-content.ts";
 
 /*
- * The projector: it copies a tree's events into the store, in order, and derives the lists of runs, the approvals and the
- * audit from them.
+ * The projector: it copies a tree's events into the store, in order, and derives the lists of runs, the approvals, the
+ * roll-up of money and the audit from them.
  *
  * Neighbours: the tree object sends orders (`ProjectorOrder`) and keeps the events until they are written. The engine
  * delivers the orders of one tree one after the other, and again until they succeed (`SinkDefinition`).
@@ -71,10 +72,12 @@ const eventsPerBatch = 256;
 export class Projector implements SinkDefinition {
   readonly type = projectorType;
   readonly #host: ProjectorHost;
+  readonly #spend: SpendWriter;
   #lagMs = 0;
 
   constructor(host: ProjectorHost) {
     this.#host = host;
+    this.#spend = new SpendWriter(host);
   }
 
   /** How old the newest event was when this process last wrote it down. */
@@ -174,6 +177,7 @@ export class Projector implements SinkDefinition {
       await store.approvals.request(partition, asked);
       if (decision) await store.approvals.decide(partition, asked.id, decision);
     }
+    await this.#spend.add(partition, tree, batch);
     // What is told is in the audit already.
     const notes = events.flatMap((event) => auditOf(event) ?? []);
     await audit.record(partition, notes);

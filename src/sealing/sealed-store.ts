@@ -41,6 +41,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     workers: store.workers,
     apiKeys: store.apiKeys,
     limits: store.limits,
+    spend: store.spend,
     cache: sealedCache(store.cache, contentOf),
     webhooks: sealedWebhooks(store.webhooks, contentOf),
     events: sealedEvents(store.events, contentOf),

@@ -12,6 +12,7 @@ import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionCookieRoutes } from "./routes/session.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { spendRoutes } from "./routes/spend.ts";
 import { statusRoutes } from "./routes/status.ts";
 import { stepRoutes } from "./routes/steps.ts";
 import { switchRoutes } from "./routes/switches.ts";
@@ -42,6 +43,7 @@ export const routes: readonly Route[] = [
   ...scheduleRoutes,
   ...webhookRoutes,
   ...budgetRoutes,
+  ...spendRoutes,
   ...switchRoutes,
   ...auditRoutes,
   ...chatRoutes,

@@ -1,4 +1,4 @@
-export { accountsOf, spendLevel, spendOf, type SpendView } from "./accounts.ts";
+export { accountsOf, costOfUsage, spendLevel, spendOf, type SpendView } from "./accounts.ts";
 export type { AgentState } from "./agent-state.ts";
 export type { Activity, AgentEnd, AgentView, LaneKind, LaneSpan, TreeView } from "./agent-view.ts";
 export { allAgents, TreeModel, type ProgressUpdate, type TreeSnapshot } from "./tree-model.ts";

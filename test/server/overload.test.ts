@@ -110,6 +110,8 @@ function deafStore(): { readonly store: Store; readonly hear: () => void } {
   const runs: RunStore = {
     put: (...given) => listens.promise.then(() => store.runs.put(...given)),
     list: (...given) => store.runs.list(...given),
+    search: (...given) => store.runs.search(...given),
+    live: (...given) => store.runs.live(...given),
     tree: (...given) => store.runs.tree(...given),
   };
   return { store: Object.assign(Object.create(store), { events, runs }), hear: () => listens.resolve() };

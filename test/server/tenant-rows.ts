@@ -26,7 +26,7 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "post /webhooks/:webhook/redeliver": [act],
 };
 
-/** The routes that tell a caller of itself and of the server. */
+/** The routes that tell a caller of itself, of its money and of the server. */
 export const keyRows: Readonly<
   Record<string, readonly { readonly answer: "own"; readonly body?: () => JsonObject }[]>
 > = {
@@ -36,4 +36,7 @@ export const keyRows: Readonly<
   "post /session": [{ answer: "own", body: () => ({}) }],
   "delete /session": [{ answer: "own" }],
   "get /status": [{ answer: "own" }],
+  "get /tenant": [{ answer: "own" }],
+  "get /spend": [{ answer: "own" }],
+  "get /spend/in-doubt": [{ answer: "own" }],
 };

@@ -65,6 +65,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run/view": [look],
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
+  "get /runs/:run/doubts/:attempt": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
   "post /runs/:run/steer": [act(message)],
   "post /runs/:run/follow-up": [act(message)],
@@ -242,7 +243,7 @@ function askRow(
   named: Owned,
 ): Promise<Reply> {
   const [method = "", path = ""] = name.split(" ");
-  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward" };
+  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward", attempt: "a1" };
   const filled = path.replaceAll(/:(\w+)/g, (_, id: string) => encodeURIComponent(ids[id] ?? ""));
   const headers = header === undefined ? {} : { "x-reeve-user": header };
   const url = `${estate.url}${filled}${row.query?.(named) ?? ""}`;

@@ -27,7 +27,7 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
       parent_id text, branch ${id}, at bigint not null, body text not null,
       primary key (tenant_id, session_id, entry_id), ${ofSession})`,
     `create table reeve_run (tenant_id ${id}, run_id ${id}, parent_run_id ${id}, agent_type ${id}, status ${id},
-      stop_reason ${id}, started_at bigint not null, primary key (tenant_id, run_id))`,
+      stop_reason ${id}, started_at bigint not null, spend bigint not null, primary key (tenant_id, run_id))`,
     `create table reeve_api_key (tenant_id ${id}, api_key_id ${id}, owner ${id}, body text not null,
       primary key (tenant_id, api_key_id))`,
     `create table reeve_fact (tenant_id ${id}, user_id ${id}, key ${id}, valid_from bigint not null,

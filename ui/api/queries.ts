@@ -1,6 +1,6 @@
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { request, segment } from "./http.ts";
-import type { AgentRecord, ApprovalRecord, Page, RunResult } from "./records.ts";
+import type { AgentRecord, ApprovalRecord, Page, RunResult, TenantAccount } from "./records.ts";
 
 /** The time between two polls of a list. */
 const pollMs = 3_000;
@@ -33,5 +33,14 @@ export function useResult(run: string, hasEnded: boolean): UseQueryResult<RunRes
     queryFn: ({ signal }) => request<RunResult | null>(`/runs/${segment(run)}/result`, { signal }),
     enabled: hasEnded,
     staleTime: Infinity,
+  });
+}
+
+/** The account of the tenant, as it is now. */
+export function useTenant(): UseQueryResult<TenantAccount> {
+  return useQuery({
+    queryKey: ["tenant"],
+    queryFn: ({ signal }) => request<TenantAccount>("/tenant", { signal }),
+    refetchInterval: pollMs,
   });
 }

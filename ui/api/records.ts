@@ -63,3 +63,30 @@ export interface CancelReceipt {
 
 /** The result of a run; its output is null where there is none. */
 export type RunResult = NonNullable<Known["result"]>;
+
+/** Spend since a moment. */
+interface SpendSince {
+  readonly from: number;
+  readonly settledMicros: number;
+  readonly inDoubtMicros: number;
+}
+
+/** The account of the tenant. */
+export interface TenantAccount {
+  /** Null: no limit is set. */
+  readonly budget: {
+    readonly maxTokens: number | null;
+    readonly maxCostMicros: number | null;
+    readonly per: "day" | "month" | "ever";
+    readonly spent: { readonly tokens: number; readonly costMicros: number };
+    readonly lent: { readonly tokens: number; readonly costMicros: number };
+  } | null;
+  readonly live: {
+    readonly trees: number;
+    readonly agents: number;
+    readonly costMicros: number;
+    readonly reservedMicros: number;
+  };
+  readonly today: SpendSince;
+  readonly thisHour: SpendSince;
+}

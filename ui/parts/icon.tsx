@@ -9,6 +9,7 @@ const paths = {
     </>
   ),
   approvals: <path d="M2 9h3.2l1 2h3.6l1-2H14M4 3h8l2 6v4H2V9z" />,
+  spend: <path d="M2.5 13.5h11M4.5 11V7.5M8 11V3M11.5 11V5.5" />,
   play: <path d="M5 3.2v9.6l7.5-4.8z" />,
   search: (
     <>

@@ -17,6 +17,7 @@ const fixed: readonly Command[] = [
   { name: "Live runs", detail: "trees that have not ended", path: "/runs?show=live" },
   { name: "Runs that need you", detail: "trees with an open question", path: "/runs?show=asks" },
   { name: "Approvals", detail: "questions to people", path: "/approvals" },
+  { name: "Spend", detail: "money by day, model and agent", path: "/spend" },
   { name: "Playground", detail: "start an agent", path: "/play" },
 ];
 

@@ -12,6 +12,7 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["⌘K", "go to or search"],
         ["G R", "runs"],
         ["G A", "approvals"],
+        ["G S", "spend"],
         ["G P", "playground"],
         ["?", "this list"],
       ],
@@ -37,6 +38,15 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["T", "top up"],
         ["⇧C", "cancel"],
         ["⌫", "back to the list"],
+      ],
+    ],
+    [
+      "Spend",
+      [
+        ["1 2 3", "by agent, model, user"],
+        ["[ ]", "earlier, later"],
+        ["← →", "between bars"],
+        ["↵", "runs behind a bar"],
       ],
     ],
     [

@@ -21,6 +21,7 @@ interface Place {
 const places: readonly Place[] = [
   { path: "/runs", name: "Runs", icon: "runs" },
   { path: "/approvals", name: "Approvals", icon: "approvals" },
+  { path: "/spend", name: "Spend", icon: "spend" },
   { path: "/play", name: "Playground", icon: "play" },
 ];
 
@@ -32,6 +33,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   useKeys({
     "g r": () => go("/runs"),
     "g a": () => go("/approvals"),
+    "g s": () => go("/spend"),
     "g p": () => go("/play"),
     "?": () => setOpen("keys"),
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { EntryId, type Partition, RunId, SessionId, type Store, TreeId } from "#kernel";
+import { EntryId, type Partition, RunId, SessionId, Spend, type Store, TreeId } from "#kernel";
 import {
   annOwns,
   entryOf,
@@ -55,6 +55,14 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
     manifests.put(partition, manifestOf(n, { body: canary }), [{ hash: "h", text: canary }]),
   ({ keys }, { partition, canary }, n) =>
     keys.put(partition, TreeId.of(`t${n}`), { id: canary, wrapped: Uint8Array.of(n % 256) }),
+  ({ spend }, { partition, canary }, n) =>
+    spend.put(partition, tree, {
+      userId: null,
+      seq: n + 1,
+      rolledSeq: 0,
+      rows: [{ ...Spend.none, hour: 1, agentType: "clerk", model: canary, calls: n }],
+      calls: [],
+    }),
 ];
 
 const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unknown>)[] = [
@@ -71,6 +79,8 @@ const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unkn
   ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree), page),
   ({ manifests }, { partition }) => manifests.texts(partition, tree, { hashes: ["h"], lasts: true }),
   ({ keys }, { partition }, n) => keys.get(partition, TreeId.of(`t${n}`)),
+  ({ spend }, { partition }) => spend.tree(partition, tree),
+  ({ spend }, { partition }) => spend.sum(partition, { from: 0, to: 9, by: ["model"], limit: 9 }),
 ];
 
 const rounds = 36;

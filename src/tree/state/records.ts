@@ -295,6 +295,9 @@ export const asksKey = (run: RunId): string => `asks/${run}`;
 /** Where the {@link CancelRecord} of that number lies. */
 export const cancelKey = (number: number): string => `cancel/${number}`;
 
+/** The name under which a tree keeps a call in doubt. */
+export const doubtKey = (attempt: AttemptId): string => `doubt/${attempt}`;
+
 /** Written once, when every run of the cancel of that number has ended. */
 export const cancelDoneKey = (number: number): string => `cancel/${number}/done`;
 

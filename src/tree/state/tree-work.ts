@@ -24,7 +24,7 @@ import {
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import type { RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
+import { doubtKey, type RunRecord, type StoredItem, type TreeHost, type TreeRecord } from "./records.ts";
 import { handOut } from "./hand-out.ts";
 import { writeEvents } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
@@ -218,7 +218,7 @@ export class TreeWork {
     decision: (state: LedgerState) => Decided<Decision>,
   ): Decision | null {
     const known = this.#doubts?.get(attempt);
-    const doubt = known ?? Json.as<Doubt | null>(this.object.get(`doubt/${attempt}`));
+    const doubt = known ?? Json.as<Doubt | null>(this.object.get(doubtKey(attempt)));
     if (!doubt || known === null) return null;
     // Where it was booked, and where its run stands now: a helper may have been adopted since.
     this.load([...doubt.path, doubt.run]);
@@ -367,8 +367,8 @@ export class TreeWork {
       else this.object.clear(runKey(id));
     }
     for (const [attempt, doubt] of this.#doubts ?? []) {
-      if (doubt) this.object.set(`doubt/${attempt}`, Json.of(doubt));
-      else this.object.clear(`doubt/${attempt}`);
+      if (doubt) this.object.set(doubtKey(attempt), Json.of(doubt));
+      else this.object.clear(doubtKey(attempt));
     }
     this.#project();
     if (this.#tree !== this.#storedTree || this.#events.length > 0) this.#writeTree();
