@@ -21,6 +21,15 @@ export type {
   TreeCounts,
   TreeView,
 } from "./agent-view.ts";
+export { billOf, type Bill, type BillLine } from "./steps/bill.ts";
+export {
+  costOf,
+  StepLog,
+  type AttemptFigures,
+  type EventDecision,
+  type StepFigures,
+  type StepState,
+} from "./steps/step-log.ts";
 export { allAgents, TreeModel, type ProgressUpdate, type TreeSnapshot } from "./tree-model.ts";
 export { activityText, errorName, named } from "./words/activity-text.ts";
 export { count, counted, duration, exactUsd, moment, usd } from "./words/amounts.ts";
