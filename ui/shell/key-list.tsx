@@ -30,6 +30,7 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
       [
         ["↑ ↓", "agent"],
         ["← →", "fold, unfold"],
+        ["↵", "its last step"],
         [".", "next that needs you"],
         ["A D", "approve, deny"],
         ["S", "steer"],
@@ -37,6 +38,16 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["T", "top up"],
         ["⇧C", "cancel"],
         ["⌫", "back to the list"],
+      ],
+    ],
+    [
+      "Step",
+      [
+        ["J K", "next, previous"],
+        ["1 2 3", "new, whole, as sent"],
+        ["E", "unfold all"],
+        ["C", "copy the request"],
+        ["⌫", "back to the tree"],
       ],
     ],
     [
