@@ -1,4 +1,4 @@
-import type { RuntimeOptions } from "reeve";
+import type { CreateRuntimeOptions } from "reeve";
 import type { Auth } from "reeve/server";
 import { afterEach } from "vitest";
 import { type Analyst, analystTexts, type AnalystTexts, openAnalyst } from "./analyst.ts";
@@ -20,7 +20,7 @@ export async function analystSite({
 }: {
   readonly auth?: Auth | "none";
   readonly texts?: AnalystTexts;
-  readonly options?: Partial<RuntimeOptions>;
+  readonly options?: Partial<CreateRuntimeOptions>;
 } = {}): Promise<{ readonly site: DashboardSite; readonly analyst: Analyst }> {
   const analyst = await openAnalyst(texts);
   analysts.push(analyst);

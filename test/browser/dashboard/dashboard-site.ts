@@ -1,4 +1,4 @@
-import { type Agent, createRuntime, type Runtime, type RuntimeOptions } from "reeve";
+import { type Agent, createRuntime, type Runtime, type CreateRuntimeOptions } from "reeve";
 import { type Auth, listen, type Listener } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { Wire } from "../wire.ts";
@@ -19,7 +19,7 @@ export class DashboardSite implements AsyncDisposable {
     folder: string,
     agents: readonly Agent[],
     auth: Auth | "none" = "none",
-    options: Partial<RuntimeOptions> = {},
+    options: Partial<CreateRuntimeOptions> = {},
   ): Promise<DashboardSite> {
     const runtime = createRuntime({ store: memoryStore(), approver: "people", agents, ...options });
     const listener = await listen({ runtime, auth, port: 0, ui: { folder } });

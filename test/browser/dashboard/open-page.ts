@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright-core";
-import type { Agent, RuntimeOptions } from "reeve";
+import type { Agent, CreateRuntimeOptions } from "reeve";
 import type { Auth } from "reeve/server";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { buildPage } from "../../../ui/build.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
 export async function siteOf(
   agents: readonly Agent[],
   auth: Auth | "none" = "none",
-  options: Partial<RuntimeOptions> = {},
+  options: Partial<CreateRuntimeOptions> = {},
 ): Promise<DashboardSite> {
   const site = await DashboardSite.open(folder, agents, auth, options);
   open.push(site);
