@@ -36,7 +36,7 @@ async function sellingEvents(): Promise<readonly NumberedEvent[]> {
   for (const { id } of await pending())
     await runtime.approvals.decide(id, { decision: "approved", by: "dana" });
   await run.result();
-  return eventsOf(run);
+  return await eventsOf(run);
 }
 
 const logOf = (events: readonly NumberedEvent[]): StepLog => {
