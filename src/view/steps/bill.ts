@@ -1,7 +1,7 @@
 import { type Micros, Price, Usage } from "#kernel";
 
 /** One line of a bill: tokens of one kind at one rate. */
-export interface BillLine {
+interface BillLine {
   readonly name: "input" | "input, cached" | "input, written to the cache" | "output" | "request";
   /** Tokens; of `request` the number of requests. */
   readonly amount: number;

@@ -23,7 +23,7 @@ import { dispatch, type OnEvent } from "../on-event.ts";
 import { counted, usd } from "../words/amounts.ts";
 
 /** One attempt of a step, as events tell it. */
-export interface AttemptFigures {
+interface AttemptFigures {
   /** Null: a tool that spawns or waits has no attempt of its own. */
   readonly attempt: AttemptId | null;
   readonly at: number;
@@ -39,7 +39,7 @@ export interface AttemptFigures {
 }
 
 /** A decision about a step, with the number of the event that told it. */
-export interface EventDecision extends StepDecision {
+interface EventDecision extends StepDecision {
   readonly seq: number;
   readonly at: number;
 }
