@@ -9,6 +9,7 @@ import { RunsScreen } from "./runs/runs-screen.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 const RunScreen = lazy(async () => ({ default: (await import("./run/run-screen.tsx")).RunScreen }));
+const StepScreen = lazy(async () => ({ default: (await import("./step/step-screen.tsx")).StepScreen }));
 const ApprovalsScreen = lazy(async () => ({
   default: (await import("./approvals/approvals-screen.tsx")).ApprovalsScreen,
 }));
@@ -40,8 +41,19 @@ export function App(): ReactNode {
             <Suspense fallback={<Skeleton label="Reeve" />}>
               <Switch>
                 <Route path="/runs" component={RunsScreen} />
-                <Route path="/runs/:tree">
-                  {({ tree }) => <RunScreen key={tree} tree={decodeURIComponent(tree)} />}
+                <Route path="/runs/:tree/:tab?">
+                  {({ tree, tab = "tree" }) => (
+                    <RunScreen key={tree} tree={decodeURIComponent(tree)} tab={tab} />
+                  )}
+                </Route>
+                <Route path="/runs/:tree/:number/:step">
+                  {({ tree, number, step }) => (
+                    <StepScreen
+                      tree={decodeURIComponent(tree)}
+                      number={decodeURIComponent(number)}
+                      place={decodeURIComponent(step)}
+                    />
+                  )}
                 </Route>
                 <Route path="/approvals/:id?">
                   {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}

@@ -236,7 +236,7 @@ async function executeEffect(
   const ms = engine.primitives.now() - began;
   const brings = Labels.join(Labels.broughtBy(tool), memory?.seen);
   const decisions = calls.notes.splice(0);
-  const call = { step: place.id, tool: tool.name, input, result: outcome.result, decisions };
+  const call = { step: place.id, tool: tool.name, input, result: outcome.result, brings, decisions };
   await services.state.steps.keepToolCall({ ...call, attempt: { attempt, at: began, ms } });
   const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
   return { kind: "done", ...outcome, ...made, ...log };
@@ -278,7 +278,7 @@ async function callRunTool(
   const status = toStatus(result);
   const { diagnostic } = outcome;
   const durationMs = time - began;
-  const noted = { step: step.place.id, tool: tool.name, input: allowed.value, result };
+  const noted = { step: step.place.id, tool: tool.name, input: allowed.value, result, brings };
   services.state.steps.noteRunTool(noted, { at: began, ms: durationMs });
   outbox.event("tool.end", time, null, { tool: tool.name, callId, status, durationMs, diagnostic });
   throwHalt(outcome);

@@ -6,6 +6,7 @@ import { approvalRoutes } from "./routes/approvals.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budget.ts";
 import { chatRoutes } from "./routes/chat.ts";
+import { eventLogRoutes } from "./routes/event-log.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...runRoutes,
   ...eventRoutes,
+  ...eventLogRoutes,
   ...stepRoutes,
   ...actionRoutes,
   ...approvalRoutes,

@@ -1,6 +1,8 @@
 export { accountsOf, costOfUsage, spendLevel, spendOf, type SpendView } from "./accounts.ts";
 export type { AgentState } from "./agent-state.ts";
 export type { Activity, AgentEnd, AgentView, LaneKind, LaneSpan, TreeView } from "./agent-view.ts";
+export { billOf, type Bill } from "./steps/bill.ts";
+export { costOf, StepLog, type StepFigures, type StepState } from "./steps/step-log.ts";
 export { allAgents, TreeModel, type ProgressUpdate, type TreeSnapshot } from "./tree-model.ts";
 export { activityText } from "./words/activity-text.ts";
 export { count, counted, duration, exactUsd, moment, usd } from "./words/amounts.ts";

@@ -40,3 +40,21 @@ export const keyRows: Readonly<
   "get /spend": [{ answer: "own" }],
   "get /spend/in-doubt": [{ answer: "own" }],
 };
+
+interface StepRow {
+  readonly answer: "hidden";
+  readonly query?: (named: { readonly step: string }) => string;
+}
+
+const compared: readonly StepRow[] = [
+  { answer: "hidden" },
+  { answer: "hidden", query: ({ step }) => `?diff=${step}` },
+];
+
+/** The routes that tell of the steps and events of a run. */
+export const stepRows: Readonly<Record<string, readonly StepRow[]>> = {
+  "get /runs/:run/steps": [{ answer: "hidden" }, { answer: "hidden", query: () => "?size=1" }],
+  "get /runs/:run/steps/:step": compared,
+  "get /runs/:run/steps/:step/figures": compared,
+  "get /runs/:run/log": [{ answer: "hidden" }, { answer: "hidden", query: () => "?own=true&type=budget" }],
+};

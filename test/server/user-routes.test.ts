@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
-import { keyRows, tenantRows } from "./tenant-rows.ts";
+import { keyRows, stepRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -75,8 +75,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "post /runs/:run/cancel": [act(none)],
   "post /runs/:run/reprioritize": [act(() => ({ ...operation(), priority: "high" }))],
   "post /runs/:run/top-up": [act(() => ({ ...operation(), maxTokens: 1 }))],
-  "get /runs/:run/steps": [look, { answer: "hidden", query: () => "?size=1" }],
-  "get /runs/:run/steps/:step": [look],
+  ...stepRows,
   "post /runs/:run/keep": [act(none)],
   "post /runs/:run/reconcile": [act(() => ({ attempt: "a", usage: { input: 1, output: 1 } }))],
   "get /approvals": [{ answer: "own" }, { answer: "own", query: ({ run }) => `?tree=${run}` }],

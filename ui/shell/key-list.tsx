@@ -31,6 +31,7 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
       [
         ["↑ ↓", "agent"],
         ["← →", "fold, unfold"],
+        ["↵", "its last step"],
         [".", "next that needs you"],
         ["A D", "approve, deny"],
         ["S", "steer"],
@@ -47,6 +48,16 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["[ ]", "earlier, later"],
         ["← →", "between bars"],
         ["↵", "runs behind a bar"],
+      ],
+    ],
+    [
+      "Step",
+      [
+        ["J K", "next, previous"],
+        ["1 2 3", "new, whole, as sent"],
+        ["E", "unfold all"],
+        ["C", "copy the request"],
+        ["⌫", "back to the tree"],
       ],
     ],
     [

@@ -55,7 +55,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <Navigation onKeys={() => setOpen("keys")} />
       <main className="main" id="main" tabIndex={-1}>
         {lostSince !== null && <LostLine since={lostSince} />}
-        <ErrorBoundary key={path}>{children}</ErrorBoundary>
+        <ErrorBoundary key={path.split("/", 3).join("/")}>{children}</ErrorBoundary>
       </main>
       <Toasts />
       {open === "commands" && <CommandBar onClose={() => setOpen(null)} />}
@@ -96,7 +96,7 @@ function TopBar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
 
 function Breadcrumbs(): ReactNode {
   const [path] = useLocation();
-  const [first = "", second] = path.slice(1).split("/");
+  const [first = "", second, third, fourth] = path.slice(1).split("/");
   const place = places.find((each) => each.path === `/${first}`);
   if (!place) return null;
   return (
@@ -107,10 +107,41 @@ function Breadcrumbs(): ReactNode {
         <>
           <Link href={place.path}>{place.name}</Link>
           <i aria-hidden="true">/</i>
-          <b className="el">{decodeURIComponent(second)}</b>
+          {third === undefined ? (
+            <b className="el">{decodeURIComponent(second)}</b>
+          ) : (
+            <Link className="el" href={`${place.path}/${second}`}>
+              {decodeURIComponent(second)}
+            </Link>
+          )}
+          {third !== undefined && <Below run={`${place.path}/${second}`} third={third} fourth={fourth} />}
         </>
       )}
     </nav>
+  );
+}
+
+/** The part of a breadcrumb below a run: one of its tabs, or an agent and its step. */
+function Below({
+  run,
+  third,
+  fourth,
+}: {
+  readonly run: string;
+  readonly third: string;
+  readonly fourth: string | undefined;
+}): ReactNode {
+  return (
+    <>
+      <i aria-hidden="true">/</i>
+      {fourth === undefined ? <b>{third}</b> : <Link href={`${run}?at=~${third}`}>~{third}</Link>}
+      {fourth !== undefined && (
+        <>
+          <i aria-hidden="true">/</i>
+          <b className="el">{decodeURIComponent(fourth).replace(":", " ")}</b>
+        </>
+      )}
+    </>
   );
 }
 

@@ -20,7 +20,7 @@ import { runOf } from "./run-of.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
 
 /** Large answers, which repeat the same names, are a tenth as long compressed. */
-async function compressed(value: unknown, accepted: string): Promise<Response> {
+export async function compressed(value: unknown, accepted: string): Promise<Response> {
   const headers = { "content-type": "application/json", vary: "accept-encoding" };
   const text = JSON.stringify(value);
   if (!/\bgzip\b/.test(accepted)) return new Response(text, { headers });
