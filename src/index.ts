@@ -87,6 +87,8 @@ export {
   type Audit,
   type AuditFault,
   type AuditKind,
+  type AuditList,
+  type AuditReport,
   type AuditVerdict,
   currentScope,
   RunHandle,

@@ -38,7 +38,7 @@ export { plannedAgent, type PlannedAgentOptions, type QuarantineOptions } from "
 export { cache, type CacheOptions } from "./middleware/cache.ts";
 export { concurrency, type ConcurrencyOptions } from "./middleware/concurrency.ts";
 export { fallback, type FallbackOptions } from "./middleware/fallback.ts";
-export { failedLayer, throughLayers } from "./middleware/pipeline.ts";
+export { failedLayer, middlewareName, throughLayers } from "./middleware/pipeline.ts";
 export { rateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { redact, type RedactOptions } from "./middleware/redact.ts";
 export { sensitive, type SensitivePattern } from "./middleware/sensitive.ts";

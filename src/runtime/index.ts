@@ -1,5 +1,5 @@
 export type { DeltaEndpointOptions, RunDelta, ToolUpdate } from "#deltas";
-export type { Audit, AuditKind, AuditFault, AuditVerdict } from "#audit";
+export type { Audit, AuditKind, AuditFault, AuditList, AuditReport, AuditVerdict } from "#audit";
 export { Session } from "#agents";
 export { currentScope } from "#run";
 export type {
@@ -46,4 +46,4 @@ export type { ShownPart, StepPrompt } from "./step-content.ts";
 export type { StepContentState, StepSummary } from "./unrecorded-steps.ts";
 export type { ServeOptions, StartOptions } from "./start-options.ts";
 export type { RuntimeOptions, TreeTelemetry } from "./runtime-options.ts";
-export { agentGraph, agentVersion, isAgent, type AgentGraph } from "#agents";
+export { agentGraph, agentVersion, isAgent, middlewareName, type AgentGraph } from "#agents";

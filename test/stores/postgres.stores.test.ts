@@ -164,6 +164,8 @@ test("many processes may open an empty database at once", async () => {
     { number: 10 },
     { number: 11 },
     { number: 12 },
+    { number: 13 },
+    { number: 14 },
   ]);
 });
 

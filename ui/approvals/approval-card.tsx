@@ -1,19 +1,22 @@
 import { type ReactNode, type RefObject, useRef, useState } from "react";
 import { Link } from "wouter";
-import { useDecide } from "../api/decide.ts";
+import { type DecisionOutcome, useDecide } from "../api/decide.ts";
 import { segment } from "../api/http.ts";
 import type { ApprovalRecord, Json } from "../api/records.ts";
 import { useLock } from "../api/session.tsx";
 import { Ago } from "../parts/ago.tsx";
-import { clockTime, dayTime, dollars } from "../parts/amounts.ts";
+import { clockTime, counted, dayTime, dollars } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useSettled } from "../parts/use-settled.ts";
-import { ArgumentTable } from "./argument-table.tsx";
+import { ArgumentTable, toFields, useFolds } from "./argument-table.tsx";
+import { DecisionLine } from "./decision-line.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
 import { AnswerForm, questionOf } from "./answer-form.tsx";
+import { Reason } from "./reason.tsx";
+import { RememberDialog } from "./remember-dialog.tsx";
 
 /** One question: why it is asked, exactly what will be done, and the decision. */
 export function ApprovalCard({
@@ -21,10 +24,12 @@ export function ApprovalCard({
   onDecided,
 }: {
   readonly record: ApprovalRecord;
-  readonly onDecided: () => void;
+  /** Called at once; the outcome comes later. */
+  readonly onDecided: (outcome: Promise<DecisionOutcome>) => void;
 }): ReactNode {
   const decide = useDecide();
   const [isEditing, setEditing] = useState(false);
+  const [isRemembering, setRemembering] = useState(false);
   const words = useRef<HTMLInputElement>(null);
   const isSettled = useSettled(record.id);
   const lock = useLock("approve");
@@ -36,26 +41,31 @@ export function ApprovalCard({
     if (!isOpen || lock !== null || !isSettled()) return;
     const { remember = false, edited } = more;
     const reason = words.current?.value.trim() ?? "";
-    onDecided();
-    void decide(record, { verb, reason, remember, ...(edited !== undefined && { arguments: edited }) });
+    onDecided(decide(record, { verb, reason, remember, ...(edited !== undefined && { arguments: edited }) }));
   };
+  const fields = toFields(record.arguments);
+  const folds = useFolds(fields);
   const isCall = record.asks === undefined;
   const mayRemember = isCall && record.ruleOfTwo === undefined;
   const edit = (): void => {
     if (isOpen && lock === null) setEditing(true);
   };
+  const remember = (): void => {
+    if (isOpen && lock === null && mayRemember) setRemembering(true);
+  };
   useKeys({
     d: () => settle("deny"),
-    ...(isCall && { a: () => settle("approve"), e: edit }),
-    ...(mayRemember && { A: () => settle("approve", { remember: true }) }),
+    ...(isCall && { a: () => settle("approve"), e: edit, f: folds.unfoldAll }),
+    ...(mayRemember && { A: remember }),
   });
   return (
     <section className="decision" aria-label="The question">
       <div className="pad">
         <Heading record={record} />
+        <DecisionLine record={record} />
         <Reason record={record} />
         {isCall ? (
-          <ArgumentTable record={record} />
+          <ArgumentTable record={record} fields={fields} folds={folds} />
         ) : (
           <AnswerForm
             question={questionOf(record.arguments)}
@@ -65,7 +75,24 @@ export function ApprovalCard({
         )}
         <Facts record={record} />
       </div>
-      {isOpen && <Actions isCall={isCall} lock={lock} words={words} onEdit={edit} onSettle={settle} />}
+      {isOpen && (
+        <Actions
+          isCall={isCall}
+          hiddenLines={isCall ? folds.hiddenLines : 0}
+          lock={lock}
+          words={words}
+          onEdit={edit}
+          onRemember={mayRemember ? remember : null}
+          onSettle={settle}
+        />
+      )}
+      {isRemembering && (
+        <RememberDialog
+          record={record}
+          onClose={() => setRemembering(false)}
+          onApprove={() => settle("approve", { remember: true })}
+        />
+      )}
       {isEditing && (
         <EditDialog
           record={record}
@@ -82,13 +109,7 @@ function Heading({ record }: { readonly record: ApprovalRecord }): ReactNode {
   return (
     <div>
       <div className="line">
-        {decision ? (
-          <span className="pill">
-            {decision.decision} by {decision.by}
-          </span>
-        ) : (
-          <StatusMark status="needs you" />
-        )}
+        {decision ? <span className="pill">{decision.decision}</span> : <StatusMark status="needs you" />}
         <h2 className="ask-title">
           <InertText text={record.agentId} />
           {record.asks ? " asks a question" : " wants to call "}
@@ -102,8 +123,13 @@ function Heading({ record }: { readonly record: ApprovalRecord }): ReactNode {
       <div className="sub">
         in{" "}
         <Link className="link" href={`/runs/${segment(record.treeId)}`}>
-          <InertText text={record.treeId} />
+          <InertText text={record.treeName ?? record.treeId} />
         </Link>
+        {record.parents !== undefined && (
+          <>
+            , spawned by <InertText text={record.parents.map(({ agentId }) => agentId).join(" › ")} />
+          </>
+        )}
       </div>
     </div>
   );
@@ -135,15 +161,20 @@ function Facts({ record }: { readonly record: ApprovalRecord }): ReactNode {
 
 function Actions({
   isCall,
+  hiddenLines,
   lock,
   words,
   onEdit,
+  onRemember,
   onSettle,
 }: {
   readonly isCall: boolean;
+  readonly hiddenLines: number;
   readonly lock: string | null;
   readonly words: RefObject<HTMLInputElement | null>;
   readonly onEdit: () => void;
+  /** Null: an approval of it cannot be remembered. */
+  readonly onRemember: (() => void) | null;
   readonly onSettle: (verb: "approve" | "deny") => void;
 }): ReactNode {
   return (
@@ -162,31 +193,18 @@ function Actions({
         locked={lock}
         onPress={() => onSettle("deny")}
       />
+      {onRemember && (
+        <Button label="Approve this tool" hint="⇧A" size="large" locked={lock} onPress={onRemember} />
+      )}
       {isCall && (
         <Button
-          label="Approve once"
+          label={hiddenLines === 0 ? "Approve once" : `Approve, ${counted(hiddenLines, "line")} not seen`}
           hint="A"
           size="large"
           tone="primary"
           locked={lock}
           onPress={() => onSettle("approve")}
         />
-      )}
-    </div>
-  );
-}
-
-function Reason({ record }: { readonly record: ApprovalRecord }): ReactNode {
-  return (
-    <div className="reason">
-      <b>
-        <InertText text={record.why} />
-      </b>
-      {record.ruleOfTwo && (
-        <div className="sub">
-          Untrusted and private content meet in this run. An approval remembered from before does not cover
-          it.
-        </div>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import { segment } from "../api/http.ts";
-import { errorText } from "../api/http.ts";
+import { type DecisionOutcome, overtakenText } from "../api/decide.ts";
+import { errorText, segment } from "../api/http.ts";
 import { useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { useMe } from "../api/session.tsx";
@@ -12,6 +12,8 @@ import { Empty, Failure, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { ApprovalCard } from "./approval-card.tsx";
+import { ApprovalFilter, useApprovalFilter } from "./approval-filter.tsx";
+import { isFromMemory, isRemembered } from "./decision-line.tsx";
 
 const keys = [
   ["J K", "next"],
@@ -28,7 +30,9 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   const [, go] = useLocation();
   const [params] = useSearchParams();
   const state = params.get("state") === "decided" ? "decided" : "pending";
-  const { data, error, refetch } = useApprovals(state);
+  const filter = useApprovalFilter();
+  const { data, error, refetch } = useApprovals(state, filter.query);
+  const [overtaken, setOvertaken] = useState<string | null>(null);
   const { id: me } = useMe();
   const [place, setPlace] = useState(0);
   const list = data ?? [];
@@ -36,7 +40,14 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   // A decided one leaves the list: the next takes its place.
   const at = Math.min(named === -1 ? place : named, Math.max(0, list.length - 1));
   const record = list[at];
-  const suffix = state === "decided" ? "?state=decided" : "";
+  const suffix = params.size === 0 ? "" : `?${params.toString()}`;
+  const settle = (decided: ApprovalRecord, outcome: Promise<DecisionOutcome>): void => {
+    setPlace(at);
+    setOvertaken(null);
+    void outcome.then((end) => {
+      if (typeof end === "object") setOvertaken(overtakenText(decided, end.overtakenBy));
+    });
+  };
   const open = (index: number): void => {
     const next = list[Math.max(0, Math.min(list.length - 1, index))];
     if (!next) return;
@@ -56,16 +67,27 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
       <div className="approvals-body">
         <nav className="queue" aria-label="Questions">
           <Tabs state={state} count={data?.length ?? null} />
+          <ApprovalFilter query={filter.query} onChange={filter.change} />
           {list.map((each, index) => (
             <QueueItem key={each.id} record={each} isOpen={index === at} suffix={suffix} />
           ))}
         </nav>
+        {overtaken !== null && (
+          <div className="overtaken">
+            <InertText text={overtaken} />
+            {record && state === "pending" && <span className="sub"> The next question is below.</span>}
+            <button type="button" className="x" aria-label="Close" onClick={() => setOvertaken(null)}>
+              ×
+            </button>
+          </div>
+        )}
         {record ? (
-          <ApprovalCard key={record.id} record={record} onDecided={() => setPlace(at)} />
+          <ApprovalCard key={record.id} record={record} onDecided={(outcome) => settle(record, outcome)} />
         ) : (
           <NoQuestion
             state={state}
             isRead={data !== undefined}
+            isFiltered={Object.keys(filter.query).length > 0}
             error={error}
             onRetry={() => void refetch()}
           />
@@ -98,7 +120,7 @@ function QueueItem({
         <Ago at={record.requestedAt} />
       </span>
       <span className="sub el">
-        <InertText text={`${record.agentId} in ${record.treeId}`} />
+        <InertText text={`${record.agentId} in ${record.treeName ?? record.treeId}`} />
       </span>
       <span className="pills">
         {record.ruleOfTwo && <span className="pill ask">rule of two</span>}
@@ -108,6 +130,13 @@ function QueueItem({
           <span className="pill">risk {record.risk}</span>
         )}
         {record.decision && <span className="pill">{record.decision.decision}</span>}
+        {record.decision && (
+          <span className="pill">
+            by <InertText text={record.decision.by} />
+          </span>
+        )}
+        {isRemembered(record) && <span className="pill">remembered</span>}
+        {isFromMemory(record) && <span className="pill">from memory</span>}
       </span>
     </Link>
   );
@@ -131,11 +160,13 @@ function Tabs({ state, count }: { readonly state: State; readonly count: number 
 function NoQuestion({
   state,
   isRead,
+  isFiltered,
   error,
   onRetry,
 }: {
   readonly state: State;
   readonly isRead: boolean;
+  readonly isFiltered: boolean;
   readonly error: Error | null;
   readonly onRetry: () => void;
 }): ReactNode {
@@ -145,7 +176,16 @@ function NoQuestion({
         <Failure title="The questions cannot be read" detail={errorText(error)} onRetry={onRetry} />
       )}
       {!isRead && !error && <Skeleton label="Approvals" />}
-      {isRead && (
+      {isRead && isFiltered && (
+        <Empty title="No question matches the filter">
+          <p>
+            <Link className="link" href={state === "pending" ? "/approvals" : "/approvals?state=decided"}>
+              Clear the filter
+            </Link>
+          </p>
+        </Empty>
+      )}
+      {isRead && !isFiltered && (
         <Empty title={state === "pending" ? "Nothing waits for you" : "Nothing was decided yet"}>
           <p>Calls that need approval, and questions of agents, appear here as soon as they are asked.</p>
         </Empty>

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { announceNow } from "./announcer.tsx";
 import { InertText } from "./inert-text.tsx";
 
 /** A short message about something that was done, and how to take it back. */
@@ -13,6 +14,7 @@ const listeners = new Set<() => void>();
 /** Shows a message for eight seconds. A newer one takes its place. */
 export function notify(text: string, undo?: () => void): void {
   current = undo ? { text, undo } : { text };
+  announceNow(text);
   for (const each of listeners) each();
 }
 
@@ -28,7 +30,7 @@ const subscribe = (listener: () => void): (() => void) => {
 
 const shownMs = 8_000;
 
-/** The place of messages, announced politely. */
+/** The place of messages. The announcer tells them to screen readers. */
 export function Toasts(): ReactNode {
   const notice = useSyncExternalStore(subscribe, () => current);
   useEffect(() => {
@@ -37,7 +39,7 @@ export function Toasts(): ReactNode {
     return () => clearTimeout(timer);
   }, [notice]);
   return (
-    <div className="toasts" role="status">
+    <div className="toasts">
       {notice && (
         <div className="tst">
           <span>

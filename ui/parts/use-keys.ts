@@ -5,7 +5,7 @@ export type KeyMap = Readonly<Record<string, () => void>>;
 
 const setting = "reeve.keys";
 
-/** Whether letters act. A reader who dictates switches them off (WCAG 2.1.4). */
+/** Whether single keys act: letters, digits and signs. A reader who dictates switches them off (WCAG 2.1.4). */
 export const letterKeys = {
   get on(): boolean {
     return localStorage.getItem(setting) !== "off";
@@ -45,7 +45,7 @@ export function useKeys(keys: KeyMap): void {
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
       if (isTyping(event.target) || isTaken(event)) return;
-      if (event.key.length === 1 && event.key !== "?" && !letterKeys.on) return;
+      if (event.key.length === 1 && !letterKeys.on) return;
       const act = actionFor(current.current, event.key);
       if (!act) return;
       event.preventDefault();

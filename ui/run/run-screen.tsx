@@ -7,6 +7,7 @@ import { runActions } from "../api/run-actions.ts";
 import { useTree } from "../live/use-tree.ts";
 import type { FeedState } from "../live/tree-feed.ts";
 import { count } from "../parts/amounts.ts";
+import { useEndAnnouncement } from "../parts/announcer.tsx";
 import { KeyBar } from "../parts/key-bar.tsx";
 import { Failure, NothingHere, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
@@ -68,6 +69,7 @@ function useSelection(tree: TreeView): {
 function RunBody({ state }: { readonly state: FeedState & { readonly kind: "ready" } }): ReactNode {
   const { view: tree, events, speech } = state;
   const clock = useNow();
+  useEndAnnouncement(tree.treeId, tree.root.end?.status ?? null);
   const [dialog, setDialog] = useState<RunDialog | null>(null);
   const selection = useSelection(tree);
   const pending = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === tree.treeId);
