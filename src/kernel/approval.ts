@@ -41,7 +41,7 @@ export interface ApprovalRequest {
 }
 
 /** A run above the one that asks. */
-export interface ApprovalParent {
+interface ApprovalParent {
   readonly runId: RunId;
   readonly agentId: AgentId;
 }

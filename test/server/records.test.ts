@@ -1,7 +1,23 @@
-import { agent, type AuditEntry, isJsonObject, Json, type JsonObject, Partition, retry, tool } from "reeve";
+import {
+  agent,
+  type AuditEntry,
+  ChatMessage,
+  EntryId,
+  isJsonObject,
+  Json,
+  type JsonObject,
+  Partition,
+  retry,
+  Session,
+  type SessionEntry,
+  SessionId,
+  tool,
+  UserId,
+} from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { withoutContent } from "../../src/server/routes/session-entries.ts";
 import { ask } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { Estate, steward } from "./estate.ts";
@@ -200,3 +216,64 @@ test("a decision that comes too late is told the decision that counts", async ()
   });
   expect(late.text).not.toContain("north field");
 });
+
+test("entries of a conversation have no content for a key without the scope, unless they are its user's own", async () => {
+  const estate = closing(await Estate.open());
+  const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };
+  const session = new Session(estate.runtime.store.sessions, Partition.of("acme"), key);
+  await session.open({ startedAt: 1 });
+  await session.append([
+    { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("my secret") },
+    {
+      id: EntryId.of("2"),
+      at: 2,
+      type: "compaction",
+      summary: "their secret",
+      keptFrom: EntryId.of("1"),
+      tokensBefore: 7,
+    },
+  ]);
+  const ours = new Session(estate.runtime.store.sessions, Partition.of("acme"), { ...key, userId: null });
+  await ours.open({ startedAt: 1 });
+  await ours.append([
+    { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("our secret") },
+  ]);
+  const hidden = await estate.get("/sessions/talk/entries", { key: estate.keys.acme.read });
+  expect(hidden.json).toMatchObject({
+    hasContent: false,
+    items: [{ id: "1", type: "message", role: "user" }],
+  });
+  expect(hidden.text).not.toContain("secret");
+  expect((await estate.get("/sessions/talk/entries", { key: estate.keys.acme.content })).text).toContain(
+    "our secret",
+  );
+  const headers = { "x-reeve-user": "ann" };
+  const { acme } = estate.keys;
+  const whole = await estate.get("/sessions/talk/entries?user=ann", { key: acme.admin });
+  expect(whole.text).toContain("my secret");
+  expect(whole.json).toMatchObject({ hasContent: true });
+  const acting = await estate.get("/sessions/talk/entries", { key: acme.admin, headers });
+  expect(acting.text).toContain("my secret");
+});
+
+test.each(["message", "compaction", "branch", "label", "model-change", "custom"] as const)(
+  "an entry without content has its place alone: %s",
+  (type) => {
+    const place = { id: EntryId.of("1"), parentId: null, at: 1, branch: null, tokens: 9 };
+    const secrets = {
+      message: ChatMessage.user("secret"),
+      summary: "secret",
+      label: "secret",
+      data: "secret",
+      kind: "secret",
+      keptFrom: "1",
+      tokensBefore: 3,
+      target: "1",
+      from: "1",
+      model: "m",
+    };
+    const shown = withoutContent(Json.as<SessionEntry>(Json.of({ ...place, type, ...secrets })));
+    expect(shown).toMatchObject({ ...place, type });
+    expect(JSON.stringify(shown)).not.toContain("secret");
+  },
+);

@@ -129,7 +129,7 @@ test("every table is guarded, for its owner too", async () => {
   expect(tables.filter(({ guarded }) => guarded !== true)).toEqual([
     { relname: "reeve_migration", guarded: false },
   ]);
-  expect(tables.length).toBe(22);
+  expect(tables.length).toBe(23);
 });
 
 test("sessions of an older version keep their entries and their user", async () => {

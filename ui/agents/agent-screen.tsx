@@ -143,10 +143,10 @@ function bringsText({ origin, trust, sensitivity }: ToolRecord): string {
   return `${origin}${marks.length === 0 ? "" : `, ${marks.join(", ")}`}`;
 }
 
+const names = (list: readonly string[]): string => (list.length === 0 ? "none of its own" : list.join(", "));
+
 function Limits({ agent }: { readonly agent: AgentRecord }): ReactNode {
   const { team, budget, retention, guardrails, middleware } = agent;
-  const names = (list: readonly string[]): string =>
-    list.length === 0 ? "none of its own" : list.join(", ");
   return (
     <section aria-labelledby="agent-limits">
       <h2 id="agent-limits">Team, limits and layers</h2>

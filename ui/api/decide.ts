@@ -59,7 +59,8 @@ async function decide(
     notify(known ?? errorText(error));
     return "refused";
   } finally {
-    await queries.invalidateQueries({ queryKey: ["approvals"] });
+    // Not awaited: the reader is told at once, also where the list cannot be read.
+    void queries.invalidateQueries({ queryKey: ["approvals"] });
   }
 }
 

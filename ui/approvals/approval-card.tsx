@@ -18,41 +18,63 @@ import { AnswerForm, questionOf } from "./answer-form.tsx";
 import { Reason } from "./reason.tsx";
 import { RememberDialog } from "./remember-dialog.tsx";
 
-/** One question: why it is asked, exactly what will be done, and the decision. */
-export function ApprovalCard({
-  record,
-  onDecided,
-}: {
+type Settle = (
+  verb: "approve" | "deny" | "edit",
+  more?: { readonly remember?: boolean; readonly edited?: Json },
+) => void;
+
+interface CardProps {
   readonly record: ApprovalRecord;
   /** Called at once; the outcome comes later. */
   readonly onDecided: (outcome: Promise<DecisionOutcome>) => void;
-}): ReactNode {
+}
+
+type CardDialog = "edit" | "remember";
+
+/** What the reader may do with a question, and the dialog that is open. */
+function useCardActions({ record, onDecided }: CardProps): {
+  readonly lock: string | null;
+  readonly isOpen: boolean;
+  readonly mayRemember: boolean;
+  readonly words: RefObject<HTMLInputElement | null>;
+  readonly settle: Settle;
+  readonly dialog: CardDialog | null;
+  readonly setDialog: (dialog: CardDialog | null) => void;
+} {
   const decide = useDecide();
-  const [isEditing, setEditing] = useState(false);
-  const [isRemembering, setRemembering] = useState(false);
+  const [dialog, setDialog] = useState<CardDialog | null>(null);
   const words = useRef<HTMLInputElement>(null);
   const isSettled = useSettled(record.id);
   const lock = useLock("approve");
   const isOpen = record.decision === null;
-  const settle = (
-    verb: "approve" | "deny" | "edit",
-    more: { remember?: boolean; edited?: Json } = {},
-  ): void => {
+  const settle: Settle = (verb, { remember = false, edited } = {}) => {
     if (!isOpen || lock !== null || !isSettled()) return;
-    const { remember = false, edited } = more;
     const reason = words.current?.value.trim() ?? "";
     onDecided(decide(record, { verb, reason, remember, ...(edited !== undefined && { arguments: edited }) }));
   };
+  return {
+    lock,
+    isOpen,
+    mayRemember: record.asks === undefined && record.ruleOfTwo === undefined,
+    words,
+    settle,
+    dialog,
+    setDialog: (next) => {
+      if (next === null || (isOpen && lock === null)) setDialog(next);
+    },
+  };
+}
+
+/** One question: why it is asked, exactly what will be done, and the decision. */
+export function ApprovalCard(props: CardProps): ReactNode {
+  const { record } = props;
+  const actions = useCardActions(props);
+  const { lock, isOpen, mayRemember, settle, setDialog } = actions;
   const fields = toFields(record.arguments);
   const folds = useFolds(fields);
   const isCall = record.asks === undefined;
-  const mayRemember = isCall && record.ruleOfTwo === undefined;
-  const edit = (): void => {
-    if (isOpen && lock === null) setEditing(true);
-  };
-  const remember = (): void => {
-    if (isOpen && lock === null && mayRemember) setRemembering(true);
-  };
+  const edit = (): void => setDialog("edit");
+  const remember = (): void => setDialog("remember");
   useKeys({
     d: () => settle("deny"),
     ...(isCall && { a: () => settle("approve"), e: edit, f: folds.unfoldAll }),
@@ -80,28 +102,39 @@ export function ApprovalCard({
           isCall={isCall}
           hiddenLines={isCall ? folds.hiddenLines : 0}
           lock={lock}
-          words={words}
+          words={actions.words}
           onEdit={edit}
           onRemember={mayRemember ? remember : null}
           onSettle={settle}
         />
       )}
-      {isRemembering && (
-        <RememberDialog
-          record={record}
-          onClose={() => setRemembering(false)}
-          onApprove={() => settle("approve", { remember: true })}
-        />
-      )}
-      {isEditing && (
-        <EditDialog
-          record={record}
-          onClose={() => setEditing(false)}
-          onSave={(edited) => settle("edit", { edited })}
-        />
-      )}
+      <Dialogs record={record} dialog={actions.dialog} onClose={() => setDialog(null)} onSettle={settle} />
     </section>
   );
+}
+
+function Dialogs({
+  record,
+  dialog,
+  onClose,
+  onSettle,
+}: {
+  readonly record: ApprovalRecord;
+  readonly dialog: CardDialog | null;
+  readonly onClose: () => void;
+  readonly onSettle: Settle;
+}): ReactNode {
+  if (dialog === "remember")
+    return (
+      <RememberDialog
+        record={record}
+        onClose={onClose}
+        onApprove={() => onSettle("approve", { remember: true })}
+      />
+    );
+  if (dialog === "edit")
+    return <EditDialog record={record} onClose={onClose} onSave={(edited) => onSettle("edit", { edited })} />;
+  return null;
 }
 
 function Heading({ record }: { readonly record: ApprovalRecord }): ReactNode {

@@ -32,7 +32,7 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   const state = params.get("state") === "decided" ? "decided" : "pending";
   const filter = useApprovalFilter();
   const { data, error, refetch } = useApprovals(state, filter.query);
-  const [overtaken, setOvertaken] = useState<string | null>(null);
+  const overtaken = useOvertaken();
   const { id: me } = useMe();
   const [place, setPlace] = useState(0);
   const list = data ?? [];
@@ -41,48 +41,35 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   const at = Math.min(named === -1 ? place : named, Math.max(0, list.length - 1));
   const record = list[at];
   const suffix = params.size === 0 ? "" : `?${params.toString()}`;
-  const settle = (decided: ApprovalRecord, outcome: Promise<DecisionOutcome>): void => {
-    setPlace(at);
-    setOvertaken(null);
-    void outcome.then((end) => {
-      if (typeof end === "object") setOvertaken(overtakenText(decided, end.overtakenBy));
-    });
-  };
   const open = (index: number): void => {
     const next = list[Math.max(0, Math.min(list.length - 1, index))];
     if (!next) return;
     setPlace(list.indexOf(next));
     go(`/approvals/${segment(next.id)}${suffix}`);
   };
-  useKeys({
-    j: () => open(at + 1),
-    k: () => open(at - 1),
-    o: () => {
-      if (record) go(`/runs/${segment(record.treeId)}`);
-    },
-  });
+  const openTree = (): void => (record ? go(`/runs/${segment(record.treeId)}`) : undefined);
+  useKeys({ j: () => open(at + 1), k: () => open(at - 1), o: openTree });
   return (
     <>
       <h1 className="for-readers">Approvals</h1>
       <div className="approvals-body">
-        <nav className="queue" aria-label="Questions">
-          <Tabs state={state} count={data?.length ?? null} />
-          <ApprovalFilter query={filter.query} onChange={filter.change} />
-          {list.map((each, index) => (
-            <QueueItem key={each.id} record={each} isOpen={index === at} suffix={suffix} />
-          ))}
-        </nav>
-        {overtaken !== null && (
-          <div className="overtaken">
-            <InertText text={overtaken} />
-            {record && state === "pending" && <span className="sub"> The next question is below.</span>}
-            <button type="button" className="x" aria-label="Close" onClick={() => setOvertaken(null)}>
-              ×
-            </button>
-          </div>
+        <Queue state={state} list={data ?? null} at={at} filter={filter} suffix={suffix} />
+        {overtaken.text !== null && (
+          <Overtaken
+            text={overtaken.text}
+            hasNext={record !== undefined && state === "pending"}
+            onClose={overtaken.clear}
+          />
         )}
         {record ? (
-          <ApprovalCard key={record.id} record={record} onDecided={(outcome) => settle(record, outcome)} />
+          <ApprovalCard
+            key={record.id}
+            record={record}
+            onDecided={(outcome) => {
+              setPlace(at);
+              overtaken.watch(record, outcome);
+            }}
+          />
         ) : (
           <NoQuestion
             state={state}
@@ -95,6 +82,70 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
       </div>
       <KeyBar keys={keys} right={`You decide as ${me}`} />
     </>
+  );
+}
+
+function Queue({
+  state,
+  list,
+  at,
+  filter,
+  suffix,
+}: {
+  readonly state: State;
+  /** Null: not read yet. */
+  readonly list: readonly ApprovalRecord[] | null;
+  readonly at: number;
+  readonly filter: ReturnType<typeof useApprovalFilter>;
+  readonly suffix: string;
+}): ReactNode {
+  return (
+    <nav className="queue" aria-label="Questions">
+      <Tabs state={state} count={list?.length ?? null} />
+      <ApprovalFilter query={filter.query} onChange={filter.change} />
+      {list?.map((each, index) => (
+        <QueueItem key={each.id} record={each} isOpen={index === at} suffix={suffix} />
+      ))}
+    </nav>
+  );
+}
+
+/** Says who decided what, where the reader's own decision came too late. */
+function useOvertaken(): {
+  readonly text: string | null;
+  readonly clear: () => void;
+  readonly watch: (record: ApprovalRecord, outcome: Promise<DecisionOutcome>) => void;
+} {
+  const [text, setText] = useState<string | null>(null);
+  return {
+    text,
+    clear: () => setText(null),
+    watch: (record, outcome) => {
+      setText(null);
+      void outcome.then((end) => {
+        if (typeof end === "object") setText(overtakenText(record, end.overtakenBy));
+      });
+    },
+  };
+}
+
+function Overtaken({
+  text,
+  hasNext,
+  onClose,
+}: {
+  readonly text: string;
+  readonly hasNext: boolean;
+  readonly onClose: () => void;
+}): ReactNode {
+  return (
+    <div className="overtaken">
+      <InertText text={text} />
+      {hasNext && <span className="sub"> The next question is below.</span>}
+      <button type="button" className="x" aria-label="Close" onClick={onClose}>
+        ×
+      </button>
+    </div>
   );
 }
 

@@ -62,11 +62,22 @@ export function ArgumentTable({
   /** Default: nothing is folded. */
   readonly folds?: ReturnType<typeof useFolds>;
 }): ReactNode {
+  if (record.arguments === null)
+    return (
+      <div className="args">
+        <header>
+          <b>[erased]</b>
+          <span className="muted">
+            The arguments went with the content of the tree. Who decided what stays.
+          </span>
+        </header>
+      </div>
+    );
   const characters = fields.reduce((sum, { text }) => sum + text.length, 0);
   return (
     <div className="args">
       <header>
-        <b>Exactly this will be sent</b>
+        <b>{record.decision === null ? "Exactly this will be sent" : "Exactly this was asked about"}</b>
         <span className="muted">
           {counted(fields.length, "field")}, {counted(characters, "character")}
         </span>

@@ -24,7 +24,8 @@ export function DecisionLine({ record }: { readonly record: ApprovalRecord }): R
       {isRemembered(record) && (
         <p>
           Remembered: every further call of <InertText text={tool} /> by this run of{" "}
-          <InertText text={agentId} /> is approved, unless untrusted and private content meet.
+          <InertText text={agentId} /> is approved
+          {record.ruleOfTwo ? "" : ", unless untrusted and private content meet"}.
         </p>
       )}
       {decision.reason !== undefined && (

@@ -3,8 +3,10 @@ import { dollars } from "../parts/amounts.ts";
 
 type Fields = Readonly<Record<string, Json>>;
 
-const fieldsOf = (data: Json): Fields =>
-  typeof data === "object" && data !== null && !Array.isArray(data) ? (data as Fields) : {};
+const isFields = (value: Json): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const fieldsOf = (data: Json): Fields => (isFields(data) ? data : {});
 
 /** A field of a link as text; empty: it has none. */
 export function fieldText({ data }: AuditLink, name: string): string {

@@ -24,7 +24,7 @@ function next(): void {
 }
 
 /** Tells a screen reader that something needs the reader or has ended: at most once in 5 s, all of it together. */
-export function announce(text: string): void {
+function announce(text: string): void {
   waiting = [...waiting, text];
   if (timer === undefined) next();
 }

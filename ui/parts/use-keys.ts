@@ -32,9 +32,12 @@ function isTaken(event: KeyboardEvent): boolean {
   return key === "Enter" && target instanceof HTMLElement && ["BUTTON", "A"].includes(target.tagName);
 }
 
+/** The first key of every pair. The key after it is never a single one: `G A` goes to approvals, and approves nothing. */
+const prefix = "g";
+
 function actionFor(keys: KeyMap, key: string): (() => void) | undefined {
-  const pair = first && Date.now() - first.at < pairMs ? keys[`${first.key} ${key}`] : undefined;
-  return pair ?? keys[key];
+  const isPair = first?.key === prefix && Date.now() - first.at < pairMs;
+  return keys[isPair ? `${prefix} ${key}` : key];
 }
 
 /** Does what a key stands for, outside of text fields and dialogs. Later maps come first. */

@@ -7,7 +7,7 @@ export interface Branch {
 }
 
 /** An entry of the main path. */
-export interface PathRow {
+interface PathRow {
   readonly entry: EntryRecord;
   /** The branches that begin after it. */
   readonly branches: readonly Branch[];

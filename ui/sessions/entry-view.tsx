@@ -27,7 +27,7 @@ const textOf = (value: Json | undefined): string =>
 /** One block of a message, as text. */
 function Block({ block }: { readonly block: Json }): ReactNode {
   if (!isFields(block)) return <InertText text={textOf(block)} />;
-  switch (block["type"]) {
+  switch (textOf(block["type"])) {
     case "text":
       return <InertText text={textOf(block["text"])} />;
     case "reasoning":
@@ -145,10 +145,7 @@ export function EntryView({
       </div>
     );
   return (
-    <article
-      className={`entry ${role ?? ""}${isReplaced ? " replaced" : ""}`}
-      aria-label={`${role ?? "message"}`}
-    >
+    <article className={`entry ${role ?? ""}${isReplaced ? " replaced" : ""}`} aria-label={role ?? "message"}>
       <header>
         <b>{role}</b>
         {time}

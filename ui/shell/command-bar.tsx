@@ -36,18 +36,8 @@ function matches({ name, detail }: Command, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** A list of places to go to and things to do, filtered by what the reader types. */
-export function CommandBar({
-  onClose,
-  onKeys,
-}: {
-  readonly onClose: () => void;
-  readonly onKeys: () => void;
-}): ReactNode {
-  const [, go] = useLocation();
-  const [text, setText] = useState("");
-  const [at, setAt] = useState(0);
-  const list = useId();
+/** The newest trees, and the agents. */
+function useNamedPlaces(): readonly Command[] {
   const { data } = useQuery({
     queryKey: ["runs", "recent"],
     queryFn: ({ signal }) => request<Page<RunRecord>>("/runs?roots=true&size=100", { signal }),
@@ -62,11 +52,25 @@ export function CommandBar({
     detail: `agent, ${agent.model ?? "no model"}`,
     target: `/agents/${segment(agent.name)}`,
   }));
+  return [...runs, ...agents];
+}
+
+/** A list of places to go to and things to do, filtered by what the reader types. */
+export function CommandBar({
+  onClose,
+  onKeys,
+}: {
+  readonly onClose: () => void;
+  readonly onKeys: () => void;
+}): ReactNode {
+  const [, go] = useLocation();
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const named = useNamedPlaces();
   const keys: Command = { name: "Keys", detail: "all keys, and the switch for them", target: onKeys };
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...fixed, keys, ...runs, ...agents]
-    .filter((each) => matches(each, words))
-    .slice(0, maxShown);
+  const found = [...fixed, keys, ...named].filter((each) => matches(each, words)).slice(0, maxShown);
   const open = ({ target }: Command): void => {
     onClose();
     if (typeof target === "string") go(target);

@@ -65,8 +65,8 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <main className="main" id="main" tabIndex={-1}>
         {lostSince !== null && <LostLine since={lostSince} />}
         <ErrorBoundary key={path}>{children}</ErrorBoundary>
+        <Toasts />
       </main>
-      <Toasts />
       <Announcer />
       {open === "commands" && <CommandBar onClose={() => setOpen(null)} onKeys={() => setOpen("keys")} />}
       {open === "keys" && <KeyList onClose={() => setOpen(null)} />}

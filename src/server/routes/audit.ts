@@ -11,7 +11,7 @@ interface VerifyBody {
 }
 
 /** Verifies a chain, and says after each page how far it is: lines of `checked` and `length`, then the report. */
-async function* verifyLoudly({
+async function* verifyWithProgress({
   host,
   principal,
   body,
@@ -19,21 +19,20 @@ async function* verifyLoudly({
   const { audit } = host.runtime;
   const owner = whose(principal);
   const length = ((await audit.head(owner))?.index ?? -1) + 1;
-  let checked = 0;
+  const state = { checked: 0, isOver: false };
   let wake = Promise.withResolvers<void>();
   const onProgress = (links: number): void => {
-    checked = links;
+    state.checked = links;
     wake.resolve();
   };
-  let isOver = false;
   const verifying = audit.verify({ ...owner, head: body.head ?? null, onProgress }).finally(() => {
-    isOver = true;
+    state.isOver = true;
     wake.resolve();
   });
   // Thrown below, where it is awaited.
   verifying.catch(() => undefined);
-  while (!isOver) {
-    yield line({ checked, length });
+  while (!state.isOver) {
+    yield line({ checked: state.checked, length });
     await wake.promise;
     wake = Promise.withResolvers<void>();
   }
@@ -86,7 +85,7 @@ export const auditRoutes: readonly Route[] = [
     handle: async (call) => {
       const { host, principal, body } = call;
       if (body.progress === true)
-        return subscribe(call, async () => verifyLoudly(call), { type: "application/x-ndjson" });
+        return subscribe(call, async () => verifyWithProgress(call), { type: "application/x-ndjson" });
       return answer(await host.runtime.audit.verify({ ...whose(principal), head: body.head ?? null }));
     },
   }),
