@@ -39,12 +39,12 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => void listeners.delete(listener);
 };
 
-/** The one live region of the page. It is polite, and the stream is never in it. */
+/** The words for screen readers alone, in the live region of the page. */
 export function Announcer(): ReactNode {
   const text = useSyncExternalStore(subscribe, () => spoken);
   useNewQuestions();
   return (
-    <div className="for-readers" role="status" data-announcer="">
+    <div className="for-readers" data-announcer="">
       {text}
     </div>
   );

@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
-import { announceNow } from "./announcer.tsx";
 import { InertText } from "./inert-text.tsx";
 
 /** A short message about something that was done, and how to take it back. */
@@ -14,7 +13,6 @@ const listeners = new Set<() => void>();
 /** Shows a message for eight seconds. A newer one takes its place. */
 export function notify(text: string, undo?: () => void): void {
   current = undo ? { text, undo } : { text };
-  announceNow(text);
   for (const each of listeners) each();
 }
 
@@ -30,8 +28,8 @@ const subscribe = (listener: () => void): (() => void) => {
 
 const shownMs = 8_000;
 
-/** The place of messages. The announcer tells them to screen readers. */
-export function Toasts(): ReactNode {
+/** The place of messages, and the one live region of the page: polite, and never with the stream in it. */
+export function Toasts({ children }: { readonly children: ReactNode }): ReactNode {
   const notice = useSyncExternalStore(subscribe, () => current);
   useEffect(() => {
     if (!notice) return;
@@ -39,7 +37,8 @@ export function Toasts(): ReactNode {
     return () => clearTimeout(timer);
   }, [notice]);
   return (
-    <div className="toasts">
+    <div className="toasts" role="status" aria-atomic="false">
+      {children}
       {notice && (
         <div className="tst">
           <span>

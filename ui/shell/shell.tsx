@@ -65,9 +65,10 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <main className="main" id="main" tabIndex={-1}>
         {lostSince !== null && <LostLine since={lostSince} />}
         <ErrorBoundary key={path}>{children}</ErrorBoundary>
-        <Toasts />
       </main>
-      <Announcer />
+      <Toasts>
+        <Announcer />
+      </Toasts>
       {open === "commands" && <CommandBar onClose={() => setOpen(null)} onKeys={() => setOpen("keys")} />}
       {open === "keys" && <KeyList onClose={() => setOpen(null)} />}
     </div>
