@@ -64,6 +64,9 @@ test("the audit is listed newest first, by kind, tree, run and page", async () =
   expect(first.length).toBeLessThan(all.length);
   expect(await linksOf(estate, "?run=t1~0")).toEqual(first);
   expect(await linksOf(estate, "?tree=t")).toEqual([]);
+  // Its source begins with `budget/`, and it is about no tree.
+  await estate.post("/budget", { maxTokens: 1_000_000, per: "day" });
+  await expect.poll(async () => (await linksOf(estate, "?kind=budget")).length).toBe(1);
   expect(await linksOf(estate, "?tree=budget")).toEqual([]);
   const { json } = await estate.get("/audit?kind=approval&size=3");
   const { items, next } = Json.as<{
