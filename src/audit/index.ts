@@ -3,4 +3,4 @@ export { auditOf, erasure, type AuditKind } from "./audit-of.ts";
 export { AuditWriter } from "./audit-writer.ts";
 export { Audit, type AuditList, type AuditReport } from "./audit.ts";
 export type { AuditNote } from "./chain.ts";
-export type { AuditFault, AuditVerdict } from "./verify.ts";
+export type { AuditVerdict } from "./verify.ts";

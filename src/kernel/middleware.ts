@@ -79,7 +79,7 @@ export interface StepScope {
 }
 
 /** How code inside a step calls a model. */
-export interface ScopedLlmOptions {
+interface ScopedLlmOptions {
   /** Default: the agent's. */
   readonly model?: Model;
   readonly maxOutputTokens?: number;

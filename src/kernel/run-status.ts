@@ -38,7 +38,6 @@ export type StopReason =
   | "guardrail"
   | "terminated"
   | "error"
-  | "dead-letter"
   | "exhausted";
 
 /** All stop reasons. */
@@ -55,7 +54,6 @@ export const StopReason = {
     "guardrail",
     "terminated",
     "error",
-    "dead-letter",
     "exhausted",
   ]) satisfies readonly StopReason[],
 } as const;

@@ -8,7 +8,7 @@ import type { RunContext } from "./run-context.ts";
 import type { RunMemory } from "./run-memory.ts";
 
 /** What every tool says of itself. */
-export interface ToolBase<Input> extends ToolFlow {
+interface ToolBase<Input> extends ToolFlow {
   readonly name: string;
   readonly description: string;
   /** Any Standard Schema. What it returns is what the tool gets. */

@@ -6,7 +6,6 @@ export {
   keepFiles,
   toInputParts,
   toInlineBlocks,
-  type CheckedInput,
   type InputParts,
   type NameContent,
 } from "./input.ts";

@@ -1,5 +1,5 @@
-import { type Agent, agent, AgentId, Json, Session, SessionId } from "reeve";
-import { UserId } from "reeve/kernel";
+import { type Agent, agent, AgentId, Json, SessionId, UserId } from "reeve";
+import { Session } from "reeve/store";
 import { apiKeys, createApiKey } from "reeve/server";
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -12,7 +12,7 @@ const ready = "ready: lead, researcher, writer";
 const platforms = await supportedPlatforms();
 
 test("the README builds the package as these tests do", () => {
-  expect(readme.build).toEqual(["npm ci --ignore-scripts && npm run build && npm pack"]);
+  expect(readme.build).toEqual(["npm ci --ignore-scripts && npm run build && npm pack ./package"]);
   expect(readme.rest).toEqual([]);
 });
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createRuntime, type EventStore, type RunStore, type Store } from "reeve";
+import { createRuntime } from "reeve";
+import { type EventStore, type RunStore, type Store } from "reeve/store";
 import type { Limits } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";

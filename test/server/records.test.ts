@@ -1,19 +1,6 @@
-import {
-  agent,
-  type AuditEntry,
-  ChatMessage,
-  EntryId,
-  isJsonObject,
-  Json,
-  type JsonObject,
-  Partition,
-  retry,
-  Session,
-  type SessionEntry,
-  SessionId,
-  tool,
-  UserId,
-} from "reeve";
+import { agent, ChatMessage, Json, retry, SessionId, tool, UserId } from "reeve";
+import { type AuditEntry, EntryId, Partition, Session, type SessionEntry } from "reeve/store";
+import { isJsonObject, type JsonObject } from "#kernel";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

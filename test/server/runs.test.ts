@@ -1,19 +1,13 @@
+import { agent, ChatMessage, Json, type NumberedEvent, SessionId, TenantId, UserId } from "reeve";
 import {
-  agent,
   type ApprovalDecision,
   type AuditHead,
-  ChatMessage,
   EntryId,
-  Json,
-  type NumberedEvent,
   type Page,
-  type RunLedger,
   type RunRecord,
   Session,
-  SessionId,
-  TenantId,
-  UserId,
-} from "reeve";
+} from "reeve/store";
+import { type RunLedger } from "#runtime";
 import { call, heldModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "reeve";
+import type { JsonObject } from "#kernel";
 
 /** A route that is for the whole tenant. */
 interface TenantRow {

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
+import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "#kernel";
 import { apiKeys, createApiKey } from "reeve/server";
 import { call, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { environmentKeys, sealedStore } from "reeve/sealing";
+import { environmentKeys, sealedStore } from "reeve/store";
 import { expect } from "vitest";
 import { type AuditHead, type Store, TenantId } from "#kernel";
 import { Audit } from "../../src/audit/audit.ts";

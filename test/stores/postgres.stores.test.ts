@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { Client } from "pg";
-import { environmentKeys, sealedStore } from "reeve/sealing";
+import { environmentKeys, sealedStore } from "reeve/store";
 import { postgresStore } from "reeve/stores/postgres";
-import { storeSuite, type StoreHarness } from "reeve/testing";
+import { storeSuite, type StoreHarness } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#kernel";
 import { sessionProperty } from "../agents/session/session-property.ts";

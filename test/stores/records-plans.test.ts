@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Partition } from "reeve";
+import { Partition } from "reeve/store";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { expect, test, vi } from "vitest";
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { environmentKeys } from "reeve/sealing";
+import { environmentKeys } from "reeve/store";
 import { expect } from "vitest";
 import type { Json, Store } from "#kernel";
 import { Audit } from "../../src/audit/audit.ts";

@@ -1,4 +1,5 @@
-import { agent, ChatMessage, redact, secret, sensitive, type ModelRequest } from "reeve";
+import { sensitive } from "#agents";
+import { agent, ChatMessage, redact, secret, type ModelRequest } from "reeve";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { answering, look, price } from "./models.ts";

@@ -1,14 +1,5 @@
-import {
-  type Agent,
-  AgentId,
-  ChatMessage,
-  EntryId,
-  Partition,
-  RunId,
-  Session,
-  SessionId,
-  TreeId,
-} from "reeve";
+import { type Agent, AgentId, ChatMessage, RunId, SessionId, TreeId } from "reeve";
+import { EntryId, Partition, Session } from "reeve/store";
 import { expect } from "vitest";
 import type { DashboardSite } from "./dashboard-site.ts";
 import { siteOf } from "./open-page.ts";

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { Partition } from "reeve";
+import { Partition } from "reeve/store";
 import type { Principal } from "reeve/server";
 import { expect, test } from "vitest";
 import type { DashboardSite } from "./dashboard-site.ts";

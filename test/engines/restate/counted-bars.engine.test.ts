@@ -1,14 +1,13 @@
 import {
   AgentId,
-  AttemptId,
   ChatMessage,
   Runtime,
   type Agent,
   type ChildHandle,
   type Model,
   type RunHandle,
-  type Store,
 } from "reeve";
+import { AttemptId, type Store } from "reeve/store";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { heldModel } from "reeve/testing";
