@@ -14,6 +14,17 @@ const ApprovalsScreen = lazy(async () => ({
   default: (await import("./approvals/approvals-screen.tsx")).ApprovalsScreen,
 }));
 const SpendScreen = lazy(async () => ({ default: (await import("./spend/spend-screen.tsx")).SpendScreen }));
+const AuditScreen = lazy(async () => ({ default: (await import("./audit/audit-screen.tsx")).AuditScreen }));
+const AgentsScreen = lazy(async () => ({
+  default: (await import("./agents/agents-screen.tsx")).AgentsScreen,
+}));
+const AgentScreen = lazy(async () => ({ default: (await import("./agents/agent-screen.tsx")).AgentScreen }));
+const SessionsScreen = lazy(async () => ({
+  default: (await import("./sessions/sessions-screen.tsx")).SessionsScreen,
+}));
+const SessionScreen = lazy(async () => ({
+  default: (await import("./sessions/session-screen.tsx")).SessionScreen,
+}));
 const PlayScreen = lazy(async () => ({ default: (await import("./play/play-screen.tsx")).PlayScreen }));
 
 const isSilent = (error: unknown): boolean => error instanceof ApiError && error.status === 0;
@@ -59,6 +70,17 @@ export function App(): ReactNode {
                   {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}
                 </Route>
                 <Route path="/spend" component={SpendScreen} />
+                <Route path="/audit/:link?">
+                  {({ link }) => <AuditScreen link={link === undefined ? null : Number(link)} />}
+                </Route>
+                <Route path="/agents" component={AgentsScreen} />
+                <Route path="/agents/:name">
+                  {({ name }) => <AgentScreen name={decodeURIComponent(name)} />}
+                </Route>
+                <Route path="/sessions" component={SessionsScreen} />
+                <Route path="/sessions/:id">
+                  {({ id }) => <SessionScreen key={id} id={decodeURIComponent(id)} />}
+                </Route>
                 <Route path="/play/:agent?">
                   {({ agent }) => (
                     <PlayScreen agent={agent === undefined ? null : decodeURIComponent(agent)} />

@@ -22,7 +22,7 @@ export { plannedAgent } from "./planned/planned-agent.ts";
 export { cache, type CacheOptions } from "./middleware/cache.ts";
 export { concurrency } from "./middleware/concurrency.ts";
 export { fallback } from "./middleware/fallback.ts";
-export { failedLayer, throughLayers } from "./middleware/pipeline.ts";
+export { failedLayer, middlewareName, throughLayers } from "./middleware/pipeline.ts";
 export { rateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { redact } from "./middleware/redact.ts";
 export { sensitive } from "./middleware/sensitive.ts";

@@ -20,6 +20,7 @@ import type { MemoryStore } from "./memory.ts";
 import type { Micros } from "./money.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
+import type { Risk } from "./permission.ts";
 import type { RunStatus, StopReason } from "./run-status.ts";
 import type { SessionEntry, SessionHead, SessionKey } from "./session.ts";
 import type { SpendStore } from "./spend.ts";
@@ -226,6 +227,10 @@ export interface ApprovalFilter {
   readonly treeId?: TreeId;
   /** Only trees that work for this user, by the records of their runs. */
   readonly userId?: UserId;
+  /** The type of the agent that asks. */
+  readonly agentType?: string;
+  readonly tool?: string;
+  readonly risk?: Risk;
 }
 
 /** Questions to people, for those who look for them. */
@@ -258,6 +263,24 @@ export interface AuditEntry {
 /** The last link of a chain, and so all of it: kept elsewhere, it shows later that nothing was cut off. */
 export type AuditHead = Pick<AuditEntry, "index" | "hash">;
 
+/** The links of a list of the audit. */
+export interface AuditFilter {
+  readonly kind?: string;
+  /** The beginning of the sources, such as `books/` for the events of the tree `books`. */
+  readonly sourcePrefix?: string;
+  /** Only links before this index. Default: all. */
+  readonly before?: number;
+}
+
+/** The outcome of the last verification of a chain. Its hash is the writer's business, as with links. */
+export interface AuditCheck {
+  readonly at: number;
+  readonly body: Json;
+  /** The key of its hash. */
+  readonly keyId: string;
+  readonly hash: string;
+}
+
 /** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
 export interface AuditStore {
   /** False: it keeps no link, so none is made for it. Default: true. */
@@ -272,7 +295,13 @@ export interface AuditStore {
   known(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
   /** From an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
+  /** Newest first. */
+  list(partition: Partition, filter: AuditFilter, limit: number): Promise<readonly AuditEntry[]>;
   head(partition: Partition): Promise<AuditHead | null>;
+  /** The check that was kept last; null: none was. */
+  check(partition: Partition): Promise<AuditCheck | null>;
+  /** Keeps a check in place of the one before. An older one changes nothing. */
+  keepCheck(partition: Partition, check: AuditCheck): Promise<void>;
 }
 
 /** The stored manifest of a step, for its last attempt in one execution. */

@@ -38,4 +38,4 @@ export type { StepPrompt } from "./step-content.ts";
 export type { StepSummary } from "./unrecorded-steps.ts";
 export type { StartOptions } from "./start-options.ts";
 export type { RuntimeOptions } from "./runtime-options.ts";
-export { agentGraph, agentVersion, isAgent, type AgentGraph } from "#agents";
+export { agentGraph, agentVersion, isAgent, middlewareName, type AgentGraph } from "#agents";

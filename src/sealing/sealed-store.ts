@@ -159,7 +159,13 @@ function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"
       const content = await contentOf(partition);
       return (await audit.read(partition, from, limit)).map((link) => openLink(content, link));
     },
+    list: async (partition, filter, limit) => {
+      const content = await contentOf(partition);
+      return (await audit.list(partition, filter, limit)).map((link) => openLink(content, link));
+    },
     head: (partition) => audit.head(partition),
+    check: (partition) => audit.check(partition),
+    keepCheck: (partition, check) => audit.keepCheck(partition, check),
   };
 }
 

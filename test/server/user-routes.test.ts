@@ -123,6 +123,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "post /budget/remove": [{ answer: "tenant", body: none }],
   "get /audit": [{ answer: "tenant" }],
   "get /audit/head": [{ answer: "tenant" }],
+  "get /audit/report": [{ answer: "tenant" }],
   "post /audit/verify": [{ answer: "tenant", body: none }],
   "post /chat/:agent": [
     { answer: "own", body: ({ chat }) => said(chat, { type: "text", text: "hello" }, "user") },

@@ -118,7 +118,7 @@ export async function auditTampering(
     for (const [name, tampering] of Object.entries({ ...tamperings, ...special })) {
       const tenant = `tampered-${randomUUID()}`;
       await write(store, tenant, "tree", 8);
-      const audit = new Audit({ store, keys });
+      const audit = new Audit({ store, keys, now: Date.now });
       const head = await audit.head({ tenant });
       expect(await audit.verify({ tenant, head })).toEqual({ ok: true, length: 8, head });
       for (const statement of tampering.statements)

@@ -26,7 +26,7 @@ export async function decideInTwo(store: Store, share: Omit<Share, "half">): Pro
   const seen = (await inTwo("decide.ts", share, key)).flat();
   expect(seen).toHaveLength(5 * share.total);
   const { tenant } = share;
-  const audit = new Audit({ store, keys: environmentKeys(key) });
+  const audit = new Audit({ store, keys: environmentKeys(key), now: Date.now });
   const links = await audit.read({ tenant, limit: 10 * share.total });
   expect(links.map(({ source }) => source).toSorted()).toEqual(seen.toSorted());
   const head = await audit.head({ tenant });

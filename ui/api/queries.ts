@@ -5,12 +5,26 @@ import type { AgentRecord, ApprovalRecord, Page, RunResult, TenantAccount } from
 /** The time between two polls of a list. */
 const pollMs = 3_000;
 
+/** Which questions. */
+export interface ApprovalQuery {
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly risk?: string;
+  readonly user?: string;
+}
+
+const everything: ApprovalQuery = {};
+
 /** Questions to people: those that wait, oldest first, or those that were decided, newest first. */
-export function useApprovals(state: "pending" | "decided"): UseQueryResult<readonly ApprovalRecord[]> {
+export function useApprovals(
+  state: "pending" | "decided",
+  query: ApprovalQuery = everything,
+): UseQueryResult<readonly ApprovalRecord[]> {
   return useQuery({
-    queryKey: ["approvals", state],
+    queryKey: ["approvals", state, query],
     queryFn: async ({ signal }) => {
-      const { items } = await request<Page<ApprovalRecord>>(`/approvals?state=${state}&size=200`, { signal });
+      const search = new URLSearchParams({ ...query, state, size: "200" }).toString();
+      const { items } = await request<Page<ApprovalRecord>>(`/approvals?${search}`, { signal });
       return state === "pending" ? items.toReversed() : items;
     },
     refetchInterval: pollMs,

@@ -11,6 +11,16 @@ const paths = {
   approvals: <path d="M2 9h3.2l1 2h3.6l1-2H14M4 3h8l2 6v4H2V9z" />,
   spend: <path d="M2.5 13.5h11M4.5 11V7.5M8 11V3M11.5 11V5.5" />,
   play: <path d="M5 3.2v9.6l7.5-4.8z" />,
+  sessions: <path d="M2.5 3.5h11v7.500h-6l-3 2.500v-2.500h-2z" />,
+  audit: (
+    <path d="M8 1.800 13.500 4v4c0 3-2.200 5.200-5.500 6.200C4.700 13.200 2.500 11 2.500 8V4zM5.500 8l1.800 1.800L10.700 6.300" />
+  ),
+  agents: (
+    <>
+      <circle cx="8" cy="5" r="2.700" />
+      <path d="M2.800 14c0-3 2.200-5 5.200-5s5.200 2 5.200 5" />
+    </>
+  ),
   search: (
     <>
       <circle cx="7" cy="7" r="4.2" />

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
+import { announceNow } from "./announcer.tsx";
 import { Button } from "./button.tsx";
 import { span } from "./amounts.ts";
 import { useNow } from "./use-now.ts";
@@ -42,7 +43,8 @@ export function Skeleton({ label }: { readonly label: string }): ReactNode {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div role="status" aria-label={`${label}: loading`} className="skeleton">
+    <div className="skeleton" aria-busy="true">
+      <span className="for-readers">{label}: loading</span>
       {isLate &&
         widths.map((width) => (
           <div className="skr" key={width} aria-hidden="true">
@@ -59,8 +61,9 @@ export function Skeleton({ label }: { readonly label: string }): ReactNode {
 /** A line on top while the server does not answer. What is on the screen stays. */
 export function LostLine({ since }: { readonly since: number }): ReactNode {
   const now = useNow();
+  useEffect(() => announceNow("The server does not answer"), []);
   return (
-    <div className="lost" role="status">
+    <div className="lost">
       <StatusMark status="paused" markOnly />
       <div>
         <b>The server has not answered for {span(now - since)}.</b> The runs go on. The page tries again by

@@ -8,6 +8,7 @@ import { useSteps } from "../api/steps.ts";
 import { useTree } from "../live/use-tree.ts";
 import type { FeedState } from "../live/tree-feed.ts";
 import { count } from "../parts/amounts.ts";
+import { useEndAnnouncement } from "../parts/announcer.tsx";
 import { KeyBar } from "../parts/key-bar.tsx";
 import { Failure, NothingHere, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
@@ -81,6 +82,7 @@ function RunBody({
 }): ReactNode {
   const { view: tree } = state;
   const now = Math.max(useNow(), tree.at);
+  useEndAnnouncement(tree.treeId, tree.root.end?.status ?? null);
   const [dialog, setDialog] = useState<RunDialog | null>(null);
   const selection = useSelection(tree);
   const pending = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === tree.treeId);

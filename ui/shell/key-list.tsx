@@ -13,7 +13,12 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["G R", "runs"],
         ["G A", "approvals"],
         ["G S", "spend"],
+        ["G C", "sessions (conversations)"],
+        ["G U", "audit"],
+        ["G T", "agents (team)"],
         ["G P", "playground"],
+        ["⌘⇧C", "copy the link to this place"],
+        ["⌥C", "copy the command for this place"],
         ["?", "this list"],
       ],
     ],
@@ -68,7 +73,24 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["⇧A", "approve this tool for this run"],
         ["D", "deny"],
         ["E", "edit the arguments"],
+        ["F", "show folded lines"],
         ["O", "open the tree"],
+      ],
+    ],
+    [
+      "Sessions, agents",
+      [
+        ["J K", "next, previous"],
+        ["↵", "open"],
+        ["⌫", "back to the list"],
+      ],
+    ],
+    [
+      "Audit",
+      [
+        ["J K", "next, previous link"],
+        ["V", "check the chain"],
+        ["M", "older links"],
       ],
     ],
   ];
@@ -106,7 +128,7 @@ export function KeyList({ onClose }: { readonly onClose: () => void }): ReactNod
             setOn(target.checked);
           }}
         />
-        Letters are keys
+        Single keys act, such as J and ?
       </label>
     </Modal>
   );

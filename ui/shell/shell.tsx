@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals } from "../api/queries.ts";
 import { useMe } from "../api/session.tsx";
+import { Announcer } from "../parts/announcer.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { useLost } from "../live/connection.ts";
 import { LostLine } from "../parts/states.tsx";
@@ -10,6 +11,7 @@ import { useKeys } from "../parts/use-keys.ts";
 import { Brand } from "./brand.tsx";
 import { ErrorBoundary } from "./error-boundary.tsx";
 import { CommandBar } from "./command-bar.tsx";
+import { useCopyKeys } from "./copy-place.ts";
 import { KeyList } from "./key-list.tsx";
 
 interface Place {
@@ -22,8 +24,13 @@ const places: readonly Place[] = [
   { path: "/runs", name: "Runs", icon: "runs" },
   { path: "/approvals", name: "Approvals", icon: "approvals" },
   { path: "/spend", name: "Spend", icon: "spend" },
+  { path: "/sessions", name: "Sessions", icon: "sessions" },
+  { path: "/audit", name: "Audit", icon: "audit" },
   { path: "/play", name: "Playground", icon: "play" },
+  { path: "/agents", name: "Agents", icon: "agents" },
 ];
+
+const isBelow = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
 
 /** The frame of every screen: where the reader is, where they can go, and whether anything waits for them. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
@@ -35,8 +42,12 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
     "g a": () => go("/approvals"),
     "g s": () => go("/spend"),
     "g p": () => go("/play"),
+    "g c": () => go("/sessions"),
+    "g u": () => go("/audit"),
+    "g t": () => go("/agents"),
     "?": () => setOpen("keys"),
   });
+  useCopyKeys();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.key !== "k" || !(event.metaKey || event.ctrlKey)) return;
@@ -57,8 +68,10 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
         {lostSince !== null && <LostLine since={lostSince} />}
         <ErrorBoundary key={path.split("/", 3).join("/")}>{children}</ErrorBoundary>
       </main>
-      <Toasts />
-      {open === "commands" && <CommandBar onClose={() => setOpen(null)} />}
+      <Toasts>
+        <Announcer />
+      </Toasts>
+      {open === "commands" && <CommandBar onClose={() => setOpen(null)} onKeys={() => setOpen("keys")} />}
       {open === "keys" && <KeyList onClose={() => setOpen(null)} />}
     </div>
   );
@@ -75,7 +88,7 @@ function TopBar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
       <div className="spring" />
       <button type="button" className="find" onClick={onSearch} data-search="">
         <Icon name="search" />
-        Go to or search
+        Go to, search or do
         <span className="kbd" aria-hidden="true">
           ⌘K
         </span>
@@ -154,7 +167,7 @@ function Navigation({ onKeys }: { readonly onKeys: () => void }): ReactNode {
         <Link
           key={place.path}
           href={place.path}
-          aria-current={path.startsWith(place.path) ? "page" : undefined}
+          aria-current={isBelow(path, place.path) ? "page" : undefined}
         >
           <Icon name={place.icon} size={15} />
           {place.name}

@@ -2,6 +2,7 @@ import { type Kysely, sql } from "kysely";
 import { cacheMigration } from "./cache-migration.ts";
 import { memoryMigration } from "./memory-migration.ts";
 import { memoryTables } from "./memory-owner-rows.ts";
+import { recordsMigration } from "./records-migration.ts";
 import { spendMigration, spendTables } from "./spend-migration.ts";
 import type { Tables } from "./tables.ts";
 import { webhookMigration } from "./webhook-migration.ts";
@@ -211,6 +212,10 @@ const migrations: readonly Migration[] = [
     ...(dialect === "postgres" ? [`alter table reeve_run alter column name type ${idType.postgres}`] : []),
     ...spendMigration(idType[dialect]),
     ...(dialect === "postgres" ? spendTables.flatMap(guarded) : []),
+  ],
+  (dialect) => [
+    ...recordsMigration(dialect, idType[dialect]),
+    ...(dialect === "postgres" ? guarded("reeve_audit_check") : []),
   ],
 ];
 

@@ -121,6 +121,10 @@ interface ApprovalRow extends Row {
   readonly body: string;
   /** Null while pending. */
   readonly decision: string | null;
+  /** These three: null in a row of a worker from before migration 14. */
+  readonly agent_type: string | null;
+  readonly tool: string | null;
+  readonly risk: string | null;
 }
 
 interface AuditRow extends Row {
@@ -131,6 +135,13 @@ interface AuditRow extends Row {
   readonly source: string;
   readonly key_id: string;
   readonly previous: string;
+  readonly hash: string;
+}
+
+interface AuditCheckRow extends Row {
+  readonly at: number;
+  readonly body: string;
+  readonly key_id: string;
   readonly hash: string;
 }
 
@@ -275,6 +286,7 @@ export interface Tables {
   readonly reeve_memory_write: WriteRow;
   readonly reeve_approval: ApprovalRow;
   readonly reeve_audit: AuditRow;
+  readonly reeve_audit_check: AuditCheckRow;
   readonly reeve_manifest: ManifestRow;
   readonly reeve_text: TextRow;
   readonly reeve_key: KeyRow;

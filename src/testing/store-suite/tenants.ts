@@ -51,6 +51,8 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
         hash: `${canary}-${n}`,
       },
     ]),
+  ({ audit }, { partition, canary }, n) =>
+    audit.keepCheck(partition, { at: n, body: canary, keyId: "k", hash: canary }),
   ({ manifests }, { partition, canary }, n) =>
     manifests.put(partition, manifestOf(n, { body: canary }), [{ hash: "h", text: canary }]),
   ({ keys }, { partition, canary }, n) =>
@@ -75,7 +77,9 @@ const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unkn
   ({ memory }, { partition }) => memory.recall(partition, annOwns, {}),
   ({ approvals }, { partition }) => approvals.list(partition, {}, page),
   ({ audit }, { partition }) => audit.read(partition, 0, 1_000),
+  ({ audit }, { partition }) => audit.list(partition, { kind: "note" }, 1_000),
   ({ audit }, { partition }) => audit.head(partition),
+  ({ audit }, { partition }) => audit.check(partition),
   ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree), page),
   ({ manifests }, { partition }) => manifests.texts(partition, tree, { hashes: ["h"], lasts: true }),
   ({ keys }, { partition }, n) => keys.get(partition, TreeId.of(`t${n}`)),

@@ -409,7 +409,7 @@ export interface CarriedSubscription {
 /** What a run asks people. The tree knows the rest. */
 export type Question = Pick<
   ApprovalRequest,
-  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "expiresAt"
+  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "sources" | "expiresAt"
 > & { readonly callId?: string | undefined };
 
 /** What somebody, or the clock, says about a question. */
