@@ -6,6 +6,7 @@ import { approvalRoutes } from "./routes/approvals.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budget.ts";
 import { chatRoutes } from "./routes/chat.ts";
+import { devRoutes } from "./routes/dev.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
@@ -45,4 +46,5 @@ export const routes: readonly Route[] = [
   ...switchRoutes,
   ...auditRoutes,
   ...chatRoutes,
+  ...devRoutes,
 ];

@@ -44,6 +44,8 @@ export interface AgentRecord {
   readonly name: string;
   readonly description: string | null;
   readonly version: string;
+  /** Its own limits; null: none. */
+  readonly budget: { readonly maxCostUsd?: number; readonly onLimit?: "land" | "wait" } | null;
 }
 
 /** The right to do something. */
@@ -54,6 +56,8 @@ export interface Me {
   readonly id: string;
   readonly tenant: string | null;
   readonly scopes: readonly Scope[];
+  /** The settings of `reeve dev`; null: this is another server. */
+  readonly dev: { readonly example: string | null } | null;
 }
 
 /** The runs that a cancel ended. */
