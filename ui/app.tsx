@@ -2,7 +2,7 @@ import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-qu
 import { lazy, type ReactNode, Suspense } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 import { ApiError, pageBase } from "./api/http.ts";
-import { WithSession } from "./api/session.tsx";
+import { useMe, WithSession } from "./api/session.tsx";
 import { setHeard } from "./live/connection.ts";
 import { NothingHere, Skeleton } from "./parts/states.tsx";
 import { RunsScreen } from "./runs/runs-screen.tsx";
@@ -41,6 +41,11 @@ const queries: QueryClient = new QueryClient({
   }),
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: true } },
 });
+
+/** Sends a developer to the playground, and everybody else to the list. */
+function FirstScreen(): ReactNode {
+  return <Redirect to={useMe().dev === null ? "/runs" : "/play"} replace />;
+}
 
 /** The whole page. */
 export function App(): ReactNode {
@@ -87,7 +92,7 @@ export function App(): ReactNode {
                   )}
                 </Route>
                 <Route path="/">
-                  <Redirect to="/runs" replace />
+                  <FirstScreen />
                 </Route>
                 <Route>
                   <NothingHere />

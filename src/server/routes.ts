@@ -7,6 +7,7 @@ import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budget.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { eventLogRoutes } from "./routes/event-log.ts";
+import { devRoutes } from "./routes/dev.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
@@ -49,4 +50,5 @@ export const routes: readonly Route[] = [
   ...switchRoutes,
   ...auditRoutes,
   ...chatRoutes,
+  ...devRoutes,
 ];

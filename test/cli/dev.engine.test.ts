@@ -96,7 +96,7 @@ test(
     const port = String(await freePort());
     const dev = new Reeve("dev", "--port", port);
     expect(await dev.line("ready")).toMatchObject({
-      agents: ["lead", "researcher", "writer"],
+      agents: ["lead", "researcher", "reviewer", "writer"],
       failure: null,
     });
     const file = join(project, ".reeve/dev.json");

@@ -13,6 +13,7 @@ const sell: TenantRow = { answer: "tenant", body: () => ({ kind: "tool", name: "
 
 /** The routes of webhooks and switches, which concern all users of a tenant. */
 export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
+  "post /dev/faults": [{ answer: "tenant", body: () => ({ kind: "slow" }) }],
   "get /switches": [tenant],
   "post /switches/disable": [sell],
   "post /switches/enable": [sell],

@@ -200,7 +200,8 @@ beforeAll(async () => {
   // Every turn of every run asks for approval.
   const sell = call("sell", { field: "north" });
   const model = scriptedModel([sell, ...Array.from({ length: 99 }, () => sell)]);
-  estate = await Estate.open({ auth, agents: [steward(model), counter] });
+  const dev = { example: null, failure: () => null, cause: () => undefined };
+  estate = await Estate.open({ auth, agents: [steward(model), counter], dev });
   for (const [user, { key: bearer }] of Object.entries({ "u-ada": ada, "u-bob": bob })) {
     const [run, session] = [`${user}-tree`, `${user}-talk`];
     expect((await estate.post("/sessions", { agent: "steward", id: session }, { key: bearer })).status).toBe(

@@ -58,8 +58,10 @@ export interface AgentRecord {
   readonly model: string | null;
   readonly tools: readonly ToolRecord[];
   readonly team: readonly string[];
+  /** Its own limits; null: none. */
   readonly budget: {
     readonly maxCostUsd?: number;
+    readonly onLimit?: "land" | "wait";
     readonly maxTokens?: number;
     readonly maxTurns?: number;
     readonly deadlineS?: number;
@@ -139,6 +141,8 @@ export interface Me {
   /** The only user for whom the key acts; null: all of the tenant. */
   readonly user?: string | null;
   readonly scopes: readonly Scope[];
+  /** The settings of `reeve dev`; null: this is another server. */
+  readonly dev: { readonly example: string | null } | null;
 }
 
 /** The runs that a cancel ended. */

@@ -9,6 +9,7 @@ import { LostLine } from "../parts/states.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { Brand } from "./brand.tsx";
+import { BuildFailure } from "./build-failure.tsx";
 import { ErrorBoundary } from "./error-boundary.tsx";
 import { CommandBar } from "./command-bar.tsx";
 import { useCopyKeys } from "./copy-place.ts";
@@ -66,6 +67,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <Navigation onKeys={() => setOpen("keys")} />
       <main className="main" id="main" tabIndex={-1}>
         {lostSince !== null && <LostLine since={lostSince} />}
+        <BuildFailure />
         <ErrorBoundary key={path.split("/", 3).join("/")}>{children}</ErrorBoundary>
       </main>
       <Toasts>

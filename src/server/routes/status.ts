@@ -8,9 +8,14 @@ export const statusRoutes: readonly Route[] = [
     forUsers: true,
     summary: "The version of the server, its workers, and how far the store is behind",
     handle: async ({ host }) => {
-      const { runtime, clock, version } = host;
+      const { runtime, clock, version, dev } = host;
       const workers = await runtime.store.workers.list(clock.now());
-      return answer({ version, workers: workers.length, lagMs: runtime.lagMs });
+      return answer({
+        version,
+        workers: workers.length,
+        lagMs: runtime.lagMs,
+        dev: dev && { failure: dev.failure() },
+      });
     },
   }),
 ];
