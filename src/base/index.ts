@@ -1,7 +1,7 @@
 export { backoffMs, type BackoffOptions } from "./backoff.ts";
 export { cancellationToken } from "./cancellation-token.ts";
 export { contentObject, ContentPort, type ContentName } from "./content-object.ts";
-export { copyJson } from "./copy-json.ts";
+export { copyJson, copyPlainJson } from "./copy-json.ts";
 export { deepFreeze } from "./deep-freeze.ts";
 export { diagnose, diagnosticText, markDiagnosed, safeMessage, wasDiagnosed } from "./diagnose.ts";
 export { errorMessage, toError } from "./error-message.ts";
