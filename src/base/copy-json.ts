@@ -65,7 +65,11 @@ function throughText(value: unknown): Json | undefined {
 function refuse(value: unknown): never {
   const kind = typeof value === "object" ? Object.prototype.toString.call(value).slice(8, -1) : typeof value;
   const shown =
-    typeof value === "number" ? `the number ${value}` : kind === "Object" ? "an object of a class" : `a ${kind}`;
+    typeof value === "number"
+      ? `the number ${value}`
+      : kind === "Object"
+        ? "an object of a class"
+        : `a ${kind}`;
   throw new TypeError(`${shown} is not JSON: use text, finite numbers, lists and plain objects`);
 }
 
