@@ -19,6 +19,7 @@ const reasons = [
   "not-json",
   "too-large",
   "too-deep",
+  "too-many-keys",
   "poisoned-key",
   "duplicate-key",
   "broken-text",

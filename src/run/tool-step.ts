@@ -18,7 +18,7 @@ import {
   type RunTool,
 } from "#kernel";
 import { isTeamTool } from "#agents";
-import { safeMessage, withTimeout } from "#base";
+import { copyJson, safeMessage, withTimeout } from "#base";
 import {
   abandonAttempt,
   authorizeTool,
@@ -54,9 +54,11 @@ interface ToolRequest {
 export function callTool(
   services: RunServices,
   ctx: RunContext,
-  { name, input, callId }: ToolRequest,
+  { name, input: given, callId }: ToolRequest,
 ): Promise<ToolResult> {
   const { engine, policy } = services;
+  // Agent code may pass an object that changes, or that reads differently each time.
+  const input = copyJson(given);
   const tool = policy.tools.find((candidate) => candidate.name === name);
   if (!tool) return Promise.resolve(ToolResult.failure(`there is no tool ${name}`));
   if (policy.whitelist !== null && !policy.whitelist.includes(name)) {
