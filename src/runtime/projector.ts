@@ -12,6 +12,7 @@ import {
 import {
   treeAt,
   callTree,
+  type EraseReply,
   type ProjectorOrder,
   type StoreErasure,
   type TurnOrder,
@@ -38,7 +39,8 @@ import { readRecorded, type StepPrompt } from "./step-content.ts";
  * 2. A run is written before its events, and the audit before the events that it is derived from: what a reader has seen
  *    is in the audit.
  * 3. The content of runs that keep none never reaches the store. Content that stays for a time is marked as such.
- * 4. A tree is erased after all of it was written. Its key is destroyed last, by an order of its own.
+ * 4. A tree is erased after all of it was written. Its key is destroyed last: with the erasure if it is due then, else by an
+ *    order of its own. An order whose key is gone was carried out: the engine drops it if it comes again.
  */
 
 /** What a projector stands on. */
@@ -188,12 +190,13 @@ export class Projector implements SinkDefinition {
   async #erase(key: string, ask: TreeAsk, { after, content, at }: StoreErasure): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    for (let unwritten = true; unwritten;) {
+    for (let erased: EraseReply = { unwritten: true }; erased.unwritten;) {
       if (content === "all") await this.#eraseEvents(key, {});
       if (content === "some") await this.#eraseEvents(key, await ask("retentions", null));
       await store.approvals.erase(partition, tree);
-      ({ unwritten } = await ask("erase", { at }));
-      if (unwritten) await this.#drain(key, ask, { after, at });
+      erased = await ask("erase", { at });
+      if (erased.unwritten) await this.#drain(key, ask, { after, at });
+      if (erased.forget !== undefined) await this.#forget(key, erased.forget);
     }
   }
 
