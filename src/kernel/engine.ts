@@ -42,8 +42,8 @@ export interface ObjectContext {
   call(to: ObjectAddress, method: string, argument: Json): Json;
   /** Starts an execution of a run. Returns the engine's name for it. */
   launch(run: RunLaunch): string;
-  /** Resolves the named wake-up of an execution. One that nobody waits for yet is kept. */
-  wake(execution: string, name: string): void;
+  /** Resolves the named wake-up of an execution with a value. Default null. One that no execution waits for yet is kept. */
+  wake(execution: string, name: string, value?: Json): void;
   /** Fires the cancellation of an execution. */
   cancel(execution: string): void;
   /** Ends an execution for good, wherever it is. Best effort: nothing may depend on it. */
@@ -202,7 +202,7 @@ export interface ExecutionPrimitives {
   step(name: string, run: (io: StepIo) => Promise<Json>): Operation;
   /** Calls an object, once. */
   call(to: ObjectAddress, method: string, argument: Json): Operation;
-  /** Ends when the wake-up of that name is resolved, which may be before it is asked for. */
+  /** Ends with the value that the wake-up of that name is resolved with, which may be before it is asked for. */
   wake(name: string): Operation;
   sleepUntil(at: number): Operation;
   /** Ends when this execution is cancelled. */

@@ -8,10 +8,13 @@ import { isJsonObject, RetryableError, type Json, type RunLaunch } from "#kernel
  * stored values. `test/golden` fails when one of these changes without a new number. Keep reading the previous number:
  * runs that began under it go on, and values that were written under it are upgraded when they are read.
  */
-export const protocolNumber = 2;
+export const protocolNumber = 3;
 
 /** The oldest number that this code understands. Nothing was ever published under 0. */
-const oldestProtocol = Math.max(1, protocolNumber - 1);
+const oldestProtocol = 1;
+
+/** From this number on a run is told news of other runs by its wake-ups, and says in its calls how many items it has. */
+export const newsProtocol = 3;
 
 /** Whether this code understands a number. */
 export const isKnownProtocol = (protocol: number): boolean =>
@@ -33,11 +36,9 @@ export function withProtocol(
 export function checkProtocol(what: string, stated: Json | undefined): number {
   const protocol = typeof stated === "number" ? stated : 0;
   if (isKnownProtocol(protocol)) return protocol;
-  const known =
-    oldestProtocol === protocolNumber ? `${protocolNumber}` : `${oldestProtocol} to ${protocolNumber}`;
   const fix =
     protocol > protocolNumber ? "serve a newer release of reeve" : "serve the release it was written with";
   throw new RetryableError({
-    message: `${what} has protocol ${protocol}, this worker understands ${known}: ${fix}`,
+    message: `${what} has protocol ${protocol}, this worker understands ${oldestProtocol} to ${protocolNumber}: ${fix}`,
   });
 }

@@ -87,6 +87,8 @@ export interface FromRun {
   /** Which of its journals the reports are from: each numbers its own. */
   readonly continuation: number;
   readonly reports: readonly Report[];
+  /** How many items of its inbox it has. Absent: as many as it has taken. */
+  readonly cursor?: number | undefined;
   readonly at: number;
 }
 

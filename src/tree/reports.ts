@@ -1,6 +1,7 @@
 import type { RunId } from "#kernel";
 import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
 import type { FromRun } from "./protocol.ts";
+import { noteCall } from "./state/silent-runs.ts";
 import { isReported, reportPlace, type Settlement } from "./report.ts";
 import { statedTime } from "./state/tick-clock.ts";
 import type { TreeWork } from "./state/tree-work.ts";
@@ -9,7 +10,9 @@ import type { TreeWork } from "./state/tree-work.ts";
  * Books what a run tells of its past. Told again after a replay, it changes nothing; nor does what an execution tells
  * that was left behind by a continuation.
  */
-export function book(work: TreeWork, { run: id, continuation, reports }: FromRun): void {
+export function book(work: TreeWork, from: FromRun): void {
+  noteCall(work, from);
+  const { run: id, continuation, reports } = from;
   const run = work.run(id);
   const last = reports.at(-1);
   if (!run || !last || continuation !== run.continuation || last.number <= run.reported) return;

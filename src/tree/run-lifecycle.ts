@@ -266,7 +266,7 @@ function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): reado
   const run = work.live(id);
   const items: StoredItem[] = [...taken];
   let inbox = run.inbox;
-  while (inbox.items.length > 0) {
+  while (inbox.items.length > 0 || inbox.told > 0) {
     const page = inboxOf(work.object, id, inbox).take();
     items.push(...page.items);
     inbox = page.inbox;

@@ -103,8 +103,8 @@ export class LocalRun {
   readonly #finished: number[] = [];
   /** Told when something has finished. */
   #onNews: (() => void) | null = null;
-  /** Wake-ups by name: who waits, or that it has come. */
-  readonly #wakes = new Map<string, (() => void) | "come">();
+  /** Wake-ups by name: who waits, or the outcome that has come. */
+  readonly #wakes = new Map<string, ((outcome: Outcome) => void) | Outcome>();
   #isClosed = false;
   /** Of the pause before a crashed execution is made again. */
   #pause: AbortController | null = null;
@@ -125,10 +125,13 @@ export class LocalRun {
     this.#epoch = host.epoch();
   }
 
-  wake(name: string): void {
-    const waiter = this.#wakes.get(name);
-    this.#wakes.set(name, "come");
-    if (typeof waiter === "function") waiter();
+  wake(name: string, value: Json = null): void {
+    const known = this.#wakes.get(name);
+    // The first one counts.
+    if (known && typeof known !== "function") return;
+    const outcome: Outcome = { ok: true, value };
+    this.#wakes.set(name, outcome);
+    known?.(outcome);
   }
 
   cancel(): void {
@@ -169,9 +172,9 @@ export class LocalRun {
 
   #awaitWake(name: string): Begin {
     return (_, finish) => {
-      const wake = (): void => finish(nothing);
-      if (this.#wakes.get(name) === "come") wake();
-      else this.#wakes.set(name, wake);
+      const known = this.#wakes.get(name);
+      if (known && typeof known !== "function") finish(known);
+      else this.#wakes.set(name, finish);
     };
   }
 
@@ -195,7 +198,7 @@ export class LocalRun {
       step: (name, run) =>
         ask(`step ${name}`, (entry, finish) => {
           // A run that was cancelled before it came this far does nothing more.
-          if (this.#wakes.get(cancellation) === "come") return finish(failure(stopped));
+          if (typeof this.#wakes.get(cancellation) === "object") return finish(failure(stopped));
           const attempt = (): Promise<void> =>
             run(this.#io(entry)).then(
               (value) => finish(success(value)),

@@ -22,6 +22,7 @@ import {
   type NumberedEvent,
   type Operation,
   type ExecutionPrimitives,
+  type RunId,
   type StepIo,
 } from "#kernel";
 import type { ArgumentOf, FromRun, News, ReplyOf, RunMethod, TreeMethod, InboxItem } from "#tree";
@@ -61,7 +62,10 @@ export class Driver {
   readonly #timers: ArmedTimers;
   readonly #deadline: Deadline;
   #grace: number | null = null;
+  /** The tree takes this run for waiting. News that a wake-up brings do not change that. */
   #resting = false;
+  /** The runs that it waits for, as the tree knows them; null: it waits for something else, too. */
+  #restsOn: readonly RunId[] | null = null;
   /** Has nothing happened since the last news? Then they need not be taken again, once. */
   #isFresh = false;
   #fatal: Error | null = null;
@@ -80,7 +84,7 @@ export class Driver {
     readonly onEvents: (events: readonly NumberedEvent[]) => void;
   }) {
     this.#primitives = options.primitives;
-    this.tree = new TreeCalls(options.primitives, options.onEvents);
+    this.tree = new TreeCalls(options.primitives, options.onEvents, () => this.#intake.cursor);
     this.steps = new StepNames(options.primitives);
     this.#timers = new ArmedTimers(options.primitives);
     this.#token = options.token;
@@ -226,7 +230,11 @@ export class Driver {
       this.#deadline.answered(this.#time, taken.at);
       return null;
     }
-    if (this.#intake.standing === "running") this.#effects.begin();
+    if (this.#effects.hasLine && this.#resting) {
+      await this.#takeNews();
+      return null;
+    }
+    if (this.#mayBegin) this.#effects.begin();
     if (!this.#effects.hasOpen) {
       if (!isAlive()) {
         this.#effects.dismiss(new CancellationError({ reason: "ended" }));
@@ -256,12 +264,26 @@ export class Driver {
     if (this.#token.cancelled) return false;
     if (this.#intake.standing === "yielding")
       this.#ingest(await this.#callNow("yield", this.outbox.takeWords()));
-    else if (this.#intake.standing === "running" && !this.#resting && this.waits.size > 0) {
-      const news = await this.#callNow("rest", { on: this.waits.on, ...this.outbox.takeWords() });
+    else if (this.#intake.standing === "running" && this.waits.size > 0 && !this.#isAtRest) {
+      const { on } = this.waits;
+      const news = await this.#callNow("rest", { on, ...this.outbox.takeWords() });
       this.#ingest(news);
       this.#resting = news.items.length === 0 && news.standing === "running";
+      this.#restsOn = on;
     }
     return false;
+  }
+
+  /** Whether effects may begin: the run has its slot, and the tree does not take it for waiting. */
+  get #mayBegin(): boolean {
+    return this.#intake.standing === "running" && !this.#resting;
+  }
+
+  /** Whether the tree knows that the run waits, for whom, and everything that happened. */
+  get #isAtRest(): boolean {
+    const [now, then] = [this.waits.on, this.#restsOn];
+    const isKnown = now && then ? now.every((run) => then.includes(run)) : now === then;
+    return this.#resting && isKnown && this.outbox.unsent.length === 0;
   }
 
   #unjournaled(): Error {
@@ -277,7 +299,9 @@ export class Driver {
   /** Something else than an effect has happened. */
   async #notice(winner: Operation): Promise<void> {
     if (winner === this.#raced.wake) {
-      await this.#takeNews();
+      const news = winner.outcome?.ok ? Json.as<News | null>(winner.outcome.value) : null;
+      if (news) this.#ingest(news);
+      else await this.#takeNews();
     } else if (winner === this.#raced.cancelled) {
       this.#raced.cancelled = null;
       if (this.#token.cancelled) return;
@@ -370,7 +394,7 @@ export class Driver {
     if (this.#token.cancelled) return this.#refuse();
     this.#isFresh = false;
     const promise = this.#effects.add(issue);
-    if (this.#intake.standing === "running" && !this.#deadline.mustAsk) this.#effects.begin();
+    if (this.#mayBegin && !this.#deadline.mustAsk) this.#effects.begin();
     return promise;
   }
 

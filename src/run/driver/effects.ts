@@ -29,6 +29,11 @@ export class Effects {
     return this.#open.size > 0;
   }
 
+  /** Is anything in line? */
+  get hasLine(): boolean {
+    return this.#line.length > 0;
+  }
+
   /** Is nothing open, and nothing in line? */
   get isEmpty(): boolean {
     return this.#open.size === 0 && this.#line.length === 0;

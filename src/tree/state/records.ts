@@ -145,6 +145,8 @@ export interface TreeRecord extends TreeInfo {
   readonly hasActed?: true;
   /** Whether its root compacts the conversation now. Default false. */
   readonly isCompacting?: boolean;
+  /** The runs that were told something by a wake-up and have not called since: they may wait for less. Default: none. */
+  readonly silent?: readonly RunId[];
   /** The end of a root whose last turn is not saved. Absent: it is, or the root is alive. */
   readonly unsaved?: Pick<RunResult, "status" | "stopReason">;
 }
@@ -191,8 +193,10 @@ export type StoredItem =
 export interface InboxRecord {
   /** How many were taken so far: the cursor of the run. */
   readonly taken: number;
-  /** Is the wake-up of that cursor resolved? One is enough, however many items follow. */
+  /** Whether a wake-up without news is on its way: the run takes what there is. One is enough, however many items follow. */
   readonly woken: boolean;
+  /** The number of the first items that wake-ups have brought to the run. They stay until the run says that it has them. */
+  readonly told: number;
   readonly items: readonly StoredItem[];
   /** About how long those are. */
   readonly characters: number;
@@ -242,6 +246,8 @@ export interface RunRecord {
   readonly boot: MessageId | null;
   /** The engine's name for the execution; null until it was started. */
   readonly execution: string | null;
+  /** Whether wake-ups bring news to this execution. Those that an earlier release has launched take them. */
+  readonly hearsNews: boolean;
   readonly continuation: number;
   readonly hiredAt: number;
   /** Null while pending. */

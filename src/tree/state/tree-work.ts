@@ -21,13 +21,13 @@ import {
   type LedgerState,
   type Slot,
 } from "#ledger";
+import { addItem } from "./add-item.ts";
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
 import type { RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
 import { handOut } from "./hand-out.ts";
 import { writeEvents } from "./events.ts";
-import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
 import { encodeRun, readRun, runKey, slotKey } from "./stored-run.ts";
 import { tickClock } from "./tick-clock.ts";
@@ -119,6 +119,11 @@ export class TreeWork {
   /** The number of the last event. */
   get seq(): number {
     return this.#tree.seq + this.#events.length;
+  }
+
+  /** Whether runs stand in line for a slot. */
+  get hasLine(): boolean {
+    return Object.keys(this.#tree.ledger.headcount.line).length > 0;
   }
 
   get root(): RunId {
@@ -332,10 +337,11 @@ export class TreeWork {
   push(id: RunId, item: StoredItem): void {
     const run = this.run(id);
     if (!run) return;
-    const inbox = inboxOf(this.object, id, run.inbox).push(item);
-    const wakes = !inbox.woken && run.execution !== null;
-    if (wakes && run.execution !== null) this.object.wake(run.execution, `inbox/${inbox.taken}`);
-    this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
+    const { object, now, hasLine } = this;
+    const { inbox, isTold } = addItem({ object, now, hasLine, slot: () => this.slot(id) }, { id, run }, item);
+    this.put(id, { ...run, inbox });
+    const { silent = [] } = this.#tree;
+    if (isTold && !silent.includes(id)) this.change({ silent: [...silent, id] });
   }
 
   /** Orders are carried out one after the other. */

@@ -27,7 +27,7 @@ import {
   tooLargeForState,
 } from "../sealing/sealed-serde.ts";
 import { type Launch, sealLaunch, sendLaunches } from "./launches.ts";
-import { sealCall } from "../sealing/sealed-call.ts";
+import { sealCall, wakeSeal } from "../sealing/sealed-call.ts";
 import { StateSeals } from "../sealing/state-seals.ts";
 import type { ServiceNames } from "../service-names.ts";
 
@@ -253,6 +253,9 @@ export class ObjectCall {
   }
 }
 
+/** The bytes of a wake-up without a value. */
+const nothing = new Uint8Array();
+
 /** Stands for the name of an execution in a try that does not count. */
 const notSent = "not sent";
 
@@ -342,10 +345,16 @@ class Try implements ObjectContext {
     return notSent;
   }
 
-  wake(execution: string, name: string): void {
-    this.#signal((writer) =>
-      writer.invocation(InvocationIdParser.fromString(execution)).signal(name, plain.empty).resolve(),
-    );
+  wake(execution: string, name: string, value: Json = null): void {
+    this.#effect(this.key, (seal) => {
+      const parameter = value === null ? null : sealed(wakeSeal(seal, execution, name), value);
+      const apply: Message["apply"] = (writer) =>
+        writer
+          .invocation(InvocationIdParser.fromString(execution))
+          .signal(name, plain.binary)
+          .resolve(parameter ?? nothing);
+      return { parameter, apply };
+    });
   }
 
   cancel(execution: string): void {

@@ -32,5 +32,9 @@ export const replySeal = (seal: Seal, parameter: Uint8Array): Seal =>
 /** The seal of what an execution is launched with. */
 export const launchSeal = (seal: Seal): Seal => seal.boundTo("launch");
 
+/** The seal of the value of a wake-up: it opens for that wake-up of that execution only. */
+export const wakeSeal = (seal: Seal, execution: string, name: string): Seal =>
+  seal.boundTo(`wake/${execution}/${name}`);
+
 /** The seal of what an execution returns: it opens for that execution only. */
 export const outputSeal = (seal: Seal, execution: string): Seal => seal.boundTo(`output/${execution}`);

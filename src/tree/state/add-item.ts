@@ -1,0 +1,74 @@
+import { Json, type ObjectContext, type RunId } from "#kernel";
+import type { Slot } from "#ledger";
+import type { News } from "../protocol.ts";
+import { inboxOf, keepTold } from "./inbox.ts";
+import type { InboxRecord, RunRecord, StoredItem } from "./records.ts";
+
+/*
+ * Adds an item to the inbox of a run, and wakes the run.
+ *
+ * 1. A wake-up is named after the items that the run has. One without a value makes the run call its tree and take all.
+ * 2. News of other runs go with the wake-up itself, so a run that waits for several makes no call for each. Such an item stays in
+ *    the inbox until the run says that it has it: an execution that goes on elsewhere, or is lost, misses nothing.
+ * 3. A run that is told so stays waiting. It asks for its slot, by `take`, if its code goes on.
+ */
+
+/** Kinds of items that a wake-up can bring. No person and no agent is their author: none of them is ever left unread. */
+const carriedKinds: ReadonlySet<StoredItem["kind"]> = new Set([
+  "ended",
+  "reply",
+  "childPaused",
+  "childResumed",
+]);
+
+/** A longer item is taken: what a wake-up brings is in the inbox, too, until the next call. */
+const maxCarriedCharacters = 4_096;
+
+/** The circumstances of a run when an item comes for it. */
+export interface Circumstances {
+  readonly object: ObjectContext;
+  readonly now: number;
+  /** Read only if a wake-up may bring the item: it may have to be loaded. */
+  readonly slot: () => Slot | undefined;
+  /**
+   * Whether runs stand in line for a slot. Then the ledger must know at any time for whom a run waits: a run that is
+   * told something says so.
+   */
+  readonly hasLine: boolean;
+}
+
+/** Adds an item. `isTold`: the wake-up brings it, as {@link News}. */
+export function addItem(
+  { object, now, slot, hasLine }: Circumstances,
+  { id, run }: { readonly id: RunId; readonly run: RunRecord },
+  item: StoredItem,
+): { readonly inbox: InboxRecord; readonly isTold: boolean } {
+  const { inbox: before, execution } = run;
+  const cursor = before.taken + before.told;
+  const isNext = !before.woken && before.items.length === 0;
+  // Hooks are told events with the answer to a call.
+  const canHear = run.hearsNews && run.untold === null && !hasLine;
+  const held = canHear && isNext && isCarried(item) ? slot() : undefined;
+  if (held && execution !== null) {
+    const news = { items: [item], cursor: cursor + 1, more: false, standing: standingOf(held), at: now };
+    object.wake(execution, wakeName(cursor), Json.of(news));
+    return { inbox: keepTold(object, id, before, item), isTold: true };
+  }
+  const inbox = inboxOf(object, id, before).push(item);
+  if (before.woken || execution === null) return { inbox, isTold: false };
+  object.wake(execution, wakeName(cursor));
+  return { inbox: { ...inbox, woken: true }, isTold: false };
+}
+
+/** The name of the wake-up for the first item that a run does not have. */
+const wakeName = (cursor: number): string => `inbox/${cursor}`;
+
+function isCarried(item: StoredItem): boolean {
+  return carriedKinds.has(item.kind) && JSON.stringify(item).length <= maxCarriedCharacters;
+}
+
+/** Whether a run may start something, must yield first, or has no slot. */
+export function standingOf({ phase, held }: Slot): News["standing"] {
+  if (phase === "yielding" || phase === "parked") return phase;
+  return held ? "parked" : "running";
+}
