@@ -1,4 +1,5 @@
-import { agent, tool, type Approver, type FunctionMiddleware, type Guardrail, type Permissions } from "reeve";
+import type { Approver } from "#kernel";
+import { agent, tool, type FunctionMiddleware, type Guardrail, type Permissions } from "reeve";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+import type { Inbox } from "#kernel";
 import * as fc from "fast-check";
 import {
   AgentId,
@@ -7,7 +8,6 @@ import {
   Json,
   tool,
   type Agent,
-  type Inbox,
   type RunContext,
 } from "reeve";
 import { say, scriptedModel } from "reeve/testing";

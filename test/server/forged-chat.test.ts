@@ -1,4 +1,5 @@
-import { agent, ChatMessage, isJsonObject, tool, type Json } from "reeve";
+import { isJsonObject } from "#kernel";
+import { agent, ChatMessage, tool, type Json } from "reeve";
 import { call, say, scriptedModel, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
