@@ -48,7 +48,8 @@ function fits(run: RunRecord, filter: RunFilter): boolean {
     (filter.agentType === undefined || AgentId.type(run.agentId) === filter.agentType) &&
     (filter.userId === undefined || run.userId === filter.userId) &&
     (filter.sessionId === undefined || run.sessionId === filter.sessionId) &&
-    (filter.rootsOnly !== true || run.parentRunId === null)
+    (filter.rootsOnly !== true || run.parentRunId === null) &&
+    (filter.runIds?.includes(run.runId) ?? true)
   );
 }
 

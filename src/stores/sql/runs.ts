@@ -55,6 +55,7 @@ export class SqlRuns implements RunStore {
 
   async list(partition: Partition, filter: RunFilter, request: PageRequest): Promise<Page<RunRecord>> {
     const { size, after } = Page.request(request);
+    if (filter.runIds?.length === 0) return { items: [], next: null };
     const statuses = filter.status === undefined ? [undefined] : [filter.status].flat();
     // An index serves one status: the newest of each are read and put together.
     const lists = await Promise.all(
@@ -76,7 +77,7 @@ export class SqlRuns implements RunStore {
     filter: Omit<RunFilter, "status"> & { readonly status: RunStatus | undefined },
     { limit, after }: { readonly limit: number; readonly after: Place | null },
   ): Promise<readonly Row[]> {
-    const { status, stopReason, since, until, agentType, userId, sessionId, rootsOnly } = filter;
+    const { status, stopReason, since, until, agentType, userId, sessionId, rootsOnly, runIds } = filter;
     return this.#access.read(partition, (db, tenant) =>
       db
         .selectFrom("reeve_run")
@@ -90,6 +91,7 @@ export class SqlRuns implements RunStore {
         .$if(agentType !== undefined, (query) => query.where("agent_type", "=", agentType ?? ""))
         .$if(userId !== undefined, (query) => query.where("user_id", "=", userId ?? ""))
         .$if(sessionId !== undefined, (query) => query.where("session_id", "=", sessionId ?? ""))
+        .$if(runIds !== undefined, (query) => query.where("run_id", "in", runIds ?? []))
         .$if(rootsOnly === true, (query) => query.where("parent_run_id", "is", null))
         .orderBy("started_at", "desc")
         .orderBy("run_id", "desc")
