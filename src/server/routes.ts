@@ -7,6 +7,7 @@ import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budget.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { liveRoutes } from "./routes/live.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...runRoutes,
   ...eventRoutes,
+  ...liveRoutes,
   ...stepRoutes,
   ...actionRoutes,
   ...approvalRoutes,

@@ -1,10 +1,11 @@
-import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
+import { Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
 import { apiKeys, createApiKey } from "reeve/server";
 import { call, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
+import { Subscription } from "./sse.ts";
 import { keyRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
@@ -17,6 +18,8 @@ interface Owned {
   readonly step: string;
   /** Both users give theirs the same id. */
   readonly schedule: string;
+  /** The id of an open live stream. */
+  readonly live: string;
   /** A webhook belongs to the tenant: both name the same. */
   readonly webhook: string;
 }
@@ -36,7 +39,7 @@ interface Row {
 const operation = (): JsonObject => ({ id: crypto.randomUUID() });
 const message = (): JsonObject => ({ ...operation(), text: "hello" });
 const none = (): JsonObject => ({});
-const act = (body: () => JsonObject): Row => ({ answer: "hidden", body });
+const act = (body: (named: Owned) => JsonObject): Row => ({ answer: "hidden", body });
 const look: Row = { answer: "hidden" };
 
 const said = (chat: string, part: Json, role: string): JsonObject => ({
@@ -66,6 +69,12 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
+  "get /live": [
+    { answer: "own" },
+    { answer: "hidden", query: ({ run }) => `?trees=${run}:3` },
+    { answer: "hidden", query: ({ run }) => `?deltas=${run}~0` },
+  ],
+  "post /live/:live": [act(none), act(({ run }) => ({ trees: [{ tree: run }], deltas: [`${run}~0`] }))],
   "post /runs/:run/steer": [act(message)],
   "post /runs/:run/follow-up": [act(message)],
   "post /runs/:run/signal": [act(() => ({ ...operation(), name: "count" }))],
@@ -160,6 +169,7 @@ const nobodys: Owned = {
   chat: "u-zoe-chat",
   step: "u-zoe-tree~0:model:1",
   schedule: "u-zoe-schedule",
+  live: "00000000-0000-4000-8000-000000000000",
   webhook: "hook",
 };
 
@@ -178,6 +188,13 @@ async function rememberFor(user: string): Promise<void> {
     );
   await memory.editBlock(partition, owner, "human", { id: "e1", text: `is ${user}`, ...written });
   await memory.editBlock(partition, MemoryOwner.tenant, "mill", { id: "e2", text: "9000000", ...written });
+}
+
+/** Opens a live stream, which stays open. */
+async function openLive(key: string): Promise<string> {
+  const stream = await Subscription.to(`${estate.url}/live`, { key });
+  const [opened] = await stream.until((messages) => messages.length > 0);
+  return String(Json.as<{ id: string }>(JSON.parse(opened?.data ?? "")).id);
 }
 
 const scopes = ["read", "run", "approve", "admin"] as const;
@@ -225,6 +242,7 @@ beforeAll(async () => {
       chat: `${user}-chat`,
       step: `${run}~0:model:1`,
       schedule: "yearly",
+      live: await openLive(bearer),
       webhook: "hook",
     };
   }

@@ -6,11 +6,12 @@ import { answer, type Route, route, type ServerHost } from "../route.ts";
 import { actingUser, listedUser } from "../users.ts";
 import { refuse, type Shape, shape } from "../shape.ts";
 import { agentOf } from "./agents.ts";
+import { addAsks, type ListedRun, listPending } from "../pending.ts";
 import { runOf } from "./run-of.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
 
 /** Large answers, which repeat the same names, are a tenth as long compressed. */
-async function compressed(value: unknown, accepted: string): Promise<Response> {
+export async function compressed(value: unknown, accepted: string): Promise<Response> {
   const headers = { "content-type": "application/json", vary: "accept-encoding" };
   const text = JSON.stringify(value);
   if (!/\bgzip\b/.test(accepted)) return new Response(text, { headers });
@@ -18,22 +19,14 @@ async function compressed(value: unknown, accepted: string): Promise<Response> {
   return new Response(bytes, { headers: { ...headers, "content-encoding": "gzip" } });
 }
 
-const maxPending = 1_000;
-
-/** Adds to each live root the number of calls of its tree that wait for a person, among the newest 1,000 that do. */
+/** Adds to each run the number of calls that wait for a person. Ended runs have none, so nothing is read for them. */
 async function withAsks(
   { runtime }: ServerHost,
   principal: Principal,
   runs: readonly RunRecord[],
-): Promise<readonly (RunRecord & { readonly asks: number })[]> {
+): Promise<readonly ListedRun[]> {
   const isLive = runs.some(({ endedAt }) => endedAt === null);
-  const wanted = { ...whose(principal), user: principal.user, state: "pending" } as const;
-  const { items } = isLive ? await runtime.approvals.list(wanted, { size: maxPending }) : { items: [] };
-  const counts = Map.groupBy(items, ({ treeId }) => treeId);
-  return runs.map((run) => {
-    const isRoot = run.parentRunId === null && run.endedAt === null;
-    return { ...run, asks: isRoot ? (counts.get(run.treeId)?.length ?? 0) : 0 };
-  });
+  return addAsks(runs, isLive ? await listPending(runtime, principal) : []);
 }
 
 function cursor(after: string): string {
