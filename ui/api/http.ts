@@ -19,9 +19,11 @@ export class ApiError extends Error {
   }
 }
 
-/** The path of the page, `/ui` unless the server is mounted below another one. */
+/** The path of the page, `/ui` unless the server is mounted below another one. A worker finds it in its own address. */
 export const pageBase: string =
-  document.querySelector<HTMLMetaElement>('meta[name="reeve-base"]')?.content ?? "/ui";
+  typeof document === "undefined"
+    ? location.pathname.replace(/\/assets\/[^/]*$/, "")
+    : (document.querySelector<HTMLMetaElement>('meta[name="reeve-base"]')?.content ?? "/ui");
 
 /** The path of the API, beside the page. */
 const apiBase = pageBase.replace(/\/ui$/, "");

@@ -2,10 +2,7 @@ import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { request, segment } from "./http.ts";
 import type { AgentRecord, ApprovalRecord, Page, RunResult } from "./records.ts";
 
-/** The time between two polls of a list. */
-const pollMs = 3_000;
-
-/** Questions to people: those that wait, oldest first, or those that were decided, newest first. */
+/** Questions to people: those that wait, oldest first, or those that were decided, newest first. Read again as they change. */
 export function useApprovals(state: "pending" | "decided"): UseQueryResult<readonly ApprovalRecord[]> {
   return useQuery({
     queryKey: ["approvals", state],
@@ -13,7 +10,6 @@ export function useApprovals(state: "pending" | "decided"): UseQueryResult<reado
       const { items } = await request<Page<ApprovalRecord>>(`/approvals?state=${state}&size=200`, { signal });
       return state === "pending" ? items.toReversed() : items;
     },
-    refetchInterval: pollMs,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { clockTime, count, dollars } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
-import type { TreeEvent } from "../live/tree-feed.ts";
+import type { TreeEvent } from "../live/messages.ts";
 
 const shown = 40;
 

@@ -4,7 +4,7 @@ import { type AgentView, allAgents, type TreeView } from "#view";
 import { useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { runActions } from "../api/run-actions.ts";
-import { useTree } from "../live/use-tree.ts";
+import { useHold, useSpeech, useTree } from "../live/use-tree.ts";
 import type { FeedState } from "../live/tree-feed.ts";
 import { count } from "../parts/amounts.ts";
 import { KeyBar } from "../parts/key-bar.tsx";
@@ -77,6 +77,9 @@ function RunBody({ state }: { readonly state: FeedState & { readonly kind: "read
   const end = tree.root.end ? tree.at : now;
   const to = Math.max(1000, end - tree.startedAt);
   const axis = useMemo(() => ({ from: 0, to }), [to]);
+  const hold = useHold();
+  useSpeech(agent.runId);
+  useKeys({ h: hold.toggle, u: hold.showNew });
   const actions = actionsOn(agent, (kind) => setDialog({ kind, agent }));
   useRunKeys(selection, actions, tree);
   return (
@@ -115,12 +118,24 @@ function RunBody({ state }: { readonly state: FeedState & { readonly kind: "read
           ["T", "top up"],
           ["⇧C", "cancel"],
           [".", "next that needs you"],
+          ["H", hold.isHeld ? "go on" : "hold still"],
         ]}
-        right={`event ${count(tree.seq)}${state.isOver ? " · over" : ""}`}
+        right={footOf(state, hold.isHeld, clock)}
       />
       {dialog && <RunDialogs dialog={dialog} tree={tree} onClose={() => setDialog(null)} />}
     </>
   );
+}
+
+/** The last event that is shown, and how fast more come. */
+function footOf(
+  { view, isOver, progress }: FeedState & { readonly kind: "ready" },
+  isHeld: boolean,
+  now: number,
+): string {
+  const shown = `event ${count(view.seq)}`;
+  if (isHeld) return `held at ${shown} · ${count(progress.seq - view.seq)} new, U shows them`;
+  return `${shown} · ${isOver ? "over" : `${count(Math.round(progress.perSecond(now)))} a second`}`;
 }
 
 const agentOf = (row: TreeRow | undefined): AgentView | null =>

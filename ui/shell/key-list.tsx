@@ -13,6 +13,8 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["G R", "runs"],
         ["G A", "approvals"],
         ["G P", "playground"],
+        ["H", "hold still, go on"],
+        ["U", "show new"],
         ["?", "this list"],
       ],
     ],
