@@ -15,7 +15,7 @@ interface Live {
 async function openLive(estate: Estate, query = "", lastEventId?: string): Promise<Live> {
   const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
   const stream = await Subscription.to(`${estate.url}/live${query}`, { key: estate.keys.acme.read, headers });
-  const [opened] = await stream.until(has("open"));
+  const [opened] = await stream.until(has("opened"));
   return { stream, id: String(dataOf(opened)["id"]) };
 }
 
@@ -165,7 +165,7 @@ test("another tenant, and another key, neither sees nor steers a stream", async 
   const { id } = await openLive(estate);
   const key = estate.keys.rival.admin;
   const rival = await Subscription.to(`${estate.url}/live`, { key });
-  await rival.until(has("open"));
+  await rival.until(has("opened"));
   for (const other of [key, estate.keys.acme.admin]) {
     const reply = await estate.post(`/live/${id}`, { trees: [] }, { key: other });
     expect([reply.status, codeOf(reply)]).toEqual([404, "not-found"]);

@@ -5,17 +5,21 @@ export class ApiError extends Error {
   readonly code: string;
   /** Why a decision does not count, and the like. */
   readonly reason: string | null;
+  /** When it may be asked again; null: not told. */
+  readonly retryAfterS: number | null;
 
   constructor(fields: {
     readonly status: number;
     readonly code: string;
     readonly message: string;
     readonly reason?: string | null;
+    readonly retryAfterS?: number | null;
   }) {
     super(fields.message);
     this.status = fields.status;
     this.code = fields.code;
     this.reason = fields.reason ?? null;
+    this.retryAfterS = fields.retryAfterS ?? null;
   }
 }
 
@@ -55,16 +59,29 @@ export async function request<Answer>(path: string, options: RequestOptions = {}
     throw new ApiError({ status: 0, code: "no-answer", message: "the server does not answer" });
   });
   const answer: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw toApiError(response.status, answer);
+  if (!response.ok) throw toApiError(response, answer);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- data enters here
   return answer as Answer;
 }
 
-/** Does something. A repeated operation has the same id, so it counts once. @throws ApiError */
-export const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
-  request<Answer>(path, { method: "POST", body });
+const maxTries = 3;
 
-function toApiError(status: number, answer: unknown): ApiError {
+/**
+ * Does something. A request that is not answered in time may still be done: it is asked again with the same body, whose id
+ * makes it count once. @throws ApiError
+ */
+export async function post<Answer>(path: string, body: unknown): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await request<Answer>(path, { method: "POST", body });
+    } catch (error) {
+      if (tries === maxTries || !(error instanceof ApiError) || error.status !== 504) throw error;
+    }
+  }
+}
+
+function toApiError({ status, headers }: Response, answer: unknown): ApiError {
+  const retryAfter = headers.get("retry-after");
   const error = fieldOf(answer, "error");
   const text = (name: string): string | null => {
     const value = fieldOf(error, name);
@@ -75,6 +92,7 @@ function toApiError(status: number, answer: unknown): ApiError {
     code: text("code") ?? "error",
     message: text("message") ?? `the server answered ${status}`,
     reason: text("reason"),
+    retryAfterS: retryAfter === null ? null : Number(retryAfter),
   });
 }
 
@@ -86,7 +104,7 @@ function fieldOf(value: unknown, name: string): unknown {
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 403) return `Your key may not do this: ${error.message}`;
-  if (error.status === 429) return `Not begun: too many requests. ${error.message}`;
-  if (error.status === 504) return "No answer in time: it may still be done.";
+  if (error.status === 429) return `Not begun: try again in ${error.retryAfterS ?? 1} s (${error.message})`;
+  if (error.status === 504) return "No answer: it may still be done. It was asked again under the same id.";
   return error.message;
 }

@@ -48,11 +48,13 @@ export class LiveHub {
   #waiting: Waiting | null = null;
   #status: ServerStatus = { lostSince: null, lagMs: null, noWorkerSince: null, isRefused: false };
   readonly #source: LiveSource;
+  #isOpen = false;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor() {
     this.#source = new LiveSource({
       onOpen: () => {
+        this.#isOpen = true;
         this.#change({ isRefused: false });
         for (const tab of this.#tabs.values()) tab.mustRelist = true;
         this.#flush();
@@ -118,7 +120,8 @@ export class LiveHub {
       sent: new Map(),
       toldProblems: new Set(),
       runs: new Map(),
-      mustRelist: true,
+      // What changed before was told to others. Before the connection is there, it is told when it comes.
+      mustRelist: this.#isOpen,
       waiting: this.#waiting,
       status: null,
       speech: null,

@@ -48,6 +48,8 @@ export class LiveSource {
   #isAsking = false;
   #isStale = false;
   #isClosed = false;
+  /** The last wish that the server has granted, and the stream it is of. */
+  #granted = "";
 
   constructor(on: SourceHandlers) {
     this.#on = on;
@@ -77,12 +79,15 @@ export class LiveSource {
 
   #open(): void {
     this.#id = null;
+    this.#granted = "";
     const source = new EventSource(addressOf("/live"));
     this.#source = source;
     const on = <Data>(name: string, take: (data: Data) => void): void =>
       source.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data)));
-    on<{ id: string }>("open", ({ id }) => {
+    on<{ id: string }>("opened", ({ id }) => {
       this.#id = id;
+      // A new stream watches nothing.
+      this.#granted = JSON.stringify([id, [], []]);
       this.#on.onLost(false);
       this.#on.onOpen();
       void this.#ask();
@@ -131,6 +136,8 @@ export class LiveSource {
     const fresh = seqs.filter(({ after }) => after === null).map(({ tree }) => tree);
     const deltas = this.#runs;
     try {
+      const wish = JSON.stringify([id, this.#trees, deltas]);
+      if (fresh.length === 0 && wish === this.#granted) return;
       if (fresh.length === 0) await post(`/live/${segment(id)}`, { trees: known, deltas });
       for (const tree of fresh) {
         const trees = [...known, { tree, recent }];
@@ -138,7 +145,8 @@ export class LiveSource {
         if (view) known.push({ tree, after: view.seq });
       }
       // The answers are asked for once all trees are there.
-      this.#isStale ||= fresh.length > 1;
+      if (fresh.length > 1) this.#isStale = true;
+      else this.#granted = wish;
     } catch (error) {
       const isGone = error instanceof ApiError && error.status === 404;
       // The stream, or a tree of it, is gone.

@@ -127,7 +127,7 @@ export class LiveStream {
 
   /** Yields the messages of the stream. */
   async *frames(): AsyncGenerator<string, void> {
-    yield frame(JSON.stringify({ id: this.id, trees: [...this.#trees.keys()] }), { event: "open" });
+    yield frame(JSON.stringify({ id: this.id, trees: [...this.#trees.keys()] }), { event: "opened" });
     for await (const item of this.#streams.read(this.#signal)) yield* this.#framesOf(item);
   }
 
