@@ -1,4 +1,4 @@
-import { type Agent, AgentId, isJsonObject, type Json, type NumberedEvent } from "reeve";
+import { type Agent, AgentId, Json, type NumberedEvent } from "reeve";
 import { expect, test } from "vitest";
 import { TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { codeOf } from "./ask.ts";
@@ -16,12 +16,14 @@ async function openLive(estate: Estate, query = "", lastEventId?: string): Promi
   const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
   const stream = await Subscription.to(`${estate.url}/live${query}`, { key: estate.keys.acme.read, headers });
   const [opened] = await stream.until(has("opened"));
-  return { stream, id: String(dataOf(opened)["id"]) };
+  return { stream, id: dataOf<{ id: string }>(opened).id };
 }
 
-function dataOf(message: Message | undefined): Readonly<Record<string, Json>> {
-  const data: unknown = JSON.parse(message?.data ?? "{}");
-  return data as Readonly<Record<string, Json>>;
+const dataOf = <Data>(message: Message | undefined): Data => Json.as<Data>(JSON.parse(message?.data ?? "{}"));
+
+interface TreeData {
+  readonly tree: string;
+  readonly events: readonly NumberedEvent[];
 }
 
 const has =
@@ -33,7 +35,7 @@ const has =
 const numbersOf = (messages: readonly Message[], tree: string): readonly number[] =>
   messages
     .filter(({ event }) => event === "tree")
-    .map((message) => JSON.parse(message.data) as { tree: string; events: NumberedEvent[] })
+    .map((message) => dataOf<TreeData>(message))
     .filter((each) => each.tree === tree)
     .flatMap(({ events }) => events.map(({ seq }) => seq));
 
@@ -79,20 +81,21 @@ test("one stream tells of runs that changed, of approvals that wait, and of the 
     { key: estate.keys.acme.read },
   );
   expect(reply.status).toBe(200);
-  const { views } = JSON.parse(reply.text) as { views: TreeSnapshot[] };
+  const { views } = Json.as<{ views: TreeSnapshot[] }>(reply.json);
+  const [view] = views;
+  if (!view) throw new Error("there is a view");
   expect(views.map(({ treeId }) => treeId)).toEqual(["first"]);
   await count(estate, "first", 5);
   await count(estate, "second", 5);
   await stream.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
   const [first, second] = [await lastOf(estate, "first"), await lastOf(estate, "second")];
-  const from = views[0]?.seq ?? 0;
+  const from = view.seq;
   expect(numbersOf(stream.messages, "first")).toEqual(upTo(first).slice(from));
   expect(numbersOf(stream.messages, "second")).toEqual(upTo(second));
   // The view and the rest are the whole tree.
-  const model = TreeModel.from(views[0]!);
+  const model = TreeModel.from(view);
   for (const message of stream.messages.filter(({ event }) => event === "tree"))
-    for (const event of (JSON.parse(message.data) as { events: NumberedEvent[] }).events)
-      if (event.treeId === "first") model.apply(event);
+    for (const event of dataOf<TreeData>(message).events) if (event.treeId === "first") model.apply(event);
   expect(model.view?.root.status).toBe("completed");
   await stream.drop();
 });
@@ -152,8 +155,8 @@ test("pieces of answers come of the named run alone, merged", async () => {
     messages.some(({ event, data }) => event === "delta" && data.includes("three")),
   );
   const deltas = stream.messages.filter(({ event }) => event === "delta");
-  const items = deltas.flatMap((message) => dataOf(message)["items"] as Json[]);
-  expect(items.map((item) => (isJsonObject(item) ? item["text"] : "")).join("")).toBe("One two three");
+  const items = deltas.flatMap((message) => dataOf<{ items: readonly { text: string }[] }>(message).items);
+  expect(items.map(({ text }) => text).join("")).toBe("One two three");
   expect(deltas.length).toBeLessThan(3);
   expect(stream.messages.map(({ data }) => data).join("")).not.toContain("secret");
   await stream.drop();

@@ -5,7 +5,7 @@ import type { LiveMessage, Waiting } from "./messages.ts";
 import { TreeFeed } from "./tree-feed.ts";
 
 /** Takes the changes of lists. */
-export interface ListHandlers {
+interface ListHandlers {
   readonly onRuns: (runs: readonly RunRecord[]) => void;
   readonly onWaiting: (waiting: Waiting) => void;
   readonly onRelist: () => void;

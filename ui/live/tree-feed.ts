@@ -21,7 +21,7 @@ export type FeedState =
     };
 
 /** The last event that came, and how many come in a second. */
-export interface Progress {
+interface Progress {
   readonly seq: number;
   perSecond(now: number): number;
 }

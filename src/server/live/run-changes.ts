@@ -21,7 +21,7 @@ const newestRoots = 200;
 const maxLive = 1_000;
 
 /** Calls that wait for a person. */
-export interface Waiting {
+interface Waiting {
   /** At most 1,000. */
   readonly count: number;
   readonly newest: ApprovalId | null;

@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { loadavg } from "node:os";
 import type { CDPSession, Page } from "playwright-core";
+import { Json } from "reeve";
 import { expect, test } from "vitest";
 import { Subscription } from "../../server/sse.ts";
 import type { DashboardSite } from "./dashboard-site.ts";
@@ -115,7 +116,7 @@ test("a tree of 200 agents opens with one request of at most 20 kB", async () =>
   expect(asked[0]).toMatch(/^POST \/live\//);
   const stream = await Subscription.to(`${site.origin}/live`, {});
   const [opened] = await stream.until((messages) => messages.length > 0);
-  const { id } = JSON.parse(opened?.data ?? "{}") as { id: string };
+  const { id } = Json.as<{ id: string }>(JSON.parse(opened?.data ?? "{}"));
   const bytes = await bytesOf(`${site.origin}/live/${id}`, { trees: [{ tree, recent: 40 }], deltas: [] });
   await stream.drop();
   report("open 200 agents", { bytes, openMs });

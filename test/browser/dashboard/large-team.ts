@@ -45,12 +45,12 @@ export function largeTeam(size: number): LargeTeam {
     tools: [note],
     budget: { maxTurns: 10_000 },
   });
-  const tasks = Array.from({ length: size }, (_, n) => ["ask_researcher", { task: `Topic ${n}` }] as const);
-  const [[name, input], ...more] = tasks as [(typeof tasks)[0], ...typeof tasks];
+  const task = (n: number) => ["ask_researcher", { task: `Topic ${n}` }] as const;
+  const more = Array.from({ length: size - 1 }, (_, n) => task(n + 1));
   const lead = agent({
     name: "lead",
     description: "Leads a team",
-    model: scriptedModel([call(name, input, ...more), say("The report is done.")], { price }),
+    model: scriptedModel([call(...task(0), ...more), say("The report is done.")], { price }),
     team: [researcher],
   });
   return {

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 
 /** One message of the hub to a tab. */
-export interface TappedMessage {
+interface TappedMessage {
   readonly at: number;
   readonly rows: number;
   readonly isWhole: boolean;
