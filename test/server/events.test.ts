@@ -1,14 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import {
-  type Agent,
-  AgentId,
-  ChatMessage,
-  createRuntime,
-  type EventStore,
-  type Model,
-  type NumberedEvent,
-} from "reeve";
+import { type Agent, AgentId, createRuntime, type EventStore, type NumberedEvent } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";

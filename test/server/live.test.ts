@@ -19,6 +19,7 @@ async function openLive(estate: Estate, query = "", lastEventId?: string): Promi
   return { stream, id: dataOf<{ id: string }>(opened).id };
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- data enters here
 const dataOf = <Data>(message: Message | undefined): Data => Json.as<Data>(JSON.parse(message?.data ?? "{}"));
 
 interface TreeData {
@@ -38,6 +39,11 @@ const numbersOf = (messages: readonly Message[], tree: string): readonly number[
     .map((message) => dataOf<TreeData>(message))
     .filter((each) => each.tree === tree)
     .flatMap(({ events }) => events.map(({ seq }) => seq));
+
+const tellsOf = (name: string) => (messages: readonly Message[]) =>
+  messages.some(({ event, data }) => event === "runs" && data.includes(`"${name}"`));
+
+const speak = (): { name: string; id: string } => ({ name: "speak", id: crypto.randomUUID() });
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
 
@@ -66,9 +72,7 @@ test("one stream tells of runs that changed, of approvals that wait, and of the 
   await start(estate, "first");
   await start(estate, "second");
   await start(estate, "field", "steward");
-  const told = (name: string) => (messages: readonly Message[]) =>
-    messages.some(({ event, data }) => event === "runs" && data.includes(`"${name}"`));
-  for (const name of ["first", "second", "field"]) await stream.until(told(name));
+  for (const name of ["first", "second", "field"]) await stream.until(tellsOf(name));
   await stream.until((messages) =>
     messages.some(({ event, data }) => event === "approvals" && data.includes('"count":1')),
   );
@@ -146,7 +150,6 @@ test("pieces of answers come of the named run alone, merged", async () => {
   await start(estate, "talk", "orator");
   await start(estate, "other", "other");
   const { stream } = await openLive(estate, "?deltas=talk~0");
-  const speak = (): { name: string; id: string } => ({ name: "speak", id: crypto.randomUUID() });
   for (const name of ["talk", "other"]) await estate.post(`/runs/${name}/signal`, speak());
   await Promise.all([said.asked, unheard.asked]);
   for (const piece of ["One ", "two ", "three"]) said.say(piece);

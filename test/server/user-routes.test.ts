@@ -1,12 +1,12 @@
-import { Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
+import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
 import { apiKeys, createApiKey } from "reeve/server";
 import { call, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
-import { Subscription } from "./sse.ts";
-import { keyRows, tenantRows } from "./tenant-rows.ts";
+import { openLive } from "./sse.ts";
+import { keyRows, liveRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -69,12 +69,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
-  "get /live": [
-    { answer: "own" },
-    { answer: "hidden", query: ({ run }) => `?trees=${run}:3` },
-    { answer: "hidden", query: ({ run }) => `?deltas=${run}~0` },
-  ],
-  "post /live/:live": [act(none), act(({ run }) => ({ trees: [{ tree: run }], deltas: [`${run}~0`] }))],
+  ...liveRows,
   "post /runs/:run/steer": [act(message)],
   "post /runs/:run/follow-up": [act(message)],
   "post /runs/:run/signal": [act(() => ({ ...operation(), name: "count" }))],
@@ -128,11 +123,6 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "post /schedules/:schedule/resume": [{ answer: "own", body: none }],
   ...tenantRows,
   "get /budget": [{ answer: "own" }],
-  "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
-  "post /budget/remove": [{ answer: "tenant", body: none }],
-  "get /audit": [{ answer: "tenant" }],
-  "get /audit/head": [{ answer: "tenant" }],
-  "post /audit/verify": [{ answer: "tenant", body: none }],
   "post /chat/:agent": [
     { answer: "own", body: ({ chat }) => said(chat, { type: "text", text: "hello" }, "user") },
     {
@@ -190,13 +180,6 @@ async function rememberFor(user: string): Promise<void> {
   await memory.editBlock(partition, MemoryOwner.tenant, "mill", { id: "e2", text: "9000000", ...written });
 }
 
-/** Opens a live stream, which stays open. */
-async function openLive(key: string): Promise<string> {
-  const stream = await Subscription.to(`${estate.url}/live`, { key });
-  const [opened] = await stream.until((messages) => messages.length > 0);
-  return String(Json.as<{ id: string }>(JSON.parse(opened?.data ?? "")).id);
-}
-
 const scopes = ["read", "run", "approve", "admin"] as const;
 const keyOf = (user: string | null) => createApiKey({ tenant: "acme", user, scopes, expiresAt: inAYear });
 const [ada, bob, backend] = [keyOf("u-ada"), keyOf("u-bob"), keyOf(null)];
@@ -242,7 +225,7 @@ beforeAll(async () => {
       chat: `${user}-chat`,
       step: `${run}~0:model:1`,
       schedule: "yearly",
-      live: await openLive(bearer),
+      live: await openLive(estate.url, bearer),
       webhook: "hook",
     };
   }

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/default -- the bundler makes it
 import workerAddress from "./live-worker.ts?sharedworker&url";
 import { LiveHub } from "./live-hub.ts";
 import type { LiveMessage, TabMessage } from "./messages.ts";
@@ -12,6 +13,12 @@ export interface HubLine {
 export interface LineHandlers {
   readonly onMessage: (message: LiveMessage) => void;
   readonly onBegin: () => void;
+}
+
+/** A channel has no target: only pages of this origin hear it. */
+function sendOn(channel: BroadcastChannel, message: ChannelMessage): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is no window
+  channel.postMessage(message);
 }
 
 declare global {
@@ -68,7 +75,7 @@ function connectToTab(name: string, { onMessage, onBegin }: LineHandlers): HubLi
     .catch(() => undefined);
   onBegin();
   return {
-    send: (message) => channel.postMessage({ from: own, message }),
+    send: (message) => sendOn(channel, { from: own, message }),
     close: () => {
       stop.abort();
       channel.close();
@@ -82,9 +89,9 @@ async function serveTabs(name: string, signal: AbortSignal): Promise<void> {
   const hub = new LiveHub();
   channel.addEventListener("message", ({ data }: MessageEvent<ChannelMessage>) => {
     if ("from" in data)
-      hub.take(data.from, data.message, (message) => channel.postMessage({ to: data.from, message }));
+      hub.take(data.from, data.message, (message) => sendOn(channel, { to: data.from, message }));
   });
-  channel.postMessage({ isNew: true });
+  sendOn(channel, { isNew: true });
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   hub.close();
   channel.close();

@@ -82,6 +82,7 @@ export class LiveSource {
     this.#granted = "";
     const source = new EventSource(addressOf("/live"));
     this.#source = source;
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- data enters here
     const on = <Data>(name: string, take: (data: Data) => void): void =>
       source.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data)));
     on<{ id: string }>("opened", ({ id }) => {

@@ -97,7 +97,7 @@ export class TreeFeed implements Progress {
   }
 
   perSecond(now: number): number {
-    const [first] = this.#samples.filter(([at]) => at > now - rateMs);
+    const first = this.#samples.find(([at]) => at > now - rateMs);
     if (!first) return 0;
     return (1000 * (this.seq - first[1])) / Math.max(1000, now - first[0]);
   }

@@ -109,21 +109,35 @@ function RunBody({ state }: { readonly state: FeedState & { readonly kind: "read
           now={now}
         />
       </div>
-      <KeyBar
-        keys={[
-          ["↑ ↓", "agent"],
-          ["← →", "fold"],
-          ["S", "steer"],
-          ["P", "pause"],
-          ["T", "top up"],
-          ["⇧C", "cancel"],
-          [".", "next that needs you"],
-          ["H", hold.isHeld ? "go on" : "hold still"],
-        ]}
-        right={footOf(state, hold.isHeld, clock)}
-      />
+      <RunFoot state={state} hold={hold} now={clock} />
       {dialog && <RunDialogs dialog={dialog} tree={tree} onClose={() => setDialog(null)} />}
     </>
+  );
+}
+
+function RunFoot({
+  state,
+  hold,
+  now,
+}: {
+  readonly state: FeedState & { readonly kind: "ready" };
+  readonly hold: ReturnType<typeof useHold>;
+  readonly now: number;
+}): ReactNode {
+  return (
+    <KeyBar
+      keys={[
+        ["↑ ↓", "agent"],
+        ["← →", "fold"],
+        ["S", "steer"],
+        ["P", "pause"],
+        ["T", "top up"],
+        ["⇧C", "cancel"],
+        [".", "next that needs you"],
+        ["H", hold.isHeld ? "go on" : "hold still"],
+      ]}
+      right={footOf(state, hold.isHeld, now)}
+    />
   );
 }
 

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, hideDiagnostic, NotFoundError, type NumberedEvent, RunId, type TreeId } from "#kernel";
+import {
+  type Clock,
+  hideDiagnostic,
+  NotFoundError,
+  type NumberedEvent,
+  type RunId,
+  type TreeId,
+} from "#kernel";
 import type { RunDelta, RunHandle, Runtime } from "#runtime";
 import { mayReadContent, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";

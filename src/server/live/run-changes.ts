@@ -1,4 +1,4 @@
-import { type ApprovalId, type Clock, Partition, type RunId } from "#kernel";
+import { type ApprovalId, type Clock, Partition, type RunId, type RunRecord } from "#kernel";
 import type { Runtime } from "#runtime";
 import { partitionOf, type Principal, whose } from "../auth.ts";
 import { addAsks, type ListedRun, listPending } from "../pending.ts";
@@ -65,6 +65,9 @@ export class RunChangeFeeds {
     return feed.read(reader, signal);
   }
 }
+
+/** What tells two states of a record apart. */
+const markOf = ({ seq, asks }: ListedRun): string => `${seq} ${asks}`;
 
 class Feed {
   readonly #host: { readonly runtime: Runtime; readonly clock: Clock };
@@ -152,7 +155,6 @@ class Feed {
     const { runtime } = this.#host;
     const pending = await listPending(runtime, this.#principal);
     const roots = addAsks(await this.#roots(isFirst), pending);
-    const markOf = ({ seq, asks }: ListedRun): string => `${seq} ${asks}`;
     const changed = roots.filter((run) => this.#known.get(run.runId)?.mark !== markOf(run));
     this.#known = new Map(
       roots.map((run) => [run.runId, { mark: markOf(run), isLive: run.endedAt === null }]),
@@ -161,7 +163,7 @@ class Feed {
   }
 
   /** The newest roots, and those that were live when they were last seen. */
-  async #roots(isFirst: boolean): Promise<readonly ListedRun[]> {
+  async #roots(isFirst: boolean): Promise<readonly RunRecord[]> {
     const { runs } = this.#host.runtime;
     const user = listedUser(this.#principal, undefined);
     const theirs = {
@@ -176,9 +178,6 @@ class Feed {
     const more = isFirst
       ? await runs.list({ ...theirs, status: ["running", "waiting", "paused", "pending"] }, { size: maxLive })
       : await runs.list({ ...theirs, runIds }, { size: maxLive });
-    return [...items, ...more.items.filter(({ runId }) => !listed.has(runId))].map((run) => ({
-      ...run,
-      asks: 0,
-    }));
+    return [...items, ...more.items.filter(({ runId }) => !listed.has(runId))];
   }
 }

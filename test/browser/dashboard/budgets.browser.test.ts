@@ -93,6 +93,7 @@ function bytesOf(url: string, body: object): Promise<number> {
 }
 
 const report = (name: string, figures: object): void =>
+  // oxlint-disable-next-line no-console -- the figures are the point
   console.log(
     name,
     JSON.stringify(figures, (_, value: unknown) =>

@@ -16,6 +16,8 @@ export interface LargeTeam {
   finish(): void;
 }
 
+const task = (n: number) => ["ask_researcher", { task: `Topic ${n}` }] as const;
+
 /** Creates the team. Nothing is answered until the test says so. */
 export function largeTeam(size: number): LargeTeam {
   const waiting: (() => void)[] = [];
@@ -45,7 +47,6 @@ export function largeTeam(size: number): LargeTeam {
     tools: [note],
     budget: { maxTurns: 10_000 },
   });
-  const task = (n: number) => ["ask_researcher", { task: `Topic ${n}` }] as const;
   const more = Array.from({ length: size - 1 }, (_, n) => task(n + 1));
   const lead = agent({
     name: "lead",

@@ -40,10 +40,11 @@ async function advance(site: DashboardSite, team: LargeTeam, id: string): Promis
   return `event ${last.toLocaleString("en-US")} `;
 }
 
-const shows = (page: Page, foot: string) =>
-  expect
+async function shows(page: Page, foot: string): Promise<void> {
+  await expect
     .poll(() => footOf(page), { timeout: 30_000 })
     .toSatisfy((text: string | null) => text?.startsWith(foot) ?? false);
+}
 
 test("eight tabs share one stream: all of them show every event, and requests still get through", async () => {
   const { site, team } = await startTeam("eight");
