@@ -3,7 +3,7 @@ import { lazy, type ReactNode, Suspense } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 import { ApiError, pageBase } from "./api/http.ts";
 import { useMe, WithSession } from "./api/session.tsx";
-import { setHeard } from "./live/connection.ts";
+import { LiveLists } from "./live/live-lists.tsx";
 import { NothingHere, Skeleton } from "./parts/states.tsx";
 import { RunsScreen } from "./runs/runs-screen.tsx";
 import { Shell } from "./shell/shell.tsx";
@@ -27,13 +27,9 @@ const SessionScreen = lazy(async () => ({
 }));
 const PlayScreen = lazy(async () => ({ default: (await import("./play/play-screen.tsx")).PlayScreen }));
 
-const isSilent = (error: unknown): boolean => error instanceof ApiError && error.status === 0;
-
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({
-    onSuccess: () => setHeard("lists", true),
     onError: (error, { queryKey }) => {
-      if (isSilent(error)) setHeard("lists", false);
       // The session has ended: the shell asks for a key.
       const isRefused = error instanceof ApiError && error.status === 401;
       if (isRefused && queryKey[0] !== "me") void queries.resetQueries({ queryKey: ["me"] });
@@ -53,53 +49,55 @@ export function App(): ReactNode {
     <QueryClientProvider client={queries}>
       <Router base={pageBase}>
         <WithSession>
-          <Shell>
-            <Suspense fallback={<Skeleton label="Reeve" />}>
-              <Switch>
-                <Route path="/runs" component={RunsScreen} />
-                <Route path="/runs/:tree/:tab?">
-                  {({ tree, tab = "tree" }) => (
-                    <RunScreen key={tree} tree={decodeURIComponent(tree)} tab={tab} />
-                  )}
-                </Route>
-                <Route path="/runs/:tree/:number/:step">
-                  {({ tree, number, step }) => (
-                    <StepScreen
-                      tree={decodeURIComponent(tree)}
-                      number={decodeURIComponent(number)}
-                      place={decodeURIComponent(step)}
-                    />
-                  )}
-                </Route>
-                <Route path="/approvals/:id?">
-                  {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}
-                </Route>
-                <Route path="/spend" component={SpendScreen} />
-                <Route path="/audit/:link?">
-                  {({ link }) => <AuditScreen link={link === undefined ? null : Number(link)} />}
-                </Route>
-                <Route path="/agents" component={AgentsScreen} />
-                <Route path="/agents/:name">
-                  {({ name }) => <AgentScreen name={decodeURIComponent(name)} />}
-                </Route>
-                <Route path="/sessions" component={SessionsScreen} />
-                <Route path="/sessions/:id">
-                  {({ id }) => <SessionScreen key={id} id={decodeURIComponent(id)} />}
-                </Route>
-                <Route path="/play/:agent?">
-                  {({ agent }) => (
-                    <PlayScreen agent={agent === undefined ? null : decodeURIComponent(agent)} />
-                  )}
-                </Route>
-                <Route path="/">
-                  <FirstScreen />
-                </Route>
-                <Route>
-                  <NothingHere />
-                </Route>
-              </Switch>
-            </Suspense>
-          </Shell>
+          <LiveLists>
+            <Shell>
+              <Suspense fallback={<Skeleton label="Reeve" />}>
+                <Switch>
+                  <Route path="/runs" component={RunsScreen} />
+                  <Route path="/runs/:tree/:tab?">
+                    {({ tree, tab = "tree" }) => (
+                      <RunScreen key={tree} tree={decodeURIComponent(tree)} tab={tab} />
+                    )}
+                  </Route>
+                  <Route path="/runs/:tree/:number/:step">
+                    {({ tree, number, step }) => (
+                      <StepScreen
+                        tree={decodeURIComponent(tree)}
+                        number={decodeURIComponent(number)}
+                        place={decodeURIComponent(step)}
+                      />
+                    )}
+                  </Route>
+                  <Route path="/approvals/:id?">
+                    {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}
+                  </Route>
+                  <Route path="/spend" component={SpendScreen} />
+                  <Route path="/audit/:link?">
+                    {({ link }) => <AuditScreen link={link === undefined ? null : Number(link)} />}
+                  </Route>
+                  <Route path="/agents" component={AgentsScreen} />
+                  <Route path="/agents/:name">
+                    {({ name }) => <AgentScreen name={decodeURIComponent(name)} />}
+                  </Route>
+                  <Route path="/sessions" component={SessionsScreen} />
+                  <Route path="/sessions/:id">
+                    {({ id }) => <SessionScreen key={id} id={decodeURIComponent(id)} />}
+                  </Route>
+                  <Route path="/play/:agent?">
+                    {({ agent }) => (
+                      <PlayScreen agent={agent === undefined ? null : decodeURIComponent(agent)} />
+                    )}
+                  </Route>
+                  <Route path="/">
+                    <FirstScreen />
+                  </Route>
+                  <Route>
+                    <NothingHere />
+                  </Route>
+                </Switch>
+              </Suspense>
+            </Shell>
+          </LiveLists>
         </WithSession>
       </Router>
     </QueryClientProvider>

@@ -23,6 +23,7 @@ export async function buildPage(outDir: string): Promise<void> {
     define: { "process.env.NODE_ENV": '"production"' },
     resolve: { conditions: ["reeve-source", "browser", "module", "import", "default"] },
     plugins: [withoutSources],
+    worker: { format: "es" },
     experimental: {
       // Code names its parts relative to itself, so it works below any path.
       renderBuiltUrl: (name, { hostType }) => (hostType === "html" ? `/ui/${name}` : { relative: true }),

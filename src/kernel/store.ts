@@ -136,6 +136,12 @@ export interface EventStore {
     tree: TreeId,
     options: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]>;
+  /**
+   * Yields at once, and then whenever events of any tree of the partition may have been appended since the yield before:
+   * many appends are one. The runs and approvals that were written before those events can be read by then. Rejects with
+   * the signal's reason.
+   */
+  changes(partition: Partition, options: { readonly signal: AbortSignal }): AsyncGenerator<void, void>;
 }
 
 /** Which sessions to list. Absent: any. */

@@ -292,6 +292,11 @@ export class Runtime {
     await this.#options.engine[Symbol.asyncDispose]();
   }
 
+  /** Whether runs execute on workers that serve, which may be other processes. Otherwise they execute here. */
+  get hasWorkers(): boolean {
+    return this.#options.engine.durable;
+  }
+
   /** How far the store is behind, by what this process wrote last; null without a store. */
   get lagMs(): number | null {
     return this.#projector?.lagMs ?? null;

@@ -79,6 +79,7 @@ function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["eve
       const kept = await events.changed(partition, tree, options);
       return openEvents(await contentOf(partition, tree), kept);
     },
+    changes: (...given) => events.changes(...given),
   };
 }
 

@@ -6,6 +6,7 @@ import { systemClock, withTimeout } from "#base";
 import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import type { DevTools } from "./dev-tools.ts";
 import { Feeds } from "./feeds.ts";
+import { LiveStreams } from "./live/live-streams.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
 import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
@@ -76,6 +77,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   checkLimits(defaults);
   const { auth, hosts = [], origins = [] } = options;
   const sessions = new BrowserSessions(auth, clock);
+  const feeds = new Feeds(runtime);
   const host: ServerHost = {
     runtime,
     sessions,
@@ -87,7 +89,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     clock,
     limits,
     defaults,
-    feeds: new Feeds(runtime),
+    feeds,
+    live: new LiveStreams({ runtime, clock, feeds }),
     recent: new RecentTrees(),
     rooms: roomsOf(limits),
     uploads: new Places("uploads", limits.uploads),

@@ -19,7 +19,7 @@ export interface ByteStreamOptions {
 /** One message of a stream of server-sent events. Without an id it changes nothing about where a reader resumes. */
 export function frame(
   data: string,
-  { id, event }: { readonly id?: number; readonly event?: string } = {},
+  { id, event }: { readonly id?: number | string; readonly event?: string } = {},
 ): string {
   const head = `${id === undefined ? "" : `id: ${id}\n`}${event === undefined ? "" : `event: ${event}\n`}`;
   return `${head}data: ${data}\n\n`;

@@ -25,7 +25,17 @@ export class Feeds {
   }
 
   /** Events above `after`, then each new one, until the tree is over. @throws the signal's reason. */
-  async *events({ run, principal, after: known, signal }: Watch): AsyncGenerator<NumberedEvent, void> {
+  async *events(watch: Watch): AsyncGenerator<NumberedEvent, void> {
+    for await (const events of this.batches(watch)) yield* events;
+  }
+
+  /** The same, in as few parts as they can be had: at most 256 events in one. @throws the signal's reason. */
+  async *batches({
+    run,
+    principal,
+    after: known,
+    signal,
+  }: Watch): AsyncGenerator<readonly NumberedEvent[], void> {
     const { events: store } = this.#runtime.store;
     const feed = this.#enter(run, principal, known);
     const partition = partitionOf(principal);
@@ -36,9 +46,11 @@ export class Feeds {
         const { told, isOver } = feed;
         const events =
           feed.above(after) ?? (await store.read(partition, run.treeId, { after, limit: eventsPerRead }));
-        yield* events;
-        after = events.at(-1)?.seq ?? after;
-        if (events.length > 0) continue;
+        if (events.length > 0) {
+          yield events;
+          after = events.at(-1)?.seq ?? after;
+          continue;
+        }
         if (isOver) return;
         await feed.changed(told, signal);
       }

@@ -26,6 +26,8 @@ export interface Limits {
   readonly subscribers?: number;
   /** Of each key. Default 100. */
   readonly subscribersPerKey?: number;
+  /** Trees that one live stream watches. Default 32. */
+  readonly watchedTrees?: number;
   /** How long a subscriber may leave its connection full before it is cut. Default 30. */
   readonly stallS?: number;
   /** How often a silent stream shows that it lives. Default 15. */
@@ -43,6 +45,7 @@ export const defaultLimits: Required<Limits> = {
   reads: 64,
   subscribers: 1_000,
   subscribersPerKey: 100,
+  watchedTrees: 32,
   stallS: 30,
   heartbeatS: 15,
 };

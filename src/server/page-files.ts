@@ -34,7 +34,8 @@ const policy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  // The worker's address, and no markup.
+  "trusted-types reeve-worker",
 ].join("; ");
 
 /** The headers of every answer under `/ui`. */

@@ -5,6 +5,7 @@ import type { BrowserSessions } from "./browser-sessions.ts";
 import type { DevTools } from "./dev-tools.ts";
 import { byteStream, type StreamType } from "./event-stream.ts";
 import type { Feeds } from "./feeds.ts";
+import type { LiveStreams } from "./live/live-streams.ts";
 import type { Limits, Places, Room } from "./limits.ts";
 import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
@@ -18,6 +19,7 @@ export interface ServerHost {
   /** The settings of trees that are started without them. */
   readonly defaults: StartLimits;
   readonly feeds: Feeds;
+  readonly live: LiveStreams;
   readonly snapshots: TreeSnapshots;
   readonly sessions: BrowserSessions;
   /** Whether callers must show who they are. */

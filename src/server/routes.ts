@@ -9,6 +9,7 @@ import { chatRoutes } from "./routes/chat.ts";
 import { eventLogRoutes } from "./routes/event-log.ts";
 import { devRoutes } from "./routes/dev.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { liveRoutes } from "./routes/live.ts";
 import { memoryRoutes } from "./routes/memory.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...eventRoutes,
   ...eventLogRoutes,
+  ...liveRoutes,
   ...stepRoutes,
   ...actionRoutes,
   ...approvalRoutes,

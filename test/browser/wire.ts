@@ -8,6 +8,8 @@ export class Wire implements AsyncDisposable {
   /** By their ends: the browser's, and the server's. */
   readonly #connections = new Map<Socket, Socket>();
   #state: "whole" | "silent" | "cut" = "whole";
+  /** The first line of each request, such as `GET /runs HTTP/1.1`. */
+  readonly requests: string[] = [];
 
   private constructor(port: number) {
     this.#server = createServer((near) => this.#open(near, port));
@@ -21,6 +23,11 @@ export class Wire implements AsyncDisposable {
 
   get port(): number {
     return portOf(this.#server);
+  }
+
+  /** Connections that are open. */
+  get size(): number {
+    return this.#connections.size;
   }
 
   /** The server hears, and is not heard any more. */
@@ -49,6 +56,10 @@ export class Wire implements AsyncDisposable {
     if (this.#state === "cut") return void near.resetAndDestroy();
     const far = connect(port, "127.0.0.1");
     this.#connections.set(near, far);
+    near.on("data", (bytes) => {
+      const line = /^(?:GET|POST|PUT|PATCH|DELETE) \S+ HTTP\/1\.1/.exec(bytes.toString("latin1"));
+      if (line) this.requests.push(line[0]);
+    });
     near.pipe(far);
     if (this.#state === "whole") far.pipe(near);
     for (const end of [near, far])

@@ -114,5 +114,6 @@ function bound(events: Store["events"]): Store["events"] {
     rewrite: (...given) => events.rewrite(...given),
     read: (...given) => events.read(...given),
     changed: (...given) => events.changed(...given),
+    changes: (...given) => events.changes(...given),
   };
 }

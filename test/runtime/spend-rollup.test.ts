@@ -34,6 +34,7 @@ function forgetful(store: Store): Store {
     read: (...given) => store.events.read(...given),
     rewrite: (...given) => store.events.rewrite(...given),
     changed: (...given) => store.events.changed(...given),
+    changes: (...given) => store.events.changes(...given),
   };
   return { ...rest(store), events };
 }

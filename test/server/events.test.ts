@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { type Agent, AgentId, ChatMessage, createRuntime, type Model, type NumberedEvent } from "reeve";
-import { type EventStore } from "reeve/store";
+import { type Agent, AgentId, createRuntime, type NumberedEvent } from "reeve";
+import type { EventStore } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
 import { ask, codeOf, open as request } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { counter, Estate } from "./estate.ts";
+import { orator, speaker } from "./speaker.ts";
 import { type Message, Subscription } from "./sse.ts";
 
 const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
@@ -67,33 +68,6 @@ test("a stream begins after the number it is asked for, and says when the tree i
   expect([wrong.status, codeOf(wrong)]).toEqual([400, "invalid-request"]);
 });
 
-/** Says what it is told, piece by piece, and answers when it is told to. */
-function speaker(): {
-  readonly model: Model;
-  readonly say: (text: string) => void;
-  readonly answer: () => void;
-  readonly asked: Promise<void>;
-} {
-  const asked = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<void>();
-  let tell: ((text: string) => void) | null = null;
-  let text = "";
-  const model: Model = {
-    id: "speaker",
-    generate: async (_, { onDelta }) => {
-      tell = (piece) => onDelta?.({ kind: "text", text: piece });
-      asked.resolve();
-      await answered.promise;
-      return { message: ChatMessage.assistant(text), usage: { input: 1, output: 1 }, finishReason: "stop" };
-    },
-  };
-  const say = (piece: string): void => {
-    text += piece;
-    tell?.(piece);
-  };
-  return { model, say, answer: () => answered.resolve(), asked: asked.promise };
-}
-
 /** What the pieces of answers come to. */
 const textOf = (messages: readonly Message[]): string =>
   messages
@@ -101,16 +75,6 @@ const textOf = (messages: readonly Message[]): string =>
     .map(({ data }): unknown => JSON.parse(data))
     .map((delta) => (typeof delta === "object" && delta && "text" in delta ? String(delta.text) : ""))
     .join("");
-
-/** Asks its model once it is told to. */
-const orator = (model: Model): Agent => ({
-  id: AgentId.of("orator"),
-  model,
-  run: async (ctx) => {
-    await ctx.waitFor("speak");
-    return ChatMessage.text((await ctx.llm([ChatMessage.user("speak")])).message);
-  },
-});
 
 test("pieces of answers come in between, without ids, and change nothing about where to resume", async () => {
   const { model, say, answer, asked } = speaker();
@@ -179,6 +143,7 @@ test("many who watch a tree cost the store no more than one", async () => {
     append: (...given) => kept.append(...given),
     rewrite: (...given) => kept.rewrite(...given),
     changed: (...given) => kept.changed(...given),
+    changes: (...given) => kept.changes(...given),
     read: (...given) => {
       reads += 1;
       return kept.read(...given);

@@ -105,6 +105,7 @@ function deafStore(): { readonly store: Store; readonly hear: () => void } {
     append: (...given) => listens.promise.then(() => kept.append(...given)),
     rewrite: (...given) => kept.rewrite(...given),
     changed: (...given) => kept.changed(...given),
+    changes: (...given) => kept.changes(...given),
     read: (...given) => kept.read(...given),
   };
   const runs: RunStore = {

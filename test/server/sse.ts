@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { Json } from "reeve";
 import { open, type Question } from "./ask.ts";
 
 /** One message of a stream, as an EventSource would see it. */
@@ -72,4 +73,11 @@ export class Subscription {
     }
     this.#news.resolve();
   }
+}
+
+/** Opens a live stream, which stays open. Returns its id. */
+export async function openLive(url: string, key: string): Promise<string> {
+  const stream = await Subscription.to(`${url}/live`, { key });
+  const [opened] = await stream.until((messages) => messages.length > 0);
+  return Json.as<{ id: string }>(JSON.parse(opened?.data ?? "")).id;
 }

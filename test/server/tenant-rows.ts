@@ -11,9 +11,15 @@ const act: TenantRow = { answer: "tenant", body: () => ({}) };
 
 const sell: TenantRow = { answer: "tenant", body: () => ({ kind: "tool", name: "sell" }) };
 
-/** The routes of webhooks and switches, which concern all users of a tenant. */
+/** The routes of webhooks, switches, budgets and the audit, which concern all users of a tenant. */
 export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "post /dev/faults": [{ answer: "tenant", body: () => ({ kind: "slow" }) }],
+  "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
+  "post /budget/remove": [act],
+  "get /audit": [tenant],
+  "get /audit/head": [tenant],
+  "get /audit/report": [tenant],
+  "post /audit/verify": [act],
   "get /switches": [tenant],
   "post /switches/disable": [sell],
   "post /switches/enable": [sell],
@@ -58,4 +64,23 @@ export const stepRows: Readonly<Record<string, readonly StepRow[]>> = {
   "get /runs/:run/steps/:step": compared,
   "get /runs/:run/steps/:step/figures": compared,
   "get /runs/:run/log": [{ answer: "hidden" }, { answer: "hidden", query: () => "?own=true&type=budget" }],
+};
+
+interface LiveRow {
+  readonly answer: "own" | "hidden";
+  readonly query?: (named: { readonly run: string }) => string;
+  readonly body?: (named: { readonly run: string }) => JsonObject;
+}
+
+/** The live stream, and what it is told to watch. */
+export const liveRows: Readonly<Record<string, readonly LiveRow[]>> = {
+  "get /live": [
+    { answer: "own" },
+    { answer: "hidden", query: ({ run }) => `?trees=${run}:3` },
+    { answer: "hidden", query: ({ run }) => `?deltas=${run}~0` },
+  ],
+  "post /live/:live": [
+    { answer: "hidden", body: () => ({}) },
+    { answer: "hidden", body: ({ run }) => ({ trees: [{ tree: run }], deltas: [`${run}~0`] }) },
+  ],
 };

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
-import { keyRows, stepRows, tenantRows } from "./tenant-rows.ts";
+import { openLive } from "./sse.ts";
+import { keyRows, liveRows, stepRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -17,6 +18,8 @@ interface Owned {
   readonly step: string;
   /** Both users give theirs the same id. */
   readonly schedule: string;
+  /** The id of an open live stream. */
+  readonly live: string;
   /** A webhook belongs to the tenant: both name the same. */
   readonly webhook: string;
 }
@@ -36,7 +39,7 @@ interface Row {
 const operation = (): JsonObject => ({ id: crypto.randomUUID() });
 const message = (): JsonObject => ({ ...operation(), text: "hello" });
 const none = (): JsonObject => ({});
-const act = (body: () => JsonObject): Row => ({ answer: "hidden", body });
+const act = (body: (named: Owned) => JsonObject): Row => ({ answer: "hidden", body });
 const look: Row = { answer: "hidden" };
 
 const said = (chat: string, part: Json, role: string): JsonObject => ({
@@ -67,6 +70,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run/ledger": [look],
   "get /runs/:run/doubts/:attempt": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
+  ...liveRows,
   "post /runs/:run/steer": [act(message)],
   "post /runs/:run/follow-up": [act(message)],
   "post /runs/:run/signal": [act(() => ({ ...operation(), name: "count" }))],
@@ -119,12 +123,6 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "post /schedules/:schedule/resume": [{ answer: "own", body: none }],
   ...tenantRows,
   "get /budget": [{ answer: "own" }],
-  "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
-  "post /budget/remove": [{ answer: "tenant", body: none }],
-  "get /audit": [{ answer: "tenant" }],
-  "get /audit/head": [{ answer: "tenant" }],
-  "get /audit/report": [{ answer: "tenant" }],
-  "post /audit/verify": [{ answer: "tenant", body: none }],
   "post /chat/:agent": [
     { answer: "own", body: ({ chat }) => said(chat, { type: "text", text: "hello" }, "user") },
     {
@@ -161,6 +159,7 @@ const nobodys: Owned = {
   chat: "u-zoe-chat",
   step: "u-zoe-tree~0:model:1",
   schedule: "u-zoe-schedule",
+  live: "00000000-0000-4000-8000-000000000000",
   webhook: "hook",
 };
 
@@ -227,6 +226,7 @@ beforeAll(async () => {
       chat: `${user}-chat`,
       step: `${run}~0:model:1`,
       schedule: "yearly",
+      live: await openLive(estate.url, bearer),
       webhook: "hook",
     };
   }

@@ -45,6 +45,7 @@ export function slowStore(options: {
       },
       read: (...given) => events.read(...given),
       changed: (...given) => events.changed(...given),
+      changes: (...given) => events.changes(...given),
     },
     eraseUser: (...given) => store.eraseUser(...given),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

@@ -14,6 +14,8 @@ export class ApiError extends Error {
   readonly reason: string | null;
   /** The decision that counts, where another one came too late. */
   readonly decided: SettledDecision | null;
+  /** When it may be asked again; null: not told. */
+  readonly retryAfterS: number | null;
 
   constructor(fields: {
     readonly status: number;
@@ -21,18 +23,22 @@ export class ApiError extends Error {
     readonly message: string;
     readonly reason?: string | null;
     readonly decided?: SettledDecision | null;
+    readonly retryAfterS?: number | null;
   }) {
     super(fields.message);
     this.status = fields.status;
     this.code = fields.code;
     this.reason = fields.reason ?? null;
     this.decided = fields.decided ?? null;
+    this.retryAfterS = fields.retryAfterS ?? null;
   }
 }
 
-/** The path of the page, `/ui` unless the server is mounted below another one. */
+/** The path of the page, `/ui` unless the server is mounted below another one. A worker finds it in its own address. */
 export const pageBase: string =
-  document.querySelector<HTMLMetaElement>('meta[name="reeve-base"]')?.content ?? "/ui";
+  typeof document === "undefined"
+    ? location.pathname.replace(/\/assets\/[^/]*$/, "")
+    : (document.querySelector<HTMLMetaElement>('meta[name="reeve-base"]')?.content ?? "/ui");
 
 /** The path of the API, beside the page. */
 const apiBase = pageBase.replace(/\/ui$/, "");
@@ -64,16 +70,29 @@ export async function request<Answer>(path: string, options: RequestOptions = {}
     throw new ApiError({ status: 0, code: "no-answer", message: "the server does not answer" });
   });
   const answer: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw toApiError(response.status, answer);
+  if (!response.ok) throw toApiError(response, answer);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- data enters here
   return answer as Answer;
 }
 
-/** Does something. A repeated operation has the same id, so it counts once. @throws ApiError */
-export const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
-  request<Answer>(path, { method: "POST", body });
+const maxTries = 3;
 
-function toApiError(status: number, answer: unknown): ApiError {
+/**
+ * Does something. A request that is not answered in time may still be done: it is asked again with the same body, whose id
+ * makes it count once. @throws ApiError
+ */
+export async function post<Answer>(path: string, body: unknown): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await request<Answer>(path, { method: "POST", body });
+    } catch (error) {
+      if (tries === maxTries || !(error instanceof ApiError) || error.status !== 504) throw error;
+    }
+  }
+}
+
+function toApiError({ status, headers }: Response, answer: unknown): ApiError {
+  const retryAfter = headers.get("retry-after");
   const error = fieldOf(answer, "error");
   const text = (name: string): string | null => {
     const value = fieldOf(error, name);
@@ -85,6 +104,7 @@ function toApiError(status: number, answer: unknown): ApiError {
     message: text("message") ?? `the server answered ${status}`,
     reason: text("reason"),
     decided: decisionOf(fieldOf(error, "decided")),
+    retryAfterS: retryAfter === null ? null : Number(retryAfter),
   });
 }
 
@@ -102,7 +122,7 @@ function fieldOf(value: unknown, name: string): unknown {
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 403) return `Your key may not do this: ${error.message}`;
-  if (error.status === 429) return `Not begun: too many requests. ${error.message}`;
-  if (error.status === 504) return "No answer in time: it may still be done.";
+  if (error.status === 429) return `Not begun: try again in ${error.retryAfterS ?? 1} s (${error.message})`;
+  if (error.status === 504) return "No answer: it may still be done. It was asked again under the same id.";
   return error.message;
 }

@@ -2,9 +2,6 @@ import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { request, segment } from "./http.ts";
 import type { AgentRecord, ApprovalRecord, Page, RunResult, TenantAccount } from "./records.ts";
 
-/** The time between two polls of a list. */
-const pollMs = 3_000;
-
 /** Which questions. */
 export interface ApprovalQuery {
   readonly agent?: string;
@@ -15,7 +12,7 @@ export interface ApprovalQuery {
 
 const everything: ApprovalQuery = {};
 
-/** Questions to people: those that wait, oldest first, or those that were decided, newest first. */
+/** Questions to people: those that wait, oldest first, or those that were decided, newest first. Read again as they change. */
 export function useApprovals(
   state: "pending" | "decided",
   query: ApprovalQuery = everything,
@@ -27,7 +24,6 @@ export function useApprovals(
       const { items } = await request<Page<ApprovalRecord>>(`/approvals?${search}`, { signal });
       return state === "pending" ? items.toReversed() : items;
     },
-    refetchInterval: pollMs,
   });
 }
 
@@ -50,11 +46,14 @@ export function useResult(run: string, hasEnded: boolean): UseQueryResult<RunRes
   });
 }
 
+/** The time between two readings of the tenant's account. */
+const tenantPollMs = 3_000;
+
 /** The account of the tenant, as it is now. */
 export function useTenant(): UseQueryResult<TenantAccount> {
   return useQuery({
     queryKey: ["tenant"],
     queryFn: ({ signal }) => request<TenantAccount>("/tenant", { signal }),
-    refetchInterval: pollMs,
+    refetchInterval: tenantPollMs,
   });
 }

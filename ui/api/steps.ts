@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type Bill, type StepFigures, StepLog } from "#view";
-import type { TreeEvent } from "../live/tree-feed.ts";
+import type { TreeEvent } from "../live/messages.ts";
 import { request, segment } from "./http.ts";
 import type { Json } from "./records.ts";
 import { useLock } from "./session.tsx";

@@ -1,17 +1,13 @@
 import { useSyncExternalStore } from "react";
+import type { ServerStatus } from "./messages.ts";
 
-/** Parts of the page that wait for the server, and since when. */
-const lost = new Map<string, number>();
 const listeners = new Set<() => void>();
-let since: number | null = null;
+let status: ServerStatus = { lostSince: null, lagMs: null, noWorkerSince: null, isRefused: false };
 
-/** Tells whether a part of the page is heard by the server. */
-export function setHeard(part: string, isHeard: boolean): void {
-  if (isHeard) lost.delete(part);
-  else if (!lost.has(part)) lost.set(part, Date.now());
-  const oldest = lost.size === 0 ? null : Math.min(...lost.values());
-  if (oldest === since) return;
-  since = oldest;
+/** Tells the state of the server, as the stream knows it. */
+export function setStatus(next: ServerStatus): void {
+  if (next === status) return;
+  status = next;
   for (const each of listeners) each();
 }
 
@@ -20,5 +16,5 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => void listeners.delete(listener);
 };
 
-/** Returns since when the server does not answer; null: it does. */
-export const useLost = (): number | null => useSyncExternalStore(subscribe, () => since);
+/** Returns the state of the server. */
+export const useServerStatus = (): ServerStatus => useSyncExternalStore(subscribe, () => status);

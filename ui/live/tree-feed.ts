@@ -1,15 +1,5 @@
-import { type ProgressUpdate, TreeModel, type TreeSnapshot, type TreeView } from "#view";
-import { addressOf, ApiError, errorText, request, segment } from "../api/http.ts";
-import { setHeard } from "./connection.ts";
-
-/** An event of a tree. */
-export type TreeEvent = Parameters<TreeModel["apply"]>[0];
-
-/** A piece of an answer, or the progress of a tool call. */
-interface RunDelta extends ProgressUpdate {
-  readonly kind: string;
-  readonly text: string;
-}
+import type { AgentView, TreeView } from "#view";
+import type { AgentRow, TreeEvent, TreeProblem, TreeUpdate } from "./messages.ts";
 
 /** A tree as far as it is known here. */
 export type FeedState =
@@ -22,45 +12,50 @@ export type FeedState =
       readonly view: TreeView;
       /** The last events, oldest first. */
       readonly events: readonly TreeEvent[];
-      /** The answers that runs are giving now, by run: the last characters of each. */
+      /** The answer that the chosen run is giving now, by run: its last characters. */
       readonly speech: ReadonlyMap<string, string>;
       /** The stream has told all: the tree is over. */
       readonly isOver: boolean;
+      /** How far the tree is, also while what is shown is held still. */
+      readonly progress: Progress;
     };
+
+/** The last event that came, and how many come in a second. */
+interface Progress {
+  readonly seq: number;
+  perSecond(now: number): number;
+}
 
 /** Events that are kept for the log. */
 const keptEvents = 200;
-/** Characters of an answer that are kept. */
-const keptSpeech = 4_000;
-const retryMs = 2_000;
+/** The time over which the rate is taken. */
+const rateMs = 3_000;
 
 /**
- * One tree, live: a snapshot, then its events. The last events before the snapshot are read for the log alone.
- *
- * 1. Every event goes through the reducer, in order. A gap is answered with a new snapshot.
- * 2. Listeners are told at most once a frame, so a burst of events is one paint. A hidden page paints nothing.
- * 3. A stream that breaks continues after its last event by itself; what is shown stays.
+ * One tree in a tab. The hub sends the rows that changed; each becomes a new view, and so do those above it, which changed
+ * with it. All other views stay the same objects, so a row that did not change is not painted.
  */
-export class TreeFeed {
-  readonly #tree: string;
+export class TreeFeed implements Progress {
   readonly #listeners = new Set<() => void>();
+  readonly #views = new Map<string, AgentView>();
   #state: FeedState = { kind: "loading" };
-  #model: TreeModel | null = null;
-  #events: TreeEvent[] = [];
-  readonly #speech = new Map<string, string>();
-  #source: EventSource | null = null;
-  #isOver = false;
-  #isClosed = false;
-  #frame = 0;
-  #retry: ReturnType<typeof setTimeout> | undefined;
+  #events: readonly TreeEvent[] = [];
+  #samples: readonly (readonly [at: number, seq: number])[] = [];
+  #update: TreeUpdate | null = null;
+  #speech: ReadonlyMap<string, string> = new Map();
+  readonly #isHeld: () => boolean;
 
-  constructor(tree: string) {
-    this.#tree = tree;
-    void this.#load();
+  /** `isHeld`: what is shown stays as it is. */
+  constructor(isHeld: () => boolean) {
+    this.#isHeld = isHeld;
   }
 
   get state(): FeedState {
     return this.#state;
+  }
+
+  get seq(): number {
+    return this.#update?.seq ?? 0;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -68,88 +63,47 @@ export class TreeFeed {
     return () => void this.#listeners.delete(listener);
   };
 
-  close(): void {
-    this.#isClosed = true;
-    this.#source?.close();
-    clearTimeout(this.#retry);
-    cancelAnimationFrame(this.#frame);
-    setHeard(`tree ${this.#tree}`, true);
-  }
-
-  async #load(): Promise<void> {
-    try {
-      const snapshot = await request<TreeSnapshot>(`/runs/${segment(this.#tree)}/view`);
-      if (this.#isClosed) return;
-      this.#heard(true);
-      // The store may be behind what is shown already.
-      if (snapshot.seq >= (this.#model?.seq ?? 0)) this.#model = TreeModel.from(snapshot);
-      this.#changed();
-      this.#listen(Math.max(0, (this.#model?.seq ?? 0) - keptEvents));
-    } catch (error) {
-      if (!this.#isClosed) this.#failed(error);
+  /** Takes what changed. */
+  take(update: TreeUpdate | TreeProblem): void {
+    if ("problem" in update) {
+      const { problem } = update;
+      return this.#set(problem === "missing" ? { kind: "missing" } : { kind: "failed", ...problem });
     }
+    if (update.isWhole) this.#views.clear();
+    // Children first: a parent's view holds theirs.
+    for (const row of update.rows.toReversed()) this.#views.set(row.runId, this.#viewOf(row));
+    const last = this.#events.at(-1)?.seq ?? 0;
+    const added = update.events.filter(({ seq }) => seq > last);
+    this.#events = [...this.#events, ...added].slice(-keptEvents);
+    const now = Date.now();
+    this.#samples = [...this.#samples.filter(([at]) => at > now - rateMs), [now, update.seq]];
+    this.#update = update;
+    if (!this.#isHeld()) this.show();
   }
 
-  #failed(error: unknown): void {
-    const status = error instanceof ApiError ? error.status : -1;
-    if (status === 404 || status === 400) return this.#set({ kind: "missing" });
-    this.#heard(status !== 0);
-    if (!this.#model) this.#set({ kind: "failed", detail: errorText(error) });
-    this.#retry = setTimeout(() => void this.#load(), retryMs);
+  setSpeech(run: string, text: string): void {
+    this.#speech = text === "" ? new Map() : new Map([[run, text]]);
+    if (!this.#isHeld()) this.show();
   }
 
-  #listen(after: number): void {
-    this.#source?.close();
-    const source = new EventSource(addressOf(`/runs/${segment(this.#tree)}/events?after=${after}`));
-    this.#source = source;
-    source.addEventListener("open", () => this.#heard(true));
-    source.addEventListener("message", ({ data }: MessageEvent<string>) => this.#apply(JSON.parse(data)));
-    source.addEventListener("delta", ({ data }: MessageEvent<string>) => this.#hear(JSON.parse(data)));
-    source.addEventListener("end", () => {
-      source.close();
-      this.#isOver = true;
-      this.#changed();
-    });
-    source.addEventListener("error", () => {
-      this.#heard(false);
-      // Refused, not broken: the browser does not try again by itself.
-      if (source.readyState === EventSource.CLOSED)
-        this.#retry = setTimeout(() => void this.#load(), retryMs);
-    });
+  /** Shows all that has come. */
+  show(): void {
+    const update = this.#update;
+    const root = update && this.#views.get(`${update.treeId}~0`);
+    if (!update || !root) return;
+    const { treeId, seq, at, startedAt, limits, counts, isOver } = update;
+    const view: TreeView = { treeId, seq, at, startedAt, limits, counts, root };
+    this.#set({ kind: "ready", view, events: this.#events, speech: this.#speech, isOver, progress: this });
   }
 
-  #apply(event: TreeEvent): void {
-    const model = this.#model;
-    if (!model || event.seq <= (this.#events.at(-1)?.seq ?? 0)) return;
-    if (event.seq > model.seq + 1) return void this.#load();
-    model.apply(event);
-    this.#events.push(event);
-    if (this.#events.length > 2 * keptEvents) this.#events = this.#events.slice(-keptEvents);
-    if (event.type === "model.end" || event.type === "run.end") this.#speech.delete(event.runId);
-    this.#changed();
+  perSecond(now: number): number {
+    const first = this.#samples.find(([at]) => at > now - rateMs);
+    if (!first) return 0;
+    return (1000 * (this.seq - first[1])) / Math.max(1000, now - first[0]);
   }
 
-  #hear(delta: RunDelta): void {
-    if (delta.kind === "reset") this.#speech.set(delta.runId, "");
-    else if (delta.kind === "text")
-      this.#speech.set(delta.runId, `${this.#speech.get(delta.runId) ?? ""}${delta.text}`.slice(-keptSpeech));
-    this.#model?.hear(delta);
-    this.#changed();
-  }
-
-  #heard(isHeard: boolean): void {
-    setHeard(`tree ${this.#tree}`, isHeard);
-  }
-
-  #changed(): void {
-    if (this.#frame !== 0) return;
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      const view = this.#model?.view;
-      if (!view) return;
-      const events = this.#events.slice(-keptEvents);
-      this.#set({ kind: "ready", view, events, speech: new Map(this.#speech), isOver: this.#isOver });
-    });
+  #viewOf({ children, ...agent }: AgentRow): AgentView {
+    return { ...agent, children: children.flatMap((run) => this.#views.get(run) ?? []) };
   }
 
   #set(state: FeedState): void {

@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode, useState } from "react";
+import { Fragment, memo, type ReactNode, useState } from "react";
 import { count } from "./amounts.ts";
 
 /** Characters that a reader cannot see, or that change the order of others. */
@@ -8,6 +8,9 @@ const hidden =
 /** A letter of an alphabet that is easily taken for Latin. */
 const foreign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u;
 const latin = /\p{Script=Latin}/u;
+
+/** Letters, digits and signs that every keyboard has. */
+const plain = /^[\x20-\x7e\n\t]*$/;
 
 const alphabets = ["Cyrillic", "Greek", "Armenian", "Cherokee"] as const;
 
@@ -52,14 +55,16 @@ function piecesOfWord(word: string): readonly Piece[] {
  * Text of models, tools and people as text nodes: never markup, a link or an image. Characters that hide or disguise
  * others are shown by their code.
  */
-export function InertText({ text }: { readonly text: string }): ReactNode {
+export const InertText = memo(function InertText({ text }: { readonly text: string }): ReactNode {
+  // Nothing in it can mislead: one text node instead of one for each word.
+  if (plain.test(text)) return text;
   return toPieces(text).map((piece, index) => (
     // oxlint-disable-next-line react/no-array-index-key -- pieces have no identity of their own
     <Fragment key={index}>
       {"text" in piece ? piece.text : <span className="inv">{piece.note}</span>}
     </Fragment>
   ));
-}
+});
 
 /** Characters of a long text that are shown at first. */
 const shownAtFirst = 8_000;

@@ -1,9 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { announceNow } from "./announcer.tsx";
 import { Button } from "./button.tsx";
-import { span } from "./amounts.ts";
-import { useNow } from "./use-now.ts";
-import { StatusMark } from "./status-mark.tsx";
 
 /** One sentence, what to do about it, and the command that does the same. */
 export function Empty({
@@ -54,21 +51,6 @@ export function Skeleton({ label }: { readonly label: string }): ReactNode {
             <span className="sk" />
           </div>
         ))}
-    </div>
-  );
-}
-
-/** A line on top while the server does not answer. What is on the screen stays. */
-export function LostLine({ since }: { readonly since: number }): ReactNode {
-  const now = useNow();
-  useEffect(() => announceNow("The server does not answer"), []);
-  return (
-    <div className="lost">
-      <StatusMark status="paused" markOnly />
-      <div>
-        <b>The server has not answered for {span(now - since)}.</b> The runs go on. The page tries again by
-        itself.
-      </div>
     </div>
   );
 }

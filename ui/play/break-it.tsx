@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { exactUsd, spendOf, type TreeView } from "#view";
 import { useLock } from "../api/session.tsx";
-import { useLost } from "../live/connection.ts";
+import { useServerStatus } from "../live/connection.ts";
 import { Button } from "../parts/button.tsx";
 import { causeFault } from "./faults.ts";
 
@@ -79,7 +79,7 @@ export function BreakIt({
 
 /** The money before a kill beside the money now. Settled money stays. Calls in flight are in doubt, at their ceilings. */
 function KillReceipt({ before, tree }: { readonly before: KilledAt; readonly tree: TreeView }): ReactNode {
-  const isLost = useLost() !== null;
+  const isLost = useServerStatus().lostSince !== null;
   /** The last event before the worker was gone: a later one comes from another worker. */
   const [lastSeq, setLastSeq] = useState<number | null>(null);
   if (isLost && lastSeq === null) setLastSeq(tree.seq);

@@ -1,7 +1,7 @@
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { clockTime, count, dollars } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
-import type { TreeEvent } from "../live/tree-feed.ts";
+import type { TreeEvent } from "../live/messages.ts";
 
 const shown = 40;
 
@@ -49,18 +49,26 @@ export function EventLog({ events }: { readonly events: readonly TreeEvent[] }):
         .slice(-shown)
         .toReversed()
         .map((event) => (
-          <div key={event.seq}>
-            <span>{count(event.seq)}</span>
-            <span>{clockTime(event.at)}</span>
-            <b className="el">
-              <InertText text={event.agent} />
-            </b>
-            <span className="el">{event.type}</span>
-            <span className="el">
-              <InertText text={detailOf(event)} />
-            </span>
-          </div>
+          <EventLine key={event.seq} event={event} />
         ))}
     </div>
   );
 }
+
+/** An event never changes, so its line is painted once. */
+const EventLine = memo(
+  ({ event }: { readonly event: TreeEvent }): ReactNode => (
+    <div>
+      <span>{count(event.seq)}</span>
+      <span>{clockTime(event.at)}</span>
+      <b className="el">
+        <InertText text={event.agent} />
+      </b>
+      <span className="el">{event.type}</span>
+      <span className="el">
+        <InertText text={detailOf(event)} />
+      </span>
+    </div>
+  ),
+  (a, b) => a.event.seq === b.event.seq,
+);

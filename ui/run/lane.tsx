@@ -65,9 +65,14 @@ export function GroupLane({
   readonly agents: readonly AgentView[];
   readonly axis: TimeAxis;
 }): ReactNode {
-  const all = agents.flatMap(({ lane }) => lane);
-  const left = percent(Math.min(...all.map(([, from]) => from), axis.to), axis);
-  const right = percent(Math.max(...all.map(([, , to]) => to ?? axis.to), 0), axis);
+  // Spans are in the order of time: the first and the last of each run are enough.
+  const firsts = agents.flatMap(({ lane }) => lane[0]?.[1] ?? []);
+  const lasts = agents.flatMap(({ lane }) => {
+    const last = lane.at(-1);
+    return last ? [last[2] ?? axis.to] : [];
+  });
+  const left = percent(Math.min(...firsts, axis.to), axis);
+  const right = percent(Math.max(...lasts, 0), axis);
   return (
     <span className="spans" role="img" aria-label={`${agents.length} agents, ${span(axis.to)}`}>
       <i className="g" style={{ left: `${left}%`, width: `${Math.max(0, right - left)}%` }} />

@@ -5,7 +5,7 @@ import { useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { runActions } from "../api/run-actions.ts";
 import { useSteps } from "../api/steps.ts";
-import { useTree } from "../live/use-tree.ts";
+import { useHold, useSpeech, useTree } from "../live/use-tree.ts";
 import type { FeedState } from "../live/tree-feed.ts";
 import { count } from "../parts/amounts.ts";
 import { useEndAnnouncement } from "../parts/announcer.tsx";
@@ -87,6 +87,7 @@ function RunBody({
   const selection = useSelection(tree);
   const pending = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === tree.treeId);
   const agent = agentOf(selection.selected) ?? tree.root;
+  useSpeech(agent.runId);
   const actions = actionsOn(agent, (kind) => setDialog({ kind, agent }));
   return (
     <>
@@ -136,6 +137,8 @@ function TreeTab({
   const to = Math.max(1000, end - tree.startedAt);
   const axis = useMemo(() => ({ from: 0, to }), [to]);
   const { steps } = useSteps({ run: agent.runId, own: true });
+  const hold = useHold();
+  useKeys({ h: hold.toggle, u: hold.showNew });
   useRunKeys(selection, actions, tree, steps?.at(-1) ?? null);
   return (
     <>
@@ -164,9 +167,37 @@ function TreeTab({
           now={now}
         />
       </div>
-      <KeyBar keys={treeKeys} right={`event ${count(tree.seq)}${state.isOver ? " · over" : ""}`} />
+      <RunFoot state={state} hold={hold} now={now} />
     </>
   );
+}
+
+function RunFoot({
+  state,
+  hold,
+  now,
+}: {
+  readonly state: FeedState & { readonly kind: "ready" };
+  readonly hold: ReturnType<typeof useHold>;
+  readonly now: number;
+}): ReactNode {
+  return (
+    <KeyBar
+      keys={[...treeKeys, ["H", hold.isHeld ? "go on" : "hold still"]]}
+      right={footOf(state, hold.isHeld, now)}
+    />
+  );
+}
+
+/** The last event that is shown, and how fast more come. */
+function footOf(
+  { view, isOver, progress }: FeedState & { readonly kind: "ready" },
+  isHeld: boolean,
+  now: number,
+): string {
+  const shown = `event ${count(view.seq)}`;
+  if (isHeld) return `held at ${shown} · ${count(progress.seq - view.seq)} new, U shows them`;
+  return `${shown} · ${isOver ? "over" : `${count(Math.round(progress.perSecond(now)))} a second`}`;
 }
 
 const agentOf = (row: TreeRow | undefined): AgentView | null =>

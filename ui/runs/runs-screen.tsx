@@ -4,6 +4,7 @@ import { errorText } from "../api/http.ts";
 import { useAgents, useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord, RunRecord } from "../api/records.ts";
 import { Button } from "../parts/button.tsx";
+import { useHold } from "../live/use-tree.ts";
 import { KeyBar } from "../parts/key-bar.tsx";
 import { Empty, Failure, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
@@ -24,6 +25,7 @@ const keys = [
   ["↵", "open"],
   ["/", "filter"],
   ["N", "start"],
+  ["H", "hold still"],
   ["?", "all keys"],
 ] as const;
 
@@ -38,6 +40,7 @@ export function RunsScreen(): ReactNode {
   const field = useRef<HTMLInputElement>(null);
   const pending = useApprovals("pending").data ?? [];
   const list = onlyAsking(useRunList({ show, agent, after }), show, pending);
+  const hold = useHold();
   const change = (name: string, value: string): void =>
     setParams((before) => {
       const next = new URLSearchParams(before);
@@ -49,7 +52,11 @@ export function RunsScreen(): ReactNode {
   useKeys({
     "/": () => field.current?.focus(),
     n: () => go("/play"),
-    u: list.showNew,
+    h: hold.toggle,
+    u: () => {
+      hold.showNew();
+      list.showNew();
+    },
   });
   return (
     <>
@@ -73,7 +80,10 @@ export function RunsScreen(): ReactNode {
           onClear={() => go("/runs")}
         />
       </div>
-      <KeyBar keys={keys} right={footOf(list.items, list.next !== null)} />
+      <KeyBar
+        keys={keys}
+        right={`${hold.isHeld ? "held still, U shows new · " : ""}${footOf(list.items, list.next !== null)}`}
+      />
     </>
   );
 }

@@ -16,7 +16,6 @@ const statuses: Readonly<Record<Show, readonly RunStatus[]>> = {
 };
 
 const pageSize = 100;
-const pollMs = 3_000;
 
 interface ListOptions {
   readonly show: Show;
@@ -24,7 +23,7 @@ interface ListOptions {
   readonly after: string | null;
 }
 
-/** A list of trees, asked again every three seconds. */
+/** A list of trees, kept up to date by the stream. */
 export interface RunList {
   /** Null: not read yet. */
   readonly items: readonly RunRecord[] | null;
@@ -55,7 +54,6 @@ export function useRunList(options: ListOptions): RunList {
   const { data, error, refetch } = useQuery({
     queryKey: ["runs", address],
     queryFn: ({ signal }) => request<Page<RunRecord>>(address, { signal }),
-    refetchInterval: pollMs,
   });
   const all = data?.items ?? [];
   const show = (): void => {

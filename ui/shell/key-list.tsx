@@ -19,6 +19,8 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["G P", "playground"],
         ["⌘⇧C", "copy the link to this place"],
         ["⌥C", "copy the command for this place"],
+        ["H", "hold still, go on"],
+        ["U", "show new"],
         ["?", "this list"],
       ],
     ],

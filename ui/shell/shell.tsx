@@ -4,8 +4,8 @@ import { useApprovals } from "../api/queries.ts";
 import { useMe } from "../api/session.tsx";
 import { Announcer } from "../parts/announcer.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { useLost } from "../live/connection.ts";
-import { LostLine } from "../parts/states.tsx";
+import { useServerStatus } from "../live/connection.ts";
+import { ServerLines } from "../parts/server-lines.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { Brand } from "./brand.tsx";
@@ -37,7 +37,7 @@ const isBelow = (path: string, place: string): boolean => path === place || path
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const [path, go] = useLocation();
   const [open, setOpen] = useState<"commands" | "keys" | null>(null);
-  const lostSince = useLost();
+  const { lostSince } = useServerStatus();
   useKeys({
     "g r": () => go("/runs"),
     "g a": () => go("/approvals"),
@@ -66,7 +66,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <TopBar onSearch={() => setOpen("commands")} />
       <Navigation onKeys={() => setOpen("keys")} />
       <main className="main" id="main" tabIndex={-1}>
-        {lostSince !== null && <LostLine since={lostSince} />}
+        <ServerLines />
         <BuildFailure />
         <ErrorBoundary key={path.split("/", 3).join("/")}>{children}</ErrorBoundary>
       </main>
@@ -81,7 +81,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 
 function TopBar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
   const { tenant, id } = useMe();
-  const isLost = useLost() !== null;
+  const isLost = useServerStatus().lostSince !== null;
   const name = tenant ?? id;
   return (
     <header className="top">

@@ -16,6 +16,7 @@ import { actingUser, listedUser } from "../users.ts";
 import { refuse, type Shape, shape } from "../shape.ts";
 import { checkServed, searchOf } from "../run-query.ts";
 import { agentOf } from "./agents.ts";
+import { addAsks, type ListedRun, listPending } from "../pending.ts";
 import { runOf } from "./run-of.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
 
@@ -28,33 +29,20 @@ export async function compressed(value: unknown, accepted: string): Promise<Resp
   return new Response(bytes, { headers: { ...headers, "content-encoding": "gzip" } });
 }
 
-const maxPending = 1_000;
-
-/** Returns the approvals that wait, the newest 1,000. */
-async function pendingOf({ runtime }: ServerHost, principal: Principal): Promise<readonly ApprovalRecord[]> {
-  const wanted = { ...whose(principal), user: principal.user, state: "pending" } as const;
-  return (await runtime.approvals.list(wanted, { size: maxPending })).items;
-}
-
 /** Returns the roots of trees in which a call waits for a person, among the newest 1,000 that do. */
-async function askingRoots(host: ServerHost, principal: Principal): Promise<readonly RunId[]> {
-  const trees = (await pendingOf(host, principal)).map(({ treeId }) => RunId.root(treeId));
+async function askingRoots({ runtime }: ServerHost, principal: Principal): Promise<readonly RunId[]> {
+  const trees = (await listPending(runtime, principal)).map(({ treeId }) => RunId.root(treeId));
   return [...new Set(trees)];
 }
 
-/** Adds to each live root the number of calls of its tree that wait for a person, among the newest 1,000 that do. */
+/** Adds to each run the number of calls that wait for a person. Ended runs have none, so nothing is read for them. */
 async function withAsks(
   host: ServerHost,
   principal: Principal,
   runs: readonly RunRecord[],
-): Promise<readonly (RunRecord & { readonly asks: number })[]> {
+): Promise<readonly ListedRun[]> {
   const isLive = runs.some(({ endedAt }) => endedAt === null);
-  const items = isLive ? await pendingOf(host, principal) : [];
-  const counts = Map.groupBy(items, ({ treeId }) => treeId);
-  return runs.map((run) => {
-    const isRoot = run.parentRunId === null && run.endedAt === null;
-    return { ...run, asks: isRoot ? (counts.get(run.treeId)?.length ?? 0) : 0 };
-  });
+  return addAsks(runs, isLive ? await listPending(host.runtime, principal) : []);
 }
 
 function cursor(after: string): string {

@@ -9,13 +9,9 @@ export const statusRoutes: readonly Route[] = [
     summary: "The version of the server, its workers, and how far the store is behind",
     handle: async ({ host }) => {
       const { runtime, clock, version, dev } = host;
-      const workers = await runtime.store.workers.list(clock.now());
-      return answer({
-        version,
-        workers: workers.length,
-        lagMs: runtime.lagMs,
-        dev: dev && { failure: dev.failure() },
-      });
+      // Null: runs execute in this process.
+      const workers = runtime.hasWorkers ? (await runtime.store.workers.list(clock.now())).length : null;
+      return answer({ version, workers, lagMs: runtime.lagMs, dev: dev && { failure: dev.failure() } });
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import type { EventStore, NumberedEvent, Partition, TreeId } from "#kernel";
+import { type EventStore, type NumberedEvent, Partition, type TreeId } from "#kernel";
 import { Shelf } from "./shelf.ts";
 
 const eventsPerLook = 256;
@@ -6,6 +6,8 @@ const eventsPerLook = 256;
 export class MemoryEvents implements EventStore {
   readonly shelf = new Shelf<Map<number, NumberedEvent>>();
   readonly #waiting = new Set<() => void>();
+  /** Those who wait for any tree, by tenant. */
+  readonly #ears = new Map<string, Set<() => void>>();
 
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
     const trees = this.shelf.of(partition);
@@ -14,6 +16,7 @@ export class MemoryEvents implements EventStore {
     // Events are never changed: they need no copy.
     for (const event of events) if (!kept.has(event.seq)) kept.set(event.seq, event);
     for (const look of this.#waiting) look();
+    for (const hear of this.#ears.get(Partition.key(partition)) ?? []) hear();
   }
 
   async rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
@@ -54,6 +57,30 @@ export class MemoryEvents implements EventStore {
       look();
     });
     return this.read(partition, tree, { after, limit: eventsPerLook });
+  }
+
+  async *changes(
+    partition: Partition,
+    { signal }: { readonly signal: AbortSignal },
+  ): AsyncGenerator<void, void> {
+    const key = Partition.key(partition);
+    let sign = Promise.withResolvers<void>();
+    const hear = (): void => sign.resolve();
+    const ears = this.#ears.get(key) ?? new Set();
+    this.#ears.set(key, ears.add(hear));
+    signal.addEventListener("abort", hear);
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        sign = Promise.withResolvers();
+        yield;
+        await sign.promise;
+      }
+    } finally {
+      signal.removeEventListener("abort", hear);
+      ears.delete(hear);
+      if (ears.size === 0) this.#ears.delete(key);
+    }
   }
 
   /** Creates nothing: a tree that is gone stays gone. */

@@ -1,5 +1,5 @@
 import { Client, type Pool } from "pg";
-import { Json, type TreeId } from "#kernel";
+import { Partition, type TreeId } from "#kernel";
 
 const channel = "reeve_event";
 /** At most 20 notifications a second for a tree: the database passes each to every process that listens. */
@@ -9,13 +9,15 @@ const reconnectMs = 200;
 /** Says that a tree has events up to a sequence, in its own good time. Nothing is lost if it fails: readers also look. */
 export class Teller {
   readonly #pool: Pool;
-  readonly #quiet = new Map<TreeId, { latest: number | null; readonly timer: NodeJS.Timeout }>();
+  /** By the tree's name in keys, with its tenant. */
+  readonly #quiet = new Map<string, { latest: number | null; readonly timer: NodeJS.Timeout }>();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  tell(tree: TreeId, seq: number): void {
+  tell(partition: Partition, id: TreeId, seq: number): void {
+    const tree = Partition.key(partition, id);
     const quiet = this.#quiet.get(tree);
     if (quiet) quiet.latest = Math.max(seq, quiet.latest ?? 0);
     else this.#send(tree, seq);
@@ -31,7 +33,7 @@ export class Teller {
     }
   }
 
-  #send(tree: TreeId, seq: number): void {
+  #send(tree: string, seq: number): void {
     const timer = setTimeout(() => {
       const latest = this.#quiet.get(tree)?.latest ?? null;
       this.#quiet.delete(tree);
@@ -41,24 +43,23 @@ export class Teller {
     void this.#notify(tree, seq);
   }
 
-  async #notify(tree: TreeId, seq: number): Promise<void> {
-    await this.#pool.query("select pg_notify($1, $2)", [channel, `${tree} ${seq}`]).catch(() => {});
+  async #notify(tree: string, seq: number): Promise<void> {
+    await this.#pool.query("select pg_notify($1, $2)", [channel, `${seq} ${tree}`]).catch(() => {});
   }
 }
+
+type Heard = (partition: Partition, tree: TreeId) => void;
 
 /** Hears what tellers of any process say, over a connection of its own that it renews for ever. */
 export class Listener {
   readonly #connectionString: string;
-  readonly #heard: (tree: TreeId) => void;
+  readonly #heard: Heard;
   readonly #renewed: () => void;
   #client: Client | null = null;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(
-    connectionString: string,
-    on: { readonly heard: (tree: TreeId) => void; readonly renewed: () => void },
-  ) {
+  constructor(connectionString: string, on: { readonly heard: Heard; readonly renewed: () => void }) {
     this.#connectionString = connectionString;
     this.#heard = on.heard;
     this.#renewed = on.renewed;
@@ -72,7 +73,10 @@ export class Listener {
       application_name: "reeve listener",
     });
     this.#client = client;
-    client.on("notification", ({ payload = "" }) => this.#heard(Json.as(payload.split(" ", 1)[0])));
+    client.on("notification", ({ payload = "" }) => {
+      const { partition, tree } = Partition.parse(payload.slice(payload.indexOf(" ") + 1));
+      if (tree !== null) this.#heard(partition, tree);
+    });
     client.on("error", () => this.#lost(client));
     client.on("end", () => this.#lost(client));
     client

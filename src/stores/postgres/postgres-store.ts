@@ -50,7 +50,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return () => clearInterval(timer);
   });
   const listener = new Listener(connectionString, {
-    heard: (tree) => bell.ring(tree),
+    heard: (partition, tree) => bell.ring(partition, tree),
     renewed: () => bell.ringAll(),
   });
   const close = async (): Promise<void> => {
@@ -58,7 +58,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await listener.close();
     await db.destroy();
   };
-  return new SqlStore({ access: tenantAccess(db), bell, tell: (tree, seq) => teller.tell(tree, seq), close });
+  return new SqlStore({
+    access: tenantAccess(db),
+    bell,
+    tell: (...given) => teller.tell(...given),
+    close,
+  });
 }
 
 /** For a superuser, row-level security is not there: a forgotten condition would show all tenants. */

@@ -1,6 +1,12 @@
-import type { TreeId } from "#kernel";
+import { Partition, type TreeId } from "#kernel";
 
-/** Somebody who waits for a tree to change. */
+/** A tree, of whichever tenant, or all trees of a tenant. No key of a tree holds a slash. */
+type BellKey = string;
+
+/** Returns the key of all trees of a tenant. */
+const tenantKey = (partition: Partition): BellKey => `${Partition.key(partition)}/`;
+
+/** Somebody who waits for a tree or a tenant to change. */
 export interface Ear {
   /** Resolves at the next sign after this call. Never rejects. */
   readonly next: () => Promise<void>;
@@ -9,7 +15,7 @@ export interface Ear {
 
 /** Tells those who wait that a tree may have changed. A sign too many does no harm: whoever hears it looks. */
 export class Bell {
-  readonly #ears = new Map<TreeId, Set<() => void>>();
+  readonly #ears = new Map<BellKey, Set<() => void>>();
   readonly #watch: () => () => void;
   #stop: (() => void) | null = null;
   #closed = false;
@@ -20,23 +26,21 @@ export class Bell {
   }
 
   listen(tree: TreeId): Ear {
-    let sign = Promise.withResolvers<void>();
-    const hear = (): void => {
-      sign.resolve();
-      sign = Promise.withResolvers<void>();
-    };
-    const ears = this.#ears.get(tree) ?? new Set();
-    this.#ears.set(tree, ears.add(hear));
-    if (!this.#closed) this.#stop ??= this.#watch();
-    return { next: () => sign.promise, close: () => this.#leave(tree, hear) };
+    return this.#listen(tree);
   }
 
-  ring(tree: TreeId): void {
-    for (const hear of this.#ears.get(tree) ?? []) hear();
+  /** Hears every tree of a tenant. */
+  listenToAll(partition: Partition): Ear {
+    return this.#listen(tenantKey(partition));
+  }
+
+  ring(partition: Partition, tree: TreeId): void {
+    this.#ring(tree);
+    this.#ring(tenantKey(partition));
   }
 
   ringAll(): void {
-    for (const tree of this.#ears.keys()) this.ring(tree);
+    for (const key of this.#ears.keys()) this.#ring(key);
   }
 
   /** Nobody looks any longer: those who wait find the store closed. */
@@ -46,11 +50,27 @@ export class Bell {
     this.ringAll();
   }
 
-  #leave(tree: TreeId, hear: () => void): void {
+  #listen(key: BellKey): Ear {
+    let sign = Promise.withResolvers<void>();
+    const hear = (): void => {
+      sign.resolve();
+      sign = Promise.withResolvers<void>();
+    };
+    const ears = this.#ears.get(key) ?? new Set();
+    this.#ears.set(key, ears.add(hear));
+    if (!this.#closed) this.#stop ??= this.#watch();
+    return { next: () => sign.promise, close: () => this.#leave(key, hear) };
+  }
+
+  #ring(key: BellKey): void {
+    for (const hear of this.#ears.get(key) ?? []) hear();
+  }
+
+  #leave(key: BellKey, hear: () => void): void {
     hear();
-    const ears = this.#ears.get(tree);
+    const ears = this.#ears.get(key);
     ears?.delete(hear);
-    if (ears?.size === 0) this.#ears.delete(tree);
+    if (ears?.size === 0) this.#ears.delete(key);
     if (this.#ears.size > 0 || this.#closed) return;
     this.#stop?.();
     this.#stop = null;

@@ -4,13 +4,15 @@ import type { Bell } from "./bell.ts";
 
 const eventsPerLook = 256;
 
+/** Lets other processes know that a tree has events up to a sequence. */
+export type Tell = (partition: Partition, tree: TreeId, seq: number) => void;
+
 export class SqlEvents implements EventStore {
   readonly #access: Access;
   readonly #bell: Bell;
-  readonly #tell: (tree: TreeId, seq: number) => void;
+  readonly #tell: Tell;
 
-  /** `tell` lets other processes know that a tree has events up to a sequence. */
-  constructor(access: Access, bell: Bell, tell: (tree: TreeId, seq: number) => void) {
+  constructor(access: Access, bell: Bell, tell: Tell) {
     this.#access = access;
     this.#bell = bell;
     this.#tell = tell;
@@ -33,8 +35,8 @@ export class SqlEvents implements EventStore {
           .execute();
       }
     });
-    this.#bell.ring(tree);
-    this.#tell(tree, Math.max(...events.map(({ seq }) => seq)));
+    this.#bell.ring(partition, tree);
+    this.#tell(partition, tree, Math.max(...events.map(({ seq }) => seq)));
   }
 
   async rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
@@ -84,6 +86,26 @@ export class SqlEvents implements EventStore {
         signal.throwIfAborted();
         if (found.length > 0) return found;
         await sign;
+      }
+    } finally {
+      signal.removeEventListener("abort", ear.close);
+      ear.close();
+    }
+  }
+
+  async *changes(
+    partition: Partition,
+    { signal }: { readonly signal: AbortSignal },
+  ): AsyncGenerator<void, void> {
+    signal.throwIfAborted();
+    const ear = this.#bell.listenToAll(partition);
+    signal.addEventListener("abort", ear.close);
+    try {
+      for (;;) {
+        const sign = ear.next();
+        yield;
+        await sign;
+        signal.throwIfAborted();
       }
     } finally {
       signal.removeEventListener("abort", ear.close);

@@ -60,6 +60,7 @@ export class SqlRuns implements RunStore {
 
   async list(partition: Partition, filter: RunFilter, request: PageRequest): Promise<Page<RunRecord>> {
     const { size, after } = Page.request(request);
+    if (filter.runIds?.length === 0) return { items: [], next: null };
     const statuses = filter.status === undefined ? [undefined] : [filter.status].flat();
     const reasons = filter.stopReason === undefined ? [undefined] : [filter.stopReason].flat();
     // One of the databases has no empty list.
@@ -102,6 +103,7 @@ export class SqlRuns implements RunStore {
         .$if(agentType !== undefined, (query) => query.where("agent_type", "=", agentType ?? ""))
         .$if(userId !== undefined, (query) => query.where("user_id", "=", userId ?? ""))
         .$if(sessionId !== undefined, (query) => query.where("session_id", "=", sessionId ?? ""))
+        .$if(runIds !== undefined, (query) => query.where("run_id", "in", runIds ?? []))
         .$if(rootsOnly === true, (query) => query.where("parent_run_id", "is", null))
         .$if(runIds !== undefined, (query) => query.where("run_id", "in", [...(runIds ?? [])]))
         .orderBy("started_at", "desc")

@@ -1,4 +1,4 @@
-import type { Partition, Store, TreeId, UserId } from "#kernel";
+import type { Partition, Store, UserId } from "#kernel";
 import type { Access } from "./access.ts";
 import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
@@ -6,7 +6,7 @@ import { SqlAudit } from "./audit.ts";
 import type { Bell } from "./bell.ts";
 import { SqlCache } from "./cache.ts";
 import { eraseUser, treesOf } from "./erase-user.ts";
-import { SqlEvents } from "./events.ts";
+import { SqlEvents, type Tell } from "./events.ts";
 import { SqlKeys } from "./keys.ts";
 import { SqlLimits } from "./limits.ts";
 import { SqlManifests } from "./manifests.ts";
@@ -22,8 +22,7 @@ import { SqlWorkers } from "./workers.ts";
 export interface Database {
   readonly access: Access;
   readonly bell: Bell;
-  /** Lets other processes know that a tree has events up to a sequence. */
-  tell(tree: TreeId, seq: number): void;
+  readonly tell: Tell;
   close(): Promise<void>;
 }
 
@@ -51,7 +50,7 @@ export class SqlStore implements Store {
     const { access, bell } = database;
     this.#database = database;
     this.runs = new SqlRuns(access);
-    this.events = new SqlEvents(access, bell, (tree, seq) => database.tell(tree, seq));
+    this.events = new SqlEvents(access, bell, database.tell);
     this.sessions = new SqlSessions(access);
     this.memory = new SqlMemories(access);
     this.vectors = new SqlVectors(access);

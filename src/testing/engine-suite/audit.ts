@@ -130,6 +130,7 @@ function flaky(store: Store): Store {
       rewrite: (...given) => hurt(() => events.rewrite(...given)),
       read: (...given) => events.read(...given),
       changed: (...given) => events.changed(...given),
+      changes: (...given) => events.changes(...given),
     },
   };
 }

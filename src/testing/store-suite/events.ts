@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { NumberedEvent, Store } from "#kernel";
+import { type NumberedEvent, type Store, TreeId } from "#kernel";
 import { type Desk, eventOf, eventsOf, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const never = new AbortController().signal;
@@ -16,6 +16,11 @@ async function tail(
     seen.push(...(await store.events.read(tenant, tree, { after: cursor, limit: 7 })));
   }
   return seen;
+}
+
+/** Reads until the signal ends it: there may be signs too many. */
+async function drainChanges(changes: AsyncGenerator<void, void>): Promise<void> {
+  while (!(await changes.next()).done);
 }
 
 export const eventCases: readonly StoreCase[] = [
@@ -90,6 +95,31 @@ export const eventCases: readonly StoreCase[] = [
       message: "enough",
     });
   }),
+
+  storeCase(
+    "a tenant's changes are told at once, and again after appends to any of its trees",
+    async (desk) => {
+      const { store, tenant } = desk;
+      const writer = await desk.harness.open();
+      const controller = new AbortController();
+      const changes = store.events.changes(tenant, { signal: controller.signal });
+      try {
+        assert.equal((await changes.next()).done, false);
+        for (const [seq, by] of [store, writer, writer].entries()) {
+          await by.events.append(tenant, TreeId.of(`tree-${seq}`), [eventOf(1)]);
+          assert.equal((await changes.next()).done, false);
+        }
+        await desk.harness.cut?.();
+        await writer.events.append(tenant, tree, [eventOf(1)]);
+        assert.equal((await changes.next()).done, false);
+        const waiting = assert.rejects(drainChanges(changes), (error) => error === controller.signal.reason);
+        controller.abort(new Error("enough"));
+        await waiting;
+      } finally {
+        await writer[Symbol.asyncDispose]();
+      }
+    },
+  ),
 
   storeCase("two readers with stores of their own see the same events in the same order", async (desk) => {
     const other = await desk.harness.open();

@@ -61,6 +61,9 @@ export const runCases: readonly StoreCase[] = [
       runOf({ runId: RunId.of(TreeId.of("d"), 1), parentRunId: RunId.root(TreeId.of("d")), startedAt: 4 }),
     );
     assert.deepEqual(await names(desk, { status: "failed" }), ["b", "a"]);
+    const runIds = ["a", "c", "e"].map((name) => RunId.root(TreeId.of(name)));
+    assert.deepEqual(await names(desk, { runIds }), ["c", "a"]);
+    assert.deepEqual(await names(desk, { runIds: [] }), []);
     assert.deepEqual(await names(desk, { agentType: "cook" }), ["a"]);
     assert.deepEqual(await names(desk, { status: "failed", userId: bob }), ["b"]);
     assert.deepEqual(await names(desk, { userId: null }), ["c"]);

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { Agent, CreateRuntimeOptions } from "reeve";
 import type { Auth } from "reeve/server";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { buildPage } from "../../../ui/build.ts";
 import { DashboardSite } from "./dashboard-site.ts";
 
-const folder = `${import.meta.dirname}/../../../node_modules/.cache/reeve/ui`;
+export const pageFolder = `${import.meta.dirname}/../../../node_modules/.cache/reeve/ui`;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const pictures = process.env["REEVE_PICTURES"];
 let browser: Browser;
@@ -16,7 +16,7 @@ const open: AsyncDisposable[] = [];
 beforeAll(async () => {
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const launched = chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
-  [browser] = await Promise.all([launched, buildPage(folder)]);
+  [browser] = await Promise.all([launched, buildPage(pageFolder)]);
 }, 300_000);
 
 afterAll(() => browser.close());
@@ -31,7 +31,7 @@ export async function siteOf(
   auth: Auth | "none" = "none",
   options: Partial<CreateRuntimeOptions> = {},
 ): Promise<DashboardSite> {
-  const site = await DashboardSite.open(folder, agents, auth, options);
+  const site = await DashboardSite.open(pageFolder, agents, auth, options);
   open.push(site);
   return site;
 }
@@ -46,15 +46,32 @@ export interface Visit {
 interface VisitOptions {
   readonly theme?: "light" | "dark";
   readonly width?: number;
+  /** Tabs of one context share their workers. Default: a context of its own. */
+  readonly context?: BrowserContext;
+  /** Code that runs before the page's. */
+  readonly script?: string;
+}
+
+/** Opens what a reader has: a window whose tabs share cookies and workers. */
+export async function openContext({
+  theme = "light",
+  width = 1440,
+}: VisitOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
+  open.push(context);
+  context.setDefaultTimeout(30_000);
+  return context;
 }
 
 /** Opens an address below `/ui`. */
-export async function visit(site: DashboardSite, path: string, options: VisitOptions = {}): Promise<Visit> {
-  const { theme = "light", width = 1440 } = options;
-  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
-  open.push(context);
-  context.setDefaultTimeout(10_000);
+export async function visit(
+  site: { readonly origin: string },
+  path: string,
+  options: VisitOptions = {},
+): Promise<Visit> {
+  const context = options.context ?? (await openContext(options));
   const page = await context.newPage();
+  if (options.script !== undefined) await page.addInitScript(options.script);
   const faults: string[] = [];
   page.on("console", (message) => {
     const text = message.text();

@@ -3,7 +3,7 @@ import { useSearchParams } from "wouter";
 import type { TreeView } from "#view";
 import { errorText } from "../../api/http.ts";
 import { useEvents } from "../../api/steps.ts";
-import type { TreeEvent } from "../../live/tree-feed.ts";
+import type { TreeEvent } from "../../live/messages.ts";
 import { clockTime, count, counted } from "../../parts/amounts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { InertText } from "../../parts/inert-text.tsx";

@@ -1,0 +1,220 @@
+import { request } from "node:http";
+import { loadavg } from "node:os";
+import type { CDPSession, Page } from "playwright-core";
+import { Json } from "reeve";
+import { expect, test } from "vitest";
+import { Subscription } from "../../server/sse.ts";
+import type { DashboardSite } from "./dashboard-site.ts";
+import { type LargeTeam, largeTeam } from "./large-team.ts";
+import { gapsOf, percentile, takeTap, tapScript } from "./live-tap.ts";
+import { siteOf, visit } from "./open-page.ts";
+
+const tree = "large";
+const size = 200;
+
+/** Starts a tree of 201 agents, all of which are in a model call. */
+async function startLarge(): Promise<{ readonly site: DashboardSite; readonly team: LargeTeam }> {
+  const team = largeTeam(size);
+  const site = await siteOf(team.agents);
+  const spawn = { maxAgents: size + 1 };
+  await site.runtime.start(team.lead, "Prepare the report", { id: tree, budget: { maxCostUsd: 50 }, spawn });
+  await expect.poll(() => team.waiting, { timeout: 120_000 }).toBe(size);
+  return { site, team };
+}
+
+const lastSeq = async (site: DashboardSite): Promise<number> => {
+  let after = 0;
+  for (;;) {
+    const found = await site.runtime.store.events.read({ tenantId: null }, site.runtime.run(tree).treeId, {
+      after,
+      limit: 1000,
+    });
+    if (found.length === 0) return after;
+    after = found.at(-1)?.seq ?? after;
+  }
+};
+
+/** Waits until the page shows every event that the store has, and returns their number. */
+async function expectAllShown(page: Page, site: DashboardSite): Promise<number> {
+  let last = 0;
+  await expect
+    .poll(
+      async () => {
+        last = await lastSeq(site);
+        return page.locator(".keys .right").textContent();
+      },
+      { timeout: 60_000 },
+    )
+    .toSatisfy((foot: string | null) => foot?.startsWith(`event ${last.toLocaleString("en-US")} `) ?? false);
+  return last;
+}
+
+/** The milliseconds of processor time of the main thread, in all and by kind: other programs do not count. */
+async function busyMs(session: CDPSession): Promise<Readonly<Record<string, number>>> {
+  const { metrics } = await session.send("Performance.getMetrics");
+  const of = (name: string): number => 1000 * (metrics.find((metric) => metric.name === name)?.value ?? 0);
+  return {
+    task: of("TaskDuration"),
+    script: of("ScriptDuration"),
+    layout: of("LayoutDuration"),
+    style: of("RecalcStyleDuration"),
+    heapMb: of("JSHeapUsedSize") / 1000 / 1_000_000,
+  };
+}
+
+/** Answers calls at a steady pace for a time. */
+async function load(team: LargeTeam, callsPerS: number, seconds: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const [begun, stepMs] = [performance.now(), 20];
+  let answered = 0;
+  const timer = setInterval(() => {
+    const passed = (performance.now() - begun) / 1000;
+    const due = Math.floor(Math.min(passed, seconds) * callsPerS) - answered;
+    answered += due;
+    team.answer(due);
+    if (passed < seconds) return;
+    clearInterval(timer);
+    resolve();
+  }, stepMs);
+  await promise;
+}
+
+/** The bytes of an answer as they go over the wire, compressed. */
+function bytesOf(url: string, body: object): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const headers = { "content-type": "application/json", "accept-encoding": "gzip" };
+  const sent = request(url, { method: "POST", headers }, (response) => {
+    let bytes = 0;
+    response.on("data", (part: Buffer) => (bytes += part.length));
+    response.on("end", () => resolve(bytes));
+  });
+  sent.on("error", reject).end(JSON.stringify(body));
+  return promise;
+}
+
+const report = (name: string, figures: object): void =>
+  // oxlint-disable-next-line no-console -- the figures are the point
+  console.log(
+    name,
+    JSON.stringify(figures, (_, value: unknown) =>
+      typeof value === "number" ? Math.round(100 * value) / 100 : value,
+    ),
+    "load",
+    loadavg()[0]?.toFixed(1),
+  );
+
+test("a tree of 200 agents opens with one request of at most 20 kB", async () => {
+  const { site, team } = await startLarge();
+  const { page, faults } = await visit(site, "/runs");
+  await page.getByRole("link", { name: tree }).waitFor();
+  await expect.poll(() => site.wire.requests.some((line) => line.startsWith("GET /live "))).toBe(true);
+  const begun = performance.now();
+  await page.getByRole("link", { name: tree }).click();
+  await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
+  const openMs = performance.now() - begun;
+  const asked = site.wire.requests.filter((line) => / \/live\/| \/runs\//.test(line));
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toMatch(/^POST \/live\//);
+  const stream = await Subscription.to(`${site.origin}/live`, {});
+  const [opened] = await stream.until((messages) => messages.length > 0);
+  const { id } = Json.as<{ id: string }>(JSON.parse(opened?.data ?? "{}"));
+  const bytes = await bytesOf(`${site.origin}/live/${id}`, { trees: [{ tree, recent: 40 }], deltas: [] });
+  await stream.drop();
+  report("open 200 agents", { bytes, openMs });
+  expect(bytes).toBeLessThanOrEqual(20_000);
+  expect(faults).toEqual([]);
+  team.finish();
+}, 300_000);
+
+test("200 agents at 20 and at 600 events a second: every event is shown, a frame paints once, only changed rows are sent", async () => {
+  const { site, team } = await startLarge();
+  const { page, faults } = await visit(site, `/runs/${tree}`, { script: tapScript });
+  await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  await expectAllShown(page, site);
+  const perCall = { before: await lastSeq(site), after: 0 };
+  team.answer(20);
+  await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
+  perCall.after = await expectAllShown(page, site);
+  const eventsPerCall = (perCall.after - perCall.before) / 20;
+  for (const { events, seconds, maxBusy } of [
+    { events: 20, seconds: 8, maxBusy: 0.5 },
+    { events: 600, seconds: 10, maxBusy: 0.9 },
+  ]) {
+    await takeTap(page);
+    const [before, from] = [await busyMs(session), await expectAllShown(page, site)];
+    const begun = performance.now();
+    await load(team, events / eventsPerCall, seconds);
+    await expect.poll(() => team.waiting, { timeout: 60_000 }).toBe(size);
+    const last = await expectAllShown(page, site);
+    const tookMs = performance.now() - begun;
+    const [after, tap] = [await busyMs(session), await takeTap(page)];
+    const rows = tap.messages.reduce((sum, each) => sum + each.rows, 0);
+    const busy = ((after["task"] ?? 0) - (before["task"] ?? 0)) / tookMs;
+    report(`${events} events/s`, {
+      events: last - from,
+      perSecond: (1000 * (last - from)) / tookMs,
+      messages: tap.messages.length,
+      frames: tap.frames.length,
+      rows,
+      busyShare: busy,
+      scriptMsPerS: (1000 * ((after["script"] ?? 0) - (before["script"] ?? 0))) / tookMs,
+      layoutMsPerS: (1000 * ((after["layout"] ?? 0) - (before["layout"] ?? 0))) / tookMs,
+      frameP95: percentile(gapsOf(tap.frames), 0.95),
+      longTasks: tap.longTasks.length,
+      longest: Math.max(0, ...tap.longTasks),
+    });
+    // Nothing was lost: the models never needed another view, and the last event is the store's.
+    expect(tap.messages.filter(({ isWhole }) => isWhole)).toEqual([]);
+    expect(tap.messages.at(-1)?.seq).toBe(last);
+    expect(tap.messages.length).toBeLessThanOrEqual(tap.frames.length);
+    // The rows of a message are those of its events, and the root above them.
+    for (const message of tap.messages.filter((each) => each.events < 40))
+      expect(message.rows).toBeLessThanOrEqual(message.runs.length + 1);
+    expect(busy).toBeLessThan(maxBusy);
+  }
+  expect(faults).toEqual([]);
+  team.finish();
+}, 300_000);
+
+test("keys are answered in the next frame, by less than 100 ms of work, while events come, and the memory of the tab stays", async () => {
+  const { site, team } = await startLarge();
+  const { page } = await visit(site, `/runs/${tree}`, { script: tapScript });
+  await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
+  // All 201 rows are open.
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(size);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const loading = load(team, 3, 20);
+  await takeTap(page);
+  const before = await busyMs(session);
+  for (let press = 0; press < 60; press += 1) await page.keyboard.press(press % 2 === 0 ? "j" : "ArrowDown");
+  await expect.poll(() => page.evaluate("window.tap.keys.length")).toBe(60);
+  const { keys, keyFrames } = await takeTap(page);
+  const cpuMs = ((await busyMs(session))["task"] ?? 0) - (before["task"] ?? 0);
+  const settled = async (): Promise<number> => {
+    await session.send("HeapProfiler.collectGarbage");
+    return (await busyMs(session))["heapMb"] ?? 0;
+  };
+  const first = await settled();
+  await loading;
+  await expectAllShown(page, site);
+  const second = await settled();
+  report("keys and memory", {
+    presses: keys.length,
+    cpuMsEach: cpuMs / keys.length,
+    frames: Math.max(...keyFrames),
+    p50: percentile(keys, 0.5),
+    p95: percentile(keys, 0.95),
+    firstMb: first,
+    secondMb: second,
+  });
+  // The next frame shows it. Milliseconds depend on what else the machine does, so processor time is what is held.
+  expect(percentile(keyFrames, 0.95)).toBe(1);
+  expect(cpuMs / keys.length).toBeLessThan(100);
+  expect(second).toBeLessThan(1.1 * first + 1);
+  team.finish();
+}, 300_000);

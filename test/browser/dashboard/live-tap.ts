@@ -1,0 +1,74 @@
+import type { Page } from "playwright-core";
+
+/** One message of the hub to a tab. */
+interface TappedMessage {
+  readonly at: number;
+  readonly rows: number;
+  readonly isWhole: boolean;
+  readonly seq: number;
+  /** Runs of the events in it, as far as they are told. */
+  readonly runs: readonly string[];
+  readonly events: number;
+}
+
+/** Figures of a tab since it was opened. */
+export interface Tap {
+  readonly messages: readonly TappedMessage[];
+  readonly frames: readonly number[];
+  /** Milliseconds from a key to the paint after it, and frames until the selection had moved. */
+  readonly keys: readonly number[];
+  readonly keyFrames: readonly number[];
+  readonly longTasks: readonly number[];
+}
+
+/** Counts what a tab gets and paints. It runs before the page, and changes nothing of it. */
+export const tapScript = `(() => {
+  const tap = { messages: [], frames: [], keys: [], keyFrames: [], longTasks: [] };
+  window.tap = tap;
+  const Native = window.SharedWorker;
+  if (Native) window.SharedWorker = function SharedWorker(address, options) {
+    const worker = new Native(address, options);
+    worker.port.addEventListener("message", ({ data }) => {
+      for (const tree of data.trees) if (tree.rows) tap.messages.push({
+        at: performance.now(), rows: tree.rows.length, isWhole: tree.isWhole, seq: tree.seq,
+        runs: [...new Set(tree.events.map(({ runId }) => runId))], events: tree.events.length,
+      });
+    });
+    return worker;
+  };
+  const frame = (at) => { tap.frames.push(at); requestAnimationFrame(frame); };
+  requestAnimationFrame(frame);
+  addEventListener("keydown", ({ timeStamp }) => {
+    const selected = () => document.querySelector('[role="row"][aria-selected="true"]');
+    const before = selected();
+    let frames = 0;
+    const look = () => {
+      frames += 1;
+      if (selected() === before && frames < 100) return requestAnimationFrame(look);
+      tap.keyFrames.push(frames);
+      setTimeout(() => tap.keys.push(performance.now() - timeStamp));
+    };
+    requestAnimationFrame(look);
+  }, true);
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) tap.longTasks.push(duration);
+  }).observe({ type: "longtask" });
+})();`;
+
+/** Reads the figures, and begins new ones. */
+export const takeTap = (page: Page): Promise<Tap> =>
+  page.evaluate<Tap>(`(() => {
+    const taken = JSON.parse(JSON.stringify(window.tap));
+    for (const list of Object.values(window.tap)) list.length = 0;
+    return taken;
+  })()`);
+
+/** The value below which a share of the values is. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+/** The times between frames. */
+export const gapsOf = (frames: readonly number[]): readonly number[] =>
+  frames.slice(1).map((at, index) => at - (frames[index] ?? at));

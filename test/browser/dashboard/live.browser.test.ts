@@ -1,0 +1,137 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import type { DashboardSite } from "./dashboard-site.ts";
+import { type LargeTeam, largeTeam } from "./large-team.ts";
+import { takeTap, tapScript } from "./live-tap.ts";
+import { openContext, siteOf, visit } from "./open-page.ts";
+
+const size = 8;
+
+async function startTeam(id: string): Promise<{ readonly site: DashboardSite; readonly team: LargeTeam }> {
+  const team = largeTeam(size);
+  const site = await siteOf(team.agents);
+  await site.runtime.start(team.lead, "Prepare the report", { id, budget: { maxCostUsd: 5 } });
+  await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
+  return { site, team };
+}
+
+const footOf = (page: Page): Promise<string | null> => page.locator(".keys .right").textContent();
+
+/** Answers calls, and waits until the tree is at rest. Returns the number of its last event. */
+async function advance(site: DashboardSite, team: LargeTeam, id: string): Promise<string> {
+  const { treeId } = site.runtime.run(id);
+  const read = async (): Promise<number> =>
+    (await site.runtime.store.events.read({ tenantId: null }, treeId, { after: 0, limit: 10_000 })).length;
+  const before = await read();
+  team.answer(size);
+  await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
+  // A model call, its money, a tool and the next call: twelve events of each.
+  let last = 0;
+  await expect
+    .poll(
+      async () => {
+        const known = last;
+        last = await read();
+        return last > before && last === known;
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true);
+  return `event ${last.toLocaleString("en-US")} `;
+}
+
+async function shows(page: Page, foot: string): Promise<void> {
+  await expect
+    .poll(() => footOf(page), { timeout: 30_000 })
+    .toSatisfy((text: string | null) => text?.startsWith(foot) ?? false);
+}
+
+test("eight tabs share one stream: all of them show every event, and requests still get through", async () => {
+  const { site, team } = await startTeam("eight");
+  const context = await openContext();
+  const tabs = [];
+  for (let tab = 0; tab < 8; tab += 1) tabs.push(await visit(site, "/runs/eight", { context }));
+  for (const { page } of tabs) await page.getByRole("treegrid").waitFor();
+  const foot = await advance(site, team, "eight");
+  for (const { page } of tabs) await shows(page, foot);
+  expect(site.wire.requests.filter((line) => line.startsWith("GET /live "))).toHaveLength(1);
+  const last = tabs[7];
+  if (!last) throw new Error("there are eight");
+  await last.page.bringToFront();
+  await last.page.keyboard.press("p");
+  await last.page.getByText("lead: pausing (stops before its next step)").waitFor();
+  expect(tabs.flatMap(({ faults }) => faults)).toEqual([]);
+  team.finish();
+}, 300_000);
+
+test("without a SharedWorker one tab has the stream for all, and when it is closed another takes over", async () => {
+  const { site, team } = await startTeam("locks");
+  const context = await openContext();
+  const script = "delete window.SharedWorker;";
+  const first = await visit(site, "/runs/locks", { context, script });
+  await first.page.getByRole("treegrid").waitFor();
+  const second = await visit(site, "/runs/locks", { context, script });
+  await second.page.getByRole("treegrid").waitFor();
+  await shows(second.page, await advance(site, team, "locks"));
+  const streams = (): number => site.wire.requests.filter((line) => line.startsWith("GET /live ")).length;
+  expect(streams()).toBe(1);
+  await first.page.close();
+  await expect.poll(streams, { timeout: 30_000 }).toBe(2);
+  await shows(second.page, await advance(site, team, "locks"));
+  expect([...first.faults, ...second.faults]).toEqual([]);
+  team.finish();
+}, 300_000);
+
+test("a hidden tab gets nothing, and shows everything when it is seen again", async () => {
+  const { site, team } = await startTeam("hidden");
+  const { page } = await visit(site, "/runs/hidden", { script: tapScript });
+  await page.getByRole("treegrid").waitFor();
+  const setVisible = (state: string): Promise<void> =>
+    page.evaluate(
+      `Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "${state}" });
+       document.dispatchEvent(new Event("visibilitychange"));`,
+    );
+  await setVisible("hidden");
+  // At most the one message that was asked for before.
+  await advance(site, team, "hidden");
+  await takeTap(page);
+  let foot = "";
+  for (let round = 0; round < 3; round += 1) foot = await advance(site, team, "hidden");
+  expect((await takeTap(page)).messages).toEqual([]);
+  await setVisible("visible");
+  await shows(page, foot);
+  expect((await takeTap(page)).messages.length).toBeLessThanOrEqual(2);
+  team.finish();
+}, 300_000);
+
+test("H holds the tree still and counts what comes, U shows it, and the number of approvals goes on", async () => {
+  const { site, team } = await startTeam("held");
+  const { page } = await visit(site, "/runs/held");
+  await page.getByRole("treegrid").waitFor();
+  await shows(page, await advance(site, team, "held"));
+  await page.keyboard.press("h");
+  await expect.poll(() => footOf(page)).toMatch(/^held at event \d+ · 0 new/);
+  const held = /held (at event [\d,]+)/.exec((await footOf(page)) ?? "")?.[1] ?? "";
+  const foot = await advance(site, team, "held");
+  await expect.poll(() => footOf(page), { timeout: 30_000 }).toMatch(/ · [1-9]\d* new, U shows them$/);
+  expect(await footOf(page)).toContain(held);
+  await page.keyboard.press("u");
+  await shows(page, `held at ${foot}`);
+  await page.keyboard.press("h");
+  await shows(page, foot);
+  team.finish();
+}, 300_000);
+
+test("lists change by the stream: a tree appears, and its end is shown, without another request", async () => {
+  const team = largeTeam(2);
+  const site = await siteOf(team.agents);
+  const { page } = await visit(site, "/runs");
+  await page.getByRole("heading", { name: "Nothing has run yet" }).waitFor();
+  await expect.poll(() => site.wire.requests.filter((line) => line.startsWith("GET /runs?")).length).toBe(4);
+  await site.runtime.start(team.lead, "Prepare the report", { id: "listed", name: "The report" });
+  const row = page.getByRole("row", { name: /The report/ });
+  await row.waitFor();
+  team.finish();
+  await row.getByText("completed").waitFor();
+  expect(site.wire.requests.filter((line) => line.startsWith("GET /runs?"))).toHaveLength(4);
+}, 300_000);

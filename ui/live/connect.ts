@@ -1,0 +1,104 @@
+// oxlint-disable-next-line import/default -- the bundler makes it
+import workerAddress from "./live-worker.ts?sharedworker&url";
+import { LiveHub } from "./live-hub.ts";
+import type { LiveMessage, TabMessage } from "./messages.ts";
+
+/** A tab's line to the hub. */
+export interface HubLine {
+  send(message: TabMessage): void;
+  close(): void;
+}
+
+/** What a tab does with its line. `onBegin`: the hub is new, and knows nothing of the tab. */
+export interface LineHandlers {
+  readonly onMessage: (message: LiveMessage) => void;
+  readonly onBegin: () => void;
+}
+
+/** A channel has no target: only pages of this origin hear it. */
+function sendOn(channel: BroadcastChannel, message: ChannelMessage): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is no window
+  channel.postMessage(message);
+}
+
+declare global {
+  interface Window {
+    /** Absent where the browser has none. Its addresses are objects; the types of SharedWorker know texts alone. */
+    readonly trustedTypes?: {
+      createPolicy(
+        name: string,
+        rules: { createScriptURL(): string },
+      ): { createScriptURL(input: string): string };
+    };
+  }
+}
+
+/** The policy of the page allows one address as code: that of the worker, whatever it is given. */
+const policy = window.trustedTypes?.createPolicy("reeve-worker", { createScriptURL: () => workerAddress });
+
+/**
+ * Connects a tab to the hub of its reader: in a SharedWorker; else in the one tab that holds a lock, over a channel; else in
+ * this tab. `reader` keeps the hubs of two keys apart.
+ */
+export function connectToHub(reader: string, on: LineHandlers): HubLine {
+  const name = `reeve live ${reader}`;
+  if ("SharedWorker" in window) return connectToWorker(name, on);
+  // Locks are there only where the address is safe.
+  if ("locks" in navigator && "BroadcastChannel" in window) return connectToTab(name, on);
+  return connectHere(on);
+}
+
+function connectToWorker(name: string, { onMessage, onBegin }: LineHandlers): HubLine {
+  const { port } = new SharedWorker(policy?.createScriptURL("") ?? workerAddress, { name, type: "module" });
+  port.addEventListener("message", ({ data }: MessageEvent<LiveMessage>) => onMessage(data));
+  port.start();
+  onBegin();
+  return { send: (message) => port.postMessage(message), close: () => port.close() };
+}
+
+/** Messages on the channel between tabs. */
+type ChannelMessage =
+  | { readonly from: string; readonly message: TabMessage }
+  | { readonly to: string; readonly message: LiveMessage }
+  | { readonly isNew: true };
+
+function connectToTab(name: string, { onMessage, onBegin }: LineHandlers): HubLine {
+  const own = crypto.randomUUID();
+  const channel = new BroadcastChannel(name);
+  const stop = new AbortController();
+  channel.addEventListener("message", ({ data }: MessageEvent<ChannelMessage>) => {
+    if ("isNew" in data) onBegin();
+    else if ("to" in data && data.to === own) onMessage(data.message);
+  });
+  navigator.locks
+    .request(name, { signal: stop.signal }, () => serveTabs(name, stop.signal))
+    .catch(() => undefined);
+  onBegin();
+  return {
+    send: (message) => sendOn(channel, { from: own, message }),
+    close: () => {
+      stop.abort();
+      channel.close();
+    },
+  };
+}
+
+/** Serves all tabs from this one, until it is closed. */
+async function serveTabs(name: string, signal: AbortSignal): Promise<void> {
+  const channel = new BroadcastChannel(name);
+  const hub = new LiveHub();
+  channel.addEventListener("message", ({ data }: MessageEvent<ChannelMessage>) => {
+    if ("from" in data)
+      hub.take(data.from, data.message, (message) => sendOn(channel, { to: data.from, message }));
+  });
+  sendOn(channel, { isNew: true });
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  hub.close();
+  channel.close();
+}
+
+function connectHere({ onMessage, onBegin }: LineHandlers): HubLine {
+  const hub = new LiveHub();
+  queueMicrotask(onBegin);
+  return { send: (message) => hub.take(hub, message, onMessage), close: () => hub.close() };
+}

@@ -1,0 +1,51 @@
+import { type ReactNode, useEffect } from "react";
+import { useServerStatus } from "../live/connection.ts";
+import { span } from "./amounts.ts";
+import { announceNow } from "./announcer.tsx";
+import { StatusMark } from "./status-mark.tsx";
+import { useNow } from "./use-now.ts";
+
+/** The store is behind from here on. */
+const behindMs = 5_000;
+/** A worker that restarts is away for a moment. */
+const noWorkerMs = 10_000;
+
+/** The lines on top while something is wrong with the server. What is on the screen stays. */
+export function ServerLines(): ReactNode {
+  const now = useNow();
+  const { lostSince, lagMs, noWorkerSince } = useServerStatus();
+  const isLost = lostSince !== null;
+  // Said once: the line itself changes every second.
+  useEffect(() => {
+    if (isLost) announceNow("The server does not answer");
+  }, [isLost]);
+  if (lostSince !== null)
+    return (
+      <Line title={`The server has not answered for ${span(now - lostSince)}.`}>
+        The runs go on. The page tries again by itself.
+      </Line>
+    );
+  return (
+    <>
+      {lagMs !== null && lagMs > behindMs && (
+        <Line title={`The store is ${span(lagMs)} behind.`}>What is shown is as old as that.</Line>
+      )}
+      {noWorkerSince !== null && now - noWorkerSince > noWorkerMs && (
+        <Line title="No worker is there: nothing goes on until one is.">
+          Run <code className="cmd">npx reeve dev</code>, or start a worker.
+        </Line>
+      )}
+    </>
+  );
+}
+
+function Line({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div className="lost">
+      <StatusMark status="paused" markOnly />
+      <div>
+        <b>{title}</b> {children}
+      </div>
+    </div>
+  );
+}
