@@ -2,7 +2,7 @@
 export type FaultKind = (typeof faultKinds)[number];
 
 /** All kinds of {@link FaultKind}. */
-export const faultKinds = ["kill-worker", "model-error", "slow", "injection"] as const;
+export const faultKinds = ["kill-worker", "slow", "injection"] as const;
 
 /** The tools of `reeve dev` that its server offers to the page. No other server has them. */
 export interface DevTools {

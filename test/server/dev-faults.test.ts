@@ -27,9 +27,9 @@ test("only the server of reeve dev has faults; elsewhere the address does not ex
 
   const dev = devTools();
   const estate = closing(await Estate.open({ dev }));
-  for (const kind of ["kill-worker", "model-error", "slow", "injection"])
+  for (const kind of ["kill-worker", "slow", "injection"])
     expect((await estate.post("/dev/faults", { kind })).status).toBe(202);
-  expect(dev.caused).toEqual(["kill-worker", "model-error", "slow", "injection"]);
+  expect(dev.caused).toEqual(["kill-worker", "slow", "injection"]);
   expect((await estate.post("/dev/faults", { kind: "fire" })).status).toBe(400);
 });
 

@@ -57,12 +57,6 @@ export function BreakIt({
           locked={lock ?? idle}
           onPress={() => onSteer(moreWork)}
         />
-        <Button
-          label="Make the model fail once"
-          size="small"
-          locked={lock}
-          onPress={() => void causeFault("model-error")}
-        />
         <Button label="Answer slowly" size="small" locked={lock} onPress={() => void causeFault("slow")} />
       </div>
       {killed && tree?.treeId === killed.tree ? (

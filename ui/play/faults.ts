@@ -2,11 +2,10 @@ import { errorText, post } from "../api/http.ts";
 import { notify } from "../parts/toast.tsx";
 
 /** A fault that the developer can cause. */
-export type FaultKind = "kill-worker" | "model-error" | "slow" | "injection";
+export type FaultKind = "kill-worker" | "slow" | "injection";
 
 const told: Readonly<Record<FaultKind, string>> = {
   "kill-worker": "Its worker is killed. Another process continues.",
-  "model-error": "The next model call fails once.",
   slow: "The next five model calls take two seconds longer.",
   injection: "The next page that it reads gives it orders.",
 };

@@ -1,10 +1,4 @@
-import {
-  type ChatMiddleware,
-  type FunctionMiddleware,
-  Labels,
-  type MiddlewareSet,
-  ModelError,
-} from "#kernel";
+import { type ChatMiddleware, type FunctionMiddleware, Labels, type MiddlewareSet } from "#kernel";
 import type { FaultKind } from "#server";
 
 /** The delay of a slow model call, and the number of calls that are slow. */
@@ -29,7 +23,6 @@ const orders = [
  * and tool. What they change is what a provider, a page or a machine could change.
  */
 export class Faults {
-  #modelErrors = 0;
   #slowCalls = 0;
   #pages = 0;
   readonly #kill: () => void;
@@ -41,7 +34,6 @@ export class Faults {
   /** Causes a fault: at once, or in the next call that it concerns. */
   cause(kind: FaultKind): void {
     if (kind === "kill-worker") setTimeout(this.#kill, lastAnswerMs);
-    if (kind === "model-error") this.#modelErrors = 1;
     if (kind === "slow") this.#slowCalls = slowCalls;
     if (kind === "injection") this.#pages = 1;
   }
@@ -56,13 +48,6 @@ export class Faults {
       if (this.#slowCalls > 0) {
         this.#slowCalls -= 1;
         await scope.wait(slowMs);
-      }
-      if (this.#modelErrors > 0) {
-        this.#modelErrors -= 1;
-        // As if the provider had refused the call: a retry that is counted, told and waited for.
-        await scope.again(
-          new ModelError({ kind: "overloaded", message: "caused by reeve dev", unbilled: true }),
-        );
       }
       await next();
     },
