@@ -5,16 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import {
-  EntryId,
-  MemoryItem,
-  MemoryOwner,
-  type Partition,
-  SessionId,
-  type Store,
-  TenantId,
-  UserId,
-} from "reeve";
+import { EntryId, MemoryItem, MemoryOwner, type Partition, type Store } from "reeve/store";
+import { SessionId, TenantId, UserId } from "reeve";
 import { postgresStore } from "reeve/stores/postgres";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { sqliteVectorStore } from "reeve/stores/sqlite-vec";

@@ -3,18 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import {
-  ChatMessage,
-  type EntryDraft,
-  EntryId,
-  getPromptWindow,
-  RunId,
-  Session,
-  SessionId,
-  type Store,
-  TenantId,
-  TreeId,
-} from "reeve";
+import { ChatMessage, RunId, SessionId, TenantId, TreeId } from "reeve";
+import { type EntryDraft, EntryId, getPromptWindow, Session, type Store } from "reeve/store";
 import { postgresStore } from "reeve/stores/postgres";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { postgresServer } from "../test/stores/postgres-server.ts";

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AgentId, EventId, type NumberedEvent, RunId, type Store, TenantId, TreeId } from "reeve";
+import { AgentId, type NumberedEvent, RunId, TenantId, TreeId } from "reeve";
+import { EventId, type Store } from "reeve/store";
 import { postgresStore } from "reeve/stores/postgres";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { postgresServer } from "../test/stores/postgres-server.ts";

@@ -3,15 +3,8 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  ChatMessage,
-  EntryId,
-  exportSession,
-  getPromptWindow,
-  Session,
-  SessionId,
-  type EntryDraft,
-} from "reeve";
+import { ChatMessage, SessionId } from "reeve";
+import { EntryId, exportSession, getPromptWindow, Session, type EntryDraft } from "reeve/store";
 import { sqliteStore } from "reeve/stores/sqlite";
 
 const folder = await mkdtemp(join(tmpdir(), "reeve-sessions-"));

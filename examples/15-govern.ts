@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createOpenAI } from "@ai-sdk/openai";
 import { isStepCount, tool, ToolLoopAgent } from "ai";
 import { govern } from "reeve/govern";
-import { BudgetExhaustedError } from "reeve/kernel";
+import { BudgetExhaustedError } from "reeve";
 import { obedient, providerDouble } from "reeve/testing";
 import { z } from "zod";
 

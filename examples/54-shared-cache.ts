@@ -1,7 +1,6 @@
 // A response cache in the store: what one worker was answered, another one need not ask again.
 import assert from "node:assert/strict";
-import { agent, cache, createRuntime, type StartOptions } from "reeve";
-import { TenantId, UserId } from "reeve/kernel";
+import { agent, cache, createRuntime, type StartOptions, TenantId, UserId } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { say, scriptedModel } from "reeve/testing";
 

@@ -1,6 +1,6 @@
 // Where the examples run: in this process, or with REEVE_ENGINE=restate on a Restate server. Nothing else changes.
 import { basename } from "node:path";
-import type { Engine } from "reeve";
+import type { Engine } from "reeve/engine";
 import { local } from "reeve/engines/local";
 
 export const engine = process.env["REEVE_ENGINE"] === "restate" ? await onRestate() : local();

@@ -57,6 +57,8 @@ export function createRuntime(options: CreateRuntimeOptions): Runtime {
     ...rest,
     engine,
     ...(store && { store }),
+    // The store of this process is for lists and conversations; contents are kept where a store is named.
+    ...(!given && { record: rest.record ?? "off" }),
     ...(workingDirectory !== null && { workingDirectory }),
   });
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { engineSuite } from "reeve/testing";
+import { engineSuite } from "reeve/testing/suites";
 
 /** The interfaces that an engine implements or is given. */
 const interfaces = [

@@ -220,7 +220,15 @@ test("the kernel imports types only", () => {
 });
 
 test("the page imports its own files, the view and its libraries", () => {
-  const libraries = new Set(["#view", "@tanstack/react-query", "react", "react-dom/client", "wouter"]);
+  const libraries = new Set([
+    "#view",
+    "@tanstack/react-query",
+    "diff",
+    "marked",
+    "react",
+    "react-dom/client",
+    "wouter",
+  ]);
   const broken = globSync("ui/**/*.{ts,tsx}")
     .filter((path) => path !== "ui/build.ts")
     .flatMap((path) =>

@@ -22,3 +22,7 @@ test("the libraries of adapters are optional peers", () => {
   const optional = Object.entries(pkg.peerDependenciesMeta).filter(([, meta]) => meta.optional);
   expect(optional.map(([name]) => name).toSorted()).toEqual(Object.keys(pkg.peerDependencies).toSorted());
 });
+
+test("the package is published with its provenance", () => {
+  expect(pkg.publishConfig).toEqual({ access: "public", provenance: true });
+});

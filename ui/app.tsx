@@ -2,15 +2,28 @@ import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-qu
 import { lazy, type ReactNode, Suspense } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 import { ApiError, pageBase } from "./api/http.ts";
-import { WithSession } from "./api/session.tsx";
+import { useMe, WithSession } from "./api/session.tsx";
 import { LiveLists } from "./live/live-lists.tsx";
 import { NothingHere, Skeleton } from "./parts/states.tsx";
 import { RunsScreen } from "./runs/runs-screen.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 const RunScreen = lazy(async () => ({ default: (await import("./run/run-screen.tsx")).RunScreen }));
+const StepScreen = lazy(async () => ({ default: (await import("./step/step-screen.tsx")).StepScreen }));
 const ApprovalsScreen = lazy(async () => ({
   default: (await import("./approvals/approvals-screen.tsx")).ApprovalsScreen,
+}));
+const SpendScreen = lazy(async () => ({ default: (await import("./spend/spend-screen.tsx")).SpendScreen }));
+const AuditScreen = lazy(async () => ({ default: (await import("./audit/audit-screen.tsx")).AuditScreen }));
+const AgentsScreen = lazy(async () => ({
+  default: (await import("./agents/agents-screen.tsx")).AgentsScreen,
+}));
+const AgentScreen = lazy(async () => ({ default: (await import("./agents/agent-screen.tsx")).AgentScreen }));
+const SessionsScreen = lazy(async () => ({
+  default: (await import("./sessions/sessions-screen.tsx")).SessionsScreen,
+}));
+const SessionScreen = lazy(async () => ({
+  default: (await import("./sessions/session-screen.tsx")).SessionScreen,
 }));
 const PlayScreen = lazy(async () => ({ default: (await import("./play/play-screen.tsx")).PlayScreen }));
 
@@ -25,6 +38,11 @@ const queries: QueryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: true } },
 });
 
+/** Sends a developer to the playground, and everybody else to the list. */
+function FirstScreen(): ReactNode {
+  return <Redirect to={useMe().dev === null ? "/runs" : "/play"} replace />;
+}
+
 /** The whole page. */
 export function App(): ReactNode {
   return (
@@ -36,11 +54,34 @@ export function App(): ReactNode {
               <Suspense fallback={<Skeleton label="Reeve" />}>
                 <Switch>
                   <Route path="/runs" component={RunsScreen} />
-                  <Route path="/runs/:tree">
-                    {({ tree }) => <RunScreen key={tree} tree={decodeURIComponent(tree)} />}
+                  <Route path="/runs/:tree/:tab?">
+                    {({ tree, tab = "tree" }) => (
+                      <RunScreen key={tree} tree={decodeURIComponent(tree)} tab={tab} />
+                    )}
+                  </Route>
+                  <Route path="/runs/:tree/:number/:step">
+                    {({ tree, number, step }) => (
+                      <StepScreen
+                        tree={decodeURIComponent(tree)}
+                        number={decodeURIComponent(number)}
+                        place={decodeURIComponent(step)}
+                      />
+                    )}
                   </Route>
                   <Route path="/approvals/:id?">
                     {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}
+                  </Route>
+                  <Route path="/spend" component={SpendScreen} />
+                  <Route path="/audit/:link?">
+                    {({ link }) => <AuditScreen link={link === undefined ? null : Number(link)} />}
+                  </Route>
+                  <Route path="/agents" component={AgentsScreen} />
+                  <Route path="/agents/:name">
+                    {({ name }) => <AgentScreen name={decodeURIComponent(name)} />}
+                  </Route>
+                  <Route path="/sessions" component={SessionsScreen} />
+                  <Route path="/sessions/:id">
+                    {({ id }) => <SessionScreen key={id} id={decodeURIComponent(id)} />}
                   </Route>
                   <Route path="/play/:agent?">
                     {({ agent }) => (
@@ -48,7 +89,7 @@ export function App(): ReactNode {
                     )}
                   </Route>
                   <Route path="/">
-                    <Redirect to="/runs" replace />
+                    <FirstScreen />
                   </Route>
                   <Route>
                     <NothingHere />

@@ -1,7 +1,8 @@
 // What the gate costs in a tree in which thousands of runs have ended, against a tree with none. At most 1.3 times.
 import { defaultKeys, Seals } from "#sealing";
 import { randomUUID } from "node:crypto";
-import { AgentId, ExecutionBudget, Json, MessageId, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
+import { AgentId, ExecutionBudget, Json, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
+import { MessageId } from "reeve/store";
 import { restate, restateServer } from "reeve/engines/restate";
 import type { LaunchPolicy } from "../../src/tree/launch-policy.ts";
 import { treeObject } from "../../src/tree/tree-object.ts";

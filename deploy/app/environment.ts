@@ -1,5 +1,5 @@
 import { postgresStore } from "reeve/stores/postgres";
-import type { Store } from "reeve";
+import type { Store } from "reeve/store";
 
 /** What the environment must say. @throws TypeError if it does not. */
 export function setting(name: string): string {

@@ -54,8 +54,6 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
   "turn.end": null,
   "turn.saved": null,
   "session.settled": null,
-  "message.start": null,
-  "message.end": null,
   "retry.start": null,
   "retry.end": null,
   "compaction.start": null,

@@ -1,4 +1,15 @@
-import { type AuditEntry, type AuditHead, type Keys, Partition, SealBrokenError, type Store } from "#kernel";
+import {
+  type AuditEntry,
+  type AuditHead,
+  isJsonObject,
+  Json,
+  type Keys,
+  Partition,
+  RunId,
+  SealBrokenError,
+  type Store,
+  TreeId,
+} from "#kernel";
 import { ChainKeys } from "./chain.ts";
 import { type AuditPage, type AuditVerdict, verifyChain } from "./verify.ts";
 
@@ -7,14 +18,72 @@ interface Whose {
   readonly tenant?: string;
 }
 
+/** The store of the chains, and their keys. */
+interface AuditDeps {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly now: () => number;
+}
+
+/** A page of the audit, newest first. */
+export interface AuditList {
+  readonly items: readonly AuditEntry[];
+  /** The value of `before` for the next page; null: this is the last one. */
+  readonly next: number | null;
+}
+
+/** The outcome of a verification, and its time. */
+export interface AuditReport {
+  readonly at: number;
+  readonly verdict: AuditVerdict;
+  /** Whether the chain was compared with a head that was kept elsewhere. */
+  readonly hadHead: boolean;
+}
+
 const linksPerPage = 500;
 
 /** Who decided what, as the store has it: one keyed chain of hashes for each tenant. */
 export class Audit {
-  readonly #on: { readonly store: Store; readonly keys: Keys } | null;
+  readonly #on: AuditDeps | null;
 
-  constructor(on: { readonly store: Store; readonly keys: Keys } | null) {
+  constructor(on: AuditDeps | null) {
     this.#on = on;
+  }
+
+  /** Links, newest first: of a kind, about a tree, or about a run. @throws TypeError without a store. */
+  async list({
+    tenant,
+    kind,
+    tree,
+    run,
+    before,
+    limit = 100,
+  }: Whose & {
+    readonly kind?: string;
+    readonly tree?: string;
+    readonly run?: string;
+    /** Only links before this index. Default: all. */
+    readonly before?: number;
+    readonly limit?: number;
+  } = {}): Promise<AuditList> {
+    const { audit } = this.#need().store;
+    const runId = run === undefined ? null : RunId.parse(run);
+    const treeId = tree === undefined ? runId && RunId.tree(runId) : TreeId.of(tree);
+    const filter = { ...(kind !== undefined && { kind }), ...(treeId && { sourcePrefix: `${treeId}/` }) };
+    const isWanted = (link: AuditEntry): boolean => treeId === null || isAbout(link, treeId, runId);
+    const items: AuditEntry[] = [];
+    for (let from = before; items.length <= limit;) {
+      const page = await audit.list(
+        Partition.of(tenant),
+        { ...filter, ...(from !== undefined && { before: from }) },
+        limit + 1,
+      );
+      items.push(...page.filter(isWanted));
+      if (page.length <= limit) break;
+      from = page.at(-1)?.index;
+    }
+    const shown = items.slice(0, limit);
+    return { items: shown, next: items.length > limit ? (shown.at(-1)?.index ?? null) : null };
   }
 
   /** Links from an index on. Default: the first 100. @throws TypeError without a store. */
@@ -36,21 +105,57 @@ export class Audit {
     return this.#need().store.audit.head(Partition.of(tenant));
   }
 
-  /** Walks the whole chain. `head`: one that it once had. @throws TypeError without a store. */
+  /**
+   * Walks the whole chain. `head`: one that it once had. `onProgress` is called after each page with the number of links
+   * walked. The verdict is kept for {@link Audit.lastReport}. @throws TypeError without a store.
+   */
   async verify({
     tenant,
     head = null,
-  }: Whose & { readonly head?: AuditHead | null } = {}): Promise<AuditVerdict> {
-    const { store, keys } = this.#need();
+    onProgress,
+  }: Whose & {
+    readonly head?: AuditHead | null;
+    readonly onProgress?: (checked: number) => void;
+  } = {}): Promise<AuditVerdict> {
+    const { store, now } = this.#need();
     const partition = Partition.of(tenant);
-    const key = Partition.key(partition);
-    return verifyChain(pagesOf(store, partition), new ChainKeys(key, await keys.of(key)), head);
+    const keys = await this.#keys(partition);
+    const verdict = await verifyChain(pagesOf(store, partition), keys, head, onProgress);
+    const check = keys.signCheck(now(), Json.of({ verdict, hadHead: head !== null }));
+    // The verdict holds also where it cannot be kept.
+    await store.audit.keepCheck(partition, check).catch(() => undefined);
+    return verdict;
   }
 
-  #need(): { readonly store: Store; readonly keys: Keys } {
+  /**
+   * The last verification; null: there was none, or its record was changed. It tells what was so then: a chain may have
+   * been changed since. @throws TypeError without a store.
+   */
+  async lastReport({ tenant }: Whose = {}): Promise<AuditReport | null> {
+    const { store } = this.#need();
+    const partition = Partition.of(tenant);
+    const check = await store.audit.check(partition);
+    if (!check || !(await this.#keys(partition)).isSigned(check)) return null;
+    return { at: check.at, ...Json.as<Omit<AuditReport, "at">>(check.body) };
+  }
+
+  async #keys(partition: Partition): Promise<ChainKeys> {
+    const key = Partition.key(partition);
+    return new ChainKeys(key, await this.#need().keys.of(key));
+  }
+
+  #need(): AuditDeps {
     if (!this.#on) throw new TypeError("the audit needs a store: createRuntime({ store })");
     return this.#on;
   }
+}
+
+/** Whether a link tells of a tree, and of a run of it. Its source alone may belong to a tree or to a tenant's budget. */
+function isAbout({ data }: AuditEntry, tree: TreeId, run: RunId | null): boolean {
+  if (!isJsonObject(data)) return false;
+  const { run: about, tree: erased } = data;
+  if (run) return about === run;
+  return erased === tree || (typeof about === "string" && RunId.is(about) && RunId.tree(about) === tree);
 }
 
 /** Where a page cannot be opened, link by link up to the one that is to blame. */

@@ -1,5 +1,12 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
-import { type AuditEntry, type AuditHead, isJsonObject, type Json, type KeyRing } from "#kernel";
+import {
+  type AuditCheck,
+  type AuditEntry,
+  type AuditHead,
+  isJsonObject,
+  type Json,
+  type KeyRing,
+} from "#kernel";
 
 /** What a link tells, before it is part of a chain. */
 export type AuditNote = Pick<AuditEntry, "at" | "kind" | "data" | "source">;
@@ -51,12 +58,29 @@ export class ChainKeys {
     return hash === link.hash ? null : "changed";
   }
 
+  /** The outcome of a check, so that only a holder of the key can have written it. */
+  signCheck(at: number, body: Json): AuditCheck {
+    const open = { at, body, keyId: this.#newest };
+    return { ...open, hash: this.#hashCheck(open) ?? "" };
+  }
+
+  isSigned(check: AuditCheck): boolean {
+    return this.#hashCheck(check) === check.hash;
+  }
+
+  /** Its text begins otherwise than that of a link: neither passes for the other. */
+  #hashCheck({ at, body, keyId }: Omit<AuditCheck, "hash">): string | null {
+    return this.#hashText(keyId, `check ${canonical([at, body, keyId])}`);
+  }
+
   /** Null without the key. */
   #hash({ index, at, kind, data, source, keyId, previous }: Omit<AuditEntry, "hash">): string | null {
+    return this.#hashText(keyId, canonical([index, at, kind, data, source, keyId, previous]));
+  }
+
+  #hashText(keyId: string, text: string): string | null {
     const secret = this.#secrets.get(keyId);
-    if (!secret) return null;
-    const text = canonical([index, at, kind, data, source, keyId, previous]);
-    return createHmac("sha256", secret).update(text).digest("base64url");
+    return secret ? createHmac("sha256", secret).update(text).digest("base64url") : null;
   }
 }
 

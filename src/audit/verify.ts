@@ -20,11 +20,12 @@ export type AuditVerdict =
 /** Some links in order, or why the next one cannot be read. */
 export type AuditPage = readonly AuditEntry[] | "unreadable";
 
-/** Walks a chain from its first link. `kept`: a head it once had. */
+/** Walks a chain from its first link. `kept`: a head it once had. `onPage` is called with the number of links walked. */
 export async function verifyChain(
   pages: AsyncIterable<AuditPage> | Iterable<AuditPage>,
   keys: ChainKeys,
   kept: AuditHead | null = null,
+  onPage: (checked: number) => void = () => undefined,
 ): Promise<AuditVerdict> {
   let head: AuditHead | null = null;
   const faulty = (fault: AuditFault): AuditVerdict => ({ ok: false, at: (head?.index ?? -1) + 1, fault });
@@ -37,6 +38,7 @@ export async function verifyChain(
       if (link.index === kept?.index && link.hash !== kept.hash) return faulty("forked");
       head = { index: link.index, hash: link.hash };
     }
+    onPage((head?.index ?? -1) + 1);
   }
   const length = (head?.index ?? -1) + 1;
   return kept && kept.index >= length ? faulty("truncated") : { ok: true, length, head };

@@ -1,45 +1,54 @@
 import type { Json } from "#kernel";
 
+/** Makes JSON of a value that is not plain: an object of a class, a function, a number that is not finite. Undefined: left out. */
+type Convert = (value: unknown) => Json | undefined;
+
 /**
  * Returns what a round trip through JSON text would make of a value, without the text: later changes of the original
  * do not reach the copy, and values that JSON cannot express are gone. Strings are shared, so a long one costs nothing.
+ * Every property is read once.
  */
 export function copyJson(value: unknown): Json {
-  return copied(value) ?? null;
+  return copied(value, throughText) ?? null;
+}
+
+/** Copies as `copyJson` does. @throws TypeError for a value that would be another one after a round trip. */
+export function copyPlainJson(value: unknown): Json {
+  return copied(value, refuse) ?? null;
 }
 
 /** Undefined for what JSON leaves out. */
-function copied(value: unknown): Json | undefined {
+function copied(value: unknown, convert: Convert): Json | undefined {
   switch (typeof value) {
     case "string":
     case "boolean":
       return value;
     case "number":
-      return Number.isFinite(value) ? value + 0 : null;
+      return Number.isFinite(value) ? value + 0 : convert(value);
     case "object":
       if (value === null) return null;
-      if (Array.isArray(value)) return copiedItems(value);
-      return isPlain(value) ? copiedFields(value) : throughText(value);
+      if (Array.isArray(value)) return copiedItems(value, convert);
+      return isPlain(value) ? copiedFields(value, convert) : convert(value);
     case "undefined":
       return undefined;
     case "bigint":
     case "function":
     case "symbol":
-      return throughText(value);
+      return convert(value);
   }
 }
 
-function copiedItems(from: readonly unknown[]): Json {
+function copiedItems(from: readonly unknown[], convert: Convert): Json {
   const to: Json[] = [];
   // Holes are nulls, and an iterator would cost more than the copy.
-  for (let index = 0; index < from.length; index++) to.push(copyJson(from[index]));
+  for (let index = 0; index < from.length; index++) to.push(copied(from[index], convert) ?? null);
   return to;
 }
 
-function copiedFields(from: Readonly<Record<string, unknown>>): Json {
+function copiedFields(from: Readonly<Record<string, unknown>>, convert: Convert): Json {
   const to: Record<string, Json> = {};
   for (const name in from) {
-    const field = copied(from[name]);
+    const field = copied(from[name], convert);
     if (field !== undefined) to[name] = field;
   }
   return to;
@@ -51,6 +60,17 @@ function throughText(value: unknown): Json | undefined {
   if (text === undefined) return undefined;
   const parsed: Json = JSON.parse(text);
   return parsed;
+}
+
+function refuse(value: unknown): never {
+  const kind = typeof value === "object" ? Object.prototype.toString.call(value).slice(8, -1) : typeof value;
+  const shown =
+    typeof value === "number"
+      ? `the number ${value}`
+      : kind === "Object"
+        ? "an object of a class"
+        : `a ${kind}`;
+  throw new TypeError(`${shown} is not JSON: use text, finite numbers, lists and plain objects`);
 }
 
 function isPlain(value: object): value is Readonly<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 export { backoffMs, type BackoffOptions } from "./backoff.ts";
 export { cancellationToken } from "./cancellation-token.ts";
 export { contentObject, ContentPort, type ContentName } from "./content-object.ts";
-export { copyJson } from "./copy-json.ts";
+export { copyJson, copyPlainJson } from "./copy-json.ts";
 export { deepFreeze } from "./deep-freeze.ts";
 export { diagnose, diagnosticText, markDiagnosed, safeMessage, wasDiagnosed } from "./diagnose.ts";
 export { errorMessage, toError } from "./error-message.ts";
@@ -9,6 +9,7 @@ export { fingerprint } from "./fingerprint.ts";
 export { loadWithPackages, missingPackagesText } from "./missing-packages.ts";
 export { hasInexactNumber } from "./inexact-number.ts";
 export { issueText } from "./issue-text.ts";
+export { findExcess, type JsonLimits } from "./json-limits.ts";
 export { LruMap } from "./lru-map.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";
 export { seededRandom } from "./seeded-random.ts";

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { type LineReader, pipedLines, typedLines } from "./line-reader.ts";
 import { type Paint, paintFor } from "./text/paint.ts";
 import type { Screen } from "./views/screen.ts";
@@ -50,11 +51,21 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Where there is no keyboard, nobody types. */
+/** Where there is no keyboard, or it belongs to another program, nobody types. */
 function listen(keyboard: NodeJS.ReadStream, call: (text: string) => void): () => void {
-  if (!keyboard.isTTY) return () => undefined;
+  if (!keyboard.isTTY || !isInForeground()) return () => undefined;
   keyboard.setEncoding("utf8").setRawMode(true).on("data", call).resume();
   return () => void keyboard.off("data", call).setRawMode(false).pause();
+}
+
+/** Whether the keyboard is ours. The system stops a program in the background that takes it. */
+function isInForeground(): boolean {
+  try {
+    const { pid } = process;
+    return execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).includes("+");
+  } catch {
+    return true;
+  }
 }
 
 /** Returns the words that start this program: a package of a project is not on the search path of its user. */

@@ -2,6 +2,7 @@ import { ReeveError } from "./errors.ts";
 import { HumanQuestion } from "./human-question.ts";
 import type { AgentId, ApprovalId, RunId, TreeId } from "./ids.ts";
 import type { Json } from "./json.ts";
+import type { LabelSource } from "./labels.ts";
 import type { Micros } from "./money.ts";
 import type { Risk } from "./permission.ts";
 
@@ -26,11 +27,23 @@ export interface ApprovalRequest {
   readonly asks?: true | undefined;
   /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
   readonly ruleOfTwo?: true | undefined;
+  /** The first sources of the untrusted and private content that meet: at most 20. Absent: none is known. */
+  readonly sources?: readonly LabelSource[] | undefined;
+  /** The name of the tree. Absent: it has none. */
+  readonly treeName?: string | undefined;
+  /** The runs above the one that asks, root first. Absent: there are none. */
+  readonly parents?: readonly ApprovalParent[] | undefined;
   readonly requestedAt: number;
   /** No decision counts after it. */
   readonly expiresAt: number;
   /** What the whole tree had spent when it was asked. */
   readonly spentMicros: Micros;
+}
+
+/** A run above the one that asks. */
+interface ApprovalParent {
+  readonly runId: RunId;
+  readonly agentId: AgentId;
 }
 
 /** What somebody who may decide says. */
@@ -69,6 +82,9 @@ export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "has
   readonly at: number;
 }
 
+/** A decision without its content. */
+export type SettledDecision = Pick<ApprovalDecision, "decision" | "by" | "at">;
+
 /** A question, and what became of it. */
 export interface ApprovalRecord extends ApprovalRequest {
   /** Null while pending. */
@@ -97,18 +113,22 @@ export class ApprovalRefusedError extends ReeveError {
     | "wrong-answer";
   /** The problem of an answer. Absent: the reason says it. */
   readonly problem: string | undefined;
+  /** The decision that counts, without its content. Absent: there is none. */
+  readonly decided: SettledDecision | undefined;
 
   constructor(fields: {
     readonly approval: string;
     readonly reason: ApprovalRefusedError["reason"];
     readonly problem?: string | undefined;
+    readonly decided?: SettledDecision | undefined;
   }) {
-    const { approval, reason, problem } = fields;
+    const { approval, reason, problem, decided } = fields;
     super(
       `the decision on ${approval} does not count: ${reason}${problem === undefined ? "" : ` (${problem})`}`,
     );
     this.approval = approval;
     this.reason = reason;
     this.problem = problem;
+    this.decided = decided && { decision: decided.decision, by: decided.by, at: decided.at };
   }
 }

@@ -35,6 +35,7 @@ export function delegateObject(inner: ObjectContext, replaced: Partial<ObjectCon
   const delegate: ObjectContext = {
     key: inner.key,
     maxValueBytes: inner.maxValueBytes,
+    keepsReferences: inner.keepsReferences,
     now: () => inner.now(),
     get: (name) => inner.get(name),
     prefetch: (names) => inner.prefetch(names),

@@ -28,6 +28,8 @@ export interface ObjectContext {
   now(): number;
   /** The most that one value of the state may have. A method that sets more changes nothing: its caller gets a TooLargeError. */
   readonly maxValueBytes: number;
+  /** Whether values stay in this process as they are given. Then a short form of them would save nothing. */
+  readonly keepsReferences: boolean;
   /** Null where there is none. Loads that name alone. */
   get(name: string): Json;
   /** Announces names that the method reads next: an engine that is remote fetches them in one round trip. */

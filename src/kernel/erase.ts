@@ -34,8 +34,6 @@ const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = 
   "turn.end": {},
   "turn.saved": {},
   "session.settled": {},
-  "message.start": {},
-  "message.end": {},
   "retry.start": {},
   "retry.end": {},
   "compaction.start": {},

@@ -94,9 +94,14 @@ function dataOf(error: unknown): ErrorData {
   return { code: "foreign", kind: typeof error, message: String(error) };
 }
 
-/** The error an {@link ErrorData} came from. An unknown code gives a {@link ForeignError}. */
+/** The error an {@link ErrorData} came from. An unknown code gives a {@link ForeignError}, and so does data that is none. */
 export function decodeError(data: ErrorData): ReeveError {
-  const known = classes[data.code];
-  if (known) return new known(data as never);
-  return new ForeignError({ kind: data.code, message: data.message ?? data.code });
+  try {
+    // The name of a method of all objects is no code.
+    const known = Object.hasOwn(classes, data.code) ? classes[data.code] : undefined;
+    if (known) return new known(data as never);
+    return new ForeignError({ kind: data.code, message: data.message ?? data.code });
+  } catch {
+    return new ForeignError({ kind: "unreadable", message: "an error that cannot be decoded" });
+  }
 }

@@ -13,7 +13,6 @@ import type {
   TreeId,
 } from "./ids.ts";
 import type { Json } from "./json.ts";
-import type { ChatMessage } from "./message.ts";
 import type { Micros } from "./money.ts";
 import type { Usage } from "./usage.ts";
 import type { EndStatus, StopReason } from "./run-status.ts";
@@ -109,8 +108,6 @@ export interface EventPayloads {
   readonly "turn.end": { readonly turn: number };
   readonly "turn.saved": { readonly leaf: EntryId };
   readonly "session.settled": { readonly leaf: EntryId | null };
-  readonly "message.start": { readonly role: ChatMessage["role"] };
-  readonly "message.end": { readonly role: ChatMessage["role"]; readonly entryId: EntryId };
   readonly "retry.start": { readonly retry: number; readonly delayMs: number; readonly error: ErrorData };
   readonly "retry.end": { readonly retry: number; readonly success: boolean };
   readonly "compaction.start": { readonly contextTokens: number };
@@ -204,7 +201,7 @@ export const agentEventTypes = [
 export type AgentEventType = (typeof agentEventTypes)[number];
 
 /** What every event carries. */
-export interface EventBase {
+interface EventBase {
   /** The number of the protocol that it was written under. Absent: before numbers existed. */
   readonly v?: number | undefined;
   /** Stable: the same event has the same id after any crash. */

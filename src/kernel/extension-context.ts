@@ -9,7 +9,7 @@ export type ExtensionEntry =
   | { readonly type: "label"; readonly target: EntryId; readonly label: string | null };
 
 /** The conversation that an extension is called about. */
-export interface ExtensionSession {
+interface ExtensionSession {
   readonly id: SessionId;
   /** Yields the entries of the conversation, newest first, as the store has them; none without a store. */
   entries(): AsyncIterable<SessionEntry>;

@@ -18,7 +18,7 @@ export interface GuardrailScope extends StepScope {
 }
 
 /** Words on their way to the model, or from it to whoever asked. */
-export interface GuardedText {
+interface GuardedText {
   readonly text: string;
 }
 

@@ -50,7 +50,6 @@ export * from "./errors.ts";
 export {
   agentEventTypes,
   type AgentEventType,
-  type EventBase,
   type EventPayloads,
   type EventType,
   type LimitMet,
@@ -61,9 +60,9 @@ export {
 } from "./event.ts";
 export { type UserRecord, exportUser } from "./export-user.ts";
 export type { Extension, LoadedParts, MiddlewareSet } from "./extension.ts";
-export type { ExtensionContext, ExtensionEntry, ExtensionSession } from "./extension-context.ts";
+export type { ExtensionContext, ExtensionEntry } from "./extension-context.ts";
 export * from "./interceptions.ts";
-export type { GuardedCall, GuardedResult, GuardedText, Guardrail, GuardrailScope } from "./guardrail.ts";
+export type { GuardedCall, Guardrail, GuardrailScope } from "./guardrail.ts";
 export type { GuardrailDecision } from "./guardrail-decision.ts";
 export type { Hireable, TaskOf, TypedInput, OutputOf } from "./hireable.ts";
 export type { Hook, Hooks } from "./hook.ts";
@@ -83,17 +82,11 @@ export {
   TreeId,
   UserId,
 } from "./ids.ts";
-export {
-  InvalidInputError,
-  type Input,
-  type InputContent,
-  type InputFile,
-  type InputLimits,
-} from "./input.ts";
+export { InvalidInputError, type Input, type InputFile, type InputLimits } from "./input.ts";
 export { findJsonProblem, Json, type Jsonified, type JsonObject, isJsonObject, keysOf } from "./json.ts";
 export type { KeyRing, Keys, SealingKey } from "./keys.ts";
 export { LimitState, type LimitWish } from "./limit.ts";
-export { Labels, type LabelSource, type Origin, type Sensitivity, type ToolFlow } from "./labels.ts";
+export { Labels, type LabelSource, type Sensitivity, type ToolFlow } from "./labels.ts";
 export {
   ChatMessage,
   ContentBlock,
@@ -101,12 +94,9 @@ export {
   type DataBlock,
   type FileBlock,
   MalformedReason,
-  type ReasoningBlock,
   type Role,
-  type TextBlock,
   type ToolCallBlock,
   type ToolResultBlock,
-  type UnknownBlock,
 } from "./message.ts";
 export type {
   AgentMiddleware,
@@ -116,7 +106,6 @@ export type {
   FunctionContext,
   FunctionMiddleware,
   Middleware,
-  ScopedLlmOptions,
   StepScope,
 } from "./middleware.ts";
 export type { AnswerCache, CacheEntry, CacheLimits, CacheStore } from "./cache.ts";
@@ -146,8 +135,8 @@ export type {
   Risk,
   Verdict,
 } from "./permission.ts";
-export { findPlatformProblem, type PlatformVersions } from "./platform.ts";
-export { Price, type PriceTier, type Rates } from "./price.ts";
+export { findPlatformProblem } from "./platform.ts";
+export { Price, type Rates } from "./price.ts";
 export {
   type PromptSection,
   type SectionCall,
@@ -176,7 +165,7 @@ export type {
   Subscription,
   ToolOptions,
 } from "./run-context.ts";
-export { RunMeta, type RequestMetadata, type RunScope, type StandaloneOptions } from "./run-meta.ts";
+export { RunMeta, type RequestMetadata, type RunScope } from "./run-meta.ts";
 export {
   toStopReason,
   type CancelReceipt,
@@ -186,24 +175,20 @@ export {
   StopReason,
 } from "./run-status.ts";
 export { Secret, secret } from "./secret.ts";
-export {
-  type EntryBase,
-  type EntryDetails,
-  type ReportedPrompt,
-  SessionEntry,
-  type SessionHead,
-  type SessionKey,
-} from "./session.ts";
+export { type EntryBase, SessionEntry, type SessionHead, type SessionKey } from "./session.ts";
 export {
   type ApprovalFilter,
   type ApprovalStore,
   type ApiKeyStore,
+  type AuditCheck,
   type AuditEntry,
+  type AuditFilter,
   type AuditHead,
   type AuditStore,
   type EventStore,
   type KeyStore,
   type LimitStore,
+  type LiveTotals,
   type ManifestRecord,
   type ManifestStore,
   type ManifestText,
@@ -215,26 +200,25 @@ export {
   type SessionFilter,
   type SessionStore,
   type Store,
+  type TreeSearch,
   type WorkerRecord,
   type WorkerStore,
   type WrappedKey,
 } from "./store.ts";
 export {
-  type ChildOptions,
-  ExecutionBudget,
-  type HistoryRetention,
-  Priority,
-  type RootOptions,
-  SpawnBudget,
-  Supervision,
-} from "./supervision.ts";
-export {
-  type NextExecution,
-  type ShownValue,
-  type TerminatingValue,
-  ToolResult,
-  type UnfinishedValue,
-} from "./tool-result.ts";
+  type CallInDoubt,
+  Spend,
+  type SpendCall,
+  type SpendDimension,
+  type SpendFigures,
+  type SpendQuery,
+  type SpendRow,
+  type SpendStore,
+  type SpendSum,
+  type TreeSpend,
+} from "./spend.ts";
+export { ExecutionBudget, type HistoryRetention, Priority, SpawnBudget, Supervision } from "./supervision.ts";
+export { type ShownValue, ToolResult, type UnfinishedValue } from "./tool-result.ts";
 export type {
   Compaction,
   CompactionPolicy,
@@ -243,7 +227,7 @@ export type {
   HistoryProvider,
   HistoryRequest,
 } from "./compaction.ts";
-export type { EffectCall, EffectTool, ResumedCall, RunTool, Tool, ToolAnswer, ToolBase } from "./tool.ts";
+export type { EffectCall, EffectTool, ResumedCall, RunTool, Tool, ToolAnswer } from "./tool.ts";
 export { SpanId, TraceParent } from "./trace.ts";
 export { Usage } from "./usage.ts";
 export {
@@ -268,14 +252,13 @@ export {
   type IndexEntry,
   MemoryHit,
   MemoryItem,
-  type MemoryKind,
   MemoryOwner,
   type MemoryQuery,
   type MemoryStore,
 } from "./memory.ts";
 export { type BlockEdit, type BlockEditResult, type BlockReceipt, MemoryBlock } from "./memory-block.ts";
 export { toTerms, weighTerms } from "./memory-terms.ts";
-export type { BlockDraft, Episode, FactDraft, FoundMemory, IndexedText } from "./run-memory.ts";
+export type { BlockDraft, FactDraft, FoundMemory, IndexedText } from "./run-memory.ts";
 export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandler } from "./run-memory.ts";
 export { withVectors } from "./with-vectors.ts";
 export { OutputError, StrategyError } from "./strategy-error.ts";

@@ -44,7 +44,7 @@ export interface CancelReply {
 }
 
 /** The moments at which an extension may change something. */
-export interface Interceptors {
+interface Interceptors {
   /** Sees the text of each input. Returns the text that the turn is given instead. A step of its own. */
   input?(text: string, context: ExtensionContext): Reply<string>;
   /** Sees the system prompt, once a turn. Returns the one that is sent instead, in all calls of the turn. */
@@ -67,7 +67,7 @@ export interface Interceptors {
 }
 
 /** The handlers of events. They watch, as hooks do: their results change nothing. */
-export type EventWatchers = {
+type EventWatchers = {
   readonly [Type in EventType]?:
     | ((event: NumberedEvent<Type>, context: ExtensionContext) => void | Promise<void>)
     | undefined;

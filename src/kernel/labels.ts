@@ -2,7 +2,7 @@ import { RunId, StepId } from "./ids.ts";
 import { isJsonObject, type Json } from "./json.ts";
 
 /** Where content comes from. The web is untrusted, and so is memory: whatever an earlier run has written there. */
-export type Origin = "system" | "user" | "tool" | "web" | "agent" | "memory";
+type Origin = "system" | "user" | "tool" | "web" | "agent" | "memory";
 
 /** Who may read content. */
 export type Sensitivity = "public" | "private";

@@ -1,7 +1,7 @@
 import { isJsonObject, Json } from "./json.ts";
 
 /** Words. */
-export interface TextBlock {
+interface TextBlock {
   readonly type: "text";
   readonly text: string;
   /** What its provider needs to see again. */
@@ -9,7 +9,7 @@ export interface TextBlock {
 }
 
 /** A model's thinking, with whatever its provider needs to see again. */
-export interface ReasoningBlock {
+interface ReasoningBlock {
   readonly type: "reasoning";
   readonly text: string;
   readonly providerData?: Json;
@@ -19,6 +19,7 @@ const reasons = [
   "not-json",
   "too-large",
   "too-deep",
+  "too-many-keys",
   "poisoned-key",
   "duplicate-key",
   "broken-text",
@@ -83,7 +84,7 @@ export interface DataBlock {
 }
 
 /** A block written by a newer version, kept as it came. */
-export interface UnknownBlock {
+interface UnknownBlock {
   readonly type: "unknown";
   readonly raw: Json;
 }

@@ -15,6 +15,8 @@ import type { ToolResult } from "./tool-result.ts";
  * call `next`; to stop, throw `MiddlewareTermination`.
  */
 export interface Middleware<Context> {
+  /** For people: in errors and in lists of agents. Default: the name of its class. */
+  readonly name?: string;
   /** May `next` be called again once it has settled? Retry, fallback and validation say so. Default false. */
   readonly repeats?: boolean;
   process(context: Context, next: () => Promise<void>): Promise<void>;
@@ -77,7 +79,7 @@ export interface StepScope {
 }
 
 /** How code inside a step calls a model. */
-export interface ScopedLlmOptions {
+interface ScopedLlmOptions {
   /** Default: the agent's. */
   readonly model?: Model;
   readonly maxOutputTokens?: number;

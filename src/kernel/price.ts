@@ -11,7 +11,7 @@ export interface Rates {
 }
 
 /** Rates for a whole call, output included, whose prompt is longer than `aboveInputTokens`. */
-export interface PriceTier extends Rates {
+interface PriceTier extends Rates {
   readonly aboveInputTokens: number;
 }
 

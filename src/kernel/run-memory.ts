@@ -31,7 +31,7 @@ export interface IndexedText {
 }
 
 /** A message of an earlier turn. */
-export interface Episode {
+interface Episode {
   readonly session: SessionId;
   readonly entry: EntryId;
   readonly at: number;

@@ -38,7 +38,7 @@ export interface RunMeta {
 }
 
 /** What a badge outside a tree needs. Ids are minted by the caller: the kernel has no source of chance. */
-export interface StandaloneOptions {
+interface StandaloneOptions {
   readonly runId: RunId;
   readonly cancellation: CancellationToken;
   readonly traceId: string;

@@ -23,6 +23,8 @@ export const RunStatus = {
     "failed",
     "cancelled",
   ]) satisfies readonly RunStatus[],
+  /** Those of runs that have not ended. */
+  live: Object.freeze(["pending", "running", "waiting", "paused"]) satisfies readonly RunStatus[],
 } as const;
 
 /** Why a run ended. */
@@ -38,7 +40,6 @@ export type StopReason =
   | "guardrail"
   | "terminated"
   | "error"
-  | "dead-letter"
   | "exhausted";
 
 /** All stop reasons. */
@@ -55,7 +56,6 @@ export const StopReason = {
     "guardrail",
     "terminated",
     "error",
-    "dead-letter",
     "exhausted",
   ]) satisfies readonly StopReason[],
 } as const;

@@ -20,7 +20,7 @@ export interface EntryBase {
 }
 
 /** A prompt and the usage that its provider reported. */
-export interface ReportedPrompt {
+interface ReportedPrompt {
   /** Hash of the system prompt and the tools. */
   readonly hash: string;
   /** Number of messages, without ephemeral ones. */
@@ -80,7 +80,7 @@ export const SessionEntry = {
 } as const;
 
 /** The parts of an entry that only its own store is believed about: an imported file is not. */
-export type EntryDetails = Pick<EntryBase, "labels" | "told" | "tokens">;
+type EntryDetails = Pick<EntryBase, "labels" | "told" | "tokens">;
 
 function decodeReport(value: Json | undefined): ReportedPrompt | null {
   if (!isJsonObject(value)) return null;

@@ -1,6 +1,7 @@
 import type { ErrorData } from "./errors.ts";
 import { AttemptId, EntryId, SessionId, StepId, UserId } from "./ids.ts";
 import { isJsonObject, Json, type JsonObject } from "./json.ts";
+import { Labels } from "./labels.ts";
 import type { FinishReason } from "./model.ts";
 import { Price } from "./price.ts";
 import type { SessionKey } from "./session.ts";
@@ -9,6 +10,7 @@ import type { Usage } from "./usage.ts";
 const kinds = ["model", "tool"] as const;
 const roles = ["system", "tools", "user", "assistant", "tool", "input", "result"] as const;
 const layers = ["gate", "permission", "guardrail", "middleware", "approval"] as const;
+const inputKinds = ["message", "steer", "followUp"] as const;
 const finishes = ["stop", "tool-calls", "length", "content-filter", "error", "other"] as const;
 
 /** The role of a part: a message's, `tools` for the descriptions of tools, `input` and `result` of a tool call. */
@@ -30,6 +32,10 @@ export interface ManifestPart {
   readonly entry?: EntryId | undefined;
   /** The reason why the content is kept nowhere. Absent: it is kept. */
   readonly notStored?: "ephemeral" | "retention" | "too-large" | undefined;
+  /** The sender of an input, and how it came. Absent: it is no input, or not known. */
+  readonly from?: { readonly kind: (typeof inputKinds)[number]; readonly name: string } | undefined;
+  /** The labels that the content brings. Absent: none. */
+  readonly labels?: Pick<Labels, "untrusted" | "private"> | undefined;
 }
 
 /** One attempt of a step. */
@@ -167,8 +173,8 @@ function baseOf(raw: Json): NonNullable<StepManifest["base"]> {
 }
 
 function partOf(raw: Json): ManifestPart {
-  const fields = ["role", "hash", "size", "tokens", "entry", "notStored"];
-  const { role, hash, size, tokens, entry, notStored } = closed("a part", raw, fields);
+  const fields = ["role", "hash", "size", "tokens", "entry", "notStored", "from", "labels"];
+  const { role, hash, size, tokens, entry, notStored, from, labels } = closed("a part", raw, fields);
   return {
     role: oneOf("role", roles, role),
     hash: textOf("hash", hash),
@@ -176,7 +182,20 @@ function partOf(raw: Json): ManifestPart {
     tokens: countOf("tokens", tokens),
     ...(entry !== undefined && { entry: EntryId.of(textOf("entry", entry)) }),
     ...(notStored !== undefined && { notStored: oneOf("notStored", whyNotStored, notStored) }),
+    ...(from !== undefined && { from: senderOf(from) }),
+    ...(labels !== undefined && { labels: labelsOf(labels) }),
   };
+}
+
+function senderOf(raw: Json): NonNullable<ManifestPart["from"]> {
+  const { kind, name } = closed("from", raw, ["kind", "name"]);
+  return { kind: oneOf("from.kind", inputKinds, kind), name: textOf("from.name", name) };
+}
+
+function labelsOf(raw: Json): NonNullable<ManifestPart["labels"]> {
+  const labels = Labels.decode(raw);
+  if (!labels) throw unreadable("labels");
+  return { untrusted: labels.untrusted, private: labels.private };
 }
 
 const whyNotStored = ["ephemeral", "retention", "too-large"] as const;

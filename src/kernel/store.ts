@@ -20,8 +20,10 @@ import type { MemoryStore } from "./memory.ts";
 import type { Micros } from "./money.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
+import type { Risk } from "./permission.ts";
 import type { RunStatus, StopReason } from "./run-status.ts";
 import type { SessionEntry, SessionHead, SessionKey } from "./session.ts";
+import type { SpendStore } from "./spend.ts";
 import type { WebhookStore } from "./webhook.ts";
 
 /** One run, as lists show it. */
@@ -57,7 +59,8 @@ export interface RunRecord {
 export interface RunFilter {
   /** One status, or any of several. */
   readonly status?: RunStatus | readonly RunStatus[];
-  readonly stopReason?: StopReason;
+  /** One reason, or any of several. */
+  readonly stopReason?: StopReason | readonly StopReason[];
   /** Runs that started at or after `since`, and before `until`. */
   readonly since?: number;
   readonly until?: number;
@@ -69,11 +72,34 @@ export interface RunFilter {
   readonly runIds?: readonly RunId[];
 }
 
+/** Which trees to find, by one of these, in the order of what they are found by. */
+export type TreeSearch =
+  /** The beginning of the id; by id. */
+  | { readonly id: string }
+  /** The beginning of the name; by name. */
+  | { readonly name: string }
+  /** The least that it cost; the dearest first. */
+  | { readonly minCostMicros: Micros };
+
+/** Sums over the trees that have not ended. */
+export interface LiveTotals {
+  readonly trees: number;
+  readonly agents: number;
+  /** Settled and in doubt. */
+  readonly costMicros: Micros;
+  readonly inDoubtMicros: Micros;
+  readonly reservedMicros: Micros;
+}
+
 /** The read model of runs. */
 export interface RunStore {
   /** Replaces a record of the same run only if it takes more events into account: an old one, late, changes nothing. */
   put(partition: Partition, run: RunRecord): Promise<void>;
   list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>>;
+  /** Roots that are found by a beginning or an amount. */
+  search(partition: Partition, search: TreeSearch, page: PageRequest): Promise<Page<RunRecord>>;
+  /** Sums over the trees that have not ended: all, or those of a user. */
+  live(partition: Partition, filter: { readonly userId?: UserId }): Promise<LiveTotals>;
   /** Every run of a tree, in the order of their numbers. */
   tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]>;
 }
@@ -207,6 +233,10 @@ export interface ApprovalFilter {
   readonly treeId?: TreeId;
   /** Only trees that work for this user, by the records of their runs. */
   readonly userId?: UserId;
+  /** The type of the agent that asks. */
+  readonly agentType?: string;
+  readonly tool?: string;
+  readonly risk?: Risk;
 }
 
 /** Questions to people, for those who look for them. */
@@ -239,6 +269,24 @@ export interface AuditEntry {
 /** The last link of a chain, and so all of it: kept elsewhere, it shows later that nothing was cut off. */
 export type AuditHead = Pick<AuditEntry, "index" | "hash">;
 
+/** The links of a list of the audit. */
+export interface AuditFilter {
+  readonly kind?: string;
+  /** The beginning of the sources, such as `books/` for the events of the tree `books`. */
+  readonly sourcePrefix?: string;
+  /** Only links before this index. Default: all. */
+  readonly before?: number;
+}
+
+/** The outcome of the last verification of a chain. Its hash is the writer's business, as with links. */
+export interface AuditCheck {
+  readonly at: number;
+  readonly body: Json;
+  /** The key of its hash. */
+  readonly keyId: string;
+  readonly hash: string;
+}
+
 /** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
 export interface AuditStore {
   /** False: it keeps no link, so none is made for it. Default: true. */
@@ -253,7 +301,13 @@ export interface AuditStore {
   known(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
   /** From an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
+  /** Newest first. */
+  list(partition: Partition, filter: AuditFilter, limit: number): Promise<readonly AuditEntry[]>;
   head(partition: Partition): Promise<AuditHead | null>;
+  /** The check that was kept last; null: none was. */
+  check(partition: Partition): Promise<AuditCheck | null>;
+  /** Keeps a check in place of the one before. An older one changes nothing. */
+  keepCheck(partition: Partition, check: AuditCheck): Promise<void>;
 }
 
 /** The stored manifest of a step, for its last attempt in one execution. */
@@ -387,9 +441,11 @@ export interface Store extends AsyncDisposable {
   readonly limits: LimitStore;
   readonly cache: CacheStore;
   readonly webhooks: WebhookStore;
+  readonly spend: SpendStore;
   /**
    * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their trees, destroys
    * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.
+   * The money of these trees stays in the sums of the tenant, under no user and no tree.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

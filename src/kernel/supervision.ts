@@ -102,7 +102,7 @@ export interface Supervision {
 }
 
 /** What a root run is opened with. */
-export interface RootOptions {
+interface RootOptions {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly sessionId: SessionId;
@@ -117,7 +117,7 @@ export interface RootOptions {
 }
 
 /** What a helper is hired with. */
-export interface ChildOptions {
+interface ChildOptions {
   readonly runId: RunId;
   readonly agentId: AgentId;
   /** The hiring agent. */

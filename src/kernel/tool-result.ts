@@ -18,7 +18,7 @@ export interface ToolResult {
 const mark: unique symbol = Symbol.for("reeve.terminating-value");
 
 /** A value of a tool that the turn may end with. */
-export interface TerminatingValue {
+interface TerminatingValue {
   readonly value: unknown;
   readonly [mark]: true;
 }
@@ -45,7 +45,7 @@ export interface UnfinishedValue {
 }
 
 /** Terms of the execution that follows. */
-export interface NextExecution {
+interface NextExecution {
   /**
    * Whether it may be made again if its worker dies, although the tool is not idempotent: it only asks how far the call
    * has come. Default false: its outcome is unknown then.

@@ -8,10 +8,13 @@ import type { RunContext } from "./run-context.ts";
 import type { RunMemory } from "./run-memory.ts";
 
 /** What every tool says of itself. */
-export interface ToolBase<Input> extends ToolFlow {
+interface ToolBase<Input> extends ToolFlow {
   readonly name: string;
   readonly description: string;
-  /** Any Standard Schema. What it returns is what the tool gets. */
+  /**
+   * Any Standard Schema. The tool gets a frozen copy of what it returns, which must be JSON: permissions, guardrails and
+   * approvers see the same value, also after a restart. Dates and objects of classes are refused as bad input.
+   */
   readonly input: StandardSchemaV1<unknown, Input>;
   readonly risk: Risk;
 }

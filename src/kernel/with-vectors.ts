@@ -19,6 +19,7 @@ export function withVectors(store: Store, vectors: VectorStore): Store {
     workers: store.workers,
     apiKeys: store.apiKeys,
     limits: store.limits,
+    spend: store.spend,
     cache: store.cache,
     webhooks: store.webhooks,
     vectors,

@@ -1,7 +1,15 @@
+import { findExcess } from "#base";
 import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type ShownValue } from "#kernel";
+
+const limits = { maxDepth: 64, maxKeys: 10_000 };
 
 /** Converts the result of a call into what the model is shown. Structured content is kept for code. */
 export function toShown(result: unknown): ShownValue {
+  const excess = findExcess(result, limits);
+  if (excess)
+    return ToolResult.show([ContentBlock.text(`the result is refused: ${excess} is ${limits[excess]}`)], {
+      isError: true,
+    });
   const given = Json.of(result);
   const fields: JsonObject = isJsonObject(given) ? given : {};
   const { content, structuredContent, isError } = fields;

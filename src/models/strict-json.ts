@@ -3,13 +3,14 @@ import { Json, type MalformedReason } from "#kernel";
 
 const mostBytes = 1_000_000;
 const mostDepth = 64;
+const mostKeys = 10_000;
 
 /** A value, or why there is none. */
 export type StrictJson = { readonly value: Json } | { readonly malformed: MalformedReason };
 
 /**
  * JSON that means one thing only: no key twice, no key that would change a prototype, no half characters, no number that
- * a round trip would change, and neither larger nor deeper than the code that walks through it can bear. Linear in the text; throws nothing.
+ * a round trip would change, and neither larger nor deeper, nor with more keys, than the code that walks through it can bear. Linear in the text; throws nothing.
  */
 export function strictJson(text: string): StrictJson {
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return { malformed: "too-large" };
@@ -31,6 +32,7 @@ function ambiguityIn(text: string): MalformedReason | null {
   /** The keys of every open object, null for an open list. */
   const open: (Set<string> | null)[] = [];
   let isKey = false;
+  let keys = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charAt(at)) {
       case "{":
@@ -47,6 +49,7 @@ function ambiguityIn(text: string): MalformedReason | null {
         isKey = open.at(-1) !== null;
         break;
       case '"': {
+        if (isKey && (keys += 1) > mostKeys) return "too-many-keys";
         const { end, hasEscape } = textAt(text, at);
         const quoted = isKey || hasEscape ? text.slice(at, end + 1) : "";
         const wrong = isKey ? wrongKey(quoted, open.at(-1)) : wrongText(quoted);

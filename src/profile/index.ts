@@ -1,2 +1,2 @@
-export type { Pins } from "./load-files.ts";
+export type { Pins } from "./pins.ts";
 export { profile, type ProfileOptions } from "./profile.ts";

@@ -9,15 +9,12 @@
 //    would allow what it forbids.
 // 3. With pins, a file is imported only if its content has the pinned hash. Every other file, and a missing one, is an error.
 // 4. A file is imported again only when its content has changed.
-import { createHash } from "node:crypto";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { extension } from "#agents";
 import type { Extension, ExtensionProblem, Guardrail, LoadedParts } from "#kernel";
+import { checkPin, hashOf, type Pins } from "./pins.ts";
 import type { Folder } from "./read-folder.ts";
-
-/** SHA-256 hashes of files in hexadecimal, by path in the folder, such as `extensions/audit.ts`. */
-export type Pins = Readonly<Record<string, string>>;
 
 const folders = ["extensions", "guardrails"] as const;
 const endings: ReadonlySet<string> = new Set([".ts", ".mts", ".js", ".mjs"]);
@@ -71,14 +68,9 @@ function checkPins(pins: Pins, files: readonly string[]): void {
 /** Reads a file of code. @throws Error if its content is not the pinned one. */
 async function readCode(folder: Folder, path: string, pins: Pins | undefined): Promise<string> {
   const text = (await folder.read(path)) ?? "";
-  const found = hashOf(text);
-  const wanted = pins?.[path];
-  if (wanted !== undefined && wanted !== found)
-    throw new Error(`file ${path} has changed: its hash is ${found}, the pinned one ${wanted}`);
+  if (pins) checkPin(pins, path, text);
   return text;
 }
-
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Imports a file. Another content is another module. */
 async function importCode(folder: Folder, path: string, text: string): Promise<unknown> {

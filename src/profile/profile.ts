@@ -1,6 +1,7 @@
 import { extension } from "#agents";
 import type { Extension, PromptSection, SectionCall } from "#kernel";
-import { hasCode, loadFiles, type Pins } from "./load-files.ts";
+import { hasCode, loadFiles } from "./load-files.ts";
+import type { Pins } from "./pins.ts";
 import { Folder } from "./read-folder.ts";
 import { skillTool } from "./skill-tool.ts";
 import { listSkills } from "./skills.ts";
@@ -20,6 +21,12 @@ export interface ProfileOptions {
    * the folder. They are code, with all rights of the program. Default: they are loaded.
    */
   readonly code?: false | Pins | undefined;
+  /**
+   * SHA-256 hashes of the texts that instruct the model, by path in the folder: SYSTEM.md, SOUL.md, AGENTS.md, files of
+   * `knowledge`, and SKILL.md of each skill. With them, a changed text, one without a hash and a missing one are not shown, and
+   * reported. MEMORY.md and USER.md change while the program runs, so they have none. Default: all texts are shown.
+   */
+  readonly texts?: Pins | undefined;
 }
 
 /**
@@ -27,16 +34,19 @@ export interface ProfileOptions {
  * `skills`, the tool `skill`. Files are read when a turn needs them and kept until `reload()`; MEMORY.md and USER.md are
  * read again when they change. Code in `extensions` and `guardrails` is loaded when the runtime starts, and at `reload()`. @throws TypeError unless there is such a folder.
  */
-export function profile(path: string, { memoryTrust = "trusted", code }: ProfileOptions = {}): Extension {
-  const folder = new Folder(path);
+export function profile(
+  path: string,
+  { memoryTrust = "trusted", code, texts }: ProfileOptions = {},
+): Extension {
+  const folder = new Folder(path, texts);
   const hasSkills = folder.has("skills");
   const sections: readonly PromptSection[] = [
     {
       name: "identity",
       place: "identity",
-      read: async () => (await folder.read("SYSTEM.md")) ?? folder.read("SOUL.md"),
+      read: async () => (await folder.readPinned("SYSTEM.md")) ?? folder.readPinned("SOUL.md"),
     },
-    { name: "AGENTS.md", place: "docs", read: () => folder.read("AGENTS.md") },
+    { name: "AGENTS.md", place: "docs", read: () => folder.readPinned("AGENTS.md") },
     { name: "knowledge", place: "append", read: (call) => readKnowledge(folder, call) },
     { ...ownFile(folder, "MEMORY.md", "Memory"), place: "memory", trust: memoryTrust },
     { ...ownFile(folder, "USER.md", "User"), place: "user" },
@@ -90,7 +100,7 @@ async function readOrReport(
   report: SectionCall["report"],
 ): Promise<string | null> {
   try {
-    return await folder.read("knowledge", name);
+    return await folder.readPinned("knowledge", name);
   } catch (error) {
     report(error);
     return null;

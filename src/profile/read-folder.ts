@@ -8,9 +8,12 @@
 //    following links again.
 // 2. Only regular files up to a size are read, and only UTF-8 text.
 // 3. A file that does not exist is null. Every other problem is an error that names the file.
+// 4. With pins, `readPinned` gives a text only if its content has the pinned hash.
 import { constants, realpathSync, statSync } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
+
+import { checkPin, type Pins } from "./pins.ts";
 
 /** Bytes of a file. */
 const maxBytes = 100_000;
@@ -28,9 +31,11 @@ export interface FolderEntry {
 export class Folder {
   /** The real path. */
   readonly path: string;
+  readonly #pins: Pins | undefined;
 
-  /** @throws TypeError unless there is such a folder. */
-  constructor(path: string) {
+  /** `pins`: those of texts. @throws TypeError unless there is such a folder. */
+  constructor(path: string, pins?: Pins) {
+    this.#pins = pins;
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isDirectory())
       throw new TypeError(`profile ${JSON.stringify(path)} is no folder: create it, or give another path`);
@@ -70,6 +75,13 @@ export class Folder {
     } finally {
       await file.close();
     }
+  }
+
+  /** Reads a text that instructs the model. @throws Error also if there are pins, and it is not what was pinned. */
+  async readPinned(...names: readonly string[]): Promise<string | null> {
+    const text = await this.read(...names);
+    if (this.#pins) checkPin(this.#pins, names.join("/"), text);
+    return text;
   }
 
   /** Lists what a folder inside has, by name, without hidden files; empty if there is none. */

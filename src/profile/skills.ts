@@ -33,7 +33,7 @@ export async function listSkills(
 
 /** Reads a skill; null if there is none. @throws Error that names the file and the problem. */
 async function readSkill(folder: Folder, name: string): Promise<SkillFile | null> {
-  const text = await folder.read("skills", name, "SKILL.md");
+  const text = await folder.readPinned("skills", name, "SKILL.md");
   if (text === null) return null;
   try {
     return parseSkillFile(text, name);

@@ -9,13 +9,17 @@ export interface Added {
   readonly told: SessionEntry["told"];
 }
 
-/** Returns the entry of a message, or of an extension, at its place in the conversation. */
+/**
+ * Returns the entry of a message, or of an extension, at its place in the conversation. Later turns need its size: a conversation
+ * without a name has none.
+ */
 export function toEntry(
   { said, labels, told }: Added,
-  place: Pick<EntryBase, "id" | "parentId" | "at" | "branch">,
+  { isNamed, ...place }: Pick<EntryBase, "id" | "parentId" | "at" | "branch"> & { readonly isNamed: boolean },
 ): SessionEntry {
   const base = { ...place, ...(labels && { labels }) };
   if ("type" in said) return { ...base, ...said };
   const { message } = said;
-  return { ...base, type: "message", message, tokens: estimateTokens([message]), ...(told && { told }) };
+  const size = isNamed && { tokens: estimateTokens([message]) };
+  return { ...base, type: "message", message, ...size, ...(told && { told }) };
 }

@@ -46,7 +46,8 @@ export async function askForApproval(
   const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
   const expiresAt = driver.time + approvalExpiresS * 1000;
   const call = { tool: tool.name, risk, arguments: input, hash: print };
-  const kind = { ...(asks && { asks }), ...(ruleOfTwo && { ruleOfTwo }) };
+  const sources = ruleOfTwo && services.state.labels.now.sources;
+  const kind = { ...(asks && { asks }), ...(ruleOfTwo && { ruleOfTwo }), ...(sources && { sources }) };
   const approval = { id, ...call, why, expiresAt, ...kind };
   const known = await driver.report("requestApproval", { approval: { ...approval, callId } });
   return known ?? (approver === "code" ? askCode(services, approval) : askPerson(services, approval));

@@ -5,7 +5,7 @@
 // Above it: tool-step, for both kinds of tool. Below it: gated-step (the step), approval (the question).
 //
 // Invariants:
-// 1. The input that was checked is frozen, and is the input that is used.
+// 1. The input that was checked is a frozen copy of what the schema returned, and is the input that is used.
 // 2. A call without permission, without a guardrail's consent or without a required approval is never made. An approver
 //    that gives no clear yes refuses.
 // 3. Approval holds for exactly the input that was shown. An edited input is checked again like a new one; an approved
@@ -25,7 +25,7 @@ import {
   type Tool,
   type Verdict,
 } from "#kernel";
-import { deepFreeze, issueText, safeMessage } from "#base";
+import { copyPlainJson, deepFreeze, issueText, safeMessage } from "#base";
 import { narrowed, stricter, verdictOf } from "#agents";
 import { askForApproval, toApprovedInput } from "./approval.ts";
 import {
@@ -332,7 +332,8 @@ type Checked = { readonly value: Json } | { readonly refusal: string };
 function validate({ input: schema }: Tool, input: Json): Checked | Promise<Checked> {
   try {
     const checking = schema["~standard"].validate(input);
-    return "then" in checking ? Promise.resolve(checking).then(toChecked, toBadInput) : toChecked(checking);
+    if (!("then" in checking)) return toChecked(checking);
+    return Promise.resolve(checking).then(toChecked).catch(toBadInput);
   } catch (error) {
     return toBadInput(error);
   }
@@ -341,7 +342,8 @@ function validate({ input: schema }: Tool, input: Json): Checked | Promise<Check
 type SchemaResult = Awaited<ReturnType<Tool["input"]["~standard"]["validate"]>>;
 
 function toChecked(checked: SchemaResult): Checked {
-  if (!checked.issues) return { value: Json.of(checked.value) };
+  // The schema is user code: what it returns may have getters, or be a proxy. A copy says the same thing every time.
+  if (!checked.issues) return { value: copyPlainJson(checked.value) };
   return { refusal: `bad input: ${issueText(checked.issues)}` };
 }
 

@@ -60,6 +60,7 @@ import { RunSession } from "./run-session.ts";
 import { createOpenMemory } from "./scoped-memory.ts";
 import type { PromptDeps } from "./section-cache.ts";
 import type { SwitchCache } from "./switch-cache.ts";
+import { PartOrigins } from "./part-origins.ts";
 import { StepRecorder } from "./step-manifest.ts";
 import { flushTurn } from "./save-turn.ts";
 import { inRun, type RunIdentity } from "./step.ts";
@@ -206,8 +207,10 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const { runId } = scope;
   const random = new RunRandom(secret, runId, primitives.launch.continuation);
   const labels = new RunLabels(runId, carried?.labels);
+  const origins = new PartOrigins(agent.tools ?? []);
   const onItem = (item: InboxItem): void => {
     labels.join(labelsOf(item), "input", item.kind);
+    origins.note(item);
     dispatch(item, { driver, inbox, children });
   };
   const policy = createPolicy(options, launched);
@@ -238,7 +241,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const session = new RunSession(talk, carried?.turn);
   const { retention } = identity.supervision;
   const manifests = options.record === "off" ? null : (store?.manifests ?? null);
-  const steps = new StepRecorder({ store: manifests, scope, retention, clock, session });
+  const steps = new StepRecorder({ store: manifests, scope, retention, clock, session, origins });
   const cache = createRunCache(store, { scope, retention, clock, eraseAfterS: options.eraseAfterS });
   const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });

@@ -14,7 +14,6 @@ import {
   ModelError,
   NestedStepError,
   ProgramError,
-  ReeveError,
   ReplayDivergenceError,
   TooLargeError,
   TooManyStepsError,
@@ -281,6 +280,5 @@ export function outputOf(value: Output): Json {
 function failureOf(error: unknown): EndReport["stopReason"] {
   if (error instanceof BudgetExhaustedError) return `budget.${error.dimension}`;
   if (error instanceof MiddlewareTermination) return "terminated";
-  if (error instanceof GuardrailHalt) return "guardrail";
-  return ReeveError.is(error) && error.code === "dead-letter" ? "dead-letter" : "error";
+  return error instanceof GuardrailHalt ? "guardrail" : "error";
 }

@@ -356,12 +356,14 @@ export class RunSession {
     const given = [...this.#waiting];
     if (given.length === 0) return;
     const { clock, scope, agentId, place } = this.#options;
+    const isNamed = place?.isNamed ?? false;
     const session = this.#session;
     const start = await this.#turnStart();
     const at = clock.now();
     const entries = given.map((added) => {
       const parentId = this.#parentOf(added.number) ?? start;
-      return toEntry(added, { id: this.#idOf(added.number), parentId, at, branch: scope.runId });
+      const id = this.#idOf(added.number);
+      return toEntry(added, { id, parentId, at, branch: scope.runId, isNamed });
     });
     if (given[0]?.number === this.#saved + 1)
       await session.open({
@@ -370,7 +372,7 @@ export class RunSession {
         channel: scope.channel,
         metadata: scope.metadata,
         title: null,
-        isNamed: place?.isNamed ?? false,
+        isNamed,
       });
     await session.store.append(session.partition, session.key, entries);
     this.#waiting = this.#waiting.filter((other) => !given.includes(other));

@@ -19,6 +19,7 @@ import {
   type HistoryRetention,
   type ManifestStore,
   type ManifestText,
+  type Labels,
   type Model,
   type ModelResponse,
   type ManifestPart,
@@ -33,6 +34,7 @@ import {
 } from "#kernel";
 import { withTimeout } from "#base";
 import { estimateTokens } from "#models";
+import { shownLabels, type PartOrigins } from "./part-origins.ts";
 import type { RunSession } from "./run-session.ts";
 
 /** The time that a step waits for its manifest to be written. */
@@ -53,6 +55,7 @@ interface StepRecorderOptions {
   readonly retention: HistoryRetention;
   readonly clock: Clock;
   readonly session: Pick<RunSession, "entryOf">;
+  readonly origins: Pick<PartOrigins, "of">;
 }
 
 /** A model call that was made. */
@@ -81,6 +84,8 @@ interface RecordedToolCall {
   readonly input: Json;
   readonly result: ToolResult;
   readonly attempt: StepAttempt;
+  /** The labels that the result brings. */
+  readonly brings: Labels;
   /** The decisions of middleware about it. Default: none. */
   readonly decisions?: readonly StepDecision[] | undefined;
 }
@@ -171,11 +176,12 @@ export class StepRecorder {
     input,
     result,
     attempt,
+    brings,
     decisions = [],
   }: RecordedToolCall): Promise<void> {
     if (!this.#options.store) return;
     const prompt = this.#record("input", input);
-    const answer = this.#record("result", Json.of(result));
+    const answer = this.#record("result", Json.of(result), shownLabels(brings));
     const manifest: StepManifest = {
       kind: "tool",
       name: tool,
@@ -235,7 +241,8 @@ export class StepRecorder {
   #recordMessage(message: ChatMessage, notStored?: ManifestPart["notStored"]): RecordedPart {
     const entry = notStored ? undefined : this.#options.session.entryOf(message);
     const tokens = estimateTokens([message]);
-    return this.#record(message.role, Json.of(message), { tokens, entry, notStored });
+    const origin = this.#options.origins.of(message);
+    return this.#record(message.role, Json.of(message), { tokens, entry, notStored, ...origin });
   }
 
   /** The list is made for each call, mostly of the same tools. */
@@ -254,7 +261,7 @@ export class StepRecorder {
   #record(
     role: PartRole,
     content: Json,
-    { tokens, entry, ...given }: Partial<Pick<ManifestPart, "tokens" | "entry" | "notStored">> = {},
+    { tokens, entry, from, labels, ...given }: Partial<Omit<ManifestPart, "role" | "hash" | "size">> = {},
   ): RecordedPart {
     const { retention } = this.#options;
     const text = JSON.stringify(content);
@@ -268,6 +275,8 @@ export class StepRecorder {
       tokens: tokens ?? Math.ceil(text.length / 4),
       ...(entry !== undefined && { entry }),
       ...(entry === undefined && notStored && { notStored }),
+      ...(from && { from }),
+      ...(labels && { labels }),
     };
     return { part, text: () => (isText ? JSON.stringify(content) : null) };
   }

@@ -18,7 +18,7 @@ import {
   type RunTool,
 } from "#kernel";
 import { isTeamTool } from "#agents";
-import { safeMessage, withTimeout } from "#base";
+import { copyJson, safeMessage, withTimeout } from "#base";
 import {
   abandonAttempt,
   authorizeTool,
@@ -54,9 +54,11 @@ interface ToolRequest {
 export function callTool(
   services: RunServices,
   ctx: RunContext,
-  { name, input, callId }: ToolRequest,
+  { name, input: given, callId }: ToolRequest,
 ): Promise<ToolResult> {
   const { engine, policy } = services;
+  // Agent code may pass an object that changes, or that reads differently each time.
+  const input = copyJson(given);
   const tool = policy.tools.find((candidate) => candidate.name === name);
   if (!tool) return Promise.resolve(ToolResult.failure(`there is no tool ${name}`));
   if (policy.whitelist !== null && !policy.whitelist.includes(name)) {
@@ -236,7 +238,7 @@ async function executeEffect(
   const ms = engine.primitives.now() - began;
   const brings = Labels.join(Labels.broughtBy(tool), memory?.seen);
   const decisions = calls.notes.splice(0);
-  const call = { step: place.id, tool: tool.name, input, result: outcome.result, decisions };
+  const call = { step: place.id, tool: tool.name, input, result: outcome.result, brings, decisions };
   await services.state.steps.keepToolCall({ ...call, attempt: { attempt, at: began, ms } });
   const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
   return { kind: "done", ...outcome, ...made, ...log };
@@ -278,7 +280,7 @@ async function callRunTool(
   const status = toStatus(result);
   const { diagnostic } = outcome;
   const durationMs = time - began;
-  const noted = { step: step.place.id, tool: tool.name, input: allowed.value, result };
+  const noted = { step: step.place.id, tool: tool.name, input: allowed.value, result, brings };
   services.state.steps.noteRunTool(noted, { at: began, ms: durationMs });
   outbox.event("tool.end", time, null, { tool: tool.name, callId, status, durationMs, diagnostic });
   throwHalt(outcome);

@@ -9,6 +9,7 @@ import {
   type Page,
   type PageRequest,
   Partition,
+  type Risk,
   type Store,
   TreeId,
   UserId,
@@ -39,11 +40,18 @@ export class Approvals {
       user,
       tree,
       state,
+      agent,
+      tool,
+      risk,
     }: Whose & {
       /** Only those of trees that work for this user. Default: any. */
       readonly user?: string | undefined;
       readonly tree?: string;
       readonly state?: ApprovalFilter["state"];
+      /** The type of the agent that asks. */
+      readonly agent?: string;
+      readonly tool?: string;
+      readonly risk?: Risk;
     } = {},
     page: PageRequest = { size: 50 },
   ): Promise<Page<ApprovalRecord>> {
@@ -52,6 +60,9 @@ export class Approvals {
       ...(state && { state }),
       ...(tree !== undefined && { treeId: TreeId.of(tree) }),
       ...(user !== undefined && { userId: UserId.of(user) }),
+      ...(agent !== undefined && { agentType: agent }),
+      ...(tool !== undefined && { tool }),
+      ...(risk && { risk }),
     };
     return this.#store.approvals.list(Partition.of(tenant), filter, page);
   }

@@ -12,6 +12,7 @@ import {
 import {
   treeAt,
   callTree,
+  type EraseReply,
   type ProjectorOrder,
   type StoreErasure,
   type TurnOrder,
@@ -25,11 +26,12 @@ import { auditOf, erasure, type AuditWriter } from "#audit";
 import { keepBranchTexts } from "./branch-texts.ts";
 import type { WebhookQueue } from "#webhooks";
 import type { TreeTelemetry } from "./runtime-options.ts";
+import { SpendWriter } from "./spend-writer.ts";
 import { readRecorded, type StepPrompt } from "./step-content.ts";
 
 /*
- * The projector: it copies a tree's events into the store, in order, and derives the lists of runs, the approvals and the
- * audit from them.
+ * The projector: it copies a tree's events into the store, in order, and derives the lists of runs, the approvals, the
+ * roll-up of money and the audit from them.
  *
  * Neighbours: the tree object sends orders (`ProjectorOrder`) and keeps the events until they are written. The engine
  * delivers the orders of one tree one after the other, and again until they succeed (`SinkDefinition`).
@@ -38,7 +40,8 @@ import { readRecorded, type StepPrompt } from "./step-content.ts";
  * 2. A run is written before its events, and the audit before the events that it is derived from: what a reader has seen
  *    is in the audit.
  * 3. The content of runs that keep none never reaches the store. Content that stays for a time is marked as such.
- * 4. A tree is erased after all of it was written. Its key is destroyed last, by an order of its own.
+ * 4. A tree is erased after all of it was written. Its key is destroyed last: with the erasure if it is due then, else by an
+ *    order of its own. An order whose key is gone was carried out: the engine drops it if it comes again.
  */
 
 /** What a projector stands on. */
@@ -69,10 +72,12 @@ const eventsPerBatch = 256;
 export class Projector implements SinkDefinition {
   readonly type = projectorType;
   readonly #host: ProjectorHost;
+  readonly #spend: SpendWriter;
   #lagMs = 0;
 
   constructor(host: ProjectorHost) {
     this.#host = host;
+    this.#spend = new SpendWriter(host);
   }
 
   /** How old the newest event was when this process last wrote it down. */
@@ -172,6 +177,7 @@ export class Projector implements SinkDefinition {
       await store.approvals.request(partition, asked);
       if (decision) await store.approvals.decide(partition, asked.id, decision);
     }
+    await this.#spend.add(partition, tree, batch);
     // What is told is in the audit already.
     const notes = events.flatMap((event) => auditOf(event) ?? []);
     await audit.record(partition, notes);
@@ -188,12 +194,13 @@ export class Projector implements SinkDefinition {
   async #erase(key: string, ask: TreeAsk, { after, content, at }: StoreErasure): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    for (let unwritten = true; unwritten;) {
+    for (let erased: EraseReply = { unwritten: true }; erased.unwritten;) {
       if (content === "all") await this.#eraseEvents(key, {});
       if (content === "some") await this.#eraseEvents(key, await ask("retentions", null));
       await store.approvals.erase(partition, tree);
-      ({ unwritten } = await ask("erase", { at }));
-      if (unwritten) await this.#drain(key, ask, { after, at });
+      erased = await ask("erase", { at });
+      if (erased.unwritten) await this.#drain(key, ask, { after, at });
+      if (erased.forget !== undefined) await this.#forget(key, erased.forget);
     }
   }
 

@@ -213,6 +213,11 @@ export class RunHandle<Output = Json> {
     return this.#call("reconcile", { attempt, usage, at: this.#host.now() });
   }
 
+  /** The booking of a call of the tree that is in doubt: its ceiling and its price. Null: there is no such doubt. */
+  async doubt(attempt: AttemptId): Promise<ReplyOf<"doubt">> {
+    return this.#call("doubt", { attempt });
+  }
+
   /**
    * Makes the recorded content of the tree last, as far as it was recorded: it is sealed again with a key of the tenant.
    * Returns the number of steps that would have been erased. @throws TypeError without a store.

@@ -2,7 +2,7 @@ import { Json, type Micros } from "#kernel";
 import type { Account, Amounts, Block, RunAccount, TreeState } from "#ledger";
 
 /** What an account may spend, and where its money is. */
-export interface AccountView {
+interface AccountView {
   /** Null: no limit. */
   readonly maxTokens: number | null;
   readonly maxCostMicros: Micros | null;

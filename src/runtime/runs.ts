@@ -7,6 +7,7 @@ import {
   type RunRecord,
   type Store,
   TreeId,
+  type TreeSearch,
   type UserId,
 } from "#kernel";
 import { treeAddress, callTree } from "#tree";
@@ -30,6 +31,12 @@ export class Runs {
   list(filter: RunFilter & Whose = {}, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
     const { tenant, ...rest } = filter;
     return this.#need().runs.list(Partition.of(tenant), rest, page);
+  }
+
+  /** Roots that are found by a beginning or an amount, in that order. @throws TypeError without a store. */
+  search(search: TreeSearch & Whose, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
+    const { tenant, ...rest } = search;
+    return this.#need().runs.search(Partition.of(tenant), rest, page);
   }
 
   /** Every run of a tree, in the order they were hired. @throws TypeError without a store. */

@@ -102,7 +102,7 @@ export interface RuntimeOptions extends SweepOptions {
   readonly eraseAfterS?: number;
   /**
    * Whether the store keeps what each step of a run sent and got back: `steps` for model and tool calls, as their retention
-   * allows. Default: `steps` where there is a store.
+   * allows. Default: `steps` where a store is given.
    */
   readonly record?: "off" | "steps";
   /** The retention of runs for which neither caller nor agent names one. Default: `permanent` for roots, `run` for others. */

@@ -104,7 +104,7 @@ export class Runtime {
     this.#deltas = new Deltas({ clock: this.#clock, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     this.#webhooks = createWebhooks({ ...this.#options, clock: this.#clock });
-    const audited = store ? { store, keys: keys ?? auditKeys(store) } : null;
+    const audited = store ? { store, keys: keys ?? auditKeys(store), now: () => this.#clock.now() } : null;
     const written = { ...options, keys, clock: this.#clock, webhooks: this.#webhooks.queue };
     this.#projector = audited && createProjector(audited, written);
     this.#sweep = Sweep.of(options, this.#clock);

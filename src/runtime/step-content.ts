@@ -28,7 +28,7 @@ import { nameFiles } from "#run";
 import { listUnrecorded, type StepSummary } from "./unrecorded-steps.ts";
 
 /** A part with its content. */
-export interface ShownPart extends ManifestPart {
+interface ShownPart extends ManifestPart {
   /** A message, the descriptions of tools, or the input or result of a tool. Null: it is missing. */
   readonly content: Json;
   readonly missing?: "erased" | "not-stored" | undefined;

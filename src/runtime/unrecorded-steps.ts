@@ -9,7 +9,7 @@ import {
 } from "#kernel";
 
 /** Whether the content of a step can be read. */
-export type StepContentState = "recorded" | "erased" | "not-recorded";
+type StepContentState = "recorded" | "erased" | "not-recorded";
 
 /** A step of a run in a list, without content. */
 export interface StepSummary {

@@ -41,6 +41,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     workers: store.workers,
     apiKeys: store.apiKeys,
     limits: store.limits,
+    spend: store.spend,
     cache: sealedCache(store.cache, contentOf),
     webhooks: sealedWebhooks(store.webhooks, contentOf),
     events: sealedEvents(store.events, contentOf),
@@ -159,7 +160,13 @@ function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"
       const content = await contentOf(partition);
       return (await audit.read(partition, from, limit)).map((link) => openLink(content, link));
     },
+    list: async (partition, filter, limit) => {
+      const content = await contentOf(partition);
+      return (await audit.list(partition, filter, limit)).map((link) => openLink(content, link));
+    },
     head: (partition) => audit.head(partition),
+    check: (partition) => audit.check(partition),
+    keepCheck: (partition, check) => audit.keepCheck(partition, check),
   };
 }
 

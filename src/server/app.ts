@@ -4,6 +4,7 @@ import { type Clock, NotFoundError, type StartLimits, checkDuration } from "#ker
 import type { Runtime } from "#runtime";
 import { systemClock, withTimeout } from "#base";
 import { type Auth, type Principal, sharerOf } from "./auth.ts";
+import type { DevTools } from "./dev-tools.ts";
 import { Feeds } from "./feeds.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
@@ -38,6 +39,8 @@ export interface ServerOptions {
   readonly mounts?: readonly ServerMount[];
   /** The dashboard, under `/ui`. Its files need no key: they hold no data. Default: none. */
   readonly ui?: boolean | PageOptions;
+  /** The tools of `reeve dev`, for its own page on this machine. Default: none, and `/dev/faults` does not exist. */
+  readonly dev?: DevTools;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** Is told what went wrong here, with the name that the caller was told. Default: nobody is. */
@@ -81,6 +84,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     snapshots: new TreeSnapshots(runtime),
     needsKey: auth !== "none",
     version: readVersion(),
+    dev: options.dev ?? null,
+    page: pagePath(options.ui ?? false),
     clock,
     limits,
     defaults,
@@ -123,6 +128,11 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   app.notFound(() => refusal(tell(new NotFoundError({ what: "address", id: "like this" }), () => "")));
   app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
   return app;
+}
+
+/** Returns the path of the dashboard; null: it is not served. */
+function pagePath(ui: boolean | PageOptions): string | null {
+  return ui === false ? null : ((ui === true ? undefined : ui.base) ?? "/ui");
 }
 
 /** Adds what mounts answer without a key. */

@@ -1,4 +1,4 @@
-import { hasInexactNumber } from "#base";
+import { findExcess, hasInexactNumber } from "#base";
 import { everybody, mayDo, type Auth, type Principal, type Scope } from "./auth.ts";
 import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
 import { RefusalError } from "./refusal.ts";
@@ -104,12 +104,14 @@ export async function readBody(request: Request, most: number): Promise<unknown>
   if (type.trim().toLowerCase() !== "application/json")
     throw new RefusalError("unsupported-media-type", "a body must be application/json");
   const body = parse(Buffer.concat(parts));
-  if (isDeeper(body, maxDepth)) refuse("body", `it is nested more than ${maxDepth} levels deep`);
+  const excess = findExcess(body, limits);
+  if (excess === "maxDepth") refuse("body", `it is nested more than ${limits.maxDepth} levels deep`);
+  if (excess === "maxKeys") refuse("body", `it has more than ${limits.maxKeys} keys`);
   return body;
 }
 
-/** The levels of a body: code that walks through it calls itself for each. */
-const maxDepth = 64;
+/** A chat sends all of its messages, of which each has ten keys or so. */
+const limits = { maxDepth: 64, maxKeys: 50_000 };
 
 /** @throws RefusalError */
 function parse(bytes: Uint8Array): unknown {
@@ -128,21 +130,6 @@ function decode(bytes: Uint8Array): { readonly text: string; readonly body: unkn
     return refuse("body", "it is not JSON");
   }
 }
-
-/** Whether a value has more levels of lists and objects than this. */
-function isDeeper(value: unknown, levels: number): boolean {
-  let level = childrenOf(value);
-  for (let depth = 1; level !== null; depth += 1) {
-    if (depth > levels) return true;
-    const below = level.map(childrenOf).filter((children) => children !== null);
-    level = below.length > 0 ? below.flat() : null;
-  }
-  return false;
-}
-
-/** The values in a list or an object; null for any other value. */
-const childrenOf = (value: unknown): readonly unknown[] | null =>
-  typeof value === "object" && value !== null ? Object.values(value) : null;
 
 function tooLarge(most: number): never {
   throw new RefusalError("body-too-large", `a body has at most ${most} bytes`);

@@ -36,6 +36,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     throw new TypeError(`${hostname} is not of this machine alone: listen({ auth: apiKeys(...) })`);
   if (!loopback.has(hostname) && (options.hosts ?? []).length === 0)
     throw new TypeError('say under which names it is reached: listen({ hosts: ["api.example.com"] })');
+  if (options.dev && !loopback.has(hostname))
+    throw new TypeError(
+      `${hostname} is not of this machine alone: the tools of reeve dev are not for others`,
+    );
   const app = serverApp({ ui: loopback.has(hostname), ...options, auth });
   const server = createServer(
     { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 },

@@ -2,6 +2,7 @@ import type { Clock, StartLimits } from "#kernel";
 import type { Runtime } from "#runtime";
 import type { Principal, Scope } from "./auth.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
+import type { DevTools } from "./dev-tools.ts";
 import { byteStream, type StreamType } from "./event-stream.ts";
 import type { Feeds } from "./feeds.ts";
 import type { LiveStreams } from "./live/live-streams.ts";
@@ -25,6 +26,10 @@ export interface ServerHost {
   readonly needsKey: boolean;
   /** The version of this package. */
   readonly version: string;
+  /** The tools of `reeve dev`; null: this is another server. */
+  readonly dev: DevTools | null;
+  /** The path of the dashboard; null: it is not served. */
+  readonly page: string | null;
   readonly recent: RecentTrees;
   readonly rooms: Readonly<Record<Room, Places>>;
   readonly subscribers: Places;

@@ -6,6 +6,8 @@ import { approvalRoutes } from "./routes/approvals.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { budgetRoutes } from "./routes/budget.ts";
 import { chatRoutes } from "./routes/chat.ts";
+import { eventLogRoutes } from "./routes/event-log.ts";
+import { devRoutes } from "./routes/dev.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { liveRoutes } from "./routes/live.ts";
 import { memoryRoutes } from "./routes/memory.ts";
@@ -13,6 +15,7 @@ import { runRoutes } from "./routes/runs.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { sessionCookieRoutes } from "./routes/session.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { spendRoutes } from "./routes/spend.ts";
 import { statusRoutes } from "./routes/status.ts";
 import { stepRoutes } from "./routes/steps.ts";
 import { switchRoutes } from "./routes/switches.ts";
@@ -35,6 +38,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...runRoutes,
   ...eventRoutes,
+  ...eventLogRoutes,
   ...liveRoutes,
   ...stepRoutes,
   ...actionRoutes,
@@ -44,7 +48,9 @@ export const routes: readonly Route[] = [
   ...scheduleRoutes,
   ...webhookRoutes,
   ...budgetRoutes,
+  ...spendRoutes,
   ...switchRoutes,
   ...auditRoutes,
   ...chatRoutes,
+  ...devRoutes,
 ];

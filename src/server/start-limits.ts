@@ -37,13 +37,14 @@ export function limitStart(
     );
     if (value !== undefined) budget[field] = value;
   }
+  const onLimit = asked.budget?.onLimit ?? defaults.budget?.onLimit;
   const maxAgents = within(
     { name: "spawn.maxAgents", max: limits.maxAgents, limits },
     asked.spawn?.maxAgents,
     defaults.maxAgents ?? SpawnBudget.of().maxAgents,
   );
   return {
-    budget: ExecutionBudget.of(budget),
+    budget: ExecutionBudget.of({ ...budget, ...(onLimit !== undefined && { onLimit }) }),
     spawn: { ...asked.spawn, ...(maxAgents !== undefined && { maxAgents }) },
     priority: priorityOf(limits, asked.priority, agent.priority ?? defaults.priority ?? "normal"),
   };

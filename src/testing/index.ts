@@ -1,5 +1,3 @@
-export { engineSuite } from "./engine-suite/index.ts";
-export type { EngineCase, SuiteHarness } from "./engine-suite/harness.ts";
 export { faultyModel, type FaultPlan } from "./faulty-model.ts";
 export { heldModel, type HeldCall, type HeldModel } from "./held-model.ts";
 export { manualClock, type ManualClock } from "./manual-clock.ts";
@@ -38,6 +36,4 @@ export {
   type ProviderDoubleOptions,
   type Wire,
 } from "./provider-double/index.ts";
-export { storeSuite } from "./store-suite/index.ts";
-export type { StoreCase, StoreHarness } from "./store-suite/harness.ts";
 export { testRuntime, type TestRuntime, type TestRuntimeOptions } from "./test-runtime.ts";

@@ -6,14 +6,13 @@ export {
   keepFiles,
   toInputParts,
   toInlineBlocks,
-  type CheckedInput,
   type InputParts,
   type NameContent,
 } from "./input.ts";
 export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launch-policy.ts";
 export { withBatch } from "./methods/batch.ts";
 export type { OpenArgument } from "./open-argument.ts";
-export type { ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
+export type { EraseReply, ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
 export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 export type {
   ArgumentOf,

@@ -25,7 +25,7 @@ import type {
   TopicId,
   Usage,
 } from "#kernel";
-import type { Ask, Gate, RunAt } from "#ledger";
+import type { Ask, Doubt, Gate, RunAt } from "#ledger";
 import type { LaunchPolicy } from "./launch-policy.ts";
 import type { TreeSecret } from "./tree-secret.ts";
 import type { OpenArgument, OpenReply } from "./open-argument.ts";
@@ -367,6 +367,8 @@ interface TreeProtocol {
     readonly reply: CancelReceipt | null;
   };
   readonly ledger: { readonly argument: { readonly run: RunId }; readonly reply: Json };
+  /** The booking of a call whose outcome is not known; null: there is no such doubt. */
+  readonly doubt: { readonly argument: { readonly attempt: AttemptId }; readonly reply: Doubt | null };
 }
 
 /** A method or query of a tree. */

@@ -27,8 +27,10 @@ const reportedEventTypes = [
 /** The name of an event that a run reports. */
 export type ReportedEventType = (typeof reportedEventTypes)[number];
 
+const reported: ReadonlySet<string> = new Set(reportedEventTypes);
+
 /** Whether a run may report events of a type. */
-export const isReported = (type: string): boolean => reportedEventTypes.some((known) => known === type);
+export const isReported = (type: string): boolean => reported.has(type);
 
 /** One report of a run to its tree, numbered by the run: a replay reports the same numbers. */
 export type Report = {

@@ -126,6 +126,7 @@ const queriesOfTree = {
   approvals: typed(approvals.approvals),
   receipt: typed(queries.receipt),
   ledger: typed(queries.ledger),
+  doubt: typed(queries.doubt),
 } satisfies Partial<Record<TreeMethod, ObjectMethod>>;
 
 /** Lets a method work on an existing tree, and commits when it returns. It will read `names`. @throws NotFoundError */

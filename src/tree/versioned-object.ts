@@ -43,16 +43,18 @@ export function versionedObject(definition: ObjectDefinition): ObjectDefinition 
   };
 }
 
-/** An object whose stored values are `{ v, value }`. */
+/** An object whose stored values are `{ v, value }`, unless they stay in this process: there they are of this release. */
 class VersionedObject implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes: number;
+  readonly keepsReferences: boolean;
   readonly #object: ObjectContext;
   readonly #type: string;
 
   constructor(object: ObjectContext, type: string) {
     this.key = object.key;
     this.maxValueBytes = object.maxValueBytes;
+    this.keepsReferences = object.keepsReferences;
     this.#object = object;
     this.#type = type;
   }
@@ -63,7 +65,7 @@ class VersionedObject implements ObjectContext {
 
   get(name: string): Json {
     const stored = this.#object.get(name);
-    if (stored === null) return null;
+    if (stored === null || this.keepsReferences) return stored;
     const { v, value = null } = isJsonObject(stored) ? stored : {};
     const written = checkProtocol(`the ${this.#type}'s state ${name.split("/", 1).join()}`, v);
     let upgraded = value;
@@ -82,7 +84,7 @@ class VersionedObject implements ObjectContext {
 
   set(name: string, value: Json): void {
     if (value === null) this.#object.clear(name);
-    else this.#object.set(name, { v: protocolNumber, value });
+    else this.#object.set(name, this.keepsReferences ? value : { v: protocolNumber, value });
   }
 
   clear(name: string): void {

@@ -1,4 +1,4 @@
-import type { Micros, RunId } from "#kernel";
+import { type Micros, type Price, type RunId, Usage } from "#kernel";
 import type { AgentView, TreeView } from "./agent-view.ts";
 
 /** Money of one account in its four parts: spent, reserved, in doubt, free. */
@@ -33,6 +33,12 @@ export function spendOf(
   const settledMicros = costMicros - inDoubtMicros;
   const freeMicros = maxCostMicros === null ? null : Math.max(0, maxCostMicros - costMicros - reservedMicros);
   return { settledMicros, reservedMicros, inDoubtMicros, maxCostMicros, freeMicros };
+}
+
+/** Returns the cost of a call that used so many tokens; null: no call can have used them. Without a price it is 0. */
+export function costOfUsage(usage: Usage, price: Price | null): Micros | null {
+  if (!Usage.isSane(usage)) return null;
+  return price === null ? 0 : Usage.cost(usage, price);
 }
 
 /** The nearness of an account to its limit. */

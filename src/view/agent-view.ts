@@ -99,7 +99,7 @@ export interface AgentEnd {
 }
 
 /** A call that waits for a person. */
-export interface AskView {
+interface AskView {
   readonly id: ApprovalId;
   readonly runId: RunId;
   readonly agent: AgentId;

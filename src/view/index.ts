@@ -1,28 +1,10 @@
-export {
-  accountsOf,
-  spendLevel,
-  spendOf,
-  type AccountView,
-  type SpendLevel,
-  type SpendView,
-} from "./accounts.ts";
+export { accountsOf, costOfUsage, spendLevel, spendOf, type SpendView } from "./accounts.ts";
 export type { AgentState } from "./agent-state.ts";
-export type {
-  Activity,
-  AgentEnd,
-  AgentView,
-  AskView,
-  DeadLetter,
-  Denial,
-  LaneKind,
-  LaneSpan,
-  LimitWarning,
-  RefusedSpawn,
-  TreeCounts,
-  TreeView,
-} from "./agent-view.ts";
+export type { Activity, AgentEnd, AgentView, LaneKind, LaneSpan, TreeView } from "./agent-view.ts";
+export { billOf, type Bill } from "./steps/bill.ts";
+export { costOf, StepLog, type StepFigures, type StepState } from "./steps/step-log.ts";
 export { allAgents, TreeModel, type ProgressUpdate, type TreeSnapshot } from "./tree-model.ts";
-export { activityText, errorName, named } from "./words/activity-text.ts";
+export { activityText } from "./words/activity-text.ts";
 export { count, counted, duration, exactUsd, moment, usd } from "./words/amounts.ts";
 export { argumentTexts } from "./words/argument-texts.ts";
 export { clean, cleanLines } from "./words/clean.ts";

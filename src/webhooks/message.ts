@@ -12,9 +12,10 @@ import type { WebhookMessage } from "./signature.ts";
 /** An event that a webhook can be sent. */
 export type SendableEvent = NumberedEvent<WebhookEvent>;
 
+const sendable: ReadonlySet<string> = new Set(webhookEvents);
+
 /** Whether a webhook can be sent this event. */
-export const isSendable = (event: NumberedEvent): event is SendableEvent =>
-  webhookEvents.some((type) => type === event.type);
+export const isSendable = (event: NumberedEvent): event is SendableEvent => sendable.has(event.type);
 
 /** Returns the message of an event: ids, status and amounts, no content. */
 export function toMessage(event: SendableEvent): WebhookMessage {

@@ -1,4 +1,5 @@
-import type { EventType, NumberedEvent, ReeveEvent } from "reeve";
+import type { EventType, ReeveEvent } from "#kernel";
+import type { NumberedEvent } from "reeve";
 
 /** The events of one type. */
 export function eventsOf<Type extends EventType>(

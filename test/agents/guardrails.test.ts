@@ -1,12 +1,5 @@
-import {
-  agent,
-  contentFilter,
-  Json,
-  tool,
-  type Guardrail,
-  type GuardrailDecision,
-  type RunResult,
-} from "reeve";
+import { agent, contentFilter, Json, tool, type Guardrail, type RunResult } from "reeve";
+import { type GuardrailDecision } from "#kernel";
 import { call, manualClock, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -4,12 +4,11 @@ import {
   HookManager,
   RunLogger,
   tool,
-  type EventType,
   type Hooks,
   type NumberedEvent,
-  type ReeveEvent,
+  ModelError,
 } from "reeve";
-import { ModelError } from "reeve/kernel";
+import { type EventType, type ReeveEvent } from "#kernel";
 import { call, fail, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { agent, ChatMessage, type InstructionsInput } from "reeve";
+import { agent, ChatMessage } from "reeve";
+import { type InstructionsInput } from "#agents";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

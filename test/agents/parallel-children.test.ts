@@ -1,5 +1,4 @@
-import { agent } from "reeve";
-import { ChatMessage, type Model, type ModelResponse, type Usage } from "reeve/kernel";
+import { agent, ChatMessage, type Model, type ModelResponse, type Usage } from "reeve";
 import { testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { eventsOf } from "./events-of.ts";

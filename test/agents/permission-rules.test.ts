@@ -1,7 +1,17 @@
 import * as fc from "fast-check";
-import { permissions, type PermissionRequest, type PermissionRule, type Verdict } from "reeve";
+import { permissions } from "reeve";
+import {
+  type PermissionRequest,
+  type PermissionRule,
+  type Verdict,
+  AgentId,
+  Json,
+  Labels,
+  RunId,
+  TenantId,
+  TreeId,
+} from "#kernel";
 import { expect, test } from "vitest";
-import { AgentId, Json, Labels, RunId, TenantId, TreeId } from "#kernel";
 
 const request = (fields: Partial<PermissionRequest> = {}): PermissionRequest => ({
   tool: "mail_send",

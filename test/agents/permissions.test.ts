@@ -1,11 +1,5 @@
-import {
-  agent,
-  tool,
-  type PermissionRequest,
-  type Permissions,
-  type Risk,
-  type ToolResultBlock,
-} from "reeve";
+import { agent, tool, type Permissions } from "reeve";
+import { type PermissionRequest, type Risk, type ToolResultBlock } from "#kernel";
 import { call, say, scriptedModel, testRuntime, type TestRuntimeOptions } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { agent, InvalidInputError, type TaskOf } from "reeve";
+import { agent, InvalidInputError } from "reeve";
+import { type TaskOf } from "#kernel";
 import { supervisor } from "reeve/architectures";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, expectTypeOf, test } from "vitest";

@@ -1,6 +1,6 @@
-import { agent, AgentId, tool, type Agent, type ToolResultBlock } from "reeve";
+import { agent, AgentId, tool, type Agent, ModelError } from "reeve";
+import { type ToolResultBlock } from "#kernel";
 import { call, fail, heldModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
-import { ModelError } from "reeve/kernel";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { eventsOf } from "./events-of.ts";

@@ -1,5 +1,4 @@
-import { agent, tool, type Agent, type Tool } from "reeve";
-import { AgentId, Json } from "reeve/kernel";
+import { agent, tool, type Agent, type Tool, AgentId, Json } from "reeve";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { agent, ChatMessage, tool, type Model, type RunResult, type ToolResultBlock } from "reeve";
+import { agent, ChatMessage, tool, type Model, type RunResult } from "reeve";
+import { type ToolResultBlock } from "#kernel";
 import { call, heldModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

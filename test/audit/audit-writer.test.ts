@@ -25,6 +25,9 @@ function slowAudit(): AuditStore & { writes: number; down: boolean } {
     known: (...asked) => audit.known(...asked),
     read: (...asked) => audit.read(...asked),
     head: (...asked) => audit.head(...asked),
+    list: (...asked) => audit.list(...asked),
+    check: (...asked) => audit.check(...asked),
+    keepCheck: (...asked) => audit.keepCheck(...asked),
   };
 }
 
@@ -97,6 +100,15 @@ function replaceable(first: AuditStore): AuditStore & { now: AuditStore } {
     },
     head(...asked) {
       return this.now.head(...asked);
+    },
+    list(...asked) {
+      return this.now.list(...asked);
+    },
+    check(...asked) {
+      return this.now.check(...asked);
+    },
+    keepCheck(...asked) {
+      return this.now.keepCheck(...asked);
     },
   };
 }

@@ -1,5 +1,5 @@
-import { cancellationToken } from "reeve";
-import { CancellationError } from "reeve/kernel";
+import { cancellationToken } from "#base";
+import { CancellationError } from "reeve";
 import { expect, test } from "vitest";
 
 test("4.1 the first reason wins; cancelling twice changes nothing", () => {

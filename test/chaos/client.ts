@@ -1,18 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { AttemptId, Partition, type SessionEntry, type StepId, type Store } from "reeve/store";
 import {
-  AttemptId,
   createRuntime,
   Json,
   type NumberedEvent,
-  Partition,
   ReeveError,
   type RunHandle,
   RunId,
   type Runtime,
-  type SessionEntry,
   SessionId,
-  type StepId,
-  type Store,
   type Usage,
 } from "reeve";
 import { restate, type RestateEngine } from "reeve/engines/restate";

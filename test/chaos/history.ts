@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CancelReceipt, EndStatus, NumberedEvent, RunRecord, StopReason } from "reeve";
+import type { CancelReceipt, EndStatus } from "#kernel";
+import type { NumberedEvent, StopReason } from "reeve";
+import type { RunRecord } from "reeve/store";
 import type { BillEntry, FlightEvent } from "reeve/testing";
 import type { Disturbance } from "./faults.ts";
 import type { JournalEntry } from "./witness/journal.ts";

@@ -1,6 +1,5 @@
-import { agent, tool } from "reeve";
-import type { ApprovalRecord, Json } from "reeve/kernel";
-import { ApprovalId, AgentId, RunId, TreeId } from "reeve/kernel";
+import { agent, tool, type Json, ApprovalId, AgentId, RunId, TreeId } from "reeve";
+import type { ApprovalRecord } from "reeve/store";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";

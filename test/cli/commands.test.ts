@@ -1,5 +1,5 @@
-import { type Agent, agent, AgentId, Json, Session, SessionId } from "reeve";
-import { UserId } from "reeve/kernel";
+import { type Agent, agent, AgentId, Json, SessionId, UserId } from "reeve";
+import { Session } from "reeve/store";
 import { apiKeys, createApiKey } from "reeve/server";
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
@@ -11,7 +11,9 @@ test("a run is shown as it happens, and ends with a receipt and what was said", 
   await using town = await Town.open();
   const { code, said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.5");
   expect(code).toBe(0);
-  expect(said).toMatch(/^tree t1\nclerk starts\nclerk completed: answered/);
+  expect(said).toMatch(
+    /^tree t1 · http:\/\/127\.0\.0\.1:\d+\/ui\/runs\/t1\nclerk starts\nclerk completed: answered/,
+  );
   expect(said).toMatch(
     /\ndone\n\n✓ completed: answered\n[^]*\ntotal \$0\.\d{6} · \d+ tokens · 1 agent · .*\n$/,
   );

@@ -24,10 +24,11 @@ const shown = (change: object): string =>
 test("one calm screen says where to ask, who is there and what runs", () => {
   expect(shown({})).toMatchInlineSnapshot(`
     "reeve dev · /home/ada/demo/agents.ts
-      server   http://127.0.0.1:7433
-      restate  http://127.0.0.1:9070
-      agents   boss, digger
-      build    4, since 2026-11-15 09:00:00, 2 older alive
+      dashboard  http://127.0.0.1:7433/ui   (press o)
+      server     http://127.0.0.1:7433
+      restate    http://127.0.0.1:9070
+      agents     boss, digger
+      build      4, since 2026-11-15 09:00:00, 2 older alive
 
       try: reeve run boss "..." · Ctrl-C stops everything, and nothing is lost"
   `);

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { isJsonObject, type JsonObject } from "reeve/kernel";
+import { isJsonObject, type JsonObject } from "#kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../free-port.ts";
 
@@ -96,7 +96,7 @@ test(
     const port = String(await freePort());
     const dev = new Reeve("dev", "--port", port);
     expect(await dev.line("ready")).toMatchObject({
-      agents: ["lead", "researcher", "writer"],
+      agents: ["lead", "researcher", "reviewer", "writer"],
       failure: null,
     });
     const file = join(project, ".reeve/dev.json");

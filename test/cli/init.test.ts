@@ -13,7 +13,15 @@ test("a project is made once, with the versions that this package was tested wit
     expect(await main(["init", "My Team"], terminal)).toBe(0);
     expect(terminal.said).toContain("cd My Team\n  npm install\n  npx reeve dev");
     const made = join(folder, "My Team");
-    const files = [".gitignore", "README.md", "agents.ts", "model.ts", "package.json", "tsconfig.json"];
+    const files = [
+      ".gitignore",
+      "README.md",
+      "agents.ts",
+      "demo-model.ts",
+      "model.ts",
+      "package.json",
+      "tsconfig.json",
+    ];
     expect(readdirSync(made).toSorted()).toEqual(files);
     const manifest: unknown = JSON.parse(readFileSync(join(made, "package.json"), "utf8"));
     expect(manifest).toMatchObject({

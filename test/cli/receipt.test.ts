@@ -1,5 +1,5 @@
-import type { RunRecord } from "reeve/kernel";
-import { AgentId, SessionId } from "reeve/kernel";
+import type { RunRecord } from "reeve/store";
+import { AgentId, SessionId } from "reeve";
 import { expect, test } from "vitest";
 import { exactUsd, allAgents, TreeModel } from "../../src/view/index.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";

@@ -1,4 +1,5 @@
-import type { ErrorData, EventPayloads } from "reeve/kernel";
+import type { ErrorData } from "reeve/engine";
+import type { EventPayloads } from "#kernel";
 import { expect, test } from "vitest";
 import { allAgents, TreeModel, fromEvents, why } from "../../src/view/index.ts";
 import { whyLines } from "../../src/cli/views/why-lines.ts";

@@ -1,4 +1,4 @@
-import { AttemptId, StepId } from "reeve/kernel";
+import { AttemptId, StepId } from "reeve/store";
 import { expect, test } from "vitest";
 import { TreeModel } from "../../src/view/index.ts";
 import { Speech } from "../../src/cli/live/speech.ts";

@@ -1,5 +1,5 @@
 import { agent, Json } from "reeve";
-import type { RunRecord } from "reeve/kernel";
+import type { RunRecord } from "reeve/store";
 import { call, heldModel, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { priced, Town } from "./town.ts";

@@ -1,18 +1,16 @@
-import type { RunDelta, ToolUpdate } from "reeve";
 import {
+  type RunDelta,
   AgentId,
   ApprovalId,
-  AttemptId,
-  EventId,
-  type EventPayloads,
-  type EventType,
   Json,
   type NumberedEvent,
   type Priority,
   RunId,
-  StepId,
   TreeId,
-} from "reeve/kernel";
+} from "reeve";
+import type { ToolUpdate } from "#runtime";
+import { AttemptId, EventId, StepId } from "reeve/store";
+import { type EventPayloads, type EventType } from "#kernel";
 
 const beginning = Date.UTC(2026, 10, 15, 9);
 

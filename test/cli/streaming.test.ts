@@ -1,5 +1,5 @@
-import { type Agent, AgentId, ChatMessage, Json, type Model, ModelError } from "reeve";
-import type { ModelCall, ModelResponse } from "reeve/kernel";
+import { type Agent, AgentId, ChatMessage, Json, type Model, ModelError, type ModelResponse } from "reeve";
+import type { ModelCall } from "#kernel";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { screenOf } from "./screen-of.ts";

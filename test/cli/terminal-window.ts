@@ -43,7 +43,7 @@ export class TerminalWindow implements AsyncDisposable {
   }
 
   /** Waits until the program has ended, which ends the window. */
-  async over(): Promise<void> {
+  async over(timeout = 30_000): Promise<void> {
     await expect
       .poll(
         () =>
@@ -51,7 +51,7 @@ export class TerminalWindow implements AsyncDisposable {
             () => "open",
             () => "over",
           ),
-        { timeout: 30_000 },
+        { timeout },
       )
       .toBe("over");
   }

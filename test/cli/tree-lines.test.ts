@@ -1,4 +1,4 @@
-import { AgentId } from "reeve/kernel";
+import { AgentId } from "reeve";
 import { expect, test } from "vitest";
 import { TreeModel } from "../../src/view/index.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";

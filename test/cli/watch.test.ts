@@ -1,4 +1,5 @@
-import { AttemptId, RunId, StepId } from "reeve/kernel";
+import { AttemptId, StepId } from "reeve/store";
+import { RunId } from "reeve";
 import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
 import { TreeModel } from "../../src/view/index.ts";

@@ -1,13 +1,7 @@
-import {
-  AgentId,
-  type ErrorData,
-  keysOf,
-  MessageId,
-  type ModelErrorKind,
-  type Obstacle,
-  type RunStatus,
-  type StopReason,
-} from "reeve/kernel";
+import { AgentId, type StopReason } from "reeve";
+import { type ErrorData, type Obstacle } from "reeve/engine";
+import { keysOf, type ModelErrorKind } from "#kernel";
+import type { RunStatus } from "reeve/store";
 import { expect, test } from "vitest";
 import {
   type Activity,
@@ -214,15 +208,6 @@ const stops: Readonly<Record<StopReason, Case>> = {
     message: "stopped by middleware: not on Sundays",
   }),
   error: ended("error", "failed", { code: "foreign", message: "no such table" }),
-  "dead-letter": {
-    story: boss()
-      .tell(0, "message.dead-lettered", {
-        messageId: MessageId.of("m1"),
-        reason: "no such field",
-        attempts: 4,
-      })
-      .ends(0, { status: "failed", stopReason: "dead-letter", costMicros: 0 }),
-  },
   exhausted: ended("exhausted", "landed"),
 };
 

@@ -1,5 +1,6 @@
-import type { ApprovalRecord, EventPayloads, RunStatus, StopReason } from "reeve/kernel";
-import { AgentId, StepId } from "reeve/kernel";
+import { type ApprovalRecord, type RunStatus, StepId } from "reeve/store";
+import type { EventPayloads } from "#kernel";
+import { type StopReason, AgentId } from "reeve";
 import { expect, test } from "vitest";
 import { allAgents, TreeModel, type Facts, type Known, why } from "../../src/view/index.ts";
 import { whyLines } from "../../src/cli/views/why-lines.ts";
@@ -183,7 +184,6 @@ test.each([
     "it needs version 2 of clerk, and there is 3.",
   ],
   ["failed", "terminated", undefined, "a middleware stopped it."],
-  ["failed", "dead-letter", undefined, "could not be delivered"],
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
   "%s by %s is told in words",
   (status, stopReason, error, words) => {

@@ -1,4 +1,5 @@
-import { environmentKeys, Seals } from "reeve/sealing";
+import { environmentKeys } from "reeve/store";
+import { Seals } from "#sealing";
 import { AttemptId, type Clock, type Keys, RunId, StepId, type Store, TreeId, type Seal } from "#kernel";
 import { systemClock } from "#base";
 import type { AnswerFeed, UpdateFeed } from "../../src/deltas/delta-hub.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { environmentKeys, storedKeys } from "reeve/sealing";
+import { environmentKeys, storedKeys } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
 import { afterEach, expect, test } from "vitest";

@@ -17,7 +17,7 @@ import {
 } from "#kernel";
 import { Runtime } from "#runtime";
 import { local } from "reeve/engines/local";
-import { engineSuite, type SuiteHarness } from "reeve/testing";
+import { engineSuite, type SuiteHarness } from "reeve/testing/suites";
 import { play } from "../simulation/play.ts";
 import { scenarios } from "../simulation/scenarios.ts";
 

@@ -4,7 +4,8 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import * as fc from "fast-check";
-import { BudgetExhaustedError, Money, Usage } from "reeve";
+import { BudgetExhaustedError, Usage } from "reeve";
+import { Money } from "#kernel";
 import { govern, type GovernEvent, type SpendAccount, type SpendBudget } from "reeve/govern";
 
 /** How a call goes wrong, or does not. */

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { Money } from "reeve";
+import { Money } from "#kernel";
 import { expect, test } from "vitest";
 import { MeteredModel, programs, type Shadow } from "./call-tree.ts";
 

@@ -1,4 +1,5 @@
-import { AttemptId, BudgetExhaustedError } from "reeve";
+import { AttemptId } from "reeve/store";
+import { BudgetExhaustedError } from "reeve";
 import { govern, type GovernEvent } from "reeve/govern";
 import { expect, test } from "vitest";
 import { fakeV3, fakeV4, finish } from "../models/fake-models.ts";

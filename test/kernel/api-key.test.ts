@@ -1,4 +1,5 @@
-import { ApiKeyRecord, UserId } from "reeve";
+import { ApiKeyRecord } from "reeve/store";
+import { UserId } from "reeve";
 import { expect, test } from "vitest";
 
 const record: ApiKeyRecord = {

@@ -1,4 +1,5 @@
-import { AgentId, Partition, RunId, TenantId, TopicId, TreeId } from "reeve/kernel";
+import { AgentId, RunId, TenantId, TopicId, TreeId } from "reeve";
+import { Partition } from "reeve/store";
 import { expect, test } from "vitest";
 
 const tree = TreeId.of("books-2026-11");

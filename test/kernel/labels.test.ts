@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
-import { Labels, RunId, StepId, TreeId, type LabelSource } from "reeve";
+import { Labels, StepId } from "reeve/store";
+import { RunId, TreeId } from "reeve";
+import { type LabelSource } from "#kernel";
 import { expect, test } from "vitest";
 
 const run = RunId.root(TreeId.of("t"));

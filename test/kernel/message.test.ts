@@ -1,4 +1,4 @@
-import { ChatMessage, ContentBlock } from "reeve/kernel";
+import { ChatMessage, ContentBlock } from "reeve";
 import { expect, test } from "vitest";
 
 test("a block of a type we do not know comes back exactly as it was stored", () => {

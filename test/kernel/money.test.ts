@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { Money, Price, Usage } from "reeve/kernel";
+import { Money, Price } from "#kernel";
+import { Usage } from "reeve";
 import { expect, test } from "vitest";
 
 test("caps round down and charges round up", () => {

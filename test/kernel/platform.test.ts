@@ -1,4 +1,4 @@
-import { findPlatformProblem } from "reeve/kernel";
+import { findPlatformProblem } from "#kernel";
 import { expect, test } from "vitest";
 import pkg from "../../package.json" with { type: "json" };
 

@@ -1,5 +1,6 @@
-import { cancellationToken } from "reeve";
-import { CancellationError, RunId, RunMeta } from "reeve/kernel";
+import { cancellationToken } from "#base";
+import { CancellationError, RunId } from "reeve";
+import { RunMeta } from "#kernel";
 import { expect, test } from "vitest";
 
 const standalone = (deadline: number | null = null): RunMeta =>

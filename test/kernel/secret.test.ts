@@ -1,5 +1,6 @@
 import { format, inspect } from "node:util";
-import { encodeError, Json, RetryableError, secret } from "reeve/kernel";
+import { encodeError } from "reeve/engine";
+import { Json, RetryableError, secret } from "reeve";
 import { expect, test } from "vitest";
 
 const value = "hunter2";

@@ -1,13 +1,5 @@
-import {
-  AgentId,
-  ExecutionBudget,
-  Priority,
-  RunId,
-  SessionId,
-  SpawnBudget,
-  Supervision,
-  TreeId,
-} from "reeve/kernel";
+import { AgentId, ExecutionBudget, Priority, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
+import { Supervision } from "#kernel";
 import { describe, expect, test } from "vitest";
 
 const treeId = TreeId.of("t");

@@ -1,4 +1,6 @@
-import { RunId, SpanId, StepId, TraceParent, TreeId } from "reeve/kernel";
+import { RunId, TreeId } from "reeve";
+import { SpanId, TraceParent } from "#kernel";
+import { StepId } from "reeve/store";
 import { expect, test } from "vitest";
 
 const header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

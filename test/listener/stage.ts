@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Agent, Engine, Store } from "reeve";
+import type { Agent } from "reeve";
+import type { Engine } from "reeve/engine";
+import type { Store } from "reeve/store";
 import { restate, restateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { providerDouble } from "reeve/testing";

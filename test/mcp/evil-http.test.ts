@@ -73,6 +73,24 @@ test.for(["application/json", "text/event-stream"])(
   },
 );
 
+const nested = (levels: number): unknown =>
+  Array.from({ length: levels }).reduce((inner: unknown) => [inner], []);
+const manyKeys = Object.fromEntries(Array.from({ length: 10_001 }, (_, key) => [`k${key}`, 1]));
+
+test.for<[string, unknown]>([
+  ["maxDepth is 64", nested(70)],
+  ["maxKeys is 10000", manyKeys],
+])("a result beyond the limit %s is an error result", async ([limit, structuredContent]) => {
+  await using server = await serve((response, id) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const result = { content: [{ type: "text", text: "hello" }], structuredContent: { structuredContent } };
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  });
+  const shown = await callLook(server.url);
+  expect(shown).toContain(`the result is refused: ${limit}`);
+  expect(shown).not.toContain("hello");
+});
+
 test("a redirect to another server is not followed, and that server is sent no secret", async () => {
   await using other = await serve(() => undefined);
   await using server = await serve((response) => {

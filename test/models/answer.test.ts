@@ -43,6 +43,7 @@ test.for([
   ["inexact-number", '{"a":[1e309]}'],
   ["inexact-number", '{"a":-12345678901234567890}'],
   ["too-deep", `${"[".repeat(65)}${"]".repeat(65)}`],
+  ["too-many-keys", `{${Array.from({ length: 10_001 }, (_, key) => `"${key}":1`).join(",")}}`],
   ["too-large", `"${"a".repeat(1_000_000)}"`],
   ["too-large", `"${"ü".repeat(500_000)}"`],
   ["not-json", '{"a":1'],

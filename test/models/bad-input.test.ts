@@ -1,8 +1,8 @@
-import { ModelError, type Model, type ModelDelta, type RunContext } from "reeve";
+import { ModelError, type Model, type RunContext } from "reeve";
+import { type ModelDelta, AgentId, ChatMessage, Json } from "#kernel";
 import { manualClock, testRuntime } from "reeve/testing";
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { AgentId, ChatMessage, Json } from "#kernel";
 import { isMalformed, languageModel, strictJson } from "#models";
 import { AnswerBuilder } from "../../src/models/answer-builder.ts";
 import { readToolInput } from "../../src/models/tool-input.ts";

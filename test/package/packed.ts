@@ -9,6 +9,6 @@ export async function packBeside(name: string): Promise<{ readonly top: string; 
   const top = mkdtempSync(join(tmpdir(), "reeve-package-"));
   const [clone, folder] = [join(top, "reeve"), join(top, name)];
   for (const path of [clone, folder]) mkdirSync(path);
-  await promisify(execFile)("npm", ["pack", "--pack-destination", clone]);
+  await promisify(execFile)("npm", ["pack", "./package", "--pack-destination", clone]);
   return { top, folder };
 }

@@ -8,11 +8,11 @@ import { readme } from "./readme.ts";
 import { Terminal } from "./terminal.ts";
 
 const needed = "Reeve needs Node 24 or Bun 1.4, or a newer one; this is Node 22.18.0";
-const ready = "ready: lead, researcher, writer";
+const ready = "ready: lead, researcher, reviewer, writer";
 const platforms = await supportedPlatforms();
 
 test("the README builds the package as these tests do", () => {
-  expect(readme.build).toEqual(["npm ci --ignore-scripts && npm run build && npm pack"]);
+  expect(readme.build).toEqual(["npm ci --ignore-scripts && npm run build && npm pack ./package"]);
   expect(readme.rest).toEqual([]);
 });
 
@@ -74,7 +74,7 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
     const person = inTeam();
     const printed: string[] = [];
     for (const line of readme.approve) printed.push(await person.run(line));
-    expect(printed.join("")).toMatch(/writer has waited .* send_email\.[\s\S]*approved report~2:tool:2/);
+    expect(printed.join("")).toMatch(/writer has waited .* send_email\.[\s\S]*approved report~6:tool:6/);
     expect(await run.exitCode()).toBe(0);
     expect(run.printed).toMatch(
       /✓ completed: answered[\s\S]*lead +✓ completed[\s\S]*researcher[\s\S]*writer/,

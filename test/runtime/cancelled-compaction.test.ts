@@ -1,4 +1,5 @@
-import type { ModelCall, ModelRequest } from "reeve";
+import type { ModelCall } from "#kernel";
+import type { ModelRequest } from "reeve";
 import { expect, test } from "vitest";
 import { compactionsOf, entriesOf, isSummary, open, take, textOf } from "./talking-model.ts";
 

@@ -1,4 +1,5 @@
-import { agent, ChatMessage, createRuntime, Session, tool, type Model } from "reeve";
+import { agent, ChatMessage, createRuntime, tool, type Model } from "reeve";
+import { Session } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { AgentId, Runtime, type Agent, type Engine, type FileBlock } from "reeve";
+import { AgentId, Runtime, type Agent } from "reeve";
+import { type Engine } from "reeve/engine";
+import { type FileBlock } from "#kernel";
 import { local } from "reeve/engines/local";
 import { expect, test } from "vitest";
 import { environmentKeys } from "#sealing";

@@ -4,15 +4,13 @@ import {
   AgentId,
   type AgentOptions,
   ChatMessage,
-  type ConversationMessage,
   createRuntime,
-  EntryId,
   NotFoundError,
-  type RunRecord,
   type Runtime,
   SessionBusyError,
-  type Store,
 } from "reeve";
+import { type ConversationMessage } from "#runtime";
+import { EntryId, type RunRecord, type Store } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { agent, AgentId, createRuntime, RuntimeClosedError, type Agent } from "reeve";
+import { agent, AgentId, createRuntime, type Agent } from "reeve";
+import { RuntimeClosedError } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

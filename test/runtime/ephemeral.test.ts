@@ -1,13 +1,6 @@
 import { hash } from "node:crypto";
-import {
-  agent,
-  ChatMessage,
-  createRuntime,
-  type Engine,
-  type EphemeralSource,
-  type Json,
-  type RunResult,
-} from "reeve";
+import { agent, ChatMessage, createRuntime, type EphemeralSource, type Json, type RunResult } from "reeve";
+import { type Engine } from "reeve/engine";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { say, scriptedModel } from "reeve/testing";

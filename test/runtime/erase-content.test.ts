@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { agent, createRuntime, ModelError, RunId, type RunHandle, type Runtime, type Store } from "reeve";
+import { agent, createRuntime, ModelError, RunId, type RunHandle, type Runtime } from "reeve";
+import { type Store, environmentKeys } from "reeve/store";
 import { local } from "reeve/engines/local";
-import { environmentKeys } from "reeve/sealing";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { call, type ManualClock, manualClock, say, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -6,16 +6,13 @@ import {
   ChatMessage,
   type Conversation,
   createRuntime,
-  getPromptWindow,
   type Model,
   ModelError,
-  type ModelErrorKind,
   type Runtime,
-  Session,
-  type SessionEntry,
-  type Store,
   tool,
 } from "reeve";
+import { getPromptWindow, Session, type SessionEntry, type Store } from "reeve/store";
+import { type ModelErrorKind } from "#kernel";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";

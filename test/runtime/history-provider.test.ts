@@ -1,4 +1,5 @@
-import { ChatMessage, type HistoryProvider, type HistoryRequest } from "reeve";
+import { ChatMessage } from "reeve";
+import { type HistoryProvider, type HistoryRequest } from "#kernel";
 import { expect, test } from "vitest";
 import { compactionsOf, entriesOf, open, question, take, textOf } from "./talking-model.ts";
 

@@ -1,4 +1,5 @@
-import { agent, AgentId, createRuntime, type Agent, type Engine } from "reeve";
+import { agent, AgentId, createRuntime, type Agent } from "reeve";
+import { type Engine } from "reeve/engine";
 import { local } from "reeve/engines/local";
 import { scriptedModel, say } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -2,15 +2,14 @@ import {
   agent,
   ChatMessage,
   createRuntime,
-  type HistoryRetention,
   type Model,
   ModelError,
   type ModelRequest,
   type Runtime,
-  Session,
-  type SessionEntry,
   tool,
 } from "reeve";
+import { type HistoryRetention } from "#kernel";
+import { Session, type SessionEntry } from "reeve/store";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { describe, expect, test } from "vitest";

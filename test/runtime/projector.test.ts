@@ -1,5 +1,6 @@
 import { local } from "#engines/local";
-import { AgentId, createRuntime, Runtime, type Agent, type NumberedEvent, type Store } from "reeve";
+import { AgentId, createRuntime, Runtime, type Agent, type NumberedEvent } from "reeve";
+import { type Store } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 

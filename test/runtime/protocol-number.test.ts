@@ -37,6 +37,7 @@ function objectOn(state: Map<string, Json>, left: unknown[] = []): ObjectContext
   return {
     key: "-/report",
     maxValueBytes: 16_000_000,
+    keepsReferences: false,
     now: () => 0,
     get: (name) => state.get(name) ?? null,
     prefetch: () => undefined,

@@ -1,4 +1,5 @@
-import { AgentId, ChatMessage, Partition, RetryableError, RunId, Session, SessionId, TreeId } from "reeve";
+import { AgentId, ChatMessage, RetryableError, RunId, SessionId, TreeId } from "reeve";
+import { Partition, Session } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 import { systemClock } from "#base";

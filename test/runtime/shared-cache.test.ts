@@ -2,19 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import {
-  agent,
-  cache,
-  createRuntime,
-  redact,
-  type CacheOptions,
-  type Engine,
-  type Runtime,
-  type StartOptions,
-  type Store,
-} from "reeve";
+import { agent, cache, createRuntime, redact, type Runtime, type StartOptions } from "reeve";
+import { type CacheOptions } from "#agents";
+import { type Engine } from "reeve/engine";
+import { type Store, environmentKeys } from "reeve/store";
 import { local } from "reeve/engines/local";
-import { environmentKeys } from "reeve/sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { heldModel, manualClock, say, scriptedModel, type ScriptedModel } from "reeve/testing";

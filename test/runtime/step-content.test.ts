@@ -1,19 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  agent,
-  type ChatMiddleware,
-  ChatMessage,
-  type ModelRequest,
-  RunId,
-  type StepId,
-  type StepPrompt,
-  type Store,
-  tool,
-  TreeId,
-} from "reeve";
-import { environmentKeys } from "reeve/sealing";
+import { agent, type ChatMiddleware, ChatMessage, type ModelRequest, RunId, tool, TreeId } from "reeve";
+import { type StepId, type Store, environmentKeys } from "reeve/store";
+import { type StepPrompt } from "#runtime";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { call, fail, manualClock, say, scriptedModel, testRuntime, type TestRuntime } from "reeve/testing";

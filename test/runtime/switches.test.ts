@@ -1,4 +1,5 @@
-import { DisabledError, NotFoundError, TenantId, type Engine } from "reeve";
+import { DisabledError, NotFoundError, TenantId } from "reeve";
+import { type Engine } from "reeve/engine";
 import { delegateEngine, type Json } from "#kernel";
 import { SwitchCache } from "#run";
 import { Runtime } from "#runtime";

@@ -4,13 +4,11 @@ import {
   ChatMessage,
   createRuntime,
   extension,
-  sectionPlaces,
   type Agent,
   type PromptSection,
   type Runtime,
-  type SectionCall,
-  type SectionPlace,
 } from "reeve";
+import { sectionPlaces, type SectionCall, type SectionPlace } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -9,11 +9,9 @@ import {
   type NumberedEvent,
   type RunHandle,
   type Runtime,
-  Session,
-  type SessionEntry,
   SessionId,
-  type Store,
 } from "reeve";
+import { Session, type SessionEntry, type Store } from "reeve/store";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { expect } from "vitest";

@@ -1,4 +1,5 @@
-import { agent, createRuntime, type EffectCall, type NumberedEvent, tool } from "reeve";
+import { agent, createRuntime, type NumberedEvent, tool } from "reeve";
+import { type EffectCall } from "#kernel";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { call, manualClock, say, scriptedModel } from "reeve/testing";

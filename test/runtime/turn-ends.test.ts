@@ -8,18 +8,15 @@ import {
   ChatMessage,
   type ContentBlock,
   createRuntime,
-  getPromptWindow,
   type Guardrail,
   MiddlewareTermination,
   type Model,
   type ModelResponse,
   type RunResult,
-  Session,
-  type SessionEntry,
-  type Store,
   tool,
   ToolResult,
 } from "reeve";
+import { getPromptWindow, Session, type SessionEntry, type Store } from "reeve/store";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";

@@ -1,4 +1,5 @@
-import { AgentId, ApprovalId, RunId, TreeId, type ApprovalRecord, type Json } from "reeve/kernel";
+import { AgentId, ApprovalId, RunId, TreeId, type Json } from "reeve";
+import { type ApprovalRecord } from "reeve/store";
 import { expect, test } from "vitest";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { approvalText } from "../../src/cli/views/approval-lines.ts";

@@ -1,4 +1,5 @@
-import type { Approver, Json } from "reeve";
+import type { Approver } from "#kernel";
+import type { Json } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { AgentId, createRuntime, Json, Labels, tool, type Agent, type ToolResult } from "reeve";
+import { AgentId, createRuntime, Json, tool, type Agent, type ToolResult } from "reeve";
+import { Labels } from "reeve/store";
 import { expect, test } from "vitest";
 import { z } from "zod";
 

@@ -1,4 +1,5 @@
-import { ChatMessage, isJsonObject, Json, type Model, type ModelResponse, type ToolCallBlock } from "reeve";
+import { ChatMessage, Json, type Model, type ModelResponse } from "reeve";
+import { isJsonObject, type ToolCallBlock } from "#kernel";
 
 interface Order {
   readonly name: string;

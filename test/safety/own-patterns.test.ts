@@ -7,12 +7,16 @@ import { sensitive } from "../../src/agents/middleware/sensitive.ts";
 import { classifyError } from "../../src/models/classify-error.ts";
 import { cpuMs } from "../cpu-time.ts";
 
-/** Files whose long patterns the checker cannot decide. The second test measures them. */
-const measured = new Set([
-  "src/agents/middleware/sensitive.ts",
-  "src/kernel/hide-secrets.ts",
-  "src/models/classify-error.ts",
-]);
+/**
+ * The checker is bounded by numbers of characters and of tries, and its chance has a fixed seed. Its limits of time are off:
+ * with them a verdict would depend on the load of the machine.
+ */
+const withoutTimeouts = {
+  timeout: null,
+  attackTimeout: null,
+  incubationTimeout: null,
+  seedingTimeout: null,
+} as const;
 
 interface Pattern {
   readonly source: string;
@@ -34,35 +38,65 @@ function readPatterns(): readonly Pattern[] {
   return found;
 }
 
-test("no expression of the source takes more than linear time", { timeout: 600_000 }, async () => {
+test("no expression of the source takes more than linear time", { timeout: 900_000 }, async () => {
   const patterns = readPatterns();
   expect(patterns.length).toBeGreaterThan(80);
-  const judged: string[] = [];
-  for (const { source, flags, file } of patterns.filter((pattern) => !measured.has(pattern.file))) {
-    const { status } = await check(source, flags, { timeout: 30_000 });
-    if (status !== "safe") judged.push(`${status}: ${file} /${source}/${flags}`);
-  }
-  expect(judged).toEqual([]);
+  const verdicts = await Promise.all(
+    patterns.map(async ({ source, flags, file }) => {
+      const { status } = await check(source, flags, withoutTimeouts);
+      return `${status}: ${file} /${source}/${flags}`;
+    }),
+  );
+  expect(verdicts.filter((verdict) => !verdict.startsWith("safe: "))).toEqual([]);
   // The checker itself can tell.
-  expect(await check("(a+)+$", "")).toMatchObject({ status: "vulnerable" });
+  for (const bad of ["(a+)+$", "[\\w.]+@x"])
+    expect(await check(bad, "", withoutTimeouts)).toMatchObject({ status: "vulnerable" });
 });
 
 const megabyte = 1_000_000;
+const label = "a".repeat(63);
 const bait = [
   "a",
+  "A",
   "1",
   " ",
+  "-",
+  "+",
+  "%",
+  "@",
   "1 ",
+  "12-",
+  "123 ",
+  "1111 1111 1111 1111 ",
   "sk-",
   "a@",
   "a.",
   "a@a.",
+  "a@b.co",
+  "a@b.com-",
+  `a@${"a.".repeat(8)}`,
+  `a@${label}.`,
+  `${label}a@`,
   "eyJ",
   "eyJa.",
+  "eyJaaaaaaaaaaa.",
+  "xoxb-",
+  "ghp_",
+  "AIza",
+  "A1",
+  "(123)1",
+  "4111 1111 ",
   "GB12",
+  "GB12 ABCD ",
   "+1 ",
   "(12) ",
   "Bearer ",
+  "Bearer a",
+  "://",
+  `://${label}a:`,
+  "://a:a",
+  "key='",
+  "key=ab",
 ];
 const messages = [
   "fblocked by y",
@@ -76,20 +110,25 @@ const messages = [
 
 const repeat = (piece: string): string => `${piece.repeat(megabyte / piece.length)}!`;
 
-test.each(bait)("a megabyte of %j is looked through in time linear in its length", (piece) => {
+/** Takes the least of five: the first also compiles the expression, and caches are shared with other processes. */
+const leastCpuMs = (act: () => unknown): number =>
+  Math.min(...Array.from({ length: 5 }, () => cpuMs(() => void act())));
+
+const limitMs = 50;
+
+test.each(bait)("a megabyte of %j is looked through within 50 ms of processor time", (piece) => {
   const text = repeat(piece);
-  const tries = [
-    ...sensitive.map(
-      ({ looks }) =>
-        () =>
-          text.replace(looks, ""),
-    ),
-    () => hideSecrets(text),
-  ];
-  for (const look of tries) expect(cpuMs(() => void look())).toBeLessThan(1_500);
+  for (const { name, looks, length } of sensitive)
+    expect
+      .soft(
+        leastCpuMs(() => text.replace(looks, (found) => found.slice(length?.(found) ?? 0))),
+        name,
+      )
+      .toBeLessThan(limitMs);
+  expect.soft(leastCpuMs(() => hideSecrets(text))).toBeLessThan(limitMs);
 });
 
 test.each(messages)("a message of a provider that is a megabyte of %j is classified at once", (piece) => {
   const error = { statusCode: 400, message: repeat(piece) };
-  expect(cpuMs(() => void classifyError(error))).toBeLessThan(500);
+  expect(leastCpuMs(() => classifyError(error))).toBeLessThan(limitMs);
 });

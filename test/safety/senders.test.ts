@@ -1,4 +1,5 @@
-import { AgentId, createRuntime, Json, RunId, type Envelope, type Input, type Sender } from "reeve";
+import { AgentId, createRuntime, Json, RunId, type Input } from "reeve";
+import { type Envelope, type Sender } from "#kernel";
 import { expect, test } from "vitest";
 import { agentOf, eventually } from "../../src/testing/engine-suite/harness.ts";
 

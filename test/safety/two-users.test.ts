@@ -4,9 +4,6 @@ import {
   ChatMessage,
   createRuntime,
   currentScope,
-  Labels,
-  MemoryOwner,
-  Partition,
   rateLimit,
   SessionBusyError,
   tool,
@@ -14,6 +11,7 @@ import {
   type Json,
   type Model,
 } from "reeve";
+import { Labels, MemoryOwner, Partition } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 import { z } from "zod";

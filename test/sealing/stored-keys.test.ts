@@ -1,4 +1,5 @@
-import { environmentKeys, AesSeal, storedKeys } from "reeve/sealing";
+import { environmentKeys, storedKeys } from "reeve/store";
+import { AesSeal } from "#sealing";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 import { type KeyStore, Partition, TenantId, TreeId } from "#kernel";

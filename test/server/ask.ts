@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { isJsonObject, Json } from "reeve";
+import { isJsonObject } from "#kernel";
+import { Json } from "reeve";
 
 /** What is asked. */
 export interface Question {

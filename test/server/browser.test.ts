@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ApiKeyRecord, createRuntime, isJsonObject } from "reeve";
+import { type ApiKeyRecord } from "reeve/store";
+import { createRuntime } from "reeve";
+import { isJsonObject } from "#kernel";
 import { apiKeys, createApiKey, listen, type PageOptions } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";

@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
-import { agent, type Agent, ChatMessage, isJsonObject, Json, type JsonObject, type Model, tool } from "reeve";
+import { agent, type Agent, ChatMessage, Json, type Model, tool } from "reeve";
+import { isJsonObject, type JsonObject } from "#kernel";
 import { call, scriptedModel, say } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

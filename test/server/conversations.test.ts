@@ -1,4 +1,5 @@
-import { agent, type Agent, ChatMessage, isJsonObject, Json, type JsonObject, type Model } from "reeve";
+import { agent, type Agent, ChatMessage, Json, type Model } from "reeve";
+import { isJsonObject, type JsonObject } from "#kernel";
 import { apiKeys, createApiKey } from "reeve/server";
 import { expect, test } from "vitest";
 import { ask, codeOf, type Reply } from "./ask.ts";

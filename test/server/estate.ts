@@ -1,14 +1,5 @@
-import {
-  agent,
-  type ApiKeyRecord,
-  type Agent,
-  AgentId,
-  createRuntime,
-  type Json,
-  type Model,
-  type Runtime,
-  tool,
-} from "reeve";
+import { agent, type Agent, AgentId, createRuntime, type Json, type Model, type Runtime, tool } from "reeve";
+import { type ApiKeyRecord } from "reeve/store";
 import { apiKeys, createApiKey, listen, type Listener, type ListenOptions, type Scope } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";

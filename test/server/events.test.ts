@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { type Agent, AgentId, createRuntime, type EventStore, type NumberedEvent } from "reeve";
+import { type Agent, AgentId, createRuntime, type NumberedEvent } from "reeve";
+import type { EventStore } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import type { Engine } from "reeve/kernel";
+import type { Engine } from "reeve/engine";
 import { local } from "reeve/engines/local";
 
 /** The local engine, where trees are opened when the test says so. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createRuntime, type EventStore, type RunStore, type Store } from "reeve";
+import { createRuntime } from "reeve";
+import { type EventStore, type RunStore, type Store } from "reeve/store";
 import type { Limits } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
@@ -110,6 +111,8 @@ function deafStore(): { readonly store: Store; readonly hear: () => void } {
   const runs: RunStore = {
     put: (...given) => listens.promise.then(() => store.runs.put(...given)),
     list: (...given) => store.runs.list(...given),
+    search: (...given) => store.runs.search(...given),
+    live: (...given) => store.runs.live(...given),
     tree: (...given) => store.runs.tree(...given),
   };
   return { store: Object.assign(Object.create(store), { events, runs }), hear: () => listens.resolve() };

@@ -1,4 +1,5 @@
-import { agent, ToolResult, type Json, type HumanQuestion, tool } from "reeve";
+import { agent, ToolResult, type Json, tool } from "reeve";
+import { type HumanQuestion } from "#kernel";
 import { call, say, scriptedModel } from "reeve/testing";
 import { askHuman } from "reeve/tools";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from "reeve";
+import { isJsonObject, type JsonObject } from "#kernel";
+import { type Json } from "reeve";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Scope } from "reeve/server";
 import { routes } from "../../src/server/routes.ts";

@@ -1,19 +1,13 @@
+import { agent, ChatMessage, Json, type NumberedEvent, SessionId, TenantId, UserId } from "reeve";
 import {
-  agent,
   type ApprovalDecision,
   type AuditHead,
-  ChatMessage,
   EntryId,
-  Json,
-  type NumberedEvent,
   type Page,
-  type RunLedger,
   type RunRecord,
   Session,
-  SessionId,
-  TenantId,
-  UserId,
-} from "reeve";
+} from "reeve/store";
+import { type RunLedger } from "#runtime";
 import { call, heldModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";
@@ -35,9 +29,10 @@ async function end(estate: Estate, id: string): Promise<void> {
 test("agents are listed with what they may do, without their instructions", async () => {
   const estate = await estateOf();
   const version: unknown = expect.stringMatching(/^auto-/);
-  const nothing = { version, team: [], budget: null, retention: null, guardrails: [] };
-  const sell = { name: "sell", description: "Sell a field", risk: "high" };
-  expect((await estate.get("/agents")).json).toEqual({
+  const nothing = { version, team: [], budget: null, retention: null, guardrails: [], middleware: [] };
+  const flow = { origin: "tool", trust: "trusted", sensitivity: "public", outside: true };
+  const sell = { name: "sell", description: "Sell a field", risk: "high", ...flow };
+  expect((await estate.get("/agents", { key: estate.keys.acme.read })).json).toEqual({
     items: [
       { ...nothing, name: "steward", description: "Sells fields", model: expect.any(String), tools: [sell] },
       { ...nothing, name: "counter", description: null, model: null, tools: [] },
@@ -273,5 +268,8 @@ test("the audit tells who decided, and whether anybody changed it", async () => 
   expect((await estate.post("/audit/verify", { head: { index, hash } })).json).toMatchObject({ ok: true });
   const forged = await estate.post("/audit/verify", { head: { index, hash: "0".repeat(64) } });
   expect(forged.json).toMatchObject({ ok: false });
-  expect((await estate.get("/audit", { key: estate.keys.rival.admin })).json).toEqual({ items: [] });
+  expect((await estate.get("/audit", { key: estate.keys.rival.admin })).json).toEqual({
+    items: [],
+    next: null,
+  });
 });

@@ -1,4 +1,6 @@
-import { type Agent, AgentId, createRuntime, type ScheduleDetails, type StartLimits } from "reeve";
+import { type Agent, AgentId, createRuntime } from "reeve";
+import { type ScheduleDetails } from "#runtime";
+import { type StartLimits } from "#kernel";
 import { createClient } from "reeve/client";
 import { local } from "reeve/engines/local";
 import { apiKeys, createApiKey, type Scope } from "reeve/server";

@@ -160,6 +160,21 @@ test("a body that is nested too deep is refused, wherever it is", async () => {
   expect((await start(62)).status).toBe(202);
 });
 
+test("a body with too many keys is refused, whether they are in one object or in many", async () => {
+  const estate = await estateOf();
+  const start = (metadata: object): Promise<Reply> =>
+    estate.post("/runs", { agent: "steward", input: "sell", metadata });
+  const flat = (keys: number): object =>
+    Object.fromEntries(Array.from({ length: keys }, (_, key) => [key, 1]));
+  const list = (keys: number): object => ({ list: Array.from({ length: keys }, () => ({ a: 1 })) });
+  for (const make of [flat, list]) {
+    const refused = await start(make(50_001));
+    expect(told(refused)).toEqual([400, "invalid-request"]);
+    expect(JSON.stringify(refused)).toContain("it has more than 50000 keys");
+    expect(JSON.stringify(await start(make(49_990)))).not.toContain("keys");
+  }
+});
+
 test("a key is good until it expires, and what is kept of it is not the key", async () => {
   const clock = manualClock(1_000);
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["read"], expiresAt: 2_000 });

@@ -1,4 +1,5 @@
-import { type Agent, AgentId, type Priority, type StartLimits } from "reeve";
+import { type Agent, AgentId, type Priority } from "reeve";
+import { type StartLimits } from "#kernel";
 import { apiKeys, createApiKey } from "reeve/server";
 import { beforeEach, expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";

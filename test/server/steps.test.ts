@@ -1,4 +1,5 @@
-import { agent, type StepPrompt, tool } from "reeve";
+import { agent, tool } from "reeve";
+import { type StepPrompt } from "#runtime";
 import { createClient } from "reeve/client";
 import { call, say, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "reeve";
+import type { JsonObject } from "#kernel";
 
 /** A route that is for the whole tenant. */
 interface TenantRow {
@@ -13,10 +13,12 @@ const sell: TenantRow = { answer: "tenant", body: () => ({ kind: "tool", name: "
 
 /** The routes of webhooks, switches, budgets and the audit, which concern all users of a tenant. */
 export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
+  "post /dev/faults": [{ answer: "tenant", body: () => ({ kind: "slow" }) }],
   "post /budget": [{ answer: "tenant", body: () => ({ maxTokens: 1, per: "day" }) }],
   "post /budget/remove": [act],
   "get /audit": [tenant],
   "get /audit/head": [tenant],
+  "get /audit/report": [tenant],
   "post /audit/verify": [act],
   "get /switches": [tenant],
   "post /switches/disable": [sell],
@@ -31,7 +33,7 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "post /webhooks/:webhook/redeliver": [act],
 };
 
-/** The routes that tell a caller of itself and of the server. */
+/** The routes that tell a caller of itself, of its money and of the server. */
 export const keyRows: Readonly<
   Record<string, readonly { readonly answer: "own"; readonly body?: () => JsonObject }[]>
 > = {
@@ -41,6 +43,27 @@ export const keyRows: Readonly<
   "post /session": [{ answer: "own", body: () => ({}) }],
   "delete /session": [{ answer: "own" }],
   "get /status": [{ answer: "own" }],
+  "get /tenant": [{ answer: "own" }],
+  "get /spend": [{ answer: "own" }],
+  "get /spend/in-doubt": [{ answer: "own" }],
+};
+
+interface StepRow {
+  readonly answer: "hidden";
+  readonly query?: (named: { readonly step: string }) => string;
+}
+
+const compared: readonly StepRow[] = [
+  { answer: "hidden" },
+  { answer: "hidden", query: ({ step }) => `?diff=${step}` },
+];
+
+/** The routes that tell of the steps and events of a run. */
+export const stepRows: Readonly<Record<string, readonly StepRow[]>> = {
+  "get /runs/:run/steps": [{ answer: "hidden" }, { answer: "hidden", query: () => "?size=1" }],
+  "get /runs/:run/steps/:step": compared,
+  "get /runs/:run/steps/:step/figures": compared,
+  "get /runs/:run/log": [{ answer: "hidden" }, { answer: "hidden", query: () => "?own=true&type=budget" }],
 };
 
 interface LiveRow {

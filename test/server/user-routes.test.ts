@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "reeve";
+import { type Json, type JsonObject, Labels, MemoryOwner, Partition, toTerms, UserId } from "#kernel";
 import { apiKeys, createApiKey } from "reeve/server";
 import { call, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { counter, Estate, inAYear, steward } from "./estate.ts";
 import { openLive } from "./sse.ts";
-import { keyRows, liveRows, tenantRows } from "./tenant-rows.ts";
+import { keyRows, liveRows, stepRows, tenantRows } from "./tenant-rows.ts";
 
 /** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
 interface Owned {
@@ -68,6 +68,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs/:run/view": [look],
   "get /runs/:run/obstacle": [look],
   "get /runs/:run/ledger": [look],
+  "get /runs/:run/doubts/:attempt": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
   ...liveRows,
   "post /runs/:run/steer": [act(message)],
@@ -78,8 +79,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "post /runs/:run/cancel": [act(none)],
   "post /runs/:run/reprioritize": [act(() => ({ ...operation(), priority: "high" }))],
   "post /runs/:run/top-up": [act(() => ({ ...operation(), maxTokens: 1 }))],
-  "get /runs/:run/steps": [look, { answer: "hidden", query: () => "?size=1" }],
-  "get /runs/:run/steps/:step": [look],
+  ...stepRows,
   "post /runs/:run/keep": [act(none)],
   "post /runs/:run/reconcile": [act(() => ({ attempt: "a", usage: { input: 1, output: 1 } }))],
   "get /approvals": [{ answer: "own" }, { answer: "own", query: ({ run }) => `?tree=${run}` }],
@@ -199,7 +199,8 @@ beforeAll(async () => {
   // Every turn of every run asks for approval.
   const sell = call("sell", { field: "north" });
   const model = scriptedModel([sell, ...Array.from({ length: 99 }, () => sell)]);
-  estate = await Estate.open({ auth, agents: [steward(model), counter] });
+  const dev = { example: null, failure: () => null, cause: () => undefined };
+  estate = await Estate.open({ auth, agents: [steward(model), counter], dev });
   for (const [user, { key: bearer }] of Object.entries({ "u-ada": ada, "u-bob": bob })) {
     const [run, session] = [`${user}-tree`, `${user}-talk`];
     expect((await estate.post("/sessions", { agent: "steward", id: session }, { key: bearer })).status).toBe(
@@ -243,7 +244,7 @@ function askRow(
   named: Owned,
 ): Promise<Reply> {
   const [method = "", path = ""] = name.split(" ");
-  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward" };
+  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward", attempt: "a1" };
   const filled = path.replaceAll(/:(\w+)/g, (_, id: string) => encodeURIComponent(ids[id] ?? ""));
   const headers = header === undefined ? {} : { "x-reeve-user": header };
   const url = `${estate.url}${filled}${row.query?.(named) ?? ""}`;

@@ -1,4 +1,5 @@
-import { agent, createRuntime, type Store, UserId } from "reeve";
+import { agent, createRuntime, UserId } from "reeve";
+import { type Store } from "reeve/store";
 import { apiKeys, createApiKey, type Scope, serverApp } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { say, scriptedModel } from "reeve/testing";

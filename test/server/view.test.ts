@@ -1,5 +1,7 @@
 import { gzipSync } from "node:zlib";
-import { AgentId, eraseEvent, isJsonObject, type NumberedEvent, Partition, SessionId, TreeId } from "reeve";
+import { AgentId, type NumberedEvent, SessionId, TreeId } from "reeve";
+import { eraseEvent, isJsonObject } from "#kernel";
+import { Partition } from "reeve/store";
 import { expect, test } from "vitest";
 import { type AgentState, TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { Story } from "../cli/story.ts";

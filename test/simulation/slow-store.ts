@@ -29,6 +29,8 @@ export function slowStore(options: {
         await runs.put(...given);
       },
       list: (...given) => runs.list(...given),
+      search: (...given) => runs.search(...given),
+      live: (...given) => runs.live(...given),
       tree: (...given) => runs.tree(...given),
     },
     events: {

@@ -43,6 +43,11 @@ export class Try implements ObjectContext {
     return this.#object.maxValueBytes;
   }
 
+  /** The stored form of values is part of what is simulated. */
+  get keepsReferences(): boolean {
+    return false;
+  }
+
   prefetch(names: readonly string[]): void {
     this.#object.prefetch(names);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { environmentKeys, sealedStore } from "reeve/sealing";
+import { environmentKeys, sealedStore } from "reeve/store";
 import { expect } from "vitest";
 import { type AuditHead, type Store, TenantId } from "#kernel";
 import { Audit } from "../../src/audit/audit.ts";
@@ -118,7 +118,7 @@ export async function auditTampering(
     for (const [name, tampering] of Object.entries({ ...tamperings, ...special })) {
       const tenant = `tampered-${randomUUID()}`;
       await write(store, tenant, "tree", 8);
-      const audit = new Audit({ store, keys });
+      const audit = new Audit({ store, keys, now: Date.now });
       const head = await audit.head({ tenant });
       expect(await audit.verify({ tenant, head })).toEqual({ ok: true, length: 8, head });
       for (const statement of tampering.statements)

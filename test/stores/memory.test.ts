@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { memoryStore } from "reeve/stores/memory";
-import { storeSuite, type StoreHarness } from "reeve/testing";
+import { storeSuite, type StoreHarness } from "reeve/testing/suites";
 import { expect, test } from "vitest";
 import { type RunRecord, type Store, TreeId } from "#kernel";
 import { factProperty } from "./fact-property.ts";

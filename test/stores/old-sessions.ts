@@ -6,7 +6,14 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
   const id = dialect === "postgres" ? 'text collate "C" not null' : "text not null";
   const ofSession = "foreign key (tenant_id, session_id) references reeve_session on delete cascade";
   const policy = "tenant_id = current_setting('reeve.tenant', true)";
-  const tables = ["reeve_session", "reeve_leaf", "reeve_entry", "reeve_api_key", "reeve_fact"];
+  const tables = [
+    "reeve_session",
+    "reeve_leaf",
+    "reeve_entry",
+    "reeve_api_key",
+    "reeve_fact",
+    "reeve_approval",
+  ];
   const rows = ["acme", "other"].map(
     (tenant) => `
       insert into reeve_session values ('${tenant}', 'talk', 'ann', 1, null, null, 2), ('${tenant}', 'b', '', 2, null, null, 0);
@@ -14,6 +21,10 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
         ('${tenant}', 'talk', 'h', 1, 'a', 't~1', 6, '{"type":"custom","kind":"note","data":2}');
       insert into reeve_fact values ('${tenant}', 'ann', 'city', 1, null, '"${tenant}"'),
         ('${tenant}', 'ann', 'city', 2, 9, '{"a":1}'), ('${tenant}', '', 'city', 2, null, '3');
+      insert into reeve_approval values ('${tenant}', 'q1', 'books', 1,
+        '{"id":"q1","treeId":"books","agentId":"clerk:north","tool":"send","risk":"high","requestedAt":1}', null),
+        ('${tenant}', 'q2', 'books', 2,
+        '{"id":"q2","treeId":"books","agentId":"boss","tool":"sell","risk":"critical","requestedAt":2}', null);
       insert into reeve_leaf values ('${tenant}', 'talk', '', 'a'), ('${tenant}', 'talk', 't~1', 'h')`,
   );
   return [
@@ -27,9 +38,13 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
       parent_id text, branch ${id}, at bigint not null, body text not null,
       primary key (tenant_id, session_id, entry_id), ${ofSession})`,
     `create table reeve_run (tenant_id ${id}, run_id ${id}, parent_run_id ${id}, agent_type ${id}, status ${id},
-      stop_reason ${id}, started_at bigint not null, primary key (tenant_id, run_id))`,
+      stop_reason ${id}, started_at bigint not null, spend bigint not null, primary key (tenant_id, run_id))`,
     `create table reeve_api_key (tenant_id ${id}, api_key_id ${id}, owner ${id}, body text not null,
       primary key (tenant_id, api_key_id))`,
+    `create table reeve_approval (tenant_id ${id}, approval_id ${id}, tree_id ${id}, requested_at bigint not null,
+      body text not null, decision text, primary key (tenant_id, approval_id))`,
+    `create table reeve_audit (tenant_id ${id}, link bigint not null, kind text not null,
+      primary key (tenant_id, link))`,
     `create table reeve_fact (tenant_id ${id}, user_id ${id}, key ${id}, valid_from bigint not null,
       valid_to bigint, value text not null, primary key (tenant_id, user_id, key, valid_from))`,
     `insert into reeve_api_key values ('-', 'k', 'acme', '{"hash":"h","scopes":["read"],"expiresAt":1}')`,
@@ -47,12 +62,16 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
 };
 
 /** Every row is where it was, and belongs to its session's user. */
-export async function expectKept({ sessions, apiKeys, memory }: Store): Promise<void> {
+export async function expectKept({ sessions, apiKeys, memory, approvals }: Store): Promise<void> {
   const kept = { id: "k", hash: "h", tenant: "acme", user: null, scopes: ["read"], expiresAt: 1 };
   expect(await apiKeys.find("k")).toEqual(kept);
   const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };
   for (const tenant of ["acme", "other"]) {
     const partition = { tenantId: TenantId.of(tenant) };
+    for (const filter of [{ agentType: "clerk" }, { tool: "send" }, { risk: "high" as const }]) {
+      const { items } = await approvals.list(partition, filter, { size: 9 });
+      expect(items.map(({ id }) => id)).toEqual(["q1"]);
+    }
     const told = { recordedAt: 1, runId: null, labels: { untrusted: false, private: false } };
     expect(await memory.recall(partition, MemoryOwner.user(key.userId), {})).toEqual([
       { ...told, id: "fact-1", key: "city", value: tenant, validFrom: 1, validTo: 2 },

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { Client } from "pg";
-import { environmentKeys, sealedStore } from "reeve/sealing";
+import { environmentKeys, sealedStore } from "reeve/store";
 import { postgresStore } from "reeve/stores/postgres";
-import { storeSuite, type StoreHarness } from "reeve/testing";
+import { storeSuite, type StoreHarness } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#kernel";
 import { sessionProperty } from "../agents/session/session-property.ts";
@@ -129,7 +129,7 @@ test("every table is guarded, for its owner too", async () => {
   expect(tables.filter(({ guarded }) => guarded !== true)).toEqual([
     { relname: "reeve_migration", guarded: false },
   ]);
-  expect(tables.length).toBe(22);
+  expect(tables.length).toBe(26);
 });
 
 test("sessions of an older version keep their entries and their user", async () => {
@@ -164,6 +164,8 @@ test("many processes may open an empty database at once", async () => {
     { number: 10 },
     { number: 11 },
     { number: 12 },
+    { number: 13 },
+    { number: 14 },
   ]);
 });
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { environmentKeys, sealedStore } from "reeve/sealing";
+import { environmentKeys, sealedStore } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteVectorStore } from "reeve/stores/sqlite-vec";
-import { storeSuite } from "reeve/testing";
+import { storeSuite } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryItem, MemoryOwner, Partition, withVectors } from "#kernel";
 

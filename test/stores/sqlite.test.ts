@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
-import { getPromptWindow, Session } from "reeve";
+import { getPromptWindow, Session } from "reeve/store";
 import { sqliteStore } from "reeve/stores/sqlite";
-import { storeSuite, type StoreHarness } from "reeve/testing";
+import { storeSuite, type StoreHarness } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
   EntryId,

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { environmentKeys } from "reeve/sealing";
+import { environmentKeys } from "reeve/store";
 import { expect } from "vitest";
 import type { Json, Store } from "#kernel";
 import { Audit } from "../../src/audit/audit.ts";
@@ -26,7 +26,7 @@ export async function decideInTwo(store: Store, share: Omit<Share, "half">): Pro
   const seen = (await inTwo("decide.ts", share, key)).flat();
   expect(seen).toHaveLength(5 * share.total);
   const { tenant } = share;
-  const audit = new Audit({ store, keys: environmentKeys(key) });
+  const audit = new Audit({ store, keys: environmentKeys(key), now: Date.now });
   const links = await audit.read({ tenant, limit: 10 * share.total });
   expect(links.map(({ source }) => source).toSorted()).toEqual(seen.toSorted());
   const head = await audit.head({ tenant });

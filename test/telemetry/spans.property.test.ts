@@ -1,4 +1,5 @@
-import { AgentId, AttemptId, EventId, Json, RunId, StepId, TreeId, Usage, type NumberedEvent } from "reeve";
+import { AgentId, Json, RunId, TreeId, Usage, type NumberedEvent } from "reeve";
+import { AttemptId, EventId, StepId } from "reeve/store";
 import { diag } from "@opentelemetry/api";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 import { TraceIdRatioBasedSampler, ParentBasedSampler, TracerProvider } from "@opentelemetry/sdk-trace";
-import { agent, AgentId, eraseEvent, tool, type Agent, type NumberedEvent } from "reeve";
-import { ModelError } from "reeve/kernel";
+import { agent, AgentId, tool, type Agent, type NumberedEvent, ModelError } from "reeve";
+import { eraseEvent } from "#kernel";
 import { DerivedIds, Telemetry } from "reeve/telemetry";
 import { call, fail, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { HumanQuestion, type Json, type Tool } from "reeve";
+import { HumanQuestion } from "#kernel";
+import { type Json, type Tool } from "reeve";
 import { askHuman, fetchTool, files } from "reeve/tools";
 import { expect, test } from "vitest";
 import { cpuMs } from "../cpu-time.ts";

@@ -91,6 +91,7 @@ export class LazyObject {
     const context: ObjectContext = {
       key: this.key,
       maxValueBytes: 16_000_000,
+      keepsReferences: false,
       get: (name) => {
         if (written.has(name)) return written.get(name) ?? null;
         load([name]);

@@ -1,5 +1,7 @@
 import { array, assert, constantFrom, nat, property, record } from "fast-check";
-import { AgentId, ApprovalId, type EventType, type NumberedEvent, StepId } from "reeve/kernel";
+import { AgentId, ApprovalId, type NumberedEvent } from "reeve";
+import { type EventType } from "#kernel";
+import { StepId } from "reeve/store";
 import { expect, test } from "vitest";
 import { accountsOf, allAgents, spendOf, TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { askingTeam, Story } from "../cli/story.ts";

@@ -1,4 +1,5 @@
-import { agent, createRuntime, tool, type Agent, type RuntimeOptions } from "reeve";
+import { agent, createRuntime, tool, type Agent } from "reeve";
+import { type RuntimeOptions } from "#runtime";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { AgentId, EventId, RunId, TreeId, type NumberedEvent } from "reeve";
+import { AgentId, RunId, TreeId, type NumberedEvent } from "reeve";
+import { EventId } from "reeve/store";
 
 const base = (tree: string, seq: number) => {
   const treeId = TreeId.of(tree);

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agent, createRuntime } from "reeve";
-import { environmentKeys } from "reeve/sealing";
+import { environmentKeys } from "reeve/store";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

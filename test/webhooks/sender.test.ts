@@ -1,4 +1,6 @@
-import { Partition, WebhookDelivery, type NumberedEvent, type Store, type WebhookEvent } from "reeve";
+import { Partition, WebhookDelivery, type Store } from "reeve/store";
+import { type NumberedEvent } from "reeve";
+import { type WebhookEvent } from "#kernel";
 import { createAddressPolicy, createCheckedFetch, type AddressPolicyOptions } from "reeve/net";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock } from "reeve/testing";

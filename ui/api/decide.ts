@@ -1,6 +1,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { clockTime } from "../parts/amounts.ts";
 import { notify } from "../parts/toast.tsx";
-import { ApiError, errorText, post, segment } from "./http.ts";
+import { ApiError, errorText, post, segment, type SettledDecision } from "./http.ts";
 import type { ApprovalRecord, Json } from "./records.ts";
 
 /** A person's decision on a question. */
@@ -15,6 +16,12 @@ export interface Decision {
 
 const done = { approve: "Approved", deny: "Denied", edit: "Approved with other arguments" } as const;
 
+/** Who decided first, and what. */
+export const overtakenText = (
+  { tool, agentId }: ApprovalRecord,
+  { decision, by, at }: SettledDecision,
+): string => `Too late: ${tool} of ${agentId} was ${decision} by ${by} at ${clockTime(at)}`;
+
 const refusals: Readonly<Record<string, string>> = {
   decided: "Another person was faster: it is decided.",
   expired: "Too late: it has expired.",
@@ -22,8 +29,15 @@ const refusals: Readonly<Record<string, string>> = {
   "other-arguments": "Not decided: the call has changed since it was shown.",
 };
 
-/** Sends a decision with the hash of what was shown, and says what came of it. Returns whether it counts. */
-async function decide(queries: QueryClient, record: ApprovalRecord, decision: Decision): Promise<boolean> {
+/** The outcome of a decision: it counts, it does not, or another one came first. */
+export type DecisionOutcome = "counts" | "refused" | { readonly overtakenBy: SettledDecision };
+
+/** Sends a decision with the hash of what was shown, and says what came of it. */
+async function decide(
+  queries: QueryClient,
+  record: ApprovalRecord,
+  decision: Decision,
+): Promise<DecisionOutcome> {
   const { verb, reason, remember, arguments: edited } = decision;
   const body = {
     hash: record.hash,
@@ -35,18 +49,23 @@ async function decide(queries: QueryClient, record: ApprovalRecord, decision: De
     await post(`/approvals/${segment(record.id)}/${verb}`, body);
     const what = record.asks ? (verb === "deny" ? "Declined the question" : "Answered") : done[verb];
     notify(`${what}: ${record.tool} of ${record.agentId}. It cannot be taken back.`);
-    return true;
+    return "counts";
   } catch (error) {
+    if (error instanceof ApiError && error.decided) {
+      notify(overtakenText(record, error.decided));
+      return { overtakenBy: error.decided };
+    }
     const known = error instanceof ApiError && error.reason !== null ? refusals[error.reason] : undefined;
     notify(known ?? errorText(error));
-    return false;
+    return "refused";
   } finally {
-    await queries.invalidateQueries({ queryKey: ["approvals"] });
+    // Not awaited: the reader is told at once, also where the list cannot be read.
+    void queries.invalidateQueries({ queryKey: ["approvals"] });
   }
 }
 
 /** Returns the function that decides. */
-export function useDecide(): (record: ApprovalRecord, decision: Decision) => Promise<boolean> {
+export function useDecide(): (record: ApprovalRecord, decision: Decision) => Promise<DecisionOutcome> {
   const queries = useQueryClient();
   return (record, decision) => decide(queries, record, decision);
 }

@@ -1,3 +1,10 @@
+/** A decision without its content. */
+export interface SettledDecision {
+  readonly decision: string;
+  readonly by: string;
+  readonly at: number;
+}
+
 /** A refusal of the server, or none at all. */
 export class ApiError extends Error {
   /** The HTTP status; 0: the server did not answer. */
@@ -5,6 +12,8 @@ export class ApiError extends Error {
   readonly code: string;
   /** Why a decision does not count, and the like. */
   readonly reason: string | null;
+  /** The decision that counts, where another one came too late. */
+  readonly decided: SettledDecision | null;
   /** When it may be asked again; null: not told. */
   readonly retryAfterS: number | null;
 
@@ -13,12 +22,14 @@ export class ApiError extends Error {
     readonly code: string;
     readonly message: string;
     readonly reason?: string | null;
+    readonly decided?: SettledDecision | null;
     readonly retryAfterS?: number | null;
   }) {
     super(fields.message);
     this.status = fields.status;
     this.code = fields.code;
     this.reason = fields.reason ?? null;
+    this.decided = fields.decided ?? null;
     this.retryAfterS = fields.retryAfterS ?? null;
   }
 }
@@ -92,8 +103,15 @@ function toApiError({ status, headers }: Response, answer: unknown): ApiError {
     code: text("code") ?? "error",
     message: text("message") ?? `the server answered ${status}`,
     reason: text("reason"),
+    decided: decisionOf(fieldOf(error, "decided")),
     retryAfterS: retryAfter === null ? null : Number(retryAfter),
   });
+}
+
+function decisionOf(value: unknown): SettledDecision | null {
+  const [decision, by, at] = ["decision", "by", "at"].map((name) => fieldOf(value, name));
+  if (typeof decision !== "string" || typeof by !== "string" || typeof at !== "number") return null;
+  return { decision, by, at };
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -1,13 +1,27 @@
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { request, segment } from "./http.ts";
-import type { AgentRecord, ApprovalRecord, Page, RunResult } from "./records.ts";
+import type { AgentRecord, ApprovalRecord, Page, RunResult, TenantAccount } from "./records.ts";
+
+/** Which questions. */
+export interface ApprovalQuery {
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly risk?: string;
+  readonly user?: string;
+}
+
+const everything: ApprovalQuery = {};
 
 /** Questions to people: those that wait, oldest first, or those that were decided, newest first. Read again as they change. */
-export function useApprovals(state: "pending" | "decided"): UseQueryResult<readonly ApprovalRecord[]> {
+export function useApprovals(
+  state: "pending" | "decided",
+  query: ApprovalQuery = everything,
+): UseQueryResult<readonly ApprovalRecord[]> {
   return useQuery({
-    queryKey: ["approvals", state],
+    queryKey: ["approvals", state, query],
     queryFn: async ({ signal }) => {
-      const { items } = await request<Page<ApprovalRecord>>(`/approvals?state=${state}&size=200`, { signal });
+      const search = new URLSearchParams({ ...query, state, size: "200" }).toString();
+      const { items } = await request<Page<ApprovalRecord>>(`/approvals?${search}`, { signal });
       return state === "pending" ? items.toReversed() : items;
     },
   });
@@ -29,5 +43,17 @@ export function useResult(run: string, hasEnded: boolean): UseQueryResult<RunRes
     queryFn: ({ signal }) => request<RunResult | null>(`/runs/${segment(run)}/result`, { signal }),
     enabled: hasEnded,
     staleTime: Infinity,
+  });
+}
+
+/** The time between two readings of the tenant's account. */
+const tenantPollMs = 3_000;
+
+/** The account of the tenant, as it is now. */
+export function useTenant(): UseQueryResult<TenantAccount> {
+  return useQuery({
+    queryKey: ["tenant"],
+    queryFn: ({ signal }) => request<TenantAccount>("/tenant", { signal }),
+    refetchInterval: tenantPollMs,
   });
 }

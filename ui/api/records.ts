@@ -39,11 +39,96 @@ export type ApprovalRecord = Known["pending"][number];
 /** Any JSON. */
 export type Json = ApprovalRecord["arguments"];
 
-/** An agent that can be started. */
+/** A tool of an agent: what it brings in and lets out. */
+export interface ToolRecord {
+  readonly name: string;
+  readonly description: string;
+  readonly risk: "safe" | "high" | "critical";
+  readonly origin: string;
+  readonly trust: "trusted" | "untrusted";
+  readonly sensitivity: "public" | "private";
+  readonly outside: boolean;
+}
+
+/** An agent that can be started, and what it may do. */
 export interface AgentRecord {
   readonly name: string;
   readonly description: string | null;
   readonly version: string;
+  readonly model: string | null;
+  readonly tools: readonly ToolRecord[];
+  readonly team: readonly string[];
+  /** Its own limits; null: none. */
+  readonly budget: {
+    readonly maxCostUsd?: number;
+    readonly onLimit?: "land" | "wait";
+    readonly maxTokens?: number;
+    readonly maxTurns?: number;
+    readonly deadlineS?: number;
+  } | null;
+  readonly retention: string | null;
+  readonly guardrails: readonly string[];
+  readonly middleware: readonly string[];
+  /** Absent: the key lacks the scope content. Null: none, or computed for each turn. */
+  readonly instructions?: string | null;
+}
+
+/** One link of the audit. */
+export interface AuditLink {
+  readonly index: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly data: Json;
+  readonly source: string;
+  readonly keyId: string;
+  readonly previous: string;
+  readonly hash: string;
+}
+
+/** The last verification of the audit. */
+export interface AuditReport {
+  readonly at: number;
+  readonly hadHead: boolean;
+  readonly verdict:
+    | { readonly ok: true; readonly length: number; readonly head: AuditHead | null }
+    | { readonly ok: false; readonly at: number; readonly fault: string };
+}
+
+/** The last link of the audit. */
+export type AuditHead = Pick<AuditLink, "index" | "hash">;
+
+/** A conversation in a list. */
+export interface SessionRecord {
+  readonly id: string;
+  readonly userId: string | null;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly agentId: string | null;
+  readonly channel: string | null;
+  readonly title: string | null;
+  readonly isNamed: boolean;
+  readonly leaf: string | null;
+  readonly forkedFrom: { readonly session: string; readonly entry: string } | null;
+}
+
+/** An entry of a conversation. Without the scope content it has no content. */
+export interface EntryRecord {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly at: number;
+  readonly branch: string | null;
+  readonly type: string;
+  readonly tokens?: number;
+  readonly role?: string;
+  readonly message?: { readonly role: string; readonly content: readonly Json[] };
+  readonly summary?: string | null;
+  readonly keptFrom?: string;
+  readonly tokensBefore?: number;
+  readonly model?: string;
+  readonly label?: string | null;
+  readonly target?: string;
+  readonly from?: string;
+  readonly kind?: string;
 }
 
 /** The right to do something. */
@@ -53,7 +138,11 @@ export type Scope = "read" | "run" | "approve" | "admin" | "content";
 export interface Me {
   readonly id: string;
   readonly tenant: string | null;
+  /** The only user for whom the key acts; null: all of the tenant. */
+  readonly user?: string | null;
   readonly scopes: readonly Scope[];
+  /** The settings of `reeve dev`; null: this is another server. */
+  readonly dev: { readonly example: string | null } | null;
 }
 
 /** The runs that a cancel ended. */
@@ -63,3 +152,30 @@ export interface CancelReceipt {
 
 /** The result of a run; its output is null where there is none. */
 export type RunResult = NonNullable<Known["result"]>;
+
+/** Spend since a moment. */
+interface SpendSince {
+  readonly from: number;
+  readonly settledMicros: number;
+  readonly inDoubtMicros: number;
+}
+
+/** The account of the tenant. */
+export interface TenantAccount {
+  /** Null: no limit is set. */
+  readonly budget: {
+    readonly maxTokens: number | null;
+    readonly maxCostMicros: number | null;
+    readonly per: "day" | "month" | "ever";
+    readonly spent: { readonly tokens: number; readonly costMicros: number };
+    readonly lent: { readonly tokens: number; readonly costMicros: number };
+  } | null;
+  readonly live: {
+    readonly trees: number;
+    readonly agents: number;
+    readonly costMicros: number;
+    readonly reservedMicros: number;
+  };
+  readonly today: SpendSince;
+  readonly thisHour: SpendSince;
+}

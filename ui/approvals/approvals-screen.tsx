@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import { segment } from "../api/http.ts";
-import { errorText } from "../api/http.ts";
+import { type DecisionOutcome, overtakenText } from "../api/decide.ts";
+import { errorText, segment } from "../api/http.ts";
 import { useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { useMe } from "../api/session.tsx";
@@ -12,6 +12,8 @@ import { Empty, Failure, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { ApprovalCard } from "./approval-card.tsx";
+import { ApprovalFilter, useApprovalFilter } from "./approval-filter.tsx";
+import { isFromMemory, isRemembered } from "./decision-line.tsx";
 
 const keys = [
   ["J K", "next"],
@@ -28,7 +30,9 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   const [, go] = useLocation();
   const [params] = useSearchParams();
   const state = params.get("state") === "decided" ? "decided" : "pending";
-  const { data, error, refetch } = useApprovals(state);
+  const filter = useApprovalFilter();
+  const { data, error, refetch } = useApprovals(state, filter.query);
+  const overtaken = useOvertaken();
   const { id: me } = useMe();
   const [place, setPlace] = useState(0);
   const list = data ?? [];
@@ -36,36 +40,41 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   // A decided one leaves the list: the next takes its place.
   const at = Math.min(named === -1 ? place : named, Math.max(0, list.length - 1));
   const record = list[at];
-  const suffix = state === "decided" ? "?state=decided" : "";
+  const suffix = params.size === 0 ? "" : `?${params.toString()}`;
   const open = (index: number): void => {
     const next = list[Math.max(0, Math.min(list.length - 1, index))];
     if (!next) return;
     setPlace(list.indexOf(next));
     go(`/approvals/${segment(next.id)}${suffix}`);
   };
-  useKeys({
-    j: () => open(at + 1),
-    k: () => open(at - 1),
-    o: () => {
-      if (record) go(`/runs/${segment(record.treeId)}`);
-    },
-  });
+  const openTree = (): void => (record ? go(`/runs/${segment(record.treeId)}`) : undefined);
+  useKeys({ j: () => open(at + 1), k: () => open(at - 1), o: openTree });
   return (
     <>
       <h1 className="for-readers">Approvals</h1>
       <div className="approvals-body">
-        <nav className="queue" aria-label="Questions">
-          <Tabs state={state} count={data?.length ?? null} />
-          {list.map((each, index) => (
-            <QueueItem key={each.id} record={each} isOpen={index === at} suffix={suffix} />
-          ))}
-        </nav>
+        <Queue state={state} list={data ?? null} at={at} filter={filter} suffix={suffix} />
+        {overtaken.text !== null && (
+          <Overtaken
+            text={overtaken.text}
+            hasNext={record !== undefined && state === "pending"}
+            onClose={overtaken.clear}
+          />
+        )}
         {record ? (
-          <ApprovalCard key={record.id} record={record} onDecided={() => setPlace(at)} />
+          <ApprovalCard
+            key={record.id}
+            record={record}
+            onDecided={(outcome) => {
+              setPlace(at);
+              overtaken.watch(record, outcome);
+            }}
+          />
         ) : (
           <NoQuestion
             state={state}
             isRead={data !== undefined}
+            isFiltered={Object.keys(filter.query).length > 0}
             error={error}
             onRetry={() => void refetch()}
           />
@@ -73,6 +82,70 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
       </div>
       <KeyBar keys={keys} right={`You decide as ${me}`} />
     </>
+  );
+}
+
+function Queue({
+  state,
+  list,
+  at,
+  filter,
+  suffix,
+}: {
+  readonly state: State;
+  /** Null: not read yet. */
+  readonly list: readonly ApprovalRecord[] | null;
+  readonly at: number;
+  readonly filter: ReturnType<typeof useApprovalFilter>;
+  readonly suffix: string;
+}): ReactNode {
+  return (
+    <nav className="queue" aria-label="Questions">
+      <Tabs state={state} count={list?.length ?? null} />
+      <ApprovalFilter query={filter.query} onChange={filter.change} />
+      {list?.map((each, index) => (
+        <QueueItem key={each.id} record={each} isOpen={index === at} suffix={suffix} />
+      ))}
+    </nav>
+  );
+}
+
+/** Says who decided what, where the reader's own decision came too late. */
+function useOvertaken(): {
+  readonly text: string | null;
+  readonly clear: () => void;
+  readonly watch: (record: ApprovalRecord, outcome: Promise<DecisionOutcome>) => void;
+} {
+  const [text, setText] = useState<string | null>(null);
+  return {
+    text,
+    clear: () => setText(null),
+    watch: (record, outcome) => {
+      setText(null);
+      void outcome.then((end) => {
+        if (typeof end === "object") setText(overtakenText(record, end.overtakenBy));
+      });
+    },
+  };
+}
+
+function Overtaken({
+  text,
+  hasNext,
+  onClose,
+}: {
+  readonly text: string;
+  readonly hasNext: boolean;
+  readonly onClose: () => void;
+}): ReactNode {
+  return (
+    <div className="overtaken">
+      <InertText text={text} />
+      {hasNext && <span className="sub"> The next question is below.</span>}
+      <button type="button" className="x" aria-label="Close" onClick={onClose}>
+        ×
+      </button>
+    </div>
   );
 }
 
@@ -98,7 +171,7 @@ function QueueItem({
         <Ago at={record.requestedAt} />
       </span>
       <span className="sub el">
-        <InertText text={`${record.agentId} in ${record.treeId}`} />
+        <InertText text={`${record.agentId} in ${record.treeName ?? record.treeId}`} />
       </span>
       <span className="pills">
         {record.ruleOfTwo && <span className="pill ask">rule of two</span>}
@@ -108,6 +181,13 @@ function QueueItem({
           <span className="pill">risk {record.risk}</span>
         )}
         {record.decision && <span className="pill">{record.decision.decision}</span>}
+        {record.decision && (
+          <span className="pill">
+            by <InertText text={record.decision.by} />
+          </span>
+        )}
+        {isRemembered(record) && <span className="pill">remembered</span>}
+        {isFromMemory(record) && <span className="pill">from memory</span>}
       </span>
     </Link>
   );
@@ -131,11 +211,13 @@ function Tabs({ state, count }: { readonly state: State; readonly count: number 
 function NoQuestion({
   state,
   isRead,
+  isFiltered,
   error,
   onRetry,
 }: {
   readonly state: State;
   readonly isRead: boolean;
+  readonly isFiltered: boolean;
   readonly error: Error | null;
   readonly onRetry: () => void;
 }): ReactNode {
@@ -145,7 +227,16 @@ function NoQuestion({
         <Failure title="The questions cannot be read" detail={errorText(error)} onRetry={onRetry} />
       )}
       {!isRead && !error && <Skeleton label="Approvals" />}
-      {isRead && (
+      {isRead && isFiltered && (
+        <Empty title="No question matches the filter">
+          <p>
+            <Link className="link" href={state === "pending" ? "/approvals" : "/approvals?state=decided"}>
+              Clear the filter
+            </Link>
+          </p>
+        </Empty>
+      )}
+      {isRead && !isFiltered && (
         <Empty title={state === "pending" ? "Nothing waits for you" : "Nothing was decided yet"}>
           <p>Calls that need approval, and questions of agents, appear here as soon as they are asked.</p>
         </Empty>

@@ -1,4 +1,5 @@
-import { Fragment, memo, type ReactNode } from "react";
+import { Fragment, memo, type ReactNode, useState } from "react";
+import { count } from "./amounts.ts";
 
 /** Characters that a reader cannot see, or that change the order of others. */
 const hidden =
@@ -25,7 +26,15 @@ type Piece = { readonly text: string } | { readonly note: string };
 
 /** Splits a text into what is shown as it is and names of characters that would mislead. */
 export function toPieces(text: string): readonly Piece[] {
-  return text.split(/([ \n\t]+)/).flatMap((word) => piecesOfWord(word));
+  const pieces: Piece[] = [];
+  for (const piece of text.split(/([ \n\t]+)/).flatMap((word) => piecesOfWord(word))) {
+    const last = pieces.at(-1);
+    // One node for neighbours: a long text has a hundred thousand words.
+    if (last && "text" in last && "text" in piece)
+      pieces[pieces.length - 1] = { text: last.text + piece.text };
+    else pieces.push(piece);
+  }
+  return pieces;
 }
 
 function piecesOfWord(word: string): readonly Piece[] {
@@ -56,3 +65,21 @@ export const InertText = memo(function InertText({ text }: { readonly text: stri
     </Fragment>
   ));
 });
+
+/** Characters of a long text that are shown at first. */
+const shownAtFirst = 8_000;
+
+/** Text that may be very long: its beginning, and the rest at the press of a button. */
+export function LongText({ text }: { readonly text: string }): ReactNode {
+  const [isWhole, setWhole] = useState(false);
+  const left = text.length - shownAtFirst;
+  if (isWhole || left <= 0) return <InertText text={text} />;
+  return (
+    <>
+      <InertText text={text.slice(0, shownAtFirst)} />
+      <button type="button" className="more" onClick={() => setWhole(true)}>
+        Show {count(left)} more characters
+      </button>
+    </>
+  );
+}

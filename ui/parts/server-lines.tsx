@@ -1,6 +1,7 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { useServerStatus } from "../live/connection.ts";
 import { span } from "./amounts.ts";
+import { announceNow } from "./announcer.tsx";
 import { StatusMark } from "./status-mark.tsx";
 import { useNow } from "./use-now.ts";
 
@@ -13,6 +14,11 @@ const noWorkerMs = 10_000;
 export function ServerLines(): ReactNode {
   const now = useNow();
   const { lostSince, lagMs, noWorkerSince } = useServerStatus();
+  const isLost = lostSince !== null;
+  // Said once: the line itself changes every second.
+  useEffect(() => {
+    if (isLost) announceNow("The server does not answer");
+  }, [isLost]);
   if (lostSince !== null)
     return (
       <Line title={`The server has not answered for ${span(now - lostSince)}.`}>
@@ -35,7 +41,7 @@ export function ServerLines(): ReactNode {
 
 function Line({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
   return (
-    <div className="lost" role="status">
+    <div className="lost">
       <StatusMark status="paused" markOnly />
       <div>
         <b>{title}</b> {children}

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
+import { announceNow } from "./announcer.tsx";
 import { Button } from "./button.tsx";
 
 /** One sentence, what to do about it, and the command that does the same. */
@@ -39,7 +40,8 @@ export function Skeleton({ label }: { readonly label: string }): ReactNode {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div role="status" aria-label={`${label}: loading`} className="skeleton">
+    <div className="skeleton" aria-busy="true">
+      <span className="for-readers">{label}: loading</span>
       {isLate &&
         widths.map((width) => (
           <div className="skr" key={width} aria-hidden="true">

@@ -63,9 +63,12 @@ export const toneOf = (status: ShownStatus): string => marks[status].tone;
 /** The mark of a status and its word, which a narrow place may hide from the eye only. */
 export function StatusMark({
   status,
+  text = status,
   markOnly = false,
 }: {
   readonly status: ShownStatus;
+  /** The word. Default: that of the status. */
+  readonly text?: string;
   readonly markOnly?: boolean;
 }): ReactNode {
   const { tone, mark } = marks[status];
@@ -74,7 +77,7 @@ export function StatusMark({
       <svg viewBox="0 0 12 12" aria-hidden="true">
         {mark}
       </svg>
-      <span className={markOnly ? "for-readers" : ""}>{status}</span>
+      <span className={markOnly ? "for-readers" : ""}>{text}</span>
     </span>
   );
 }

@@ -28,8 +28,8 @@ const subscribe = (listener: () => void): (() => void) => {
 
 const shownMs = 8_000;
 
-/** The place of messages, announced politely. */
-export function Toasts(): ReactNode {
+/** The place of messages, and the one live region of the page: polite, and never with the stream in it. */
+export function Toasts({ children }: { readonly children: ReactNode }): ReactNode {
   const notice = useSyncExternalStore(subscribe, () => current);
   useEffect(() => {
     if (!notice) return;
@@ -37,7 +37,8 @@ export function Toasts(): ReactNode {
     return () => clearTimeout(timer);
   }, [notice]);
   return (
-    <div className="toasts" role="status">
+    <div className="toasts" role="status" aria-atomic="false">
+      {children}
       {notice && (
         <div className="tst">
           <span>

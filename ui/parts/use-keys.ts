@@ -5,7 +5,7 @@ export type KeyMap = Readonly<Record<string, () => void>>;
 
 const setting = "reeve.keys";
 
-/** Whether letters act. A reader who dictates switches them off (WCAG 2.1.4). */
+/** Whether single keys act: letters, digits and signs. A reader who dictates switches them off (WCAG 2.1.4). */
 export const letterKeys = {
   get on(): boolean {
     return localStorage.getItem(setting) !== "off";
@@ -32,9 +32,12 @@ function isTaken(event: KeyboardEvent): boolean {
   return key === "Enter" && target instanceof HTMLElement && ["BUTTON", "A"].includes(target.tagName);
 }
 
+/** The first key of every pair. The key after it is never a single one: `G A` goes to approvals, and approves nothing. */
+const prefix = "g";
+
 function actionFor(keys: KeyMap, key: string): (() => void) | undefined {
-  const pair = first && Date.now() - first.at < pairMs ? keys[`${first.key} ${key}`] : undefined;
-  return pair ?? keys[key];
+  const isPair = first?.key === prefix && Date.now() - first.at < pairMs;
+  return keys[isPair ? `${prefix} ${key}` : key];
 }
 
 /** Does what a key stands for, outside of text fields and dialogs. Later maps come first. */
@@ -45,7 +48,7 @@ export function useKeys(keys: KeyMap): void {
     const press = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
       if (isTyping(event.target) || isTaken(event)) return;
-      if (event.key.length === 1 && event.key !== "?" && !letterKeys.on) return;
+      if (event.key.length === 1 && !letterKeys.on) return;
       const act = actionFor(current.current, event.key);
       if (!act) return;
       event.preventDefault();

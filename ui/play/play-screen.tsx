@@ -1,16 +1,19 @@
-import { type KeyboardEvent, type ReactNode, useState } from "react";
-import { useLocation } from "wouter";
+import { type ReactNode, useState } from "react";
 import type { TreeView } from "#view";
-import { errorText, post, segment } from "../api/http.ts";
+import { errorText, post } from "../api/http.ts";
 import { useAgents } from "../api/queries.ts";
 import { newTreeId, runActions } from "../api/run-actions.ts";
-import { useLock } from "../api/session.tsx";
+import type { AgentRecord } from "../api/records.ts";
+import { useMe } from "../api/session.tsx";
 import { useTree } from "../live/use-tree.ts";
-import { Button } from "../parts/button.tsx";
 import { KeyBar } from "../parts/key-bar.tsx";
 import { Empty, Failure, NothingHere, Skeleton } from "../parts/states.tsx";
 import { notify } from "../parts/toast.tsx";
+import { useKeys } from "../parts/use-keys.ts";
 import { useTitle } from "../parts/use-title.ts";
+import { RunDialogs } from "../run/run-dialogs.tsx";
+import { AgentPill, Composer, LimitPills } from "./composer.tsx";
+import { BreakIt } from "./break-it.tsx";
 import { type PlayLimits, SameFromCode } from "./same-from-code.tsx";
 import { type Turn, Talk } from "./talk.tsx";
 import { PlayTree } from "./play-tree.tsx";
@@ -33,8 +36,9 @@ export function PlayScreen({ agent }: { readonly agent: string | null }): ReactN
         <p>Give the runtime an agent, and it can be started here.</p>
       </Empty>
     );
-  if (!data.some((each) => each.name === name)) return <NothingHere />;
-  return <Playground key={name} agent={name} agents={data.map((each) => each.name)} />;
+  const found = data.find((each) => each.name === name);
+  if (!found) return <NothingHere />;
+  return <Playground key={name} agent={found} agents={data.map((each) => each.name)} />;
 }
 
 /** The tasks that were given here, in one conversation. */
@@ -52,8 +56,8 @@ function useTurns(
   const start = async (text: string): Promise<boolean> => {
     const id = newTreeId();
     try {
-      const { maxCostUsd, maxAgents } = limits;
-      await post("/runs", { agent, input: text, id, session, budget: { maxCostUsd }, spawn: { maxAgents } });
+      const { maxAgents, ...budget } = limits;
+      await post("/runs", { agent, input: text, id, session, budget, spawn: { maxAgents } });
       setTurns((before) => [...before, { tree: id, text, steers: [] }]);
       return true;
     } catch (error) {
@@ -71,154 +75,89 @@ function useTurns(
 }
 
 function Playground({
-  agent,
+  agent: record,
   agents,
 }: {
-  readonly agent: string;
+  readonly agent: AgentRecord;
   readonly agents: readonly string[];
 }): ReactNode {
-  const [, go] = useLocation();
-  const [limits, setLimits] = useState<PlayLimits>({ maxCostUsd: 0.5, maxAgents: 10 });
+  const { name: agent, budget } = record;
+  const [limits, setLimits] = useState<PlayLimits>({
+    maxCostUsd: budget?.maxCostUsd ?? 0.5,
+    maxAgents: 10,
+    onLimit: budget?.onLimit ?? "land",
+  });
+  const [dialog, setDialog] = useState<"cancel" | "top-up" | null>(null);
+  const { dev } = useMe();
   const { turns, start, steer } = useTurns(agent, limits);
   const last = turns.at(-1);
   const state = useTree(last?.tree ?? null);
   const tree = state.kind === "ready" ? state.view : null;
   const isLive = last !== undefined && !(tree?.treeId === last.tree && tree.root.end !== null);
+  const topUp = (): void => {
+    if (tree && isLive) setDialog("top-up");
+  };
+  useKeys({ t: topUp });
   return (
     <>
       <h1 className="for-readers">Playground</h1>
       <div className="play-body">
         <section className="chat" aria-label="Talk">
-          <Talk turns={turns} agent={agent} live={state} />
-          <Composer agent={agent} isLive={isLive} onStart={start} onSteer={steer}>
-            <select
-              aria-label="Agent"
-              className="pill"
-              value={agent}
-              onChange={({ target }) => go(`/play/${segment(target.value)}`)}
-            >
-              {agents.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-            <LimitPills limits={limits} onChange={setLimits} />
+          <Talk turns={turns} agent={agent} live={state} onTopUp={topUp} />
+          <Composer
+            agent={agent}
+            example={dev?.example ?? ""}
+            isLive={isLive}
+            onStart={start}
+            onSteer={steer}
+          >
+            <AgentPill agent={agent} agents={agents} />
+            <LimitPills limits={limits} most={budget?.maxCostUsd} onChange={setLimits} />
           </Composer>
         </section>
         <aside className="play-side" aria-label="The tree">
-          <TreeOrHint tree={tree} />
-          <SameFromCode agent={agent} text={last?.text ?? "Prepare the report"} limits={limits} />
+          <TreeOrHint tree={tree} onDialog={setDialog} />
+          {dev && <BreakIt tree={tree} onSteer={(text) => void steer(text, false)} />}
+          <SameFromCode
+            agent={agent}
+            text={last?.text ?? dev?.example ?? "Prepare the report"}
+            limits={limits}
+          />
         </aside>
       </div>
-      <KeyBar
-        keys={[
-          ["↵", isLive ? "steer" : "start"],
-          ["⌥↵", "after it"],
-          ["A", "approve"],
-          ["D", "deny"],
-        ]}
-      />
+      <KeyBar keys={keysFor(isLive)} />
+      {dialog && tree && (
+        <RunDialogs dialog={{ kind: dialog, agent: tree.root }} tree={tree} onClose={() => setDialog(null)} />
+      )}
     </>
   );
 }
 
-function TreeOrHint({ tree }: { readonly tree: TreeView | null }): ReactNode {
-  if (tree) return <PlayTree tree={tree} />;
+/** The keys that act now. */
+const keysFor = (isLive: boolean): readonly (readonly [key: string, action: string])[] =>
+  isLive
+    ? [
+        ["↵", "steer"],
+        ["⌥↵", "after it"],
+        ["A", "approve"],
+        ["D", "deny"],
+        ["T", "top up"],
+      ]
+    : [["↵", "start"]];
+
+function TreeOrHint({
+  tree,
+  onDialog,
+}: {
+  readonly tree: TreeView | null;
+  readonly onDialog: (kind: "cancel" | "top-up") => void;
+}): ReactNode {
+  if (tree) return <PlayTree tree={tree} onDialog={onDialog} />;
   return (
     <div className="sec">
       <p className="sub">
         The tree appears here as soon as it begins: who works, what it costs, and what waits for you.
       </p>
-    </div>
-  );
-}
-
-function LimitPills({
-  limits,
-  onChange,
-}: {
-  readonly limits: PlayLimits;
-  readonly onChange: (limits: PlayLimits) => void;
-}): ReactNode {
-  return (
-    <>
-      <label className="pill">
-        at most $
-        <input
-          type="number"
-          aria-label="Most dollars"
-          min="0.01"
-          step="0.01"
-          value={limits.maxCostUsd}
-          onChange={({ target }) => onChange({ ...limits, maxCostUsd: target.valueAsNumber || 0 })}
-        />
-      </label>
-      <label className="pill">
-        <input
-          type="number"
-          aria-label="Most agents"
-          min="1"
-          value={limits.maxAgents}
-          onChange={({ target }) => onChange({ ...limits, maxAgents: target.valueAsNumber || 1 })}
-        />
-        agents
-      </label>
-    </>
-  );
-}
-
-function Composer({
-  agent,
-  isLive,
-  onStart,
-  onSteer,
-  children,
-}: {
-  readonly agent: string;
-  readonly isLive: boolean;
-  readonly onStart: (text: string) => Promise<boolean>;
-  readonly onSteer: (text: string, isAfter: boolean) => Promise<boolean>;
-  readonly children: ReactNode;
-}): ReactNode {
-  const [text, setText] = useState("");
-  const lock = useLock("run");
-  const send = async (isAfter: boolean): Promise<void> => {
-    const given = text.trim();
-    if (given === "" || lock !== null) return;
-    if (await (isLive ? onSteer(given, isAfter) : onStart(given))) setText("");
-  };
-  const press = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    void send(event.altKey);
-  };
-  const hint = isLive ? `Steer ${agent} while it works, or say what comes after …` : `Ask ${agent} …`;
-  return (
-    <div className="comp">
-      <textarea
-        className="box"
-        aria-label={isLive ? "Steer" : "Task"}
-        rows={2}
-        placeholder={hint}
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        onKeyDown={press}
-      />
-      <div className="opts">
-        {children}
-        <div className="spring" />
-        {isLive && (
-          <Button label="After it" hint="⌥↵" size="small" locked={lock} onPress={() => void send(true)} />
-        )}
-        <Button
-          label={isLive ? "Steer" : "Start"}
-          icon="send"
-          hint="↵"
-          size="small"
-          tone="primary"
-          locked={lock}
-          onPress={() => void send(false)}
-        />
-      </div>
     </div>
   );
 }

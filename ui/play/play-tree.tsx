@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { useLocation } from "wouter";
 import { activityText, allAgents, spendOf, type TreeView } from "#view";
 import { segment } from "../api/http.ts";
@@ -10,7 +10,6 @@ import { InertText } from "../parts/inert-text.tsx";
 import { MoneyCell, SpendBar } from "../parts/spend-bar.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { useNow } from "../parts/use-now.ts";
-import { RunDialogs } from "../run/run-dialogs.tsx";
 import { shownStatus } from "../run/tree-grid.tsx";
 import { typeOf } from "../run/tree-rows.ts";
 
@@ -18,8 +17,13 @@ import { typeOf } from "../run/tree-rows.ts";
 const maxRows = 14;
 
 /** The tree beside the talk: money, agents, and what each does. */
-export function PlayTree({ tree }: { readonly tree: TreeView }): ReactNode {
-  const [isCancelling, setCancelling] = useState(false);
+export function PlayTree({
+  tree,
+  onDialog,
+}: {
+  readonly tree: TreeView;
+  readonly onDialog: (kind: "cancel" | "top-up") => void;
+}): ReactNode {
   const now = Math.max(useNow(), tree.at);
   const { root, counts } = tree;
   const spend = spendOf(root, tree);
@@ -59,28 +63,22 @@ export function PlayTree({ tree }: { readonly tree: TreeView }): ReactNode {
           </div>
         ))}
         {agents.length > maxRows && <p className="sub">{agents.length - maxRows} more in the tree</p>}
-        <TreeActions tree={tree} onCancel={() => setCancelling(true)} />
+        <TreeActions tree={tree} onDialog={onDialog} />
       </div>
-      {isCancelling && (
-        <RunDialogs
-          dialog={{ kind: "cancel", agent: root }}
-          tree={tree}
-          onClose={() => setCancelling(false)}
-        />
-      )}
     </>
   );
 }
 
 function TreeActions({
   tree,
-  onCancel,
+  onDialog,
 }: {
   readonly tree: TreeView;
-  readonly onCancel: () => void;
+  readonly onDialog: (kind: "cancel" | "top-up") => void;
 }): ReactNode {
   const [, go] = useLocation();
   const lock = useLock("run");
+  const adminLock = useLock("admin");
   const { root } = tree;
   const isPaused = root.status === "paused";
   const over = root.end ? "It has ended" : null;
@@ -100,12 +98,20 @@ function TreeActions({
         onPress={() => void (isPaused ? runActions.resume : runActions.pause)(root.runId, root.agent)}
       />
       <Button
+        label="Top up"
+        icon="up"
+        hint="T"
+        size="small"
+        locked={over ?? adminLock}
+        onPress={() => onDialog("top-up")}
+      />
+      <Button
         label="Cancel"
         icon="stop"
         size="small"
         tone="danger"
         locked={over ?? lock}
-        onPress={onCancel}
+        onPress={() => onDialog("cancel")}
       />
     </div>
   );

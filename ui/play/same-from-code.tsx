@@ -7,6 +7,8 @@ type Language = (typeof languages)[number];
 export interface PlayLimits {
   readonly maxCostUsd: number;
   readonly maxAgents: number;
+  /** At the limit: land with what there is, or wait for a top-up. */
+  readonly onLimit: "land" | "wait";
 }
 
 interface Start {
@@ -23,15 +25,15 @@ const writers: Readonly<Record<Language, (start: Start) => string>> = {
     [
       `const run = await runtime.start(${agent},`,
       `  ${JSON.stringify(text)},`,
-      `  { budget: { maxCostUsd: ${limits.maxCostUsd} },`,
+      `  { budget: { maxCostUsd: ${limits.maxCostUsd}${limits.onLimit === "wait" ? ', onLimit: "wait"' : ""} },`,
       `    spawn: { maxAgents: ${limits.maxAgents} } });`,
       "",
       "for await (const event of run.events())",
       "  console.log(event.seq, event.agent, event.type);",
     ].join("\n"),
   curl: ({ agent, text, limits }) => {
-    const { maxCostUsd, maxAgents } = limits;
-    const body = { agent, input: text, budget: { maxCostUsd }, spawn: { maxAgents } };
+    const { maxAgents, ...budget } = limits;
+    const body = { agent, input: text, budget, spawn: { maxAgents } };
     return [
       `curl ${location.origin}/runs \\`,
       "  -H 'content-type: application/json' \\",

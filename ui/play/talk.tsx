@@ -1,21 +1,17 @@
-import { type ReactNode, useEffect, useRef } from "react";
-import { activityText, type AgentView, reasonText } from "#view";
-import { useDecide } from "../api/decide.ts";
+import { Fragment, type ReactNode, useEffect, useRef } from "react";
+import { activityText, type AgentView, allAgents, reasonText } from "#view";
 import { useApprovals, useResult } from "../api/queries.ts";
 import type { ApprovalRecord, Json } from "../api/records.ts";
-import { useLock } from "../api/session.tsx";
-import { ArgumentTable } from "../approvals/argument-table.tsx";
-import { AnswerForm, questionOf } from "../approvals/answer-form.tsx";
 import type { FeedState } from "../live/tree-feed.ts";
 import { dollars, span } from "../parts/amounts.ts";
-import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
-import { useKeys } from "../parts/use-keys.ts";
 import { useNow } from "../parts/use-now.ts";
-import { useSettled } from "../parts/use-settled.ts";
 import { shownStatus } from "../run/tree-grid.tsx";
 import { typeOf } from "../run/tree-rows.ts";
+import { MoneyWait } from "./money-wait.tsx";
+import { Question } from "./question.tsx";
+import { Receipt } from "./receipt.tsx";
 
 /** One task that was given here. */
 export interface Turn {
@@ -30,10 +26,12 @@ export function Talk({
   turns,
   agent,
   live,
+  onTopUp,
 }: {
   readonly turns: readonly Turn[];
   readonly agent: string;
   readonly live: FeedState;
+  readonly onTopUp: () => void;
 }): ReactNode {
   const end = useRef<HTMLDivElement>(null);
   const root = live.kind === "ready" ? live.view.root : null;
@@ -46,7 +44,13 @@ export function Talk({
         <p className="sub">Give {agent} a task. Nothing is spent above the limit below.</p>
       )}
       {turns.map((turn, index) => (
-        <TurnView key={turn.tree} turn={turn} live={index === turns.length - 1 ? live : null} agent={agent} />
+        <TurnView
+          key={turn.tree}
+          turn={turn}
+          live={index === turns.length - 1 ? live : null}
+          agent={agent}
+          onTopUp={onTopUp}
+        />
       ))}
       <div ref={end} />
     </div>
@@ -57,10 +61,12 @@ function TurnView({
   turn,
   live,
   agent,
+  onTopUp,
 }: {
   readonly turn: Turn;
   readonly live: FeedState | null;
   readonly agent: string;
+  readonly onTopUp: () => void;
 }): ReactNode {
   const ready = live?.kind === "ready" && live.view.treeId === turn.tree ? live : null;
   const root = ready?.view.root ?? null;
@@ -75,7 +81,12 @@ function TurnView({
         <InertText text={turn.text} />
       </div>
       {root?.children.map((child) => (
-        <Child key={child.runId} child={child} />
+        <Fragment key={child.runId}>
+          <Child child={child} />
+          {questionsOf(asked, child).map((record) => (
+            <Question key={record.id} record={record} isFirst={record === asked[0]} />
+          ))}
+        </Fragment>
       ))}
       {turn.steers.map((text, index) => (
         // oxlint-disable-next-line react/no-array-index-key -- steers are only added
@@ -83,9 +94,12 @@ function TurnView({
           <InertText text={text} />
         </div>
       ))}
-      {asked.map((record, index) => (
-        <Question key={record.id} record={record} isFirst={index === 0} />
-      ))}
+      {asked
+        .filter((record) => !root?.children.some((child) => questionsOf(asked, child).includes(record)))
+        .map((record) => (
+          <Question key={record.id} record={record} isFirst={record === asked[0]} />
+        ))}
+      {ready && <MoneyWait tree={ready.view} onTopUp={onTopUp} />}
       {answer !== "" && (
         <div className="a">
           <div className="by">{agent}</div>
@@ -100,8 +114,15 @@ function TurnView({
           {result.error?.message ? ` (${result.error.message})` : ""}
         </p>
       )}
+      {ready && root?.end && <Receipt tree={ready.view} />}
     </>
   );
+}
+
+/** The questions of a child, and of all below it. */
+function questionsOf(asked: readonly ApprovalRecord[], child: AgentView): readonly ApprovalRecord[] {
+  const runs = new Set<string>([...allAgents(child)].map(({ runId }) => runId));
+  return asked.filter(({ runId }) => runs.has(runId));
 }
 
 const outputText = (output: Json): string =>
@@ -124,67 +145,6 @@ function Child({ child }: { readonly child: AgentView }): ReactNode {
       <span className="muted nw">
         {dollars(child.costMicros)}, {span(took)}
       </span>
-    </div>
-  );
-}
-
-/** A question where it was asked. Only the first one has keys. */
-function Question({
-  record,
-  isFirst,
-}: {
-  readonly record: ApprovalRecord;
-  readonly isFirst: boolean;
-}): ReactNode {
-  const decide = useDecide();
-  const lock = useLock("approve");
-  const isSettled = useSettled(record.id);
-  const settle = (verb: "approve" | "deny" | "edit", edited?: Json): void => {
-    if (lock === null && isSettled())
-      void decide(record, { verb, ...(edited !== undefined && { arguments: edited }) });
-  };
-  const isCall = record.asks === undefined;
-  useKeys(isFirst ? { d: () => settle("deny"), ...(isCall && { a: () => settle("approve") }) } : {});
-  return (
-    <div className="qn">
-      <header>
-        <StatusMark status="needs you" markOnly />
-        <b>
-          <InertText
-            text={isCall ? `May ${record.agentId} call ${record.tool}?` : `${record.agentId} asks a question`}
-          />
-        </b>
-        <span className="sub risk">risk {record.risk}</span>
-      </header>
-      {isCall ? (
-        <ArgumentTable record={record} />
-      ) : (
-        <AnswerForm
-          question={questionOf(record.arguments)}
-          isOpen={lock === null}
-          onAnswer={(edited) => settle("edit", edited)}
-        />
-      )}
-      <footer>
-        <Button
-          label="Deny"
-          hint="D"
-          size="small"
-          tone="danger"
-          locked={lock}
-          onPress={() => settle("deny")}
-        />
-        {isCall && (
-          <Button
-            label="Approve"
-            hint="A"
-            size="small"
-            tone="primary"
-            locked={lock}
-            onPress={() => settle("approve")}
-          />
-        )}
-      </footer>
     </div>
   );
 }

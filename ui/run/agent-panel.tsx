@@ -1,10 +1,23 @@
 import type { ReactNode } from "react";
-import { accountsOf, activityText, type AgentView, fromEvents, type TreeView, why } from "#view";
+import { Link } from "wouter";
+import {
+  accountsOf,
+  activityText,
+  type AgentView,
+  fromEvents,
+  type StepFigures,
+  type TreeView,
+  why,
+} from "#view";
 import type { ApprovalRecord } from "../api/records.ts";
-import { counted, dollars, tokens } from "../parts/amounts.ts";
+import { count, dollars, tokens } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { SpendBar } from "../parts/spend-bar.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
+import { stepName, stepPath } from "../step/step-names.ts";
+import { amountText, durationOf, seconds, StepMark } from "../step/step-state.tsx";
+// oxlint-disable-next-line import/no-unassigned-import -- styles of this part
+import "./agent-steps.css";
 import { shownStatus } from "./tree-grid.tsx";
 import { typeOf } from "./tree-rows.ts";
 
@@ -15,6 +28,7 @@ export function AgentPanel({
   parent,
   pending,
   said,
+  steps,
   now,
 }: {
   readonly tree: TreeView;
@@ -22,6 +36,8 @@ export function AgentPanel({
   readonly parent: AgentView | null;
   readonly pending: readonly ApprovalRecord[];
   readonly said: string;
+  /** The steps of the agent, oldest first. */
+  readonly steps: readonly StepFigures[];
   readonly now: number;
 }): ReactNode {
   return (
@@ -37,19 +53,56 @@ export function AgentPanel({
           </div>
         </section>
       )}
-      <section className="sec">
-        <h2>
-          <span>Its own calls</span>
-          <span className="muted">{dollars(agent.own.costMicros)}</span>
-        </h2>
-        <div className="facts">
-          <span>{counted(agent.own.calls, "model call")}</span>
-          <span>{tokens(agent.own.usage.input)} tokens in</span>
-          <span>{tokens(agent.own.usage.output)} tokens out</span>
-        </div>
-      </section>
+      <AgentSteps agent={agent} steps={steps} />
     </aside>
   );
+}
+
+/** Steps that the panel lists. */
+const shownSteps = 30;
+
+function AgentSteps({
+  agent,
+  steps,
+}: {
+  readonly agent: AgentView;
+  readonly steps: readonly StepFigures[];
+}): ReactNode {
+  const { usage, costMicros } = agent.own;
+  return (
+    <section className="sec">
+      <h2>
+        <span>Steps</span>
+        <span className="muted">
+          {count(steps.length)}, {dollars(costMicros)}
+        </span>
+      </h2>
+      <div className="facts">
+        <span>{tokens(usage.input)} tokens in</span>
+        <span>{tokens(usage.output)} tokens out</span>
+      </div>
+      <div className="agent-steps">
+        {steps
+          .slice(-shownSteps)
+          .toReversed()
+          .map((step) => (
+            <Link key={step.stepId} href={stepPath(step)}>
+              <StepMark state={step.state} markOnly />
+              <span className="el">
+                <InertText text={stepName(step)} />
+              </span>
+              <span className="muted">{timeText(step)}</span>
+              <span className="r">{amountText(step)}</span>
+            </Link>
+          ))}
+      </div>
+    </section>
+  );
+}
+
+function timeText(step: StepFigures): string {
+  const ms = durationOf(step);
+  return ms === null || step.kind === "tool" ? "" : seconds(ms);
 }
 
 function Accounts({ tree, agent }: { readonly tree: TreeView; readonly agent: AgentView }): ReactNode {

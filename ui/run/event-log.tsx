@@ -14,6 +14,14 @@ const details: Details = {
   "budget.reserved": ({ tokens, costMicros }) => `${count(tokens)} tokens, at most ${dollars(costMicros)}`,
   "budget.settled": ({ tokens, costMicros, inDoubt }) =>
     `${count(tokens)} tokens, ${dollars(costMicros)}${inDoubt ? ", in doubt" : ""}`,
+  "budget.denied": ({ reason, dimension, limit, used }) =>
+    `${reason}: ${dimension}, ${count(used)} of ${count(limit)} used`,
+  "budget.waiting": ({ dimension, inFlight }) => `${dimension}, for ${inFlight} calls in flight`,
+  "budget.topped-up": ({ tokens, costMicros, turns }) =>
+    `${dollars(costMicros)}, ${count(tokens)} tokens, ${count(turns)} turns`,
+  "budget.warning": ({ dimension, limit, used }) => `${dimension}, ${count(used)} of ${count(limit)}`,
+  "guardrail.trip": ({ guardrail, decision }) => `${guardrail}: ${decision}`,
+  "permission.denied": ({ tool }) => tool,
   "model.start": ({ model }) => model,
   "tool.start": ({ tool }) => tool,
   "tool.end": ({ tool, status, durationMs }) => `${tool} ${status}, ${(durationMs / 1000).toFixed(1)} s`,
@@ -25,7 +33,8 @@ const details: Details = {
   "approval.decided": ({ decision, by }) => `${decision} by ${by}`,
 };
 
-function detailOf(event: TreeEvent): string {
+/** Returns a few words about an event. */
+export function detailOf(event: TreeEvent): string {
   const known: Readonly<Record<string, { tell(event: TreeEvent): string }["tell"] | undefined>> = details;
   return known[event.type]?.(event) ?? "";
 }

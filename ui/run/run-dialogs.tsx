@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { type AgentView, allAgents, spendOf, type TreeView } from "#view";
 import { runActions } from "../api/run-actions.ts";
 import { counted, dollars } from "../parts/amounts.ts";
@@ -74,6 +74,9 @@ const presets = [0.2, 1, 5] as const;
 
 function TopUpDialog({ agent, tree, onClose }: DialogProps): ReactNode {
   const [usd, setUsd] = useState(0.2);
+  const field = useRef<HTMLInputElement>(null);
+  // Enter tops up at once.
+  useEffect(() => field.current?.select(), []);
   const before = spendOf(agent, tree);
   const after = {
     ...before,
@@ -103,6 +106,7 @@ function TopUpDialog({ agent, tree, onClose }: DialogProps): ReactNode {
           <label>
             Dollars
             <input
+              ref={field}
               type="number"
               min="0.01"
               step="0.01"

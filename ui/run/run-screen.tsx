@@ -1,27 +1,33 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { type AgentView, allAgents, type TreeView } from "#view";
+import { type AgentView, allAgents, type StepFigures, type TreeView } from "#view";
 import { useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { runActions } from "../api/run-actions.ts";
+import { useSteps } from "../api/steps.ts";
 import { useHold, useSpeech, useTree } from "../live/use-tree.ts";
 import type { FeedState } from "../live/tree-feed.ts";
 import { count } from "../parts/amounts.ts";
+import { useEndAnnouncement } from "../parts/announcer.tsx";
 import { KeyBar } from "../parts/key-bar.tsx";
 import { Failure, NothingHere, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useNow } from "../parts/use-now.ts";
 import { useTitle } from "../parts/use-title.ts";
+import { stepPath } from "../step/step-names.ts";
 import { AgentPanel } from "./agent-panel.tsx";
 import { EventLog } from "./event-log.tsx";
 import { RunDialogs, type RunDialog } from "./run-dialogs.tsx";
 import { type HeadActions, RunHead } from "./run-head.tsx";
+import { TabLinks } from "./tab-links.tsx";
 import { TreeGrid } from "./tree-grid.tsx";
 import { numberOf, toRows, type TreeRow } from "./tree-rows.ts";
 import { WhyBanner } from "./why-banner.tsx";
 
-/** One tree, live. */
-export function RunScreen({ tree }: { readonly tree: string }): ReactNode {
+const RunTab = lazy(async () => ({ default: (await import("./tabs/run-tab.tsx")).RunTab }));
+
+/** One tree, live, with the tab that is open. */
+export function RunScreen({ tree, tab }: { readonly tree: string; readonly tab: string }): ReactNode {
   useTitle(tree);
   const state = useTree(tree);
   switch (state.kind) {
@@ -32,17 +38,19 @@ export function RunScreen({ tree }: { readonly tree: string }): ReactNode {
     case "failed":
       return <Failure title="The run cannot be read" detail={state.detail} />;
     case "ready":
-      return <RunBody state={state} />;
+      return <RunBody state={state} tab={tab} />;
   }
 }
 
-/** The selected row and the folds, which are part of the address. */
-function useSelection(tree: TreeView): {
+interface Selection {
   readonly rows: readonly TreeRow[];
   readonly selected: TreeRow | undefined;
   readonly select: (key: string) => void;
   readonly toggle: (key: string) => void;
-} {
+}
+
+/** The selected row and the folds, which are part of the address. */
+function useSelection(tree: TreeView): Selection {
   const [params, setParams] = useSearchParams();
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => toRows(tree.root, toggled), [tree.root, toggled]);
@@ -65,35 +73,84 @@ function useSelection(tree: TreeView): {
   return { rows, selected, select, toggle };
 }
 
-function RunBody({ state }: { readonly state: FeedState & { readonly kind: "ready" } }): ReactNode {
-  const { view: tree, events, speech } = state;
-  const clock = useNow();
+function RunBody({
+  state,
+  tab,
+}: {
+  readonly state: FeedState & { readonly kind: "ready" };
+  readonly tab: string;
+}): ReactNode {
+  const { view: tree } = state;
+  const now = Math.max(useNow(), tree.at);
+  useEndAnnouncement(tree.treeId, tree.root.end?.status ?? null);
   const [dialog, setDialog] = useState<RunDialog | null>(null);
   const selection = useSelection(tree);
   const pending = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === tree.treeId);
   const agent = agentOf(selection.selected) ?? tree.root;
-  const parent = [...allAgents(tree.root)].find(({ runId }) => runId === agent.parentRunId) ?? null;
-  const now = Math.max(clock, tree.at);
-  const end = tree.root.end ? tree.at : now;
-  const to = Math.max(1000, end - tree.startedAt);
-  const axis = useMemo(() => ({ from: 0, to }), [to]);
-  const hold = useHold();
   useSpeech(agent.runId);
-  useKeys({ h: hold.toggle, u: hold.showNew });
   const actions = actionsOn(agent, (kind) => setDialog({ kind, agent }));
-  useRunKeys(selection, actions, tree);
   return (
     <>
       <RunHead tree={tree} now={now} actions={actions} />
       <WhyBanner tree={tree} pending={pending} now={now} />
+      {tab === "tree" ? (
+        <TreeTab {...{ state, selection, agent, actions, pending, now }} />
+      ) : (
+        <Suspense fallback={<Skeleton label="Run" />}>
+          <RunTab tree={tree} tab={tab} />
+        </Suspense>
+      )}
+      {dialog && <RunDialogs dialog={dialog} tree={tree} onClose={() => setDialog(null)} />}
+    </>
+  );
+}
+
+const treeKeys = [
+  ["↑ ↓", "agent"],
+  ["← →", "fold"],
+  ["↵", "its last step"],
+  ["S", "steer"],
+  ["P", "pause"],
+  ["T", "top up"],
+  ["⇧C", "cancel"],
+  [".", "next that needs you"],
+] as const;
+
+function TreeTab({
+  state,
+  selection,
+  agent,
+  actions,
+  pending,
+  now,
+}: {
+  readonly state: FeedState & { readonly kind: "ready" };
+  readonly selection: Selection;
+  readonly agent: AgentView;
+  readonly actions: HeadActions;
+  readonly pending: readonly ApprovalRecord[];
+  readonly now: number;
+}): ReactNode {
+  const { view: tree, events, speech } = state;
+  const parent = [...allAgents(tree.root)].find(({ runId }) => runId === agent.parentRunId) ?? null;
+  const end = tree.root.end ? tree.at : now;
+  const to = Math.max(1000, end - tree.startedAt);
+  const axis = useMemo(() => ({ from: 0, to }), [to]);
+  const { steps } = useSteps({ run: agent.runId, own: true });
+  const hold = useHold();
+  useKeys({ h: hold.toggle, u: hold.showNew });
+  useRunKeys(selection, actions, tree, steps?.at(-1) ?? null);
+  return (
+    <>
       <div className="run-body">
         <div className="left">
+          <TabLinks tree={tree.treeId} tab="tree" />
           <TreeGrid
             tree={tree}
             rows={selection.rows}
             selected={selection.selected?.key ?? ""}
             axis={axis}
-            now={tree.root.end ? tree.at : now}
+            now={end}
             speech={speech}
             onSelect={selection.select}
             onToggle={selection.toggle}
@@ -106,11 +163,11 @@ function RunBody({ state }: { readonly state: FeedState & { readonly kind: "read
           parent={parent}
           pending={pendingOf(agent, pending)}
           said={speech.get(agent.runId) ?? ""}
+          steps={steps ?? []}
           now={now}
         />
       </div>
-      <RunFoot state={state} hold={hold} now={clock} />
-      {dialog && <RunDialogs dialog={dialog} tree={tree} onClose={() => setDialog(null)} />}
+      <RunFoot state={state} hold={hold} now={now} />
     </>
   );
 }
@@ -126,16 +183,7 @@ function RunFoot({
 }): ReactNode {
   return (
     <KeyBar
-      keys={[
-        ["↑ ↓", "agent"],
-        ["← →", "fold"],
-        ["S", "steer"],
-        ["P", "pause"],
-        ["T", "top up"],
-        ["⇧C", "cancel"],
-        [".", "next that needs you"],
-        ["H", hold.isHeld ? "go on" : "hold still"],
-      ]}
+      keys={[...treeKeys, ["H", hold.isHeld ? "go on" : "hold still"]]}
       right={footOf(state, hold.isHeld, now)}
     />
   );
@@ -172,9 +220,10 @@ function actionsOn(agent: AgentView, open: (dialog: RunDialog["kind"]) => void):
 }
 
 function useRunKeys(
-  { rows, selected, select, toggle }: ReturnType<typeof useSelection>,
+  { rows, selected, select, toggle }: Selection,
   actions: HeadActions,
   tree: TreeView,
+  lastStep: StepFigures | null,
 ): void {
   const [, go] = useLocation();
   const at = rows.findIndex(({ key }) => key === selected?.key);
@@ -201,6 +250,9 @@ function useRunKeys(
       const asking = tree.root.asks.map(({ runId }) => String(runId));
       const next = asking[(asking.indexOf(selected?.key ?? "") + 1) % Math.max(1, asking.length)];
       if (next !== undefined) select(next);
+    },
+    Enter: () => {
+      if (lastStep) go(stepPath(lastStep));
     },
     s: ifLive(() => actions.open("steer")),
     t: ifLive(() => actions.open("top-up")),

@@ -102,7 +102,7 @@ const AgentLine = memo(
     const { row, axis, tree, now, speech, onToggle } = props;
     const { agent } = row;
     const said = speech.get(agent.runId)?.trimEnd().split("\n").at(-1) ?? "";
-    const below = row.isOpen === false ? agent.asks.length : 0;
+    const below = agent.asks.filter(({ runId }) => runId !== agent.runId).length;
     return (
       <div {...lineAttributes(props)}>
         <div className="name" role="rowheader" style={{ paddingLeft: `${8 + 18 * (row.level - 1)}px` }}>
@@ -113,7 +113,12 @@ const AgentLine = memo(
           </b>
           <span className="mono muted">{numberOf(agent)}</span>
           {agent.priority !== "normal" && <span className="pill">{agent.priority}</span>}
-          {below > 0 && <span className="st ask">▲ {below}</span>}
+          {below > 0 && (
+            <span className="st ask" title={`${counted(below, "question")} below it`}>
+              ▲ {below}
+              <span className="for-readers"> below it {below === 1 ? "needs" : "need"} you</span>
+            </span>
+          )}
         </div>
         <div role="gridcell">
           <StatusMark status={shownStatus(agent)} />

@@ -38,7 +38,7 @@ export function WhyBanner({
   const agent = record && [...allAgents(tree.root)].find(({ runId }) => runId === record.runId);
   if (!record || !agent) return null;
   return (
-    <section className="why" role="status">
+    <section className="why" aria-label="Needs you">
       <Icon name="warning" size={16} />
       <div>
         <b>

@@ -1,18 +1,16 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import type { ApprovalRecord, RunRecord } from "../api/records.ts";
-import { useRunList } from "./use-run-list.ts";
-import { counted, dollars } from "../parts/amounts.ts";
+import { useTenant } from "../api/queries.ts";
+import type { ApprovalRecord, TenantAccount } from "../api/records.ts";
 import { Ago } from "../parts/ago.tsx";
+import { counted, dollars, limitDollars } from "../parts/amounts.ts";
+import { BarSample, SpendBar } from "../parts/spend-bar.tsx";
 
-const sum = (runs: readonly RunRecord[], of: (run: RunRecord) => number): number =>
-  runs.reduce((all, run) => all + of(run), 0);
-
-/** The first answers: does anything wait for the reader, what works, and how much money is held. */
+/** The first answers: does anything wait for the reader, what works, what was spent, and how much may still go. */
 export function Summary({ pending }: { readonly pending: readonly ApprovalRecord[] }): ReactNode {
-  const live = useRunList({ show: "live", agent: "", after: null }).items ?? [];
+  const account = useTenant().data;
   const [oldest] = pending;
-  const agents = sum(live, ({ liveAgents }) => liveAgents ?? 1);
+  const { agents = 0, trees = 0 } = account?.live ?? {};
   return (
     <section className="sum" aria-label="Now">
       <div>
@@ -35,18 +33,58 @@ export function Summary({ pending }: { readonly pending: readonly ApprovalRecord
       <div>
         <div className="k">Working</div>
         <div className="v">
-          {agents}{" "}
-          <small>{`${agents === 1 ? "agent" : "agents"} in ${counted(live.length, "live tree")}`}</small>
+          {agents} <small>{`${agents === 1 ? "agent" : "agents"} in ${counted(trees, "live tree")}`}</small>
         </div>
       </div>
-      <div>
-        <div className="k">Spent by live trees</div>
-        <div className="v">{dollars(sum(live, ({ costMicros }) => costMicros))}</div>
-      </div>
-      <div>
-        <div className="k">Reserved by calls in flight</div>
-        <div className="v">{dollars(sum(live, ({ reservedMicros }) => reservedMicros))}</div>
-      </div>
+      <SpentNow account={account} />
+      <div className="limit-cell">{account && <LimitCell account={account} />}</div>
     </section>
+  );
+}
+
+const spentOf = ({ settledMicros, inDoubtMicros }: TenantAccount["today"]): number =>
+  settledMicros + inDoubtMicros;
+
+function SpentNow({ account }: { readonly account: TenantAccount | undefined }): ReactNode {
+  return (
+    <div>
+      <div className="k">This hour</div>
+      <div className="v">
+        <Link href="/spend?range=day">
+          {dollars(account ? spentOf(account.thisHour) : 0)}{" "}
+          <small>{dollars(account ? spentOf(account.today) : 0)} today, UTC</small>
+        </Link>
+      </div>
+    </div>
+  );
+}
+
+const periods = { day: "Today", month: "This month", ever: "Ever" } as const;
+
+function LimitCell({ account: { budget, live } }: { readonly account: TenantAccount }): ReactNode {
+  const limit = budget?.maxCostMicros ?? null;
+  if (budget === null || limit === null)
+    return (
+      <>
+        <div className="k">Reserved by calls in flight</div>
+        <div className="v">
+          {dollars(live.reservedMicros)} <small>no limit for all trees together</small>
+        </div>
+      </>
+    );
+  const [spent, reserved] = [budget.spent.costMicros, budget.lent.costMicros];
+  const spend = { settledMicros: spent, reservedMicros: reserved, inDoubtMicros: 0, maxCostMicros: limit };
+  return (
+    <>
+      <div className="k ends">
+        <span>{periods[budget.per]}, of the tenant's limit</span>
+        <span>{dollars(Math.max(0, limit - spent - reserved))} free</span>
+      </div>
+      <SpendBar spend={spend} big />
+      <div className="k samples">
+        <BarSample part="settledMicros" /> {dollars(spent)} spent <BarSample part="reservedMicros" />{" "}
+        {dollars(reserved)} lent to trees <span>of {limitDollars(limit)}</span>
+      </div>
+    </>
   );
 }

@@ -2,22 +2,32 @@ import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { useLocation } from "wouter";
 import { request, segment } from "../api/http.ts";
+import { useAgents } from "../api/queries.ts";
 import type { Page, RunRecord } from "../api/records.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { Modal } from "../parts/modal.tsx";
+import { copyCommand, copyLink } from "./copy-place.ts";
 
 interface Command {
   readonly name: string;
   readonly detail: string;
-  readonly path: string;
+  /** The place to go to, or something to do. */
+  readonly target: string | (() => void);
 }
 
 const fixed: readonly Command[] = [
-  { name: "Runs", detail: "all trees", path: "/runs" },
-  { name: "Live runs", detail: "trees that have not ended", path: "/runs?show=live" },
-  { name: "Runs that need you", detail: "trees with an open question", path: "/runs?show=asks" },
-  { name: "Approvals", detail: "questions to people", path: "/approvals" },
-  { name: "Playground", detail: "start an agent", path: "/play" },
+  { name: "Runs", detail: "all trees", target: "/runs" },
+  { name: "Live runs", detail: "trees that have not ended", target: "/runs?show=live" },
+  { name: "Runs that need you", detail: "trees with an open question", target: "/runs?show=asks" },
+  { name: "Approvals", detail: "questions to people", target: "/approvals" },
+  { name: "Decided approvals", detail: "who decided what", target: "/approvals?state=decided" },
+  { name: "Spend", detail: "money by day, model and agent", target: "/spend" },
+  { name: "Sessions", detail: "conversations", target: "/sessions" },
+  { name: "Audit", detail: "the chain of decisions", target: "/audit" },
+  { name: "Agents", detail: "what each may do", target: "/agents" },
+  { name: "Playground", detail: "start an agent", target: "/play" },
+  { name: "Copy link", detail: "to this place, ⌘⇧C", target: () => void copyLink() },
+  { name: "Copy as command", detail: "for a terminal, ⌥C", target: () => void copyCommand() },
 ];
 
 const maxShown = 12;
@@ -27,12 +37,8 @@ function matches({ name, detail }: Command, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** A list of places to go to, filtered by what the reader types. */
-export function CommandBar({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const [, go] = useLocation();
-  const [text, setText] = useState("");
-  const [at, setAt] = useState(0);
-  const list = useId();
+/** The newest trees, and the agents. */
+function useNamedPlaces(): readonly Command[] {
   const { data } = useQuery({
     queryKey: ["runs", "recent"],
     queryFn: ({ signal }) => request<Page<RunRecord>>("/runs?roots=true&size=100", { signal }),
@@ -40,13 +46,36 @@ export function CommandBar({ onClose }: { readonly onClose: () => void }): React
   const runs = (data?.items ?? []).map(({ treeId, agentId, name, status }) => ({
     name: name ?? treeId,
     detail: `${agentId}, ${status}`,
-    path: `/runs/${segment(treeId)}`,
+    target: `/runs/${segment(treeId)}`,
   }));
+  const agents = (useAgents().data ?? []).map((agent) => ({
+    name: agent.name,
+    detail: `agent, ${agent.model ?? "no model"}`,
+    target: `/agents/${segment(agent.name)}`,
+  }));
+  return [...runs, ...agents];
+}
+
+/** A list of places to go to and things to do, filtered by what the reader types. */
+export function CommandBar({
+  onClose,
+  onKeys,
+}: {
+  readonly onClose: () => void;
+  readonly onKeys: () => void;
+}): ReactNode {
+  const [, go] = useLocation();
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const named = useNamedPlaces();
+  const keys: Command = { name: "Keys", detail: "all keys, and the switch for them", target: onKeys };
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...fixed, ...runs].filter((each) => matches(each, words)).slice(0, maxShown);
-  const open = ({ path }: Command): void => {
+  const found = [...fixed, keys, ...named].filter((each) => matches(each, words)).slice(0, maxShown);
+  const open = ({ target }: Command): void => {
     onClose();
-    go(path);
+    if (typeof target === "string") go(target);
+    else target();
   };
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -58,14 +87,14 @@ export function CommandBar({ onClose }: { readonly onClose: () => void }): React
     if (event.key === "Enter" && chosen) open(chosen);
   };
   return (
-    <Modal title="Go to or search" onClose={onClose} wide>
+    <Modal title="Go to, search or do" onClose={onClose} wide>
       <input
         role="combobox"
-        aria-label="Go to or search"
+        aria-label="Go to, search or do"
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={found[at] ? `${list}-${at}` : undefined}
-        placeholder="A place, or the name, id, agent or status of a run"
+        placeholder="A place, something to do, an agent, or the name, id or status of a run"
         value={text}
         onChange={({ target }) => {
           setText(target.value);
@@ -94,7 +123,7 @@ function CommandList({
     <ul role="listbox" id={id} aria-label="Places" className="commands">
       {commands.map((command, index) => (
         <li
-          key={command.path}
+          key={`${command.name} ${command.detail}`}
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === at}
@@ -103,7 +132,9 @@ function CommandList({
           <b>
             <InertText text={command.name} />
           </b>
-          <span className="muted">{command.detail}</span>
+          <span className="muted">
+            <InertText text={command.detail} />
+          </span>
         </li>
       ))}
     </ul>

@@ -12,7 +12,13 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["⌘K", "go to or search"],
         ["G R", "runs"],
         ["G A", "approvals"],
+        ["G S", "spend"],
+        ["G C", "sessions (conversations)"],
+        ["G U", "audit"],
+        ["G T", "agents (team)"],
         ["G P", "playground"],
+        ["⌘⇧C", "copy the link to this place"],
+        ["⌥C", "copy the command for this place"],
         ["H", "hold still, go on"],
         ["U", "show new"],
         ["?", "this list"],
@@ -32,6 +38,7 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
       [
         ["↑ ↓", "agent"],
         ["← →", "fold, unfold"],
+        ["↵", "its last step"],
         [".", "next that needs you"],
         ["A D", "approve, deny"],
         ["S", "steer"],
@@ -42,6 +49,25 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
       ],
     ],
     [
+      "Spend",
+      [
+        ["1 2 3", "by agent, model, user"],
+        ["[ ]", "earlier, later"],
+        ["← →", "between bars"],
+        ["↵", "runs behind a bar"],
+      ],
+    ],
+    [
+      "Step",
+      [
+        ["J K", "next, previous"],
+        ["1 2 3", "new, whole, as sent"],
+        ["E", "unfold all"],
+        ["C", "copy the request"],
+        ["⌫", "back to the tree"],
+      ],
+    ],
+    [
       "Approvals",
       [
         ["J K", "next, previous"],
@@ -49,7 +75,24 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
         ["⇧A", "approve this tool for this run"],
         ["D", "deny"],
         ["E", "edit the arguments"],
+        ["F", "show folded lines"],
         ["O", "open the tree"],
+      ],
+    ],
+    [
+      "Sessions, agents",
+      [
+        ["J K", "next, previous"],
+        ["↵", "open"],
+        ["⌫", "back to the list"],
+      ],
+    ],
+    [
+      "Audit",
+      [
+        ["J K", "next, previous link"],
+        ["V", "check the chain"],
+        ["M", "older links"],
       ],
     ],
   ];
@@ -87,7 +130,7 @@ export function KeyList({ onClose }: { readonly onClose: () => void }): ReactNod
             setOn(target.checked);
           }}
         />
-        Letters are keys
+        Single keys act, such as J and ?
       </label>
     </Modal>
   );

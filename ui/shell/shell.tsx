@@ -2,14 +2,17 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals } from "../api/queries.ts";
 import { useMe } from "../api/session.tsx";
+import { Announcer } from "../parts/announcer.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { useServerStatus } from "../live/connection.ts";
 import { ServerLines } from "../parts/server-lines.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { Brand } from "./brand.tsx";
+import { BuildFailure } from "./build-failure.tsx";
 import { ErrorBoundary } from "./error-boundary.tsx";
 import { CommandBar } from "./command-bar.tsx";
+import { useCopyKeys } from "./copy-place.ts";
 import { KeyList } from "./key-list.tsx";
 
 interface Place {
@@ -21,8 +24,14 @@ interface Place {
 const places: readonly Place[] = [
   { path: "/runs", name: "Runs", icon: "runs" },
   { path: "/approvals", name: "Approvals", icon: "approvals" },
+  { path: "/spend", name: "Spend", icon: "spend" },
+  { path: "/sessions", name: "Sessions", icon: "sessions" },
+  { path: "/audit", name: "Audit", icon: "audit" },
   { path: "/play", name: "Playground", icon: "play" },
+  { path: "/agents", name: "Agents", icon: "agents" },
 ];
+
+const isBelow = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
 
 /** The frame of every screen: where the reader is, where they can go, and whether anything waits for them. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
@@ -32,9 +41,14 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   useKeys({
     "g r": () => go("/runs"),
     "g a": () => go("/approvals"),
+    "g s": () => go("/spend"),
     "g p": () => go("/play"),
+    "g c": () => go("/sessions"),
+    "g u": () => go("/audit"),
+    "g t": () => go("/agents"),
     "?": () => setOpen("keys"),
   });
+  useCopyKeys();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.key !== "k" || !(event.metaKey || event.ctrlKey)) return;
@@ -53,10 +67,13 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <Navigation onKeys={() => setOpen("keys")} />
       <main className="main" id="main" tabIndex={-1}>
         <ServerLines />
-        <ErrorBoundary key={path}>{children}</ErrorBoundary>
+        <BuildFailure />
+        <ErrorBoundary key={path.split("/", 3).join("/")}>{children}</ErrorBoundary>
       </main>
-      <Toasts />
-      {open === "commands" && <CommandBar onClose={() => setOpen(null)} />}
+      <Toasts>
+        <Announcer />
+      </Toasts>
+      {open === "commands" && <CommandBar onClose={() => setOpen(null)} onKeys={() => setOpen("keys")} />}
       {open === "keys" && <KeyList onClose={() => setOpen(null)} />}
     </div>
   );
@@ -73,7 +90,7 @@ function TopBar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
       <div className="spring" />
       <button type="button" className="find" onClick={onSearch} data-search="">
         <Icon name="search" />
-        Go to or search
+        Go to, search or do
         <span className="kbd" aria-hidden="true">
           ⌘K
         </span>
@@ -94,7 +111,7 @@ function TopBar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
 
 function Breadcrumbs(): ReactNode {
   const [path] = useLocation();
-  const [first = "", second] = path.slice(1).split("/");
+  const [first = "", second, third, fourth] = path.slice(1).split("/");
   const place = places.find((each) => each.path === `/${first}`);
   if (!place) return null;
   return (
@@ -105,10 +122,41 @@ function Breadcrumbs(): ReactNode {
         <>
           <Link href={place.path}>{place.name}</Link>
           <i aria-hidden="true">/</i>
-          <b className="el">{decodeURIComponent(second)}</b>
+          {third === undefined ? (
+            <b className="el">{decodeURIComponent(second)}</b>
+          ) : (
+            <Link className="el" href={`${place.path}/${second}`}>
+              {decodeURIComponent(second)}
+            </Link>
+          )}
+          {third !== undefined && <Below run={`${place.path}/${second}`} third={third} fourth={fourth} />}
         </>
       )}
     </nav>
+  );
+}
+
+/** The part of a breadcrumb below a run: one of its tabs, or an agent and its step. */
+function Below({
+  run,
+  third,
+  fourth,
+}: {
+  readonly run: string;
+  readonly third: string;
+  readonly fourth: string | undefined;
+}): ReactNode {
+  return (
+    <>
+      <i aria-hidden="true">/</i>
+      {fourth === undefined ? <b>{third}</b> : <Link href={`${run}?at=~${third}`}>~{third}</Link>}
+      {fourth !== undefined && (
+        <>
+          <i aria-hidden="true">/</i>
+          <b className="el">{decodeURIComponent(fourth).replace(":", " ")}</b>
+        </>
+      )}
+    </>
   );
 }
 
@@ -121,7 +169,7 @@ function Navigation({ onKeys }: { readonly onKeys: () => void }): ReactNode {
         <Link
           key={place.path}
           href={place.path}
-          aria-current={path.startsWith(place.path) ? "page" : undefined}
+          aria-current={isBelow(path, place.path) ? "page" : undefined}
         >
           <Icon name={place.icon} size={15} />
           {place.name}

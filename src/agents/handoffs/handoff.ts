@@ -15,7 +15,7 @@ import { textInput } from "../tools/text-input.ts";
 const prefix = "handoff_to_";
 
 /** The two agents of a handoff, by name. */
-export interface HandoffParties {
+interface HandoffParties {
   readonly from: string;
   readonly to: string;
 }

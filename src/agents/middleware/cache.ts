@@ -49,6 +49,7 @@ export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMidd
   /** Resolve, never reject: those who wait look whether something was kept. */
   const inFlight = new Map<string, Promise<void>>();
   return {
+    name: "cache",
     async process(context: ChatContext | FunctionContext, next) {
       const { scope } = context;
       if (scope.keepS === 0 || !mayKeep(context)) return next();

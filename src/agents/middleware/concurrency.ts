@@ -18,6 +18,7 @@ export function concurrency({ key, max }: ConcurrencyOptions): ChatMiddleware {
     throw new RangeError(`max must be an integer >= 1, got ${max}`);
   const queue = queueOf(key, max);
   return {
+    name: "concurrency",
     attempts: "sees",
     async process(context, next) {
       const { scope } = context;

@@ -34,6 +34,7 @@ export function fallback(
   /** How many were given up in a step that is being made. */
   const givenUp = new WeakMap<StepScope, number>();
   return {
+    name: "fallback",
     repeats: true,
     attempts: "sees",
     models: others,

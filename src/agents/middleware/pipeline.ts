@@ -32,9 +32,14 @@ async function attribute(run: () => Promise<void>, layer: string | null): Promis
   }
 }
 
-function layerName(layer: object, index: number): string {
-  const { name } = layer.constructor;
-  return `middleware ${index + 1}${name === "Object" ? "" : ` (${name})`}`;
+function layerName(layer: Middleware<never>, index: number): string {
+  const name = middlewareName(layer);
+  return `middleware ${index + 1}${name === null ? "" : ` (${name})`}`;
+}
+
+/** Returns the name of a layer, its own or its class's; null: it has neither. */
+export function middlewareName({ name, constructor }: Middleware<never>): string | null {
+  return name ?? (constructor.name === "Object" ? null : constructor.name);
 }
 
 /** Returns the name of the layer that threw an error; null if none did. */

@@ -38,6 +38,7 @@ export function rateLimit(options: RateLimitOptions): ChatMiddleware {
   const { share = "all" } = options;
   const limits = options.store?.limits ?? ownLimits;
   return {
+    name: "rateLimit",
     attempts: "sees",
     async process(context, next) {
       const { scope } = context;

@@ -44,6 +44,7 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
   const { restore = "never", tools, key } = options;
   const patterns = (options.patterns ?? sensitive).map(bounded);
   return {
+    name: "redact",
     async process(context: ChatContext | FunctionContext, next) {
       const { scope } = context;
       const mask = new Mask(patterns, restore === "never" ? null : (text) => scope.keyedHash(text, key));

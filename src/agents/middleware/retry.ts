@@ -24,6 +24,7 @@ export function retry(options: RetryOptions = {}): ChatMiddleware & FunctionMidd
   const { maxRetries = 3, when = mayPass } = options;
   checkDuration("baseMs", options.baseMs ?? 0);
   return {
+    name: "retry",
     repeats: true,
     attempts: "makes",
     async process(context: ChatContext | FunctionContext, next) {

@@ -27,7 +27,13 @@ export const sensitive: readonly SensitivePattern[] = [
     looks: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
     length: (found) => (isCard(found) ? found.length : 0),
   },
-  { name: "email", looks: /[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}/g },
+  // It begins only at the first character that an address may have, so a text without "@" is read once. Addresses without a
+  // space between them are therefore one.
+  {
+    name: "email",
+    looks:
+      /(?<![\w.%+-])[\w.%+-]+@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?:[\w.%+-]+@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})*/g,
+  },
   {
     name: "phone",
     looks:
@@ -35,32 +41,50 @@ export const sensitive: readonly SensitivePattern[] = [
   },
 ];
 
-/** Luhn's sum. */
+const zero = 48;
+const nine = 57;
+const capitalA = 65;
+
+const isDigit = (code: number): boolean => code >= zero && code <= nine;
+
+/** Luhn's sum. Separators do not count. */
 function isCard(text: string): boolean {
   let sum = 0;
   let isSecond = false;
-  for (const digit of text.replaceAll(/\D/g, "").split("").toReversed()) {
-    const doubled = Number(digit) * (isSecond ? 2 : 1);
+  for (let at = text.length - 1; at >= 0; at--) {
+    const code = text.charCodeAt(at);
+    if (!isDigit(code)) continue;
+    const doubled = (code - zero) * (isSecond ? 2 : 1);
     sum += doubled > 9 ? doubled - 9 : doubled;
     isSecond = !isSecond;
   }
   return sum % 10 === 0;
 }
 
-/** Words in capitals may follow: without its last groups it may be one. */
+/**
+ * Words in capitals may follow: without its last groups it may be one. ISO 7064: with the first four characters moved to the
+ * end, the remainder by 97 is 1. It is computed once from left to right, and completed where a group ends.
+ */
 function ibanLength(text: string): number {
-  for (let end = text.length; end >= 15; end = text.lastIndexOf(" ", end - 1))
-    if (isIban(text.slice(0, end))) return end;
-  return 0;
+  let length = 0;
+  let rest = 0;
+  let characters = 4;
+  for (let at = 4; at <= text.length; at++) {
+    const isEnd = at === text.length || text[at] === " ";
+    if (isEnd && characters >= 15 && withPrefix(rest, text) === 1) length = at;
+    if (isEnd) continue;
+    rest = withCharacter(rest, text.charCodeAt(at));
+    characters += 1;
+  }
+  return length;
 }
 
-/** ISO 7064: the remainder by 97 is 1. */
-function isIban(text: string): boolean {
-  const compact = text.replaceAll(" ", "");
-  let rest = 0;
-  for (const character of compact.slice(4) + compact.slice(0, 4)) {
-    const value = Number.parseInt(character, 36);
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
-  }
-  return compact.length >= 15 && rest === 1;
+function withPrefix(rest: number, text: string): number {
+  let all = rest;
+  for (let at = 0; at < 4; at++) all = withCharacter(all, text.charCodeAt(at));
+  return all;
 }
+
+/** A letter counts as two digits: A is 10, Z is 35. */
+const withCharacter = (rest: number, code: number): number =>
+  isDigit(code) ? (rest * 10 + code - zero) % 97 : (rest * 100 + code - capitalA + 10) % 97;

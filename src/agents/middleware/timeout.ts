@@ -14,6 +14,7 @@ import {
 export function timeout({ seconds }: { readonly seconds: number }): ChatMiddleware & FunctionMiddleware {
   checkDuration("seconds", seconds, { min: 0.001 });
   return {
+    name: "timeout",
     async process(context: ChatContext | FunctionContext, next) {
       const before = context.timeoutMs;
       context.timeoutMs = Math.min(before, seconds * 1000);

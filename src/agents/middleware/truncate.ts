@@ -21,6 +21,7 @@ export function truncateHistory(options: TruncateHistoryOptions): ChatMiddleware
   checkLimit("maxMessages", maxMessages);
   checkLimit("maxTokens", maxTokens);
   return {
+    name: "truncateHistory",
     async process(context, next) {
       const { messages } = context;
       const shown = newest(messages, { maxMessages, maxTokens, keepFirst });
@@ -84,6 +85,7 @@ export function truncateContent({ maxCharacters }: TruncateContentOptions): Chat
   if (!(Number.isSafeInteger(maxCharacters) && maxCharacters >= 100))
     throw new RangeError(`maxCharacters must be an integer >= 100, got ${maxCharacters}`);
   return {
+    name: "truncateContent",
     async process(context, next) {
       const { messages } = context;
       const cut = messages.map((message) => cutMessage(message, maxCharacters));

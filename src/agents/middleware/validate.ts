@@ -17,6 +17,7 @@ export interface ValidateOptions {
  */
 export function validate(schema: StandardSchemaV1, { repairs = 1 }: ValidateOptions = {}): ChatMiddleware {
   return {
+    name: "validate",
     repeats: true,
     async process(context, next) {
       const { messages } = context;

@@ -25,7 +25,7 @@ import { checkAnswer } from "../turn/structured-output.ts";
 import { Quarantine } from "./quarantine.ts";
 
 /** The tools whose results only a model without tools reads. */
-export interface QuarantineOptions {
+interface QuarantineOptions {
   /** The names of the tools. */
   readonly tools: readonly string[];
   /** The values that are taken from each result. */

@@ -13,7 +13,6 @@ const reasons: Readonly<Record<StopReason, string | null>> = {
   guardrail: "a guardrail stopped it",
   terminated: "a tool ended it",
   error: "an error ended it",
-  "dead-letter": "a message could not be handled",
   exhausted: "no answer was found",
 };
 

@@ -270,6 +270,7 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
   "not-json": "are not JSON",
   "too-large": "are larger than 1 MB",
   "too-deep": "are nested more than 64 levels deep",
+  "too-many-keys": "have more than 10,000 keys",
   "poisoned-key": "have a key __proto__",
   "duplicate-key": "have the same key twice",
   "broken-text": "hold half a character",

@@ -85,6 +85,13 @@ export class ReeveClient {
     return this.#http.url;
   }
 
+  /** The address of a screen of the dashboard, such as `/runs/books`; null: the server has none, or does not say. */
+  async screenAddress(path: string): Promise<string | null> {
+    const me = await this.#http.get("/me").catch(() => null);
+    const page = isJsonObject(me) ? me["page"] : null;
+    return typeof page === "string" ? `${new URL(page, this.url).href}${path}` : null;
+  }
+
   async agents(): Promise<readonly AgentEntry[]> {
     return (await this.#http.list<AgentEntry>("/agents")).items;
   }

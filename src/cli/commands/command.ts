@@ -1,5 +1,6 @@
 import type { ReeveClient } from "../client/reeve-client.ts";
 import type { Terminal } from "../terminal.ts";
+import type { Screen } from "../views/screen.ts";
 import { asTyped } from "../text/as-typed.ts";
 
 /** What every command works with. */
@@ -15,6 +16,16 @@ export const asTypedIn =
   ({ terminal }: Context) =>
   (advice: string): string =>
     asTyped(advice, terminal.command);
+
+/** The address of a screen of the dashboard as a line; none where the server has no dashboard. */
+export async function linkLines(
+  { client }: Context,
+  path: string,
+  { paint }: Pick<Screen, "paint">,
+): Promise<readonly string[]> {
+  const address = await client.screenAddress(path);
+  return address === null ? [] : [paint("faint", `  ${address}`)];
+}
 
 /** Writes lines for people. */
 export function say({ terminal }: Context, lines: readonly string[]): void {

@@ -15,7 +15,7 @@ import { snapshot } from "../client/snapshot.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
-import { asTypedIn, type Context, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, linkLines, say, sayJson } from "./command.ts";
 
 /** So many runs are asked how they stand. */
 const mostAsked = 20;
@@ -49,11 +49,15 @@ function unknown(run: RunId): CliError {
   return new CliError(`nothing is known of ${run} yet`, { code: "not-begun", exitCode: ExitCode.notFound });
 }
 
-function tell(context: Context, standing: Standing, { hints, ...rest }: Why): number {
+async function tell(context: Context, standing: Standing, { hints, ...rest }: Why): Promise<number> {
   const { runId } = standing;
   const reason = { ...rest, hints: hints.map(asTypedIn(context)) };
   if (context.json) sayJson(context, { treeId: RunId.tree(runId), ...standing, ...reason });
-  else say(context, whyLines(reason, screenOf(context.terminal)));
+  else {
+    const screen = screenOf(context.terminal);
+    const link = await linkLines(context, `/runs/${encodeURIComponent(RunId.tree(runId))}`, screen);
+    say(context, [...whyLines(reason, screen), ...link]);
+  }
   return ExitCode.ok;
 }
 

@@ -10,7 +10,7 @@ import { approvalLines } from "../views/approval-lines.ts";
 import { agentLines, runLines, sessionLines } from "../views/lists.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { treeHeadline, treeLines } from "../views/tree-lines.ts";
-import { asTypedIn, type Context, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, linkLines, say, sayJson } from "./command.ts";
 
 /** Lists runs, newest first. */
 export async function runs(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
@@ -40,7 +40,11 @@ export async function sessions(context: Context, query: Readonly<Record<string, 
 export async function approvals(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
   const page = await context.client.approvals(query);
   if (context.json) for (const approval of page.items) sayJson(context, approval);
-  else say(context, approvalLines(page.items, screenOf(context.terminal)));
+  else {
+    const screen = screenOf(context.terminal);
+    const link = page.items.length === 0 ? [] : await linkLines(context, "/approvals", screen);
+    say(context, [...approvalLines(page.items, screen), ...link]);
+  }
   return ExitCode.ok;
 }
 

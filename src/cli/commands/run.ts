@@ -47,11 +47,14 @@ async function start({ client }: Context, body: StartBody): Promise<{ readonly t
 
 /** Shows a tree until it is over, or until Ctrl-C. */
 export async function attend(context: Context, treeId: TreeId, options: RunOptions): Promise<number> {
+  // Asked first: a tree on a screen draws itself from the moment it is made.
+  const path = `/runs/${encodeURIComponent(treeId)}`;
+  const address = context.json ? null : await context.client.screenAddress(path);
   const { show, deltas } = showFor(context, treeId, options);
   const leave = new AbortController();
   const release = context.terminal.onInterrupt(() => leave.abort());
   try {
-    show.begin(treeId);
+    show.begin(treeId, address);
     for await (const followed of follow(context.client, treeId, { signal: leave.signal, deltas })) {
       if (followed.kind === "event") show.event(followed.event);
       else if (followed.kind === "delta") show.delta(followed.delta);

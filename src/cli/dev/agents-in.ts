@@ -9,6 +9,12 @@ export function agentsIn(module: object, file: string): readonly Agent[] {
   return agents;
 }
 
+/** The task that the playground begins with: the export `example` of a module; null: none. */
+export function exampleIn(module: object): string | null {
+  const example: unknown = Reflect.get(module, "example");
+  return typeof example === "string" ? example : null;
+}
+
 /** What a module says about the runtime: its export `runtime`, if there is one. */
 export function optionsIn(module: object): Partial<Omit<RuntimeOptions, "agents" | "engine" | "store">> {
   const options: unknown = Reflect.get(module, "runtime");

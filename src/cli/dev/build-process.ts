@@ -67,6 +67,11 @@ export class BuildProcess {
     if (builds.length > 0) this.#order({ type: "adopt", builds, ...(only && { only }) });
   }
 
+  /** Has its page show why newer code does not load; null: nothing is wrong. */
+  showFailure(words: string | null): void {
+    this.#order({ type: "failure", words });
+  }
+
   /** Has it count the runs of a build; null if it ends before it has. */
   async count(build: string): Promise<number | null> {
     const counted = new Promise<number>((resolve) => {

@@ -63,6 +63,11 @@ export class Builds {
     return this.#alive.at(-1)?.ready?.url ?? null;
   }
 
+  /** The reason why the newest code does not load; null: it does. */
+  get failure(): string | null {
+    return this.#state.failure;
+  }
+
   /** Loads the agents as they are now. A failure leaves everything as it was. */
   async load(): Promise<void> {
     this.#isStale = true;
@@ -178,6 +183,8 @@ export class Builds {
   #change(change: Partial<BuildsState>): void {
     const pid = this.#alive.at(-1)?.pid ?? null;
     this.#state = { ...this.#state, ...change, alive: this.#alive.length, pid };
+    if (change.failure !== undefined || change.phase === "ready")
+      this.#alive.at(-1)?.showFailure(this.#state.failure);
     this.#host.onChange(this.#state);
   }
 }

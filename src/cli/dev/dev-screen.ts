@@ -11,6 +11,9 @@ interface DevPlace {
   readonly admin: string;
 }
 
+/** Returns the address of the dashboard of a server. */
+export const dashboardOf = (url: string): string => `${url}/ui`;
+
 /** What `reeve dev` shows. */
 export interface DevScreen {
   /** What is done now, before anything serves. */
@@ -67,7 +70,8 @@ class LineScreen implements DevScreen {
     // Nothing is known of the first one until it has loaded.
     const build = number === 0 ? "first build" : `build ${number}`;
     const whose = agents.length === 0 ? "" : `: ${agents.join(", ")}`;
-    this.#terminal.out.write(`${failure ?? `${build} ${phase}${whose}, at ${url}`}\n`);
+    const where = phase === "ready" ? dashboardOf(url) : url;
+    this.#terminal.out.write(`${failure ?? `${build} ${phase}${whose}, at ${where}`}\n`);
   }
 
   log(words: string): void {
@@ -112,6 +116,9 @@ class CalmScreen implements DevScreen {
   }
 }
 
+/** The width of a name on the left, and of the gap after it. */
+const nameWidth = 11;
+
 /** One screen: where to ask, who is there, what runs. */
 export function devLines(
   { file, url, admin }: DevPlace,
@@ -121,19 +128,20 @@ export function devLines(
   const paint = paintOf(terminal, terminal.out);
   const width = terminal.out.columns;
   const row = (name: string, words: string): string =>
-    `  ${paint("faint", name.padEnd(9))}${cut(words, width - 12)}`;
+    `  ${paint("faint", name.padEnd(nameWidth))}${cut(words, width - nameWidth - 3)}`;
   const older = state.alive > 1 ? `, ${state.alive - 1} older alive` : "";
   const phase = {
     loading: "loading …",
     restarting: "its process ended; starting again …",
     ready: `since ${moment(state.since)}`,
   };
-  const [first = "boss"] = state.agents;
+  const [first = "lead"] = state.agents;
   const failed = (state.failure ?? "")
     .split("\n")
     .map((line) => paint("bad", `  ${cut(clean(line), width - 2)}`));
   return [
     `${paint("strong", "reeve dev")} · ${cut(clean(file), width - 13)}`,
+    row("dashboard", `${dashboardOf(url)}   (press o)`),
     row("server", url),
     row("restate", admin),
     row("agents", state.agents.join(", ")),

@@ -3,12 +3,14 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
 import { type RestateServer, restateServer } from "#engines/restate";
+import { errorMessage } from "#base";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builds, type BuildsState } from "./builds.ts";
 import { DevFolder } from "./dev-folder.ts";
-import { type DevScreen, devScreen } from "./dev-screen.ts";
+import { dashboardOf, type DevScreen, devScreen } from "./dev-screen.ts";
+import { openBrowser } from "./open-browser.ts";
 import { Proxy } from "./proxy.ts";
 import { watchFiles } from "./watch-files.ts";
 
@@ -20,6 +22,9 @@ export interface DevOptions {
 
 /** How many builds are looked at for runs that they have left. */
 const mostEarlier = 20;
+
+/** The builds before there are any. */
+const nothing = { url: null, failure: null };
 
 /** Everything on this machine, until Ctrl-C. */
 export async function dev(terminal: Terminal, given: string, options: DevOptions): Promise<number> {
@@ -35,7 +40,8 @@ export async function dev(terminal: Terminal, given: string, options: DevOptions
   const screen = devScreen(terminal, options.json);
   const stopped = interrupts(terminal);
   let builds: Builds | null = null;
-  const proxy = await Proxy.listen(options.port, () => builds?.url ?? null);
+  const proxy = await Proxy.listen(options.port, () => builds ?? nothing);
+  const unlisten = listenForKeys(terminal, { stopped, open: () => openPage(proxy.url, screen) });
   try {
     screen.progress("starting Restate …");
     const restate = await restateServer({ baseDir: folder.restate, apart: true });
@@ -53,6 +59,7 @@ export async function dev(terminal: Terminal, given: string, options: DevOptions
     }
   } finally {
     screen.close();
+    unlisten();
     await proxy.close();
     stopped.release();
   }
@@ -102,7 +109,30 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
+/** Opens the dashboard, or says where it is. */
+function openPage(url: string, screen: DevScreen): void {
+  const address = dashboardOf(url);
+  openBrowser(address).catch((error: unknown) =>
+    screen.log(`no browser was opened (${errorMessage(error)}): open ${address}`),
+  );
+}
+
+/** Does what a key stands for: `o` opens the dashboard, Ctrl-C stops. A keyboard that is listened to sends no signals. */
+function listenForKeys(
+  terminal: Terminal,
+  { stopped, open }: { readonly stopped: Interrupts; readonly open: () => void },
+): () => void {
+  if (!terminal.out.isTTY) return () => undefined;
+  return terminal.onTyped((typed) => {
+    for (const key of typed) {
+      if (key === "o") open();
+      if (key === "\u0003") stopped.interrupt();
+    }
+  });
+}
+
 interface Interrupts {
+  interrupt(): void;
   readonly once: Promise<void>;
   readonly again: Promise<void>;
   release(): void;
@@ -113,9 +143,10 @@ function interrupts(terminal: Terminal): Interrupts {
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
   let count = 0;
-  const release = terminal.onInterrupt(() => {
+  const interrupt = (): void => {
     count += 1;
     (count === 1 ? first : second).resolve();
-  });
-  return { once: first.promise, again: second.promise, release };
+  };
+  const release = terminal.onInterrupt(interrupt);
+  return { once: first.promise, again: second.promise, interrupt, release };
 }

@@ -4,6 +4,14 @@ import { pipeline } from "node:stream";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 
+/** The newest build, as far as the proxy needs it. */
+export interface ProxyTarget {
+  /** The address of its server; null: none serves. */
+  readonly url: string | null;
+  /** The reason why the code does not load; null: it does. */
+  readonly failure: string | null;
+}
+
 /** One address for whichever build is the newest. */
 export class Proxy {
   readonly #server: Server;
@@ -15,7 +23,7 @@ export class Proxy {
   }
 
   /** @throws CliError if somebody has the port. */
-  static async listen(port: number, target: () => string | null): Promise<Proxy> {
+  static async listen(port: number, target: () => ProxyTarget): Promise<Proxy> {
     const server = createServer((incoming, outgoing) => forward(incoming, outgoing, target()));
     server.listen(port, "127.0.0.1");
     await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
@@ -38,16 +46,18 @@ export class Proxy {
   }
 }
 
-function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: string | null): void {
-  if (target === null) return unavailable(outgoing);
+function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: ProxyTarget): void {
   const { method, url = "/", headers } = incoming;
+  const refuse = (): void =>
+    headers.accept?.includes("text/html") ? showLoading(outgoing, target.failure) : unavailable(outgoing);
+  if (target.url === null) return refuse();
   // The path is joined as text: whatever it says, it goes to no other host.
-  const onward = request(`${target}${url.startsWith("/") ? url : "/"}`, { method, headers });
+  const onward = request(`${target.url}${url.startsWith("/") ? url : "/"}`, { method, headers });
   onward.on("response", (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     pipeline(answer, outgoing, () => undefined);
   });
-  onward.on("error", () => (outgoing.headersSent ? outgoing.destroy() : unavailable(outgoing)));
+  onward.on("error", () => (outgoing.headersSent ? outgoing.destroy() : refuse()));
   outgoing.on("close", () => onward.destroy());
   pipeline(incoming, onward, () => undefined);
 }
@@ -56,4 +66,18 @@ function unavailable(outgoing: ServerResponse): void {
   const error = { code: "overloaded", message: "no worker is ready yet" };
   outgoing.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
   outgoing.end(JSON.stringify({ error }));
+}
+
+/** A page for a browser that comes before the first worker. It asks again by itself. */
+function showLoading(outgoing: ServerResponse, failure: string | null): void {
+  const text = failure === null ? "reeve dev is loading …" : `The code does not load:\n\n${failure}`;
+  const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  outgoing.writeHead(503, {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "retry-after": "1",
+    refresh: "1",
+  });
+  outgoing.end(`<!doctype html><title>reeve dev</title><pre>${escaped}</pre>\n`);
 }

@@ -28,7 +28,7 @@ export interface ReadyBuild {
   readonly program: string;
 }
 
-/** A message of `reeve dev` to a worker: take over runs of other builds, or count those of one. */
+/** A message of `reeve dev` to a worker: take over runs of other builds, count those of one, or show a failure. */
 export type WorkerOrder =
   | {
       readonly type: "adopt";
@@ -36,4 +36,6 @@ export type WorkerOrder =
       /** Only runs that their build refuses. Default: all. */
       readonly only?: "refused";
     }
-  | { readonly type: "count"; readonly build: string };
+  | { readonly type: "count"; readonly build: string }
+  /** The reason why newer code does not load; null: it does. */
+  | { readonly type: "failure"; readonly words: string | null };

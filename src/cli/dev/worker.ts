@@ -3,9 +3,10 @@ import { type LogRecord, restate, type RestateEngine, StartupError } from "#engi
 import { type Agent, AgentId, ProgramError, type FailureLog } from "#kernel";
 import { diagnosticText } from "#base";
 import { agentVersion, Runtime } from "#runtime";
-import { listen } from "#server";
+import { type FaultKind, listen } from "#server";
 import { sqliteStore } from "#stores/sqlite";
-import { agentsIn, optionsIn } from "./agents-in.ts";
+import { agentsIn, exampleIn, optionsIn } from "./agents-in.ts";
+import { Faults } from "./faults.ts";
 import { missingImportsText } from "./missing-imports.ts";
 import {
   settingsVariable,
@@ -35,11 +36,19 @@ async function serve(settings: WorkerSettings): Promise<void> {
   // The content of every step can be looked at later.
   const defaults = { approver: "people", log: logFailure, retention: "permanent" } as const;
   const options = { ...defaults, ...optionsIn(module) };
-  const runtime = new Runtime({ ...options, agents, engine, store });
+  const faults = new Faults();
+  const middleware = faults.around(options.middleware);
+  const runtime = new Runtime({ ...options, middleware, agents, engine, store });
   await runtime.serve({ port });
   const onError = (error: unknown): void => tell({ type: "log", words: wordsOf(error) });
-  const { url } = await listen({ runtime, port: 0, onError });
-  process.on("message", (order: WorkerOrder) => void obey(engine, build, order));
+  let failure: string | null = null;
+  process.on("message", (order: WorkerOrder) => {
+    if (order.type === "failure") failure = order.words;
+    else void obey(engine, build, order);
+  });
+  const cause = (kind: FaultKind): void => faults.cause(kind);
+  const dev = { example: exampleIn(module), failure: () => failure, cause };
+  const { url } = await listen({ runtime, port: 0, onError, dev });
   const names = runtime.agents.map(({ id }) => AgentId.type(id));
   tell({ type: "ready", url, agents: names, program: programOf(runtime.agents) });
 }
@@ -50,7 +59,11 @@ function programOf(agents: readonly Agent[]): string {
 }
 
 /** Takes over runs of other builds, or counts those of one. */
-async function obey(engine: RestateEngine, build: string, order: WorkerOrder): Promise<void> {
+async function obey(
+  engine: RestateEngine,
+  build: string,
+  order: Exclude<WorkerOrder, { readonly type: "failure" }>,
+): Promise<void> {
   try {
     if (order.type === "count") {
       const { build: counted } = order;

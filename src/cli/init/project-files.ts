@@ -24,6 +24,7 @@ export function projectFiles(name: string, versions: Versions): Readonly<Record<
     // Under its own name npm would leave it out of the package.
     ".gitignore": template("gitignore"),
     "agents.ts": template("agents.ts"),
+    "demo-model.ts": template("demo-model.ts"),
     "model.ts": template("model.ts"),
     "README.md": template("README.md").replaceAll("{{name}}", name),
   };

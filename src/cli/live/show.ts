@@ -8,7 +8,8 @@ import { eventLine } from "./event-line.ts";
 
 /** How a tree is shown while it runs. */
 export interface Show {
-  begin(treeId: TreeId): void;
+  /** `address`: its page in the dashboard; null: none. */
+  begin(treeId: TreeId, address: string | null): void;
   event(event: NumberedEvent): void;
   /** A piece of an answer, where they were asked for. */
   delta(delta: RunDelta): void;
@@ -59,8 +60,8 @@ export class LogShow implements Show {
     this.#model = new TreeModel(treeId);
   }
 
-  begin(treeId: TreeId): void {
-    say(this.#context, [`tree ${treeId}`]);
+  begin(treeId: TreeId, address: string | null): void {
+    say(this.#context, [address === null ? `tree ${treeId}` : `tree ${treeId} · ${address}`]);
   }
 
   event(event: NumberedEvent): void {

@@ -30,8 +30,10 @@ export class TreeShow implements Show {
     this.#timer = setInterval(() => this.#draw(), frameMs);
   }
 
-  begin(treeId: TreeId): void {
-    say(this.#context, [screenOf(this.#context.terminal).paint("faint", `tree ${treeId} · Ctrl-C detaches`)]);
+  begin(treeId: TreeId, address: string | null): void {
+    const { paint } = screenOf(this.#context.terminal);
+    const where = address === null ? "" : ` · ${address}`;
+    say(this.#context, [paint("faint", `tree ${treeId}${where} · Ctrl-C detaches`)]);
   }
 
   event(event: NumberedEvent): void {

@@ -9,10 +9,8 @@ import {
   type ObjectDefinition,
   type RunLaunch,
   type SendOptions,
-  TooLargeError,
 } from "#kernel";
 import { copyJson, LruMap } from "#base";
-import { sizeOf } from "./size-of.ts";
 import type { Hop } from "./hop.ts";
 import type { LocalSinks } from "./local-sinks.ts";
 
@@ -104,19 +102,36 @@ export class LocalObjects {
   readonly ask: CallObject = (to, method, argument) =>
     new Promise((resolve, reject) => this.call({ to, method, argument }, resolve, reject));
 
+  /** The call of a sink, which changes nothing of what it sends and gets. */
+  readonly #askAsSink: CallObject = (to, method, argument) =>
+    new Promise((resolve, reject) =>
+      this.#world.hop(() => {
+        try {
+          resolve(this.#perform(to, method, argument));
+        } catch (error) {
+          reject(error);
+        }
+      }),
+    );
+
   /** Brings what one object has sent to another, or to a sink. */
   deliver(call: ObjectCall): void {
     const { to, argument } = call;
-    if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument: copyJson(argument) }, this.ask);
-    else this.call(call, ignore, (error) => warn(call, error));
+    if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument }, this.#askAsSink);
+    else this.callCopied(call, ignore, (error) => warn(call, error), this.#world.hop);
   }
 
   /** One object calls another: inside its own call, so nothing comes between. */
   callFromObject(to: ObjectAddress, method: string, argument: Json): Json {
-    return this.#execute(to, method, copyJson(argument));
+    return this.#perform(to, method, argument);
   }
 
+  /** The caller may change the reply: what the object keeps stays as it is. */
   #execute(to: ObjectAddress, method: string, argument: Json): Json {
+    return copyJson(this.#perform(to, method, argument));
+  }
+
+  #perform(to: ObjectAddress, method: string, argument: Json): Json {
     const definition = this.#definitions.get(to.type);
     const query = definition?.queries[method];
     const run = query ?? definition?.methods[method];
@@ -129,7 +144,7 @@ export class LocalObjects {
         work.commit();
         this.#limitFinished(stored, definition?.finishedMark);
       }
-      return copyJson(reply);
+      return reply;
     } finally {
       this.free(stored);
     }
@@ -187,6 +202,7 @@ export class LocalObjects {
 class LocalWork implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;
+  readonly keepsReferences = true;
   readonly #stored: StoredObject;
   readonly #objects: LocalObjects;
   readonly #world: ObjectWorld;
@@ -262,11 +278,9 @@ class LocalWork implements ObjectContext {
     this.#afterwards.push(() => this.#world.kill(execution));
   }
 
-  /** @throws TooLargeError: then nothing has changed. */
   commit(): void {
     const { state, watchers } = this.#stored;
     const written = this.#written;
-    written?.forEach(checkValue);
     written?.forEach((value, name) => {
       if (value === null) state.delete(name);
       else state.set(name, value);
@@ -283,14 +297,8 @@ class LocalWork implements ObjectContext {
 /** Finished objects that are kept. */
 const maxFinished = 1_000;
 
-/** As on an engine that stores values: what is too large there is refused here. */
+/** The limit of an engine that stores values: the tree refuses here what would be too large there. */
 const maxValueBytes = 16_000_000;
-
-function checkValue(value: Json, name: string): void {
-  const bytes = sizeOf(value);
-  if (bytes <= maxValueBytes) return;
-  throw new TooLargeError({ what: `the value ${name.split("/")[0]}`, bytes, limit: maxValueBytes });
-}
 
 /** A message has no caller who could hear of its error. */
 function warn({ to, method }: ObjectCall, error: unknown): void {

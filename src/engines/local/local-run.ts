@@ -101,6 +101,8 @@ export class LocalRun {
   readonly #picks: number[] = [];
   /** Places that have finished and were not picked yet, in that order. */
   readonly #finished: number[] = [];
+  /** Those who wait for the end of the execution. */
+  readonly #waiting: ((returned: Json) => void)[] = [];
   /** Told when something has finished. */
   #onNews: (() => void) | null = null;
   /** Wake-ups by name: who waits, or that it has come. */
@@ -135,9 +137,28 @@ export class LocalRun {
     this.wake(cancellation);
   }
 
+  /** Tells those who wait what the execution has returned. */
+  end(returned: Json): void {
+    for (const tell of this.#waiting) tell(returned);
+    this.#waiting.length = 0;
+  }
+
+  /** Returns what the execution returned; null if it was dropped. @throws the signal's reason. */
+  waitForEnd(signal: AbortSignal): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      const stop = (): void => reject(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
+      this.#waiting.push((returned) => {
+        signal.removeEventListener("abort", stop);
+        resolve(copyJson(returned));
+      });
+    });
+  }
+
   /** Drops the run where it stands. */
   close(): void {
     this.#isClosed = true;
+    this.end(null);
     this.#pause?.abort(closed);
     for (const entry of this.#journal) if (!entry.outcome) entry.abort(closed);
   }

@@ -57,7 +57,8 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
   function launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void } {
     const execution = `${run.runId}/${++executions}`;
     const execute = async (primitives: Parameters<EngineProgram["run"]>[0]): Promise<void> => {
-      await program?.run(primitives);
+      const returned = await program?.run(primitives);
+      runs.get(execution)?.end(returned ?? null);
       drop(runs, execution);
     };
     const begin = (): void => {
@@ -81,6 +82,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
     drain: async () => undefined,
     call: objects.ask,
     waitForChange: (object, options) => objects.waitForChange(object, options),
+    attach: async (execution, { signal }) => (await runs.get(execution)?.waitForEnd(signal)) ?? null,
     [Symbol.asyncDispose]: async () => {
       closed.abort(new Error("the engine was closed"));
       timers.close();

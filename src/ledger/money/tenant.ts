@@ -57,7 +57,7 @@ export interface Draw extends Amounts {
 }
 
 /** The budget that a lease is a part of, in one dimension: of several the one that has the least left. As it was then. */
-export interface LeaseLimit {
+interface LeaseLimit {
   readonly account: "tenant" | "user";
   readonly limit: number;
   readonly spent: number;

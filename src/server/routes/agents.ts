@@ -1,5 +1,6 @@
-import { type Agent, AgentId, NotFoundError } from "#kernel";
-import { agentVersion } from "#runtime";
+import { type Agent, AgentId, Labels, NotFoundError, type Tool } from "#kernel";
+import { agentVersion, middlewareName } from "#runtime";
+import { mayDo, type Principal } from "../auth.ts";
 import { answer, type Route, route, type ServerHost } from "../route.ts";
 
 export const agentRoutes: readonly Route[] = [
@@ -8,25 +9,43 @@ export const agentRoutes: readonly Route[] = [
     path: "/agents",
     scope: "read",
     forUsers: true,
-    summary: "The agents that can be started: model, tools, team and limits of each",
-    handle: async ({ host }) => answer({ items: host.runtime.agents.map(toRecord) }),
+    summary:
+      "The agents that can be started: model, tools, team, limits and layers of each, and its instructions for keys with the scope content",
+    handle: async ({ host, principal }) =>
+      answer({ items: host.runtime.agents.map((agent) => toRecord(agent, principal)) }),
   }),
 ];
 
-/** Returns what an agent may do. Its instructions are content, and not among it. */
-function toRecord(agent: Agent): object {
+/** Returns what an agent may do. Its instructions are content. */
+function toRecord(agent: Agent, principal: Principal): object {
   const { id, description = null, model, tools = [], team = [], budget = null, retention = null } = agent;
+  const { policy = {} } = agent;
+  const layers = [...(policy.agent ?? []), ...(policy.chat ?? []), ...(policy.function ?? [])];
   return {
     name: AgentId.type(id),
     description,
     version: agentVersion(agent),
     model: model?.id ?? null,
-    tools: tools.map((tool) => ({ name: tool.name, description: tool.description, risk: tool.risk })),
+    tools: tools.map(toolRecord),
     team: team.map((each) => AgentId.type("agent" in each ? each.agent.id : each.id)),
     budget,
     retention,
-    guardrails: (agent.policy?.guardrails ?? []).map(({ name }) => name),
+    guardrails: (policy.guardrails ?? []).map(({ name }) => name),
+    middleware: [...new Set(layers)].map((layer) => middlewareName(layer) ?? "unnamed"),
+    ...(mayDo(principal, "content") && { instructions: instructionsOf(agent) }),
   };
+}
+
+/** A tool, with the defaults of what it brings and does filled in. */
+function toolRecord(tool: Tool): object {
+  const { name, description, risk, origin = "tool", sensitivity = "public" } = tool;
+  const trust = Labels.broughtBy(tool).untrusted ? "untrusted" : "trusted";
+  return { name, description, risk, origin, trust, sensitivity, outside: Labels.leavesBy(tool) };
+}
+
+/** The text of its instructions; null: there is none, or it is computed for each turn. */
+function instructionsOf(agent: Agent): string | null {
+  return "instructions" in agent && typeof agent.instructions === "string" ? agent.instructions : null;
 }
 
 /** @throws NotFoundError */

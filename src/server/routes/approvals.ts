@@ -1,8 +1,8 @@
-import { type ApprovalAnswer, ApprovalId, TreeId } from "#kernel";
+import { type ApprovalAnswer, ApprovalId, TreeId, UserId } from "#kernel";
 import { whose } from "../auth.ts";
 import { answer, type Call, type Route, route } from "../route.ts";
-import { deciderOf } from "../users.ts";
 import { shape } from "../shape.ts";
+import { deciderOf, listedUser } from "../users.ts";
 import { treeOf } from "./run-of.ts";
 import { page } from "./runs.ts";
 
@@ -29,15 +29,19 @@ export const approvalRoutes: readonly Route[] = [
     path: "/approvals",
     scope: "read",
     forUsers: true,
-    summary: "Questions to people, newest first",
+    summary: "Questions to people, newest first: of a tree, an agent, a tool, a risk or a user",
     query: shape.object({
       ...page,
       state: shape.optional(shape.oneOf(["pending", "decided"])),
       tree: shape.optional(shape.id(TreeId.of, "a tree")),
+      agent: shape.optional(shape.text()),
+      tool: shape.optional(shape.text()),
+      risk: shape.optional(shape.oneOf(["safe", "high", "critical"])),
+      user: shape.optional(shape.id(UserId.of, "a user")),
     }),
     handle: async ({ host, principal, query }) => {
-      const { size = 50, after, ...filter } = query;
-      const wanted = { ...filter, ...whose(principal), user: principal.user };
+      const { size = 50, after, user, ...filter } = query;
+      const wanted = { ...filter, ...whose(principal), user: listedUser(principal, user) };
       return answer(
         await host.runtime.approvals.list(wanted, { size, ...(after !== undefined && { after }) }),
       );

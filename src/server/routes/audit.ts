@@ -1,22 +1,63 @@
+import { type AuditHead, RunId, TreeId } from "#kernel";
 import { whose } from "../auth.ts";
-import { answer, type Route, route } from "../route.ts";
+import { answer, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 
 const head = shape.object({ index: shape.whole(), hash: shape.text() });
+
+interface VerifyBody {
+  readonly head?: AuditHead;
+  readonly progress?: boolean;
+}
+
+/** Verifies a chain, and says after each page how far it is: lines of `checked` and `length`, then the report. */
+async function* verifyWithProgress({
+  host,
+  principal,
+  body,
+}: Call<unknown, VerifyBody>): AsyncGenerator<string, void> {
+  const { audit } = host.runtime;
+  const owner = whose(principal);
+  const length = ((await audit.head(owner))?.index ?? -1) + 1;
+  const state = { checked: 0, isOver: false };
+  let wake = Promise.withResolvers<void>();
+  const onProgress = (links: number): void => {
+    state.checked = links;
+    wake.resolve();
+  };
+  const verifying = audit.verify({ ...owner, head: body.head ?? null, onProgress }).finally(() => {
+    state.isOver = true;
+    wake.resolve();
+  });
+  // Thrown below, where it is awaited.
+  verifying.catch(() => undefined);
+  while (!state.isOver) {
+    yield line({ checked: state.checked, length });
+    await wake.promise;
+    wake = Promise.withResolvers<void>();
+  }
+  const verdict = await verifying;
+  yield line({ at: host.clock.now(), verdict, hadHead: body.head !== undefined });
+}
+
+const line = (value: object): string => `${JSON.stringify(value)}\n`;
 
 export const auditRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/audit",
     scope: "admin",
-    summary: "Who decided what: links of the tenant's chain, from an index on",
+    summary: "Who decided what: links of the tenant's chain, newest first",
     query: shape.object({
-      from: shape.optional(shape.whole()),
+      kind: shape.optional(shape.text()),
+      tree: shape.optional(shape.id(TreeId.of, "a tree")),
+      run: shape.optional(shape.id(RunId.parse, "a run")),
+      before: shape.optional(shape.whole()),
       size: shape.optional(shape.whole({ min: 1, max: 1_000 })),
     }),
     handle: async ({ host, principal, query }) => {
-      const { from = 0, size = 100 } = query;
-      return answer({ items: await host.runtime.audit.read({ ...whose(principal), from, limit: size }) });
+      const { size = 100, ...filter } = query;
+      return answer(await host.runtime.audit.list({ ...whose(principal), ...filter, limit: size }));
     },
   }),
   route({
@@ -27,13 +68,25 @@ export const auditRoutes: readonly Route[] = [
     handle: async ({ host, principal }) => answer(await host.runtime.audit.head(whose(principal))),
   }),
   route({
+    method: "get",
+    path: "/audit/report",
+    scope: "admin",
+    summary: "The last verification: its time and its verdict; null while there was none",
+    handle: async ({ host, principal }) => answer(await host.runtime.audit.lastReport(whose(principal))),
+  }),
+  route({
     method: "post",
     path: "/audit/verify",
     scope: "admin",
     room: "reads",
-    summary: "Walk the whole chain; with a head that it once had, also to see whether links were cut off",
-    body: shape.object({ head: shape.optional(head) }),
-    handle: async ({ host, principal, body }) =>
-      answer(await host.runtime.audit.verify({ ...whose(principal), head: body.head ?? null })),
+    summary:
+      "Walk the whole chain; with a head that it once had, also to see whether links were cut off. With `progress`, the answer is a stream of JSON lines",
+    body: shape.object({ head: shape.optional(head), progress: shape.optional(shape.flag()) }),
+    handle: async (call) => {
+      const { host, principal, body } = call;
+      if (body.progress === true)
+        return subscribe(call, async () => verifyWithProgress(call), { type: "application/x-ndjson" });
+      return answer(await host.runtime.audit.verify({ ...whose(principal), head: body.head ?? null }));
+    },
   }),
 ];

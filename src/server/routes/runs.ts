@@ -1,10 +1,20 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { Page, type RunRecord, RunStatus, SessionId, StopReason, UserId } from "#kernel";
+import {
+  type ApprovalRecord,
+  Page,
+  RunId,
+  type RunRecord,
+  RunStatus,
+  SessionId,
+  StopReason,
+  UserId,
+} from "#kernel";
 import { type Principal, whose } from "../auth.ts";
 import { answer, type Route, route, type ServerHost } from "../route.ts";
 import { actingUser, listedUser } from "../users.ts";
 import { refuse, type Shape, shape } from "../shape.ts";
+import { checkServed, searchOf } from "../run-query.ts";
 import { agentOf } from "./agents.ts";
 import { addAsks, type ListedRun, listPending } from "../pending.ts";
 import { runOf } from "./run-of.ts";
@@ -19,14 +29,20 @@ export async function compressed(value: unknown, accepted: string): Promise<Resp
   return new Response(bytes, { headers: { ...headers, "content-encoding": "gzip" } });
 }
 
+/** Returns the roots of trees in which a call waits for a person, among the newest 1,000 that do. */
+async function askingRoots({ runtime }: ServerHost, principal: Principal): Promise<readonly RunId[]> {
+  const trees = (await listPending(runtime, principal)).map(({ treeId }) => RunId.root(treeId));
+  return [...new Set(trees)];
+}
+
 /** Adds to each run the number of calls that wait for a person. Ended runs have none, so nothing is read for them. */
 async function withAsks(
-  { runtime }: ServerHost,
+  host: ServerHost,
   principal: Principal,
   runs: readonly RunRecord[],
 ): Promise<readonly ListedRun[]> {
   const isLive = runs.some(({ endedAt }) => endedAt === null);
-  return addAsks(runs, isLive ? await listPending(runtime, principal) : []);
+  return addAsks(runs, isLive ? await listPending(host.runtime, principal) : []);
 }
 
 function cursor(after: string): string {
@@ -55,16 +71,27 @@ const statuses: Shape<readonly RunStatus[]> = {
     [...new Set(String(value).split(","))].map((each) => shape.oneOf(RunStatus.all).decode(each, at)),
 };
 
+/** One stop reason, or several with commas between them. */
+const stops: Shape<readonly StopReason[]> = {
+  schema: { type: "string" },
+  decode: (value, at) =>
+    [...new Set(String(value).split(","))].map((each) => shape.oneOf(StopReason.all).decode(each, at)),
+};
+
 const filter = shape.object({
   ...page,
   status: shape.optional(statuses),
-  stop: shape.optional(shape.oneOf(StopReason.all)),
+  stop: shape.optional(stops),
   since: shape.optional(shape.whole()),
   until: shape.optional(shape.whole()),
   agent: shape.optional(shape.text()),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
   roots: shape.optional(shape.flag()),
+  asks: shape.optional(shape.flag()),
+  id: shape.optional(shape.text()),
+  name: shape.optional(shape.text()),
+  minSpend: shape.optional(shape.whole()),
 });
 
 export const runRoutes: readonly Route[] = [
@@ -104,6 +131,13 @@ export const runRoutes: readonly Route[] = [
     handle: async ({ host, principal, query }) => {
       const { size = 50, after, status, stop, since, until, agent, session, roots } = query;
       const user = listedUser(principal, query.user);
+      checkServed({ ...query, user });
+      const wantedPage = { size, ...(after !== undefined && { after }) };
+      const search = searchOf(query);
+      if (search) {
+        const trees = await host.runtime.runs.search({ ...search, ...whose(principal) }, wantedPage);
+        return answer({ ...trees, items: await withAsks(host, principal, trees.items) });
+      }
       const wanted = {
         ...whose(principal),
         ...(status !== undefined && { status }),
@@ -114,8 +148,9 @@ export const runRoutes: readonly Route[] = [
         ...(user !== undefined && { userId: user }),
         ...(session !== undefined && { sessionId: session }),
         ...(roots !== undefined && { rootsOnly: roots }),
+        ...(query.asks === true && { runIds: await askingRoots(host, principal) }),
       };
-      const found = await host.runtime.runs.list(wanted, { size, ...(after !== undefined && { after }) });
+      const found = await host.runtime.runs.list(wanted, wantedPage);
       return answer({ ...found, items: await withAsks(host, principal, found.items) });
     },
   }),

@@ -4,7 +4,18 @@ import { RefusalError } from "../refusal.ts";
 /** Returns what a caller may know of itself. */
 function toMe({ principal, host }: Call): object {
   const { id, tenant, user = null, scopes, limits = null, expiresAt = null } = principal;
-  return { id, tenant, user, scopes, limits, expiresAt, version: host.version };
+  const { version, page, dev } = host;
+  return {
+    id,
+    tenant,
+    user,
+    scopes,
+    limits,
+    expiresAt,
+    version,
+    page,
+    dev: dev && { example: dev.example },
+  };
 }
 
 export const sessionCookieRoutes: readonly Route[] = [

@@ -6,6 +6,7 @@ import { shape } from "../shape.ts";
 import { actingUser, listedUser, userOf } from "../users.ts";
 import { agentOf } from "./agents.ts";
 import { page } from "./runs.ts";
+import { mayReadEntries, withoutContent } from "./session-entries.ts";
 import { entryOrNone, startTree, turnBody, turnFields } from "./start-tree.ts";
 
 const sessionId = shape.id(SessionId.of, "a session");
@@ -122,7 +123,8 @@ const readRoutes: readonly Route[] = [
     path: "/sessions/:session/entries",
     scope: "read",
     forUsers: true,
-    summary: "Every entry of every branch, in the order they came",
+    summary:
+      "Every entry of every branch, in the order they came; without content for keys that lack the scope",
     query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
     handle: async (call) => {
       const { host, principal, query } = call;
@@ -134,7 +136,9 @@ const readRoutes: readonly Route[] = [
       const key = { id, userId: listedUser(principal, query.user) ?? null };
       const head = await sessions.head(partition, key);
       if (!head) throw new NotFoundError({ what: "session", id });
-      return answer({ ...head, items: await sessions.entries(partition, key, { after, limit: size }) });
+      const items = await sessions.entries(partition, key, { after, limit: size });
+      const hasContent = mayReadEntries(principal);
+      return answer({ ...head, hasContent, items: hasContent ? items : items.map(withoutContent) });
     },
   }),
 ];

@@ -30,6 +30,7 @@ export const turnFields = {
       maxCostUsd: shape.optional(shape.amount()),
       maxTurns: shape.optional(shape.whole()),
       deadlineS: shape.optional(shape.amount()),
+      onLimit: shape.optional(shape.oneOf(["land", "wait"])),
     }),
   ),
   spawn: shape.optional(

@@ -8,10 +8,10 @@ export const statusRoutes: readonly Route[] = [
     forUsers: true,
     summary: "The version of the server, its workers, and how far the store is behind",
     handle: async ({ host }) => {
-      const { runtime, clock, version } = host;
+      const { runtime, clock, version, dev } = host;
       // Null: runs execute in this process.
       const workers = runtime.hasWorkers ? (await runtime.store.workers.list(clock.now())).length : null;
-      return answer({ version, workers, lagMs: runtime.lagMs });
+      return answer({ version, workers, lagMs: runtime.lagMs, dev: dev && { failure: dev.failure() } });
     },
   }),
 ];

@@ -1,12 +1,14 @@
 import { eraseError, type ManifestPart, NotFoundError, StepId, type StepManifest } from "#kernel";
 import type { StepSummary } from "#runtime";
 import { whose } from "../auth.ts";
-import { answer, type Route, route } from "../route.ts";
+import { answer, type Call, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
+import { type ComparedStep, compareSteps } from "../step-diff.ts";
 import { runOf } from "./run-of.ts";
 import { page } from "./runs.ts";
 
 const id = shape.id(StepId.parse, "a step");
+const comparison = { diff: shape.optional(id) } as const;
 
 export const stepRoutes: readonly Route[] = [
   route({
@@ -28,16 +30,43 @@ export const stepRoutes: readonly Route[] = [
     path: "/runs/:run/steps/:step",
     scope: "content",
     forUsers: true,
-    summary: "What a step sent and got back, and whether it is equal to what was sent",
+    summary:
+      "What a step sent and got back, and whether it is equal to what was sent; `diff` names a step whose parts are left out",
+    query: shape.object(comparison),
+    handle: async (call) => answer(await readCompared(call)),
+  }),
+  route({
+    method: "get",
+    path: "/runs/:run/steps/:step/figures",
+    scope: "read",
+    forUsers: true,
+    summary: "The attempts, bill, decisions and parts of a step, without content",
+    query: shape.object(comparison),
     handle: async (call) => {
-      const { host, principal, params } = call;
-      const step = id.decode(params["step"], "step");
-      const { runId } = await runOf(call);
-      if (StepId.run(step) !== runId) throw new NotFoundError({ what: "step", id: step });
-      return answer(await host.runtime.prompt(step, whose(principal)));
+      const { prompt, answer: answered, replaced, ...step } = await readCompared(call);
+      return answer({
+        ...withoutContent(step),
+        prompt: prompt.map(withoutText),
+        answer: answered.map(withoutText),
+        replaced: replaced.map(withoutText),
+      });
     },
   }),
 ];
+
+/** Reads the step of an address, and the one that it is compared with. @throws NotFoundError if either is not of the run. */
+async function readCompared(call: Call<{ readonly diff?: StepId }>): Promise<ComparedStep> {
+  const { host, principal, params, query } = call;
+  const step = id.decode(params["step"], "step");
+  const { runId } = await runOf(call);
+  for (const each of [step, query.diff ?? step])
+    if (StepId.run(each) !== runId) throw new NotFoundError({ what: "step", id: each });
+  const [shown, other] = await Promise.all([
+    host.runtime.prompt(step, whose(principal)),
+    query.diff === undefined ? null : host.runtime.prompt(query.diff, whose(principal)),
+  ]);
+  return compareSteps(shown, other);
+}
 
 /** A step for a caller that may not read content: errors have their code only, and no hash tells of a content. */
 function withoutContent({ manifest, ...step }: StepSummary): object {
@@ -58,7 +87,12 @@ function withoutHashes(manifest: StepManifest): object {
   };
 }
 
-function withoutHash(part: ManifestPart): Omit<ManifestPart, "hash"> {
+function withoutHash<Part extends ManifestPart>(part: Part): Omit<Part, "hash"> {
   const { hash: _, ...shown } = part;
+  return shown;
+}
+
+function withoutText(part: ComparedStep["prompt"][number]): object {
+  const { content: _, ...shown } = withoutHash(part);
   return shown;
 }

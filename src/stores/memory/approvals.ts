@@ -1,4 +1,5 @@
 import {
+  AgentId,
   eraseApproval,
   NotFoundError,
   type Page,
@@ -45,7 +46,7 @@ export class MemoryApprovals implements ApprovalStore {
 
   async list(
     partition: Partition,
-    { state, treeId, userId }: ApprovalFilter,
+    { state, treeId, userId, agentType, tool, risk }: ApprovalFilter,
     page: PageRequest,
   ): Promise<Page<ApprovalRecord>> {
     const found = this.shelf
@@ -53,6 +54,9 @@ export class MemoryApprovals implements ApprovalStore {
       .values()
       .filter((approval) => state === undefined || (approval.decision === null) === (state === "pending"))
       .filter((approval) => treeId === undefined || approval.treeId === treeId)
+      .filter(({ agentId }) => agentType === undefined || AgentId.type(agentId) === agentType)
+      .filter((approval) => tool === undefined || approval.tool === tool)
+      .filter((approval) => risk === undefined || approval.risk === risk)
       .filter((approval) => userId === undefined || this.#userOf(partition, approval.treeId) === userId);
     return pageOf(found, page, (approval) => [approval.requestedAt, approval.id]);
   }

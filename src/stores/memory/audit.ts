@@ -1,9 +1,18 @@
-import { AuditChainError, type AuditEntry, type AuditHead, type AuditStore, Partition } from "#kernel";
+import {
+  AuditChainError,
+  type AuditCheck,
+  type AuditEntry,
+  type AuditFilter,
+  type AuditHead,
+  type AuditStore,
+  Partition,
+} from "#kernel";
 import { copy } from "./shelf.ts";
 
 interface Chain {
   readonly links: AuditEntry[];
   readonly sources: Set<string>;
+  check: AuditCheck | null;
 }
 
 export class MemoryAudit implements AuditStore {
@@ -37,6 +46,29 @@ export class MemoryAudit implements AuditStore {
     return this.#of(partition).links.slice(from, from + limit);
   }
 
+  async list(
+    partition: Partition,
+    { kind, sourcePrefix = "", before = Infinity }: AuditFilter,
+    limit: number,
+  ): Promise<readonly AuditEntry[]> {
+    const found = this.#of(partition).links.filter(
+      (link) =>
+        link.index < before &&
+        (kind === undefined || link.kind === kind) &&
+        link.source.startsWith(sourcePrefix),
+    );
+    return found.toReversed().slice(0, limit);
+  }
+
+  async check(partition: Partition): Promise<AuditCheck | null> {
+    return this.#of(partition).check;
+  }
+
+  async keepCheck(partition: Partition, check: AuditCheck): Promise<void> {
+    const chain = this.#of(partition);
+    if (check.at >= (chain.check?.at ?? 0)) chain.check = copy(check);
+  }
+
   async head(partition: Partition): Promise<AuditHead | null> {
     const head = this.#of(partition).links.at(-1);
     return head ? { index: head.index, hash: head.hash } : null;
@@ -44,11 +76,15 @@ export class MemoryAudit implements AuditStore {
 
   #of(partition: Partition): Chain {
     const key = Partition.key(partition);
-    const chain = this.#chains.get(key) ?? { links: [], sources: new Set() };
+    const chain = this.#chains.get(key) ?? { links: [], sources: new Set(), check: null };
     this.#chains.set(key, chain);
     return chain;
   }
 }
+
+const refuseToRead = async (): Promise<never> => {
+  throw new TypeError("the audit needs a store that keeps it: createRuntime({ store })");
+};
 
 /** The audit of a store that keeps none. Reading it is an error, so that an empty chain is not taken for a whole one. */
 export const noAudit: AuditStore = {
@@ -56,7 +92,8 @@ export const noAudit: AuditStore = {
   append: async () => undefined,
   known: async () => [],
   head: async () => null,
-  read: async () => {
-    throw new TypeError("the audit needs a store that keeps it: createRuntime({ store })");
-  },
+  check: async () => null,
+  keepCheck: async () => undefined,
+  read: refuseToRead,
+  list: refuseToRead,
 };

@@ -1,5 +1,5 @@
 import { type EventStore, type NumberedEvent, Partition, type TreeId } from "#kernel";
-import { copy, Shelf } from "./shelf.ts";
+import { Shelf } from "./shelf.ts";
 
 const eventsPerLook = 256;
 
@@ -13,14 +13,15 @@ export class MemoryEvents implements EventStore {
     const trees = this.shelf.of(partition);
     const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
     trees.set(tree, kept);
-    for (const event of events) if (!kept.has(event.seq)) kept.set(event.seq, copy(event));
+    // Events are never changed: they need no copy.
+    for (const event of events) if (!kept.has(event.seq)) kept.set(event.seq, event);
     for (const look of this.#waiting) look();
     for (const hear of this.#ears.get(Partition.key(partition)) ?? []) hear();
   }
 
   async rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
     const kept = this.#of(partition, tree);
-    for (const event of events) if (kept.has(event.seq)) kept.set(event.seq, copy(event));
+    for (const event of events) if (kept.has(event.seq)) kept.set(event.seq, event);
   }
 
   async read(

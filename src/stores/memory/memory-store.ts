@@ -11,6 +11,7 @@ import { MemoryManifests } from "./manifests.ts";
 import { MemoryMemories } from "./memories.ts";
 import { MemoryRuns } from "./runs.ts";
 import { MemorySessions } from "./sessions.ts";
+import { MemorySpend } from "./spend.ts";
 import { MemoryVectors } from "./vectors.ts";
 import { MemoryWebhooks } from "./webhooks.ts";
 import { MemoryWorkers } from "./workers.ts";
@@ -53,6 +54,7 @@ class Memory implements Store {
   readonly limits = new MemoryLimits();
   readonly cache = new MemoryCacheStore();
   readonly webhooks = new MemoryWebhooks();
+  readonly spend = new MemorySpend();
 
   constructor(maxFinishedTrees: number) {
     this.#finished = new LruMap({ max: maxFinishedTrees, onEvict: (_, forget) => forget() });
@@ -68,6 +70,7 @@ class Memory implements Store {
     this.events.shelf.of(partition).delete(tree);
     remove(this.approvals.shelf.of(partition), ({ treeId }) => treeId === tree);
     this.manifests.forget(partition, tree);
+    this.spend.forget(partition, tree);
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
@@ -85,6 +88,7 @@ class Memory implements Store {
     remove(this.runs.shelf.of(partition), ({ runId }) => runs.has(runId));
     remove(this.cache.shelf.of(partition), ({ entry }) => entry.userId === user);
     this.memory.eraseUser(partition, user);
+    this.spend.eraseUser(partition, user);
     await this.vectors.eraseUser(partition, user);
     if (user !== null) this.apiKeys.revokeUser(partition.tenantId, user);
   }

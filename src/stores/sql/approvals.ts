@@ -1,4 +1,5 @@
 import {
+  AgentId,
   eraseApproval,
   Json,
   NotFoundError,
@@ -34,6 +35,9 @@ export class SqlApprovals implements ApprovalStore {
           requested_at: approval.requestedAt,
           body: JSON.stringify(approval),
           decision: null,
+          agent_type: AgentId.type(approval.agentId),
+          tool: approval.tool,
+          risk: approval.risk,
         })
         .onConflict((conflict) => conflict.doNothing())
         .execute(),
@@ -77,7 +81,7 @@ export class SqlApprovals implements ApprovalStore {
 
   async list(
     partition: Partition,
-    { state, treeId, userId }: ApprovalFilter,
+    { state, treeId, userId, agentType, tool, risk }: ApprovalFilter,
     request: PageRequest,
   ): Promise<Page<ApprovalRecord>> {
     const { size, after } = Page.request(request);
@@ -91,6 +95,9 @@ export class SqlApprovals implements ApprovalStore {
           query.where("decision", state === "pending" ? "is" : "is not", null),
         )
         .$if(treeId !== undefined, (query) => query.where("tree_id", "=", treeId ?? ""))
+        .$if(agentType !== undefined, (query) => query.where("agent_type", "=", agentType ?? ""))
+        .$if(tool !== undefined, (query) => query.where("tool", "=", tool ?? ""))
+        .$if(risk !== undefined, (query) => query.where("risk", "=", risk ?? ""))
         .$if(userId !== undefined, (query) =>
           query.where("tree_id", "in", (eb) =>
             eb

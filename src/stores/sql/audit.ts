@@ -1,6 +1,8 @@
 import {
   AuditChainError,
+  type AuditCheck,
   type AuditEntry,
+  type AuditFilter,
   type AuditHead,
   type AuditStore,
   Json,
@@ -70,6 +72,51 @@ export class SqlAudit implements AuditStore {
     return rows.map(entryOf);
   }
 
+  async list(
+    partition: Partition,
+    { kind, sourcePrefix, before = Number.MAX_SAFE_INTEGER }: AuditFilter,
+    limit: number,
+  ): Promise<readonly AuditEntry[]> {
+    const rows = await this.#access.read(partition, async (db, tenant) => {
+      const links =
+        sourcePrefix === undefined ? null : await linksOf(db, tenant, { sourcePrefix, before, limit, kind });
+      if (links?.length === 0) return [];
+      return db
+        .selectFrom("reeve_audit")
+        .selectAll()
+        .where("tenant_id", "=", tenant)
+        .$if(links !== null, (query) => query.where("link", "in", links ?? []))
+        .$if(links === null, (query) => query.where("link", "<", before))
+        .$if(kind !== undefined, (query) => query.where("kind", "=", kind ?? ""))
+        .orderBy("link", "desc")
+        .limit(limit)
+        .execute();
+    });
+    return rows.map(entryOf);
+  }
+
+  async check(partition: Partition): Promise<AuditCheck | null> {
+    const row = await this.#access.read(partition, (db, tenant) =>
+      db.selectFrom("reeve_audit_check").selectAll().where("tenant_id", "=", tenant).executeTakeFirst(),
+    );
+    if (!row) return null;
+    const { at, body, key_id: keyId, hash } = row;
+    return { at, body: Json.of(JSON.parse(body)), keyId, hash };
+  }
+
+  async keepCheck(partition: Partition, { at, body, keyId, hash }: AuditCheck): Promise<void> {
+    const kept = { at, body: JSON.stringify(body), key_id: keyId, hash };
+    await this.#access.write(partition, (db, tenant) =>
+      db
+        .insertInto("reeve_audit_check")
+        .values({ tenant_id: tenant, ...kept })
+        .onConflict((conflict) =>
+          conflict.column("tenant_id").doUpdateSet(kept).where("reeve_audit_check.at", "<=", at),
+        )
+        .execute(),
+    );
+  }
+
   async head(partition: Partition): Promise<AuditHead | null> {
     return this.#access.read(partition, headOf);
   }
@@ -79,6 +126,31 @@ async function headOf(db: Kysely<Tables>, tenant: string): Promise<AuditHead | n
   const links = db.selectFrom("reeve_audit").select(["link", "hash"]).where("tenant_id", "=", tenant);
   const head = await links.orderBy("link", "desc").limit(1).executeTakeFirst();
   return head ? { index: head.link, hash: head.hash } : null;
+}
+
+/**
+ * The newest links whose sources begin with a prefix. They are sorted here: with an order, a database may walk the whole
+ * chain from its end instead of the index of sources.
+ */
+async function linksOf(
+  db: Kysely<Tables>,
+  tenant: string,
+  wanted: Required<Pick<AuditFilter, "sourcePrefix" | "before">> & {
+    readonly limit: number;
+    readonly kind: string | undefined;
+  },
+): Promise<readonly number[]> {
+  const { sourcePrefix, before, limit, kind } = wanted;
+  const rows = await db
+    .selectFrom("reeve_audit")
+    .select("link")
+    .where("tenant_id", "=", tenant)
+    .where("source", ">=", sourcePrefix)
+    .where("source", "<", `${sourcePrefix}\u{10ffff}`)
+    .$if(kind !== undefined, (query) => query.where("kind", "=", kind ?? ""))
+    .execute();
+  const links = rows.map(({ link }) => link).filter((link) => link < before);
+  return links.toSorted((a, b) => b - a).slice(0, limit);
 }
 
 /** The first of these that is not there as it is. */

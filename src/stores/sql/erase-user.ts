@@ -1,6 +1,7 @@
 import type { UserId } from "#kernel";
 import type { Kysely } from "kysely";
 import { eraseUserMemory } from "./memory-owner-rows.ts";
+import { eraseUserSpend } from "./spend-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** Children before what they are found by. Entries and leaves go with their session. */
@@ -36,6 +37,7 @@ export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId
       .where((eb) => eb.and(own))
       .execute();
   await eraseUserMemory(db, tenant, user);
+  await eraseUserSpend(db, tenant, user);
 }
 
 /** Returns the trees of a user. */

@@ -1,5 +1,5 @@
 export type { Access, Work } from "./access.ts";
 export { Bell } from "./bell.ts";
 export { migrate } from "./migrations.ts";
-export { type Database, SqlStore } from "./sql-store.ts";
+export { SqlStore } from "./sql-store.ts";
 export type { Tables } from "./tables.ts";

@@ -2,6 +2,8 @@ import { type Kysely, sql } from "kysely";
 import { cacheMigration } from "./cache-migration.ts";
 import { memoryMigration } from "./memory-migration.ts";
 import { memoryTables } from "./memory-owner-rows.ts";
+import { recordsMigration } from "./records-migration.ts";
+import { spendMigration, spendTables } from "./spend-migration.ts";
 import type { Tables } from "./tables.ts";
 import { webhookMigration } from "./webhook-migration.ts";
 
@@ -204,6 +206,16 @@ const migrations: readonly Migration[] = [
     "create index reeve_run_stop on reeve_run (tenant_id, stop_reason, started_at, run_id)",
     `create index reeve_run_root_status on reeve_run (tenant_id, status, started_at, run_id)
      where parent_run_id is null`,
+  ],
+  (dialect) => [
+    // Beginnings of names are found byte by byte.
+    ...(dialect === "postgres" ? [`alter table reeve_run alter column name type ${idType.postgres}`] : []),
+    ...spendMigration(idType[dialect]),
+    ...(dialect === "postgres" ? spendTables.flatMap(guarded) : []),
+  ],
+  (dialect) => [
+    ...recordsMigration(dialect, idType[dialect]),
+    ...(dialect === "postgres" ? guarded("reeve_audit_check") : []),
   ],
 ];
 

@@ -7,13 +7,18 @@ import {
   type Place,
   type RunFilter,
   type RunRecord,
-  type RunStatus,
+  RunStatus,
   type RunStore,
+  type StopReason,
+  type LiveTotals,
   type TreeId,
+  type TreeSearch,
+  type UserId,
 } from "#kernel";
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Access } from "./access.ts";
 import { behind } from "./newest-first.ts";
+import { searched } from "./tree-search.ts";
 import type { Tables } from "./tables.ts";
 
 type Row = Selectable<Tables["reeve_run"]>;
@@ -57,9 +62,13 @@ export class SqlRuns implements RunStore {
     const { size, after } = Page.request(request);
     if (filter.runIds?.length === 0) return { items: [], next: null };
     const statuses = filter.status === undefined ? [undefined] : [filter.status].flat();
-    // An index serves one status: the newest of each are read and put together.
+    const reasons = filter.stopReason === undefined ? [undefined] : [filter.stopReason].flat();
+    // One of the databases has no empty list.
+    if (filter.runIds?.length === 0) return { items: [], next: null };
+    const kinds = statuses.flatMap((status) => reasons.map((stopReason) => ({ status, stopReason })));
+    // An index serves one status, or one reason: the newest of each are read and put together.
     const lists = await Promise.all(
-      statuses.map((status) => this.#newest(partition, { ...filter, status }, { limit: size + 1, after })),
+      kinds.map((kind) => this.#newest(partition, { ...filter, ...kind }, { limit: size + 1, after })),
     );
     const rows =
       lists.length === 1
@@ -71,10 +80,13 @@ export class SqlRuns implements RunStore {
     return Page.of(rows.map(recordOf), size, (run) => [run.startedAt, run.runId]);
   }
 
-  /** The newest runs of one status, or of any. */
+  /** The newest runs of one status and reason, or of any. */
   async #newest(
     partition: Partition,
-    filter: Omit<RunFilter, "status"> & { readonly status: RunStatus | undefined },
+    filter: Omit<RunFilter, "status" | "stopReason"> & {
+      readonly status: RunStatus | undefined;
+      readonly stopReason: StopReason | undefined;
+    },
     { limit, after }: { readonly limit: number; readonly after: Place | null },
   ): Promise<readonly Row[]> {
     const { status, stopReason, since, until, agentType, userId, sessionId, rootsOnly, runIds } = filter;
@@ -93,11 +105,48 @@ export class SqlRuns implements RunStore {
         .$if(sessionId !== undefined, (query) => query.where("session_id", "=", sessionId ?? ""))
         .$if(runIds !== undefined, (query) => query.where("run_id", "in", runIds ?? []))
         .$if(rootsOnly === true, (query) => query.where("parent_run_id", "is", null))
+        .$if(runIds !== undefined, (query) => query.where("run_id", "in", [...(runIds ?? [])]))
         .orderBy("started_at", "desc")
         .orderBy("run_id", "desc")
         .limit(limit)
         .execute(),
     );
+  }
+
+  async search(partition: Partition, search: TreeSearch, request: PageRequest): Promise<Page<RunRecord>> {
+    const { size, after } = Page.request(request);
+    const rows = await this.#access.read(partition, (db, tenant) =>
+      searched(
+        db
+          .selectFrom("reeve_run")
+          .selectAll()
+          .where("tenant_id", "=", tenant)
+          .limit(size + 1),
+        search,
+        after,
+      ).execute(),
+    );
+    return Page.of(rows.map(recordOf), size, searchPlace(search));
+  }
+
+  async live(partition: Partition, { userId }: { readonly userId?: UserId }): Promise<LiveTotals> {
+    const totals = await this.#access.read(partition, (db, tenant) =>
+      db
+        .selectFrom("reeve_run")
+        .select([
+          sql<number>`count(*)`.as("trees"),
+          sum("live_agents").as("agents"),
+          sum("spend").as("costMicros"),
+          sum("in_doubt").as("inDoubtMicros"),
+          sum("reserved").as("reservedMicros"),
+        ])
+        .where("tenant_id", "=", tenant)
+        .where("parent_run_id", "is", null)
+        .where("status", "in", [...RunStatus.live])
+        .$if(userId !== undefined, (query) => query.where("user_id", "=", userId ?? ""))
+        .executeTakeFirstOrThrow(),
+    );
+    return { ...totals };
   }
 
   async tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]> {
@@ -115,6 +164,16 @@ export class SqlRuns implements RunStore {
     return rows.map(recordOf);
   }
 }
+
+const searchPlace =
+  (search: TreeSearch) =>
+  (run: RunRecord): Place =>
+    "minCostMicros" in search
+      ? [run.costMicros, run.runId]
+      : [0, "name" in search ? `${run.name ?? ""}\n${run.runId}` : run.runId];
+
+const sum = (name: string): RawBuilder<number> =>
+  sql<number>`cast(coalesce(sum(${sql.ref(name)}), 0) as bigint)`;
 
 const newestFirst = (a: Row, b: Row): number => b.started_at - a.started_at || (a.run_id < b.run_id ? 1 : -1);
 

@@ -13,6 +13,7 @@ import { SqlManifests } from "./manifests.ts";
 import { SqlMemories } from "./memories.ts";
 import { SqlRuns } from "./runs.ts";
 import { SqlSessions } from "./sessions.ts";
+import { SqlSpend } from "./spend.ts";
 import { SqlVectors } from "./vectors.ts";
 import { SqlWebhooks } from "./webhooks.ts";
 import { SqlWorkers } from "./workers.ts";
@@ -42,6 +43,7 @@ export class SqlStore implements Store {
   readonly limits: SqlLimits;
   readonly cache: SqlCache;
   readonly webhooks: SqlWebhooks;
+  readonly spend: SqlSpend;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -61,6 +63,7 @@ export class SqlStore implements Store {
     this.limits = new SqlLimits(access);
     this.cache = new SqlCache(access);
     this.webhooks = new SqlWebhooks(access);
+    this.spend = new SqlSpend(access);
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {

@@ -121,6 +121,10 @@ interface ApprovalRow extends Row {
   readonly body: string;
   /** Null while pending. */
   readonly decision: string | null;
+  /** These three: null in a row of a worker from before migration 14. */
+  readonly agent_type: string | null;
+  readonly tool: string | null;
+  readonly risk: string | null;
 }
 
 interface AuditRow extends Row {
@@ -131,6 +135,13 @@ interface AuditRow extends Row {
   readonly source: string;
   readonly key_id: string;
   readonly previous: string;
+  readonly hash: string;
+}
+
+interface AuditCheckRow extends Row {
+  readonly at: number;
+  readonly body: string;
+  readonly key_id: string;
   readonly hash: string;
 }
 
@@ -178,6 +189,49 @@ interface CacheRow extends Row {
   /** Bytes of the body. */
   readonly size: number;
   readonly body: string;
+}
+
+/** Money of one hour, agent and model. Rows without a tree are sums of days; an absent user is the empty text. */
+interface SpendRow extends Row {
+  readonly hour: number;
+  readonly tree_id: string;
+  readonly user_id: string;
+  readonly agent_type: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly settled: number;
+  readonly in_doubt: number;
+  readonly runs: number;
+  readonly stopped: number;
+  readonly denied: number;
+}
+
+/** How far the money of a tree is rolled up. */
+interface SpendTreeRow extends Row {
+  readonly tree_id: string;
+  readonly user_id: string;
+  readonly seq: number;
+  /** The events up to here are in rows without a tree. */
+  readonly rolled_seq: number;
+  readonly last_hour: number;
+  readonly unsettled: number;
+}
+
+interface SpendCallRow extends Row {
+  readonly tree_id: string;
+  readonly attempt: string;
+  readonly user_id: string;
+  readonly run_id: string;
+  readonly step_id: string | null;
+  readonly agent_type: string;
+  readonly model: string;
+  readonly at: number;
+  readonly tokens: number;
+  readonly cost: number;
+  readonly state: string;
 }
 
 interface LimitRow extends Row {
@@ -232,6 +286,7 @@ export interface Tables {
   readonly reeve_memory_write: WriteRow;
   readonly reeve_approval: ApprovalRow;
   readonly reeve_audit: AuditRow;
+  readonly reeve_audit_check: AuditCheckRow;
   readonly reeve_manifest: ManifestRow;
   readonly reeve_text: TextRow;
   readonly reeve_key: KeyRow;
@@ -239,6 +294,9 @@ export interface Tables {
   readonly reeve_limit: LimitRow;
   readonly reeve_cache: CacheRow;
   readonly reeve_api_key: ApiKeyRow;
+  readonly reeve_spend: SpendRow;
+  readonly reeve_spend_tree: SpendTreeRow;
+  readonly reeve_spend_call: SpendCallRow;
   readonly reeve_webhook: WebhookRow;
   readonly reeve_webhook_delivery: WebhookDeliveryRow;
 }

@@ -120,7 +120,10 @@ function flaky(store: Store): Store {
       append: (...given) => hurt(() => audit.append(...given)),
       known: (...given) => audit.known(...given),
       read: (...given) => audit.read(...given),
+      list: (...given) => audit.list(...given),
       head: (...given) => audit.head(...given),
+      check: (...given) => audit.check(...given),
+      keepCheck: (...given) => audit.keepCheck(...given),
     },
     events: {
       append: (...given) => hurt(() => events.append(...given)),

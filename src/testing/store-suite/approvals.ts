@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { type ApprovalDecision, NotFoundError, RunId, TreeId, UserId } from "#kernel";
+import {
+  AgentId,
+  type ApprovalDecision,
+  type ApprovalFilter,
+  NotFoundError,
+  RunId,
+  TreeId,
+  UserId,
+} from "#kernel";
 import { ann, bob, questionOf, runOf, type StoreCase, storeCase } from "./harness.ts";
 
 const yes: ApprovalDecision = { decision: "edited", by: "boss", at: 9, arguments: { to: "bob" } };
@@ -75,6 +83,21 @@ export const approvalCases: readonly StoreCase[] = [
       { ...questionOf(2), ...erased, decision: { decision, by, at } },
       { ...questionOf(1), ...erased, decision: null },
     ]);
+  }),
+
+  storeCase("questions are listed by agent, tool and risk", async ({ store, tenant }) => {
+    const clerk = { agentId: AgentId.of("clerk", "north"), tool: "send", risk: "high" } as const;
+    await store.approvals.request(tenant, questionOf(1, clerk));
+    await store.approvals.request(tenant, questionOf(2, { ...clerk, tool: "sell" }));
+    await store.approvals.request(tenant, questionOf(3, { ...clerk, risk: "critical" }));
+    await store.approvals.request(tenant, questionOf(4, { ...clerk, agentId: AgentId.of("clerk2") }));
+    const times = async (filter: ApprovalFilter): Promise<readonly number[]> =>
+      (await store.approvals.list(tenant, filter, { size: 9 })).items.map(({ requestedAt }) => requestedAt);
+    assert.deepEqual(await times({ agentType: "clerk" }), [3, 2, 1]);
+    assert.deepEqual(await times({ tool: "send" }), [4, 3, 1]);
+    assert.deepEqual(await times({ risk: "high", state: "pending" }), [4, 2, 1]);
+    assert.deepEqual(await times({ agentType: "clerk", tool: "send", risk: "high" }), [1]);
+    assert.deepEqual(await times({ tool: "none" }), []);
   }),
 
   storeCase("questions are listed by the user of their tree, by page", async ({ store, tenant }) => {

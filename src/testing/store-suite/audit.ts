@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { AuditChainError, type AuditEntry, type Partition, type Store } from "#kernel";
+import { AuditChainError, type AuditEntry, type AuditFilter, type Partition, type Store } from "#kernel";
 import { someTenant, type StoreCase, storeCase } from "./harness.ts";
 
 const link = (index: number, previous: string, fields: Partial<AuditEntry> = {}): AuditEntry => ({
@@ -50,6 +50,41 @@ export const auditCases: readonly StoreCase[] = [
     assert.deepEqual(await store.audit.read(tenant, 1, 1), chain.slice(1, 2));
     assert.deepEqual(await store.audit.head(tenant), { index: 2, hash: "hash-2" });
     assert.equal(await store.audit.head(someTenant()), null);
+  }),
+
+  storeCase("links are listed newest first, by kind, by source and by page", async ({ store, tenant }) => {
+    const links = [
+      link(0, "", { kind: "spend", source: "books/1" }),
+      link(1, "hash-0", { kind: "approval", source: "books/2" }),
+      link(2, "hash-1", { kind: "spend", source: "books-2/1" }),
+      link(3, "hash-2", { kind: "spend", source: "books/3" }),
+      link(4, "hash-3", { kind: "spend", source: "book/9" }),
+    ];
+    await store.audit.append(tenant, links);
+    const listed = async (filter: AuditFilter, limit = 9): Promise<readonly number[]> =>
+      (await store.audit.list(tenant, filter, limit)).map(({ index }) => index);
+    assert.deepEqual(await store.audit.list(tenant, {}, 9), links.toReversed());
+    assert.deepEqual(await listed({}, 2), [4, 3]);
+    assert.deepEqual(await listed({ before: 3 }, 2), [2, 1]);
+    assert.deepEqual(await listed({ kind: "spend", before: 4 }), [3, 2, 0]);
+    assert.deepEqual(await listed({ sourcePrefix: "books/" }), [3, 1, 0]);
+    assert.deepEqual(await listed({ sourcePrefix: "books/", before: 3 }, 1), [1]);
+    assert.deepEqual(await listed({ sourcePrefix: "books/", kind: "spend" }), [3, 0]);
+    assert.deepEqual(await listed({ sourcePrefix: "none/" }), []);
+    assert.deepEqual(await store.audit.list(someTenant(), {}, 9), []);
+  }),
+
+  storeCase("the last check of a chain is kept, and an older one changes nothing", async (desk) => {
+    const { store, tenant } = desk;
+    assert.equal(await store.audit.check(tenant), null);
+    const check = { at: 5, body: { ok: true, length: 3 }, keyId: "k", hash: "h" };
+    await store.audit.keepCheck(tenant, check);
+    await store.audit.keepCheck(tenant, { ...check, at: 4, hash: "older" });
+    assert.deepEqual(await store.audit.check(tenant), check);
+    const later = { at: 6, body: { ok: false, at: 1, fault: "changed" }, keyId: "k", hash: "later" };
+    await store.audit.keepCheck(tenant, later);
+    assert.deepEqual(await store.audit.check(tenant), later);
+    assert.equal(await store.audit.check(someTenant()), null);
   }),
 
   storeCase("links that do not follow the head are refused, and nothing changes", async (desk) => {

@@ -13,6 +13,7 @@ import { memoryCrossingCases } from "./memory-crossings.ts";
 import { memorySearchCases } from "./memory-search.ts";
 import { runCases } from "./runs.ts";
 import { sessionCases } from "./sessions.ts";
+import { spendCases } from "./spend.ts";
 import { tenantCases } from "./tenants.ts";
 import { turnCases } from "./turns.ts";
 import { userCases } from "./users.ts";
@@ -42,4 +43,5 @@ export const storeSuite: readonly StoreCase[] = [
   ...workerCases,
   ...apiKeyCases,
   ...webhookCases,
+  ...spendCases,
 ];

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { AgentId, RunId, type RunRecord, SessionId, TreeId } from "#kernel";
-import { bob, type Desk, runOf, type StoreCase, storeCase, tree } from "./harness.ts";
+import { AgentId, type Page, RunId, type RunRecord, SessionId, TreeId, type TreeSearch } from "#kernel";
+import { bob, type Desk, runOf, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const run = (name: string, fields: Partial<RunRecord> = {}): RunRecord =>
   runOf({ runId: RunId.root(TreeId.of(name)), ...fields });
+
+const named = (id: string, name: string | null, costMicros: number): RunRecord =>
+  run(id, { name, costMicros });
 
 async function names(desk: Desk, filter: Parameters<typeof desk.store.runs.list>[1]): Promise<string[]> {
   const { items } = await desk.store.runs.list(desk.tenant, filter, { size: 100 });
@@ -89,6 +92,7 @@ export const runCases: readonly StoreCase[] = [
     }
     assert.deepEqual(seen, wanted);
     assert.deepEqual(await names(desk, { stopReason: "deadline" }), ["r1", "r9", "r17"]);
+    assert.deepEqual(await names(desk, { stopReason: ["deadline", "answer"] }), ["r1", "r9", "r17"]);
     assert.deepEqual(await names(desk, { status: [] }), []);
   }),
 
@@ -110,6 +114,46 @@ export const runCases: readonly StoreCase[] = [
     const expected = [...before.map(({ treeId }) => String(treeId)), "early"];
     assert.deepEqual(seen.toSorted(), expected.toSorted());
     assert.equal(seen.at(-1), "early");
+  }),
+
+  storeCase("trees are found by the beginning of their id or name, and by what they cost", async (desk) => {
+    const { store, tenant } = desk;
+    const child = runOf({ runId: RunId.of(TreeId.of("ab"), 1), parentRunId: RunId.root(TreeId.of("ab")) });
+    await put(desk, named("ab", "Zebra", 5), named("a", "Report\nof May", 30), named("b", "Report", 30));
+    await put(desk, named("abc", null, 40), named("aB", "report", 1), { ...child, costMicros: 99 });
+    await store.runs.put(someTenant(), named("abd", "Report", 100));
+    const found = async (search: TreeSearch): Promise<string[]> => {
+      const seen: string[] = [];
+      for (let after: string | null = ""; after !== null;) {
+        const request: { size: number; after?: string } = after === "" ? { size: 1 } : { size: 1, after };
+        const page: Page<RunRecord> = await store.runs.search(tenant, search, request);
+        seen.push(...page.items.map(({ treeId }) => treeId));
+        after = page.next;
+      }
+      return seen;
+    };
+    assert.deepEqual(await found({ id: "ab" }), ["abc", "ab"]);
+    assert.deepEqual(await found({ id: "c" }), []);
+    assert.deepEqual(await found({ name: "Report" }), ["b", "a"]);
+    assert.deepEqual(await found({ name: "Rep%" }), []);
+    assert.deepEqual(await found({ minCostMicros: 30 }), ["abc", "b", "a"]);
+    const ids = [RunId.root(TreeId.of("ab")), RunId.root(TreeId.of("b")), RunId.root(TreeId.of("abd"))];
+    assert.deepEqual(await names(desk, { runIds: ids }), ["b", "ab"]);
+    assert.deepEqual(await names(desk, { runIds: [] }), []);
+  }),
+
+  storeCase("the money and agents of live trees are summed, all or a user's", async (desk) => {
+    const money = { costMicros: 10, inDoubtMicros: 2, reservedMicros: 3, liveAgents: 4 };
+    await put(desk, run("a", money), run("b", { ...money, userId: bob, status: "paused" }));
+    await put(desk, run("c", { ...money, status: "completed", endedAt: 2, stopReason: "answer" }));
+    await put(desk, runOf({ ...money, runId: RunId.of(tree, 1), parentRunId: RunId.root(tree) }));
+    const { runs } = desk.store;
+    const one = { trees: 1, agents: 4, costMicros: 10, inDoubtMicros: 2, reservedMicros: 3 };
+    assert.deepEqual(await runs.live(desk.tenant, { userId: bob }), one);
+    const both = { trees: 2, agents: 8, costMicros: 20, inDoubtMicros: 4, reservedMicros: 6 };
+    assert.deepEqual(await runs.live(desk.tenant, {}), both);
+    const none = { trees: 0, agents: 0, costMicros: 0, inDoubtMicros: 0, reservedMicros: 0 };
+    assert.deepEqual(await runs.live(someTenant(), {}), none);
   }),
 
   storeCase("a tree shows its runs in the order of their numbers", async (desk) => {

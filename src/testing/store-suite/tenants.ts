@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { EntryId, type Partition, RunId, SessionId, type Store, TreeId } from "#kernel";
+import { EntryId, type Partition, RunId, SessionId, Spend, type Store, TreeId } from "#kernel";
 import {
   annOwns,
   entryOf,
@@ -51,10 +51,20 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
         hash: `${canary}-${n}`,
       },
     ]),
+  ({ audit }, { partition, canary }, n) =>
+    audit.keepCheck(partition, { at: n, body: canary, keyId: "k", hash: canary }),
   ({ manifests }, { partition, canary }, n) =>
     manifests.put(partition, manifestOf(n, { body: canary }), [{ hash: "h", text: canary }]),
   ({ keys }, { partition, canary }, n) =>
     keys.put(partition, TreeId.of(`t${n}`), { id: canary, wrapped: Uint8Array.of(n % 256) }),
+  ({ spend }, { partition, canary }, n) =>
+    spend.put(partition, tree, {
+      userId: null,
+      seq: n + 1,
+      rolledSeq: 0,
+      rows: [{ ...Spend.none, hour: 1, agentType: "clerk", model: canary, calls: n }],
+      calls: [],
+    }),
 ];
 
 const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unknown>)[] = [
@@ -67,10 +77,14 @@ const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unkn
   ({ memory }, { partition }) => memory.recall(partition, annOwns, {}),
   ({ approvals }, { partition }) => approvals.list(partition, {}, page),
   ({ audit }, { partition }) => audit.read(partition, 0, 1_000),
+  ({ audit }, { partition }) => audit.list(partition, { kind: "note" }, 1_000),
   ({ audit }, { partition }) => audit.head(partition),
+  ({ audit }, { partition }) => audit.check(partition),
   ({ manifests }, { partition }) => manifests.list(partition, RunId.root(tree), page),
   ({ manifests }, { partition }) => manifests.texts(partition, tree, { hashes: ["h"], lasts: true }),
   ({ keys }, { partition }, n) => keys.get(partition, TreeId.of(`t${n}`)),
+  ({ spend }, { partition }) => spend.tree(partition, tree),
+  ({ spend }, { partition }) => spend.sum(partition, { from: 0, to: 9, by: ["model"], limit: 9 }),
 ];
 
 const rounds = 36;

@@ -46,6 +46,7 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
     treeId: work.tree.treeId,
     runId: run,
     agentId: record.agentId,
+    ...placeOf(work, run),
     requestedAt: work.now,
     spentMicros: Ledger.spend(work.tree.ledger.account).costMicros,
     decision: remembered ? { decision: "approved", by: remembered.by, at: work.now } : null,
@@ -62,6 +63,18 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   return kept.decision;
 }
 
+/** The name of the tree and the runs above one: a person decides without looking them up. */
+function placeOf(work: TreeWork, run: RunId): Pick<ApprovalRecord, "treeName" | "parents"> {
+  const above = work.path(run).slice(0, -1);
+  work.load(above);
+  const parents = above.flatMap((runId) => {
+    const agentId = work.run(runId)?.agentId;
+    return agentId === undefined ? [] : [{ runId, agentId }];
+  });
+  const { name } = work.tree;
+  return { ...(name !== undefined && { treeName: name }), ...(parents.length > 0 && { parents }) };
+}
+
 /** Somebody, or the clock, decides. The first decision counts. @throws NotFoundError, ApprovalRefusedError */
 export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): ApprovalDecision {
   const { approval: id, operationId, hash: _, at: __, ...answer } = argument;
@@ -72,7 +85,7 @@ export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): 
   if (kept.decision) {
     // The run's own code decides under the question's id: a person may have been faster.
     if (isClock || operationId === id || kept.operationId === operationId) return kept.decision;
-    throw new ApprovalRefusedError({ approval: id, reason: "decided" });
+    throw new ApprovalRefusedError({ approval: id, reason: "decided", decided: kept.decision });
   }
   const slot = work.slot(kept.runId);
   const reason = whyRefused({ isOver: !slot || slot.cancelled !== null, isClock }, kept, work.now, argument);

@@ -80,6 +80,7 @@ function namesOf({ method, argument }: BatchedCall): readonly string[] {
 class BatchedWork implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes: number;
+  readonly keepsReferences: boolean;
   readonly #object: ObjectContext;
   readonly #written = new Map<string, Json>();
   readonly #afterwards: (() => void)[] = [];
@@ -87,6 +88,7 @@ class BatchedWork implements ObjectContext {
   constructor(object: ObjectContext) {
     this.key = object.key;
     this.maxValueBytes = object.maxValueBytes;
+    this.keepsReferences = object.keepsReferences;
     this.#object = object;
   }
 

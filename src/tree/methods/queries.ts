@@ -7,11 +7,12 @@ import {
   type Micros,
   type ObjectContext,
 } from "#kernel";
+import type { Doubt } from "#ledger";
 import { ofTree } from "../final-result.ts";
 import { statusOf } from "../state/listed-run.ts";
 import { LiveRuns } from "../state/live-runs.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
-import { cancelDoneKey, cancelKey, type CancelRecord } from "../state/records.ts";
+import { cancelDoneKey, cancelKey, type CancelRecord, doubtKey } from "../state/records.ts";
 import { endedKeys, endedOf, remains } from "../state/ended-runs.ts";
 import { readRun, readSlot } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
@@ -57,6 +58,11 @@ export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">
     if (ended) runs.push({ runId: run, tookMs: ended.endedAt - record.at, spentAfter: ended.spentAfter });
   }
   return { reason: record.reason, runs };
+}
+
+/** Reads the booking of a call in doubt. */
+export function doubt(object: ObjectContext, { attempt }: ArgumentOf<"doubt">): ReplyOf<"doubt"> {
+  return Json.as<Doubt | null>(object.get(doubtKey(attempt)));
 }
 
 /** Money and headcount as they are, for people. */

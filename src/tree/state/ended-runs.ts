@@ -1,7 +1,7 @@
 import { eraseError, Json, type ObjectContext, RunId, type RunResult } from "#kernel";
 import { closeContent } from "./content.ts";
 import { endedKey, type EndedRecord, type TreeHost, type TreeRecord } from "./records.ts";
-import { decodeEnded, encodeEnded } from "./stored-run.ts";
+import { readEnded, writeEnded } from "./stored-run.ts";
 import { finishedKey } from "./tree-record.ts";
 import type { TreeWork } from "./tree-work.ts";
 
@@ -13,10 +13,10 @@ export const contentKey = (run: RunId): string => `content/${run}`;
 
 /** Keeps what stays of a run, apart from the words that do not. */
 export function bury(work: TreeWork, id: RunId, ended: EndedRecord): void {
-  if (ended.retention === "permanent") return work.object.set(endedKey(id), encodeEnded(id, ended));
+  if (ended.retention === "permanent") return writeEnded(work.object, id, ended);
   const { output, error } = ended.result;
   work.object.set(contentKey(id), Json.of({ output, error } satisfies Words));
-  work.object.set(endedKey(id), encodeEnded(id, { ...ended, result: withoutWords(ended.result) }));
+  writeEnded(work.object, id, { ...ended, result: withoutWords(ended.result) });
   if (!work.tree.fleeting) work.change({ fleeting: true });
 }
 
@@ -49,7 +49,7 @@ export const endedKeys = (runs: readonly RunId[]): readonly string[] => [
 /** The record of a run that has ended; null if it lives, or never was. */
 export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
   object.prefetch(endedKeys([run]));
-  const own = decodeEnded(run, object.get(endedKey(run)));
+  const own = readEnded(object, run);
   const page = Json.as<readonly EndedRecord[]>(object.get(pageKey(run)) ?? []);
   return own ?? page.find(({ result }) => result.runId === run) ?? null;
 }

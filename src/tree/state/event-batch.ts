@@ -1,8 +1,7 @@
 import { Json, type HistoryRetention, type NumberedEvent, type RunId } from "#kernel";
 import type { Slot } from "#ledger";
 import { listRun, type RunRecords } from "./listed-run.ts";
-import { endedKey, type EventBatch, type RunRecord, type TreeRecord } from "./records.ts";
-import { decodeEnded } from "./stored-run.ts";
+import type { EndedRecord, EventBatch, RunRecord, TreeRecord } from "./records.ts";
 
 /** The records that a call of a tree has at hand. */
 export interface AtHand {
@@ -10,8 +9,8 @@ export interface AtHand {
   record(run: RunId): { readonly stored: RunRecord | null; readonly now: RunRecord | null } | undefined;
   /** The slot of a run; undefined: it was not loaded. */
   slot(run: RunId): Slot | null | undefined;
-  /** A value that this call has written. */
-  written(name: string): Json;
+  /** What stays of a run that this call has ended; null if it has not. */
+  ended(run: RunId): EndedRecord | null;
 }
 
 /** More events than this are read by the projector itself. */
@@ -55,7 +54,7 @@ function recordsOf(run: RunId, atHand: AtHand): RunRecords | null {
     return slot ? { live: record.now, slot } : null;
   }
   // A run that this call has ended has left what stays of it.
-  const ended = record?.stored ? decodeEnded(run, atHand.written(endedKey(run))) : null;
+  const ended = record?.stored ? atHand.ended(run) : null;
   return ended && { ended };
 }
 

@@ -56,11 +56,11 @@ export function events(object: ObjectContext, { after, limit }: ArgumentOf<"even
   while (seq <= last && found.length < limit && characters < maxReplyCharacters) {
     if (seq > loaded) {
       loaded = Math.min(last, seq + eventsPerLoad - 1);
-      object.prefetch(eventKeys(seq, loaded));
+      if (!object.keepsReferences) object.prefetch(eventKeys(seq, loaded));
     }
     const value = readValue(object, seq);
     const wanted = value.filter((event) => event.seq > after);
-    characters += JSON.stringify(wanted).length;
+    if (!object.keepsReferences) characters += JSON.stringify(wanted).length;
     found.push(...wanted);
     seq += Math.max(1, value.length);
   }

@@ -1,7 +1,6 @@
 import { keysOf, RunId, type AgentId, type ObjectContext, type Priority, type TreeId } from "#kernel";
 import {
   Ledger,
-  noRows,
   type Holder,
   type LedgerSource,
   type LedgerState,
@@ -11,7 +10,7 @@ import {
 } from "#ledger";
 import { LiveRuns, type LiveChange } from "./live-runs.ts";
 import { StoredRows } from "./stored-rows.ts";
-import { decodeSlot, encodeSlot, slotKey } from "./stored-run.ts";
+import { readSlot, slotKey, writeSlot } from "./stored-run.ts";
 
 /*
  * The rows of a tree's ledger, each under its own key: the slot of a run, the runs that it waits for, a page of a line.
@@ -45,7 +44,7 @@ export class LedgerRows {
 
   constructor(object: ObjectContext, tree: TreeId, accounts: AccountRows) {
     this.#object = object;
-    this.slots = new StoredRows(object, slotKey, { encode: encodeSlot, decode: decodeSlot });
+    this.slots = new StoredRows(object, slotKey, { read: readSlot, write: writeSlot });
     this.#waits = new StoredRows(object, waitsKey);
     this.#pages = new StoredRows(object, pageKey);
     this.#stored = new LiveRuns(object, tree);
@@ -70,9 +69,9 @@ export class LedgerRows {
   /** The rows that were read so far, and the source of the others. */
   read(): Rows & Pick<LedgerState, "source"> {
     return {
-      slots: recordOf(this.slots),
-      waits: recordOf(this.#waits),
-      pages: recordOf(this.#pages),
+      slots: this.slots.present,
+      waits: this.#waits.present,
+      pages: this.#pages.present,
       source: this.#source,
     };
   }
@@ -93,11 +92,12 @@ export class LedgerRows {
   /** These runs and every live run below them. */
   below(runs: readonly RunId[]): readonly RunId[] {
     const found = new Set(runs);
-    const known = Map.groupBy(this.slots.rows(), ([, { parent }]) => parent);
+    const present = this.slots.present;
+    const known = Map.groupBy(keysOf(present), (run) => present[run]?.parent ?? null);
     // Grows while it is walked.
     for (const parent of found) {
       for (const child of this.#stored.children(parent)) if (!this.slots.isRead(child)) found.add(child);
-      for (const [child] of known.get(parent) ?? []) found.add(child);
+      for (const child of known.get(parent) ?? []) found.add(child);
     }
     return [...found];
   }
@@ -139,17 +139,11 @@ export class LedgerRows {
 
   /** Runs that this call has spawned. */
   #spawned(): readonly RunId[] {
-    return [...this.slots.changes()].flatMap(({ id, stored, now }) => (!stored && now ? [id] : []));
+    return this.slots.changes().flatMap(({ id, stored, now }) => (!stored && now ? [id] : []));
   }
 }
 
 const holding = (slot: Slot): Priority | null => (Ledger.holds(slot) ? slot.priority : null);
-
-function recordOf<Id extends string, Row extends object>(rows: StoredRows<Id, Row>): Record<Id, Row> {
-  const record = noRows<Id, Row>();
-  for (const [id, row] of rows.rows()) record[id] = row;
-  return record;
-}
 
 /** A list without entries is none. */
 function change<Id extends string, Row extends object>(

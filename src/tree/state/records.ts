@@ -295,6 +295,9 @@ export const asksKey = (run: RunId): string => `asks/${run}`;
 /** Where the {@link CancelRecord} of that number lies. */
 export const cancelKey = (number: number): string => `cancel/${number}`;
 
+/** The name under which a tree keeps a call in doubt. */
+export const doubtKey = (attempt: AttemptId): string => `doubt/${attempt}`;
+
 /** Written once, when every run of the cancel of that number has ended. */
 export const cancelDoneKey = (number: number): string => `cancel/${number}/done`;
 
@@ -406,7 +409,7 @@ export interface CarriedSubscription {
 /** What a run asks people. The tree knows the rest. */
 export type Question = Pick<
   ApprovalRequest,
-  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "expiresAt"
+  "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "sources" | "expiresAt"
 > & { readonly callId?: string | undefined };
 
 /** What somebody, or the clock, says about a question. */

@@ -41,9 +41,20 @@ export function checkSize(what: string, value: unknown, limit: number): void {
 /** Longer texts of an event that is too large are cut. */
 const maxTextCharacters = 4_000;
 
+/** Whether an event is so short that its bytes need not be counted: as most events, it holds numbers and short texts. */
+function isShort(event: NumberedEvent): boolean {
+  let characters = 0;
+  for (const name in event) {
+    const value: unknown = Reflect.get(event, name);
+    if (typeof value === "object" && value !== null) return false;
+    if (typeof value === "string") characters += value.length;
+  }
+  return characters < maxTextCharacters;
+}
+
 /** Cuts the texts of an event that is too large, such as the message of an error that quotes a whole page. */
 export function fitEvent(event: NumberedEvent): NumberedEvent {
-  if (excess(event, maxEventBytes) === null) return event;
+  if (isShort(event) || excess(event, maxEventBytes) === null) return event;
   const error = "error" in event && event.error ? { error: { ...event.error } } : {};
   if (error.error) {
     const { code, message = "" } = error.error;

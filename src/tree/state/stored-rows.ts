@@ -1,9 +1,17 @@
 import { Json, type ObjectContext } from "#kernel";
+import { noRows } from "#ledger";
 
-/** The stored form of a value. */
-interface RowCodec<Id, Row> {
-  encode(id: Id, row: Row): Json;
-  decode(id: Id, stored: Json): Row | null;
+/** Reads and writes values of one kind. */
+interface RowAccess<Id, Row> {
+  read(object: ObjectContext, id: Id): Row | null;
+  write(object: ObjectContext, id: Id, row: Row): void;
+}
+
+/** A row that differs from what is stored; null: it is not there. */
+interface RowChange<Id, Row> {
+  readonly id: Id;
+  readonly stored: Row | null;
+  readonly now: Row | null;
 }
 
 interface StoredRow<Row> {
@@ -15,27 +23,34 @@ interface StoredRow<Row> {
 export class StoredRows<Id extends string, Row extends object> {
   readonly #object: ObjectContext;
   readonly #keyOf: (id: Id) => string;
-  readonly #codec: RowCodec<Id, Row>;
+  readonly #access: RowAccess<Id, Row>;
   readonly #rows = new Map<Id, StoredRow<Row>>();
+  /** The rows that were read and are there; null: to be made again. */
+  #present: Readonly<Record<Id, Row>> | null = null;
 
-  /** Without a codec, values are stored as they are. */
-  constructor(object: ObjectContext, keyOf: (id: Id) => string, codec?: RowCodec<Id, Row>) {
+  /** Without `access`, values are stored as they are. */
+  constructor(object: ObjectContext, keyOf: (id: Id) => string, access?: RowAccess<Id, Row>) {
     this.#object = object;
     this.#keyOf = keyOf;
-    this.#codec = codec ?? { encode: (_, row) => Json.of(row), decode: (_, stored) => Json.as(stored) };
+    this.#access = access ?? {
+      read: (_, id) => Json.as(object.get(keyOf(id))),
+      write: (_, id, row) => object.set(keyOf(id), Json.of(row)),
+    };
   }
 
   /** Null if there is none. */
   get(id: Id): Row | null {
     const known = this.#rows.get(id);
     if (known) return known.now;
-    const stored = this.#codec.decode(id, this.#object.get(this.#keyOf(id)));
+    const stored = this.#access.read(this.#object, id);
     this.#rows.set(id, { stored, now: stored });
+    if (stored) this.#present = null;
     return stored;
   }
 
   /** Changes a row; null: it goes. A row that was not read before is new. */
   set(id: Id, row: Row | null): void {
+    this.#present = null;
     const known = this.#rows.get(id);
     if (known) known.now = row;
     else this.#rows.set(id, { stored: null, now: row });
@@ -51,18 +66,23 @@ export class StoredRows<Id extends string, Row extends object> {
   }
 
   /** The rows that were read and are there. */
-  *rows(): Generator<readonly [Id, Row]> {
-    for (const [id, { now }] of this.#rows) if (now) yield [id, now];
+  get present(): Readonly<Record<Id, Row>> {
+    if (this.#present) return this.#present;
+    const present = noRows<Id, Row>();
+    for (const [id, { now }] of this.#rows) if (now) present[id] = now;
+    return (this.#present = present);
   }
 
   /** The rows that differ from what is stored. */
-  *changes(): Generator<{ readonly id: Id; readonly stored: Row | null; readonly now: Row | null }> {
-    for (const [id, { stored, now }] of this.#rows) if (now !== stored) yield { id, stored, now };
+  changes(): readonly RowChange<Id, Row>[] {
+    const changes: RowChange<Id, Row>[] = [];
+    for (const [id, { stored, now }] of this.#rows) if (now !== stored) changes.push({ id, stored, now });
+    return changes;
   }
 
   commit(): void {
     for (const { id, now } of this.changes()) {
-      if (now) this.#object.set(this.#keyOf(id), this.#codec.encode(id, now));
+      if (now) this.#access.write(this.#object, id, now);
       else this.#object.clear(this.#keyOf(id));
     }
   }

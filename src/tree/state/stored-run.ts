@@ -1,7 +1,7 @@
 import { Json, RunId, type AgentId, type JsonObject, type ObjectContext } from "#kernel";
 import type { Slot } from "#ledger";
 import { addDefaults, omitDefaults } from "./compact.ts";
-import type { EndedRecord, RunRecord } from "./records.ts";
+import { endedKey, type EndedRecord, type RunRecord } from "./records.ts";
 
 /*
  * The records of runs as they are stored: of live runs, their slots, and runs that have ended. Fields that have their default are
@@ -96,7 +96,33 @@ type RunBasis = Pick<RunRecord, "agentId" | "hiredAt"> & {
 
 /** Reads the record of a live run; null if there is none. */
 export const readRun = (object: ObjectContext, run: RunId): RunRecord | null =>
-  decodeRun(run, object.get(runKey(run)));
+  read(object, runKey(run), (stored) => decodeRun(run, stored));
+
+/** Writes the record of a live run. */
+export const writeRun = (object: ObjectContext, run: RunId, record: RunRecord): void =>
+  object.set(runKey(run), object.keepsReferences ? Json.of(record) : encodeRun(run, record));
+
+/** Reads the slot of a live run; null if there is none. */
+export const readSlot = (object: ObjectContext, run: RunId): Slot | null =>
+  read(object, slotKey(run), (stored) => decodeSlot(run, stored));
+
+/** Writes the slot of a live run. */
+export const writeSlot = (object: ObjectContext, run: RunId, slot: Slot): void =>
+  object.set(slotKey(run), object.keepsReferences ? Json.of(slot) : encodeSlot(run, slot));
+
+/** Reads the record of an ended run that has a value of its own; null if there is none. */
+export const readEnded = (object: ObjectContext, run: RunId): EndedRecord | null =>
+  read(object, endedKey(run), (stored) => decodeEnded(run, stored));
+
+/** Writes the record of an ended run. */
+export const writeEnded = (object: ObjectContext, run: RunId, ended: EndedRecord): void =>
+  object.set(endedKey(run), object.keepsReferences ? Json.of(ended) : encodeEnded(run, ended));
+
+/** Values that stay in this process have all of their fields. */
+function read<Row>(object: ObjectContext, name: string, decode: (stored: Json) => Row | null): Row | null {
+  const stored = object.get(name);
+  return object.keepsReferences ? Json.as(stored) : decode(stored);
+}
 
 /** Returns the record of a live run that a stored value holds; null if there is none. */
 export function decodeRun(run: RunId, stored: Json): RunRecord | null {
@@ -106,10 +132,6 @@ export function decodeRun(run: RunId, stored: Json): RunRecord | null {
 /** Returns the stored value of the record of a live run. */
 export const encodeRun = (run: RunId, record: RunRecord): Json =>
   omitDefaults(Json.as(Json.of(record)), defaultsOfRun(run, record));
-
-/** Reads the slot of a live run; null if there is none. */
-export const readSlot = (object: ObjectContext, run: RunId): Slot | null =>
-  decodeSlot(run, object.get(slotKey(run)));
 
 /** Returns the slot that a stored value holds; null if there is none. */
 export function decodeSlot(run: RunId, stored: Json): Slot | null {

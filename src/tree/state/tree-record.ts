@@ -8,10 +8,10 @@ import type { TreeInfo, TreeRecord } from "./records.ts";
  */
 
 /** The key of what changes with almost every call. */
-export const treeKey = "tree";
+const treeKey = "tree";
 
 /** The key of what is settled when the tree opens. */
-export const infoKey = "info";
+const infoKey = "info";
 
 /** The key of what is left of that once the tree's content is erased. */
 const erasedKey = "erased";
@@ -33,15 +33,27 @@ export function readTree(object: ObjectContext): TreeRecord | null {
   object.prefetch(treeKeys);
   const changing = Json.as<Omit<TreeRecord, keyof TreeInfo> | null>(object.get(treeKey));
   if (!changing) return null;
+  if (object.keepsReferences) return Json.as(Json.of(changing));
   const info = Json.as<TreeInfo | null>(object.get(infoKeyOf(changing)));
   return info && { ...info, ...changing };
 }
 
+/** Writes a tree that was `stored` before; null: it is new. */
+export function writeTree(object: ObjectContext, tree: TreeRecord, stored: TreeRecord | null): void {
+  if (object.keepsReferences) return object.set(treeKey, Json.of(tree));
+  const { info, changing } = splitTree(tree);
+  object.set(treeKey, Json.of(changing));
+  // The scope changes once, when the tree is erased; prices when the tree first calls a model that no agent names.
+  if (info.scope === stored?.scope && info.prices === stored.prices) return;
+  object.set(infoKeyOf(tree), Json.of(info));
+  if (tree.erased) object.clear(infoKey);
+}
+
 /** The key under which a tree's info lies now. */
-export const infoKeyOf = ({ erased }: Pick<TreeRecord, "erased">): string => (erased ? erasedKey : infoKey);
+const infoKeyOf = ({ erased }: Pick<TreeRecord, "erased">): string => (erased ? erasedKey : infoKey);
 
 /** Takes a tree apart into its two values. */
-export function splitTree(tree: TreeRecord): {
+function splitTree(tree: TreeRecord): {
   readonly info: TreeInfo;
   readonly changing: Omit<TreeRecord, keyof TreeInfo>;
 } {

@@ -24,14 +24,14 @@ import {
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import type { RunRecord, StoredItem, TreeHost, TreeRecord } from "./records.ts";
+import { doubtKey, type RunRecord, type StoredItem, type TreeHost, type TreeRecord } from "./records.ts";
 import { handOut } from "./hand-out.ts";
 import { writeEvents } from "./events.ts";
 import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
-import { encodeRun, readRun, runKey, slotKey } from "./stored-run.ts";
+import { readEnded, readRun, runKey, slotKey, writeRun } from "./stored-run.ts";
 import { tickClock } from "./tick-clock.ts";
-import { infoKey, infoKeyOf, readTree, splitTree, treeKey, treeKeys } from "./tree-record.ts";
+import { readTree, treeKeys, writeTree } from "./tree-record.ts";
 
 /** What writes a tree's events into the store. */
 export const projectorType = "projector";
@@ -218,7 +218,7 @@ export class TreeWork {
     decision: (state: LedgerState) => Decided<Decision>,
   ): Decision | null {
     const known = this.#doubts?.get(attempt);
-    const doubt = known ?? Json.as<Doubt | null>(this.object.get(`doubt/${attempt}`));
+    const doubt = known ?? Json.as<Doubt | null>(this.object.get(doubtKey(attempt)));
     if (!doubt || known === null) return null;
     // Where it was booked, and where its run stands now: a helper may have been adopted since.
     this.load([...doubt.path, doubt.run]);
@@ -351,7 +351,7 @@ export class TreeWork {
     const handed = handOut({ ...this.#tree, seq: this.seq }, this.#events, {
       record: (run) => this.#runs.get(run),
       slot: (run) => (slots.isRead(run) ? slots.get(run) : undefined),
-      written: (name) => this.object.get(name),
+      ended: (run) => readEnded(this.object, run),
     });
     if (handed) this.orderProjector(handed.order, handed.when);
     if (handed) this.change({ projection: handed.projection });
@@ -363,24 +363,18 @@ export class TreeWork {
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);
     for (const [id, { stored, now }] of this.#runs) {
       if (now === stored) continue;
-      if (now) this.object.set(runKey(id), encodeRun(id, now));
+      if (now) writeRun(this.object, id, now);
       else this.object.clear(runKey(id));
     }
     for (const [attempt, doubt] of this.#doubts ?? []) {
-      if (doubt) this.object.set(`doubt/${attempt}`, Json.of(doubt));
-      else this.object.clear(`doubt/${attempt}`);
+      if (doubt) this.object.set(doubtKey(attempt), Json.of(doubt));
+      else this.object.clear(doubtKey(attempt));
     }
     this.#project();
     if (this.#tree !== this.#storedTree || this.#events.length > 0) this.#writeTree();
   }
 
   #writeTree(): void {
-    const { info, changing } = splitTree(this.#tree);
-    this.object.set(treeKey, Json.of({ ...changing, seq: this.seq }));
-    // The scope changes once, when the tree is erased; prices when the tree first calls a model that no agent names.
-    const stored = this.#storedTree;
-    if (info.scope === stored?.scope && info.prices === stored.prices) return;
-    this.object.set(infoKeyOf(this.#tree), Json.of(info));
-    if (this.#tree.erased) this.object.clear(infoKey);
+    writeTree(this.object, { ...this.#tree, seq: this.seq }, this.#storedTree);
   }
 }

@@ -35,7 +35,6 @@ const reasons: Readonly<Record<StopReason, string>> = {
   guardrail: "guardrail",
   terminated: "middleware",
   error: "error",
-  "dead-letter": "undeliverable",
   exhausted: "ran out",
 };
 

@@ -51,8 +51,6 @@ function reason(known: Known, end: AgentEnd): string {
       return "a middleware stopped it";
     case "error":
       return failureText(end.error, end.diagnostic);
-    case "dead-letter":
-      return "a message to it could not be delivered, and it was given up";
     case "exhausted":
       return "it ran out of what it may do";
   }
@@ -104,7 +102,6 @@ function hintsOf(known: Known, { stopReason, error }: AgentEnd): readonly string
       return refused ? remedy : [`${again} --deadline <more seconds>`];
     case "guardrail":
     case "terminated":
-    case "dead-letter":
       return [`reeve tree ${tree}`, again];
     case "error":
       if (isAboutKey(error)) return ["set the key where the worker runs; `reeve dev` reads .env", again];

@@ -5,10 +5,10 @@ import {
   HookManager,
   tool,
   type ChatMiddleware,
-  type EventType,
   type Extension,
   type Guardrail,
 } from "reeve";
+import { type EventType } from "#kernel";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -8,10 +8,9 @@ import {
   tool,
   type Agent,
   type AgentOptions,
-  type ExtensionContext,
-  type Interceptions,
   type NumberedEvent,
 } from "reeve";
+import { type ExtensionContext, type Interceptions } from "#kernel";
 import { call, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { agent, extension, tool, type Extension, type LoadedParts } from "reeve";
+import { agent, extension, tool, type Extension } from "reeve";
+import { type LoadedParts } from "#kernel";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,16 +1,6 @@
-import {
-  agent,
-  ChatMessage,
-  isJsonObject,
-  Json,
-  MemoryOwner,
-  memory,
-  Partition,
-  UserId,
-  type MemoryStore,
-  type Model,
-  type Store,
-} from "reeve";
+import { agent, ChatMessage, Json, memory, UserId, type Model } from "reeve";
+import { isJsonObject } from "#kernel";
+import { MemoryOwner, Partition, type MemoryStore, type Store } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,14 +1,6 @@
 import { createOpenAI } from "@ai-sdk/openai";
-import {
-  agent,
-  createRuntime,
-  embeddingModel,
-  memory,
-  MemoryOwner,
-  UserId,
-  type Embedder,
-  type Keys,
-} from "reeve";
+import { agent, createRuntime, embeddingModel, memory, UserId, type Embedder } from "reeve";
+import { MemoryOwner, type Keys } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { sqliteVectorStore } from "reeve/stores/sqlite-vec";

@@ -1,4 +1,5 @@
-import { agent, ChatMessage, memory, type FoundMemory, type Model } from "reeve";
+import { agent, ChatMessage, memory, type Model } from "reeve";
+import { type FoundMemory } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";

@@ -1,16 +1,5 @@
-import {
-  agent,
-  cache,
-  ChatMessage,
-  Json,
-  MemoryOwner,
-  memory,
-  Partition,
-  tool,
-  UserId,
-  type Model,
-  type Store,
-} from "reeve";
+import { agent, cache, ChatMessage, Json, memory, tool, UserId, type Model } from "reeve";
+import { MemoryOwner, Partition, type Store } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";

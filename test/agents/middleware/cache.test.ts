@@ -6,11 +6,11 @@ import {
   retry,
   tool,
   ToolResult,
-  type CacheOptions,
   type FunctionMiddleware,
   type Json,
-  type Risk,
 } from "reeve";
+import { type CacheOptions } from "#agents";
+import { type Risk } from "#kernel";
 import {
   call,
   heldModel,

@@ -1,5 +1,5 @@
-import type { ChatContext, ChatMiddleware } from "reeve";
-import { agent, concurrency } from "reeve";
+import type { ChatContext } from "#kernel";
+import { type ChatMiddleware, agent, concurrency } from "reeve";
 import { heldModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { eventually } from "../../../src/testing/engine-suite/harness.ts";

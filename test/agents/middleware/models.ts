@@ -1,4 +1,5 @@
-import { ModelError, tool, type Model, type ModelErrorKind, type ModelRequest, type Risk } from "reeve";
+import { ModelError, tool, type Model, type ModelRequest } from "reeve";
+import { type ModelErrorKind, type Risk } from "#kernel";
 import { fail, type ScriptedAnswer } from "reeve/testing";
 import { z } from "zod";
 

@@ -1,5 +1,6 @@
 import { createOpenAI } from "@ai-sdk/openai";
-import { agent, languageModel, rateLimit, type RateLimitOptions } from "reeve";
+import { agent, languageModel, rateLimit } from "reeve";
+import { type RateLimitOptions } from "#agents";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { answers, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";

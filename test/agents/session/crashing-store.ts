@@ -1,4 +1,4 @@
-import type { SessionStore } from "reeve/kernel";
+import type { SessionStore } from "reeve/store";
 
 /** A write and, above all, its answer can be lost. */
 export interface Crash {

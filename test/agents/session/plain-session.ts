@@ -1,4 +1,5 @@
-import type { EntryDraft, EntryId, RunId, SessionEntry, SessionId } from "reeve";
+import type { EntryDraft, EntryId, SessionEntry } from "reeve/store";
+import type { RunId, SessionId } from "reeve";
 
 /** What a session is, said as plainly as possible: a list of entries and some leaves. */
 export class PlainSession {

@@ -1,11 +1,5 @@
-import {
-  type ChatMessage,
-  ContentBlock,
-  type EntryDraft,
-  getPromptWindow,
-  type PromptWindowOptions,
-  type SessionStore,
-} from "reeve";
+import { type ChatMessage, ContentBlock } from "reeve";
+import { type EntryDraft, getPromptWindow, type PromptWindowOptions, type SessionStore } from "reeve/store";
 import { expect, test } from "vitest";
 import { estimateTokens } from "#models";
 import { memoryStore } from "reeve/stores/memory";

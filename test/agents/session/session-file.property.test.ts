@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { exportSession, getPromptWindow, importSession, type Session } from "reeve";
+import { exportSession, getPromptWindow, importSession, type Session } from "reeve/store";
 import { expect, test } from "vitest";
 import { id, idsOf, talk } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";

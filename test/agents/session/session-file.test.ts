@@ -1,13 +1,5 @@
-import {
-  ContentBlock,
-  exportSession,
-  getPromptWindow,
-  importSession,
-  RunId,
-  type Session,
-  SessionId,
-  TreeId,
-} from "reeve";
+import { ContentBlock, RunId, SessionId, TreeId } from "reeve";
+import { exportSession, getPromptWindow, importSession, type Session } from "reeve/store";
 import { expect, test } from "vitest";
 import { memoryStore } from "reeve/stores/memory";
 import { calling, compaction, entry, id, idsOf, label, reply, results, talk, user } from "./talk.ts";

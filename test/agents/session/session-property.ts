@@ -9,13 +9,10 @@ import {
   importSession,
   Labels,
   type PromptWindowOptions,
-  RunId,
   Session,
-  SessionId,
   type SessionStore,
-  TenantId,
-  TreeId,
-} from "reeve";
+} from "reeve/store";
+import { RunId, SessionId, TenantId, TreeId } from "reeve";
 import { type Crash, CrashingStore } from "./crashing-store.ts";
 import { PlainSession } from "./plain-session.ts";
 import { calling, compaction, id, label, reply, results, user } from "./talk.ts";

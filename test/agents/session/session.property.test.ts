@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { SessionStore } from "reeve";
+import type { SessionStore } from "reeve/store";
 import { expect, test } from "vitest";
 import { memoryStore } from "reeve/stores/memory";
 import { sessionProperty } from "./session-property.ts";

@@ -1,13 +1,5 @@
-import {
-  getPromptWindow,
-  Json,
-  NotFoundError,
-  RunId,
-  Session,
-  type SessionEntry,
-  SessionId,
-  TreeId,
-} from "reeve";
+import { getPromptWindow, Session, type SessionEntry } from "reeve/store";
+import { Json, NotFoundError, RunId, SessionId, TreeId } from "reeve";
 import { expect, test } from "vitest";
 import { memoryStore } from "reeve/stores/memory";
 import { id, idsOf, label, reply, talk, user } from "./talk.ts";

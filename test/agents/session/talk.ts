@@ -1,14 +1,6 @@
-import {
-  ChatMessage,
-  ContentBlock,
-  type EntryDraft,
-  EntryId,
-  Session,
-  SessionId,
-  type SessionStore,
-  type ToolCallBlock,
-  type ToolResultBlock,
-} from "reeve";
+import { ChatMessage, ContentBlock, SessionId } from "reeve";
+import { type EntryDraft, EntryId, Session, type SessionStore } from "reeve/store";
+import { type ToolCallBlock, type ToolResultBlock } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 
 export const id = EntryId.of;

@@ -11,11 +11,10 @@ import {
   ModelError,
   type ModelResponse,
   type RunResult,
-  Session,
-  type SessionEntry,
   tool,
   ToolResult,
 } from "reeve";
+import { Session, type SessionEntry } from "reeve/store";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { test } from "vitest";

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
+import { ChatMessage, RunId, type StopReason, TreeId } from "reeve";
 import {
-  ChatMessage,
   type EntryDraft,
   EntryId,
   getPromptWindow,
   type PromptWindowOptions,
-  RunId,
   type Session,
-  type StopReason,
-  TreeId,
-} from "reeve";
+} from "reeve/store";
 import { test } from "vitest";
 import { estimateTokens } from "#models";
 import { call, result, short, talk } from "./talk.ts";

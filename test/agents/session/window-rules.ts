@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { ChatMessage, PromptWindowOptions, SessionEntry } from "reeve";
+import type { ChatMessage } from "reeve";
+import type { PromptWindowOptions, SessionEntry } from "reeve/store";
 import { estimateTokens } from "#models";
 import { short } from "./talk.ts";
 

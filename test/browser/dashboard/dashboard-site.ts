@@ -1,4 +1,4 @@
-import { type Agent, createRuntime, type Runtime } from "reeve";
+import { type Agent, createRuntime, type Runtime, type CreateRuntimeOptions } from "reeve";
 import { type Auth, listen, type Listener } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { Wire } from "../wire.ts";
@@ -19,8 +19,9 @@ export class DashboardSite implements AsyncDisposable {
     folder: string,
     agents: readonly Agent[],
     auth: Auth | "none" = "none",
+    options: Partial<CreateRuntimeOptions> = {},
   ): Promise<DashboardSite> {
-    const runtime = createRuntime({ store: memoryStore(), approver: "people", agents });
+    const runtime = createRuntime({ store: memoryStore(), approver: "people", agents, ...options });
     const listener = await listen({ runtime, auth, port: 0, ui: { folder } });
     return new DashboardSite(runtime, await Wire.to(listener.port), listener);
   }

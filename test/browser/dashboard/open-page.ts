@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import type { Agent } from "reeve";
+import type { Agent, CreateRuntimeOptions } from "reeve";
 import type { Auth } from "reeve/server";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { buildPage } from "../../../ui/build.ts";
@@ -26,8 +26,12 @@ afterEach(async () => {
 });
 
 /** Opens a server with the page for agents. Default: no key is needed, and the reader may do everything. */
-export async function siteOf(agents: readonly Agent[], auth: Auth | "none" = "none"): Promise<DashboardSite> {
-  const site = await DashboardSite.open(pageFolder, agents, auth);
+export async function siteOf(
+  agents: readonly Agent[],
+  auth: Auth | "none" = "none",
+  options: Partial<CreateRuntimeOptions> = {},
+): Promise<DashboardSite> {
+  const site = await DashboardSite.open(pageFolder, agents, auth, options);
   open.push(site);
   return site;
 }

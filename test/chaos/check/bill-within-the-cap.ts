@@ -1,4 +1,4 @@
-import { Money } from "reeve";
+import { Money } from "#kernel";
 import type { History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 import { amountsOf, billOf } from "./reading.ts";

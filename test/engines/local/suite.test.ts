@@ -1,5 +1,5 @@
 import { local } from "reeve/engines/local";
-import { engineSuite, type SuiteHarness } from "reeve/testing";
+import { engineSuite, type SuiteHarness } from "reeve/testing/suites";
 import { describe, test } from "vitest";
 import { Runtime } from "#runtime";
 

@@ -1,4 +1,5 @@
-import { AgentId, Json, Runtime, type Agent, type Engine, type ObjectMethod, type RunId } from "reeve";
+import { AgentId, Json, Runtime, type Agent, type RunId } from "reeve";
+import { type Engine, type ObjectMethod } from "reeve/engine";
 import { restate, restateServer } from "reeve/engines/restate";
 import { expect, test } from "vitest";
 import { measureLostTime } from "../../lost-time.ts";

@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, MemoryOwner, TenantId, UserId, type FoundMemory } from "reeve";
+import { createRuntime, TenantId, UserId } from "reeve";
+import { MemoryOwner } from "reeve/store";
+import { type FoundMemory } from "#kernel";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { sqliteVectorStore } from "reeve/stores/sqlite-vec";

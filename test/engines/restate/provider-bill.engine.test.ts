@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createAnthropic } from "@ai-sdk/anthropic";
-import { agent, createRuntime, languageModel, tool, type Price } from "reeve";
+import { agent, createRuntime, languageModel, tool } from "reeve";
+import { type Price } from "#kernel";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { providerDouble } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, type RunRecord } from "reeve";
+import { createRuntime } from "reeve";
+import { type RunRecord } from "reeve/store";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";

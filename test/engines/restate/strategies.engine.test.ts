@@ -1,13 +1,6 @@
 import { createOpenAI } from "@ai-sdk/openai";
-import {
-  createRuntime,
-  languageModel,
-  type AttemptId,
-  type Json,
-  type Model,
-  type RunHandle,
-  type RunResult,
-} from "reeve";
+import { createRuntime, languageModel, type Json, type Model, type RunHandle, type RunResult } from "reeve";
+import { type AttemptId } from "reeve/store";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import {
   answers,

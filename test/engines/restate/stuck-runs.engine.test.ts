@@ -5,11 +5,11 @@ import {
   ReeveError,
   type Agent,
   type CreateRuntimeOptions,
-  type Engine,
   type NumberedEvent,
   type RunHandle,
   type Runtime,
 } from "reeve";
+import { type Engine } from "reeve/engine";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startStopwatch } from "../../lost-time.ts";

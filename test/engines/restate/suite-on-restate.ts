@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { type SuiteHarness, engineSuite } from "reeve/testing";
+import { type SuiteHarness, engineSuite } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Runtime } from "#runtime";
 

@@ -1,15 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  ChatMessage,
-  createRuntime,
-  getPromptWindow,
-  Partition,
-  Session,
-  SessionId,
-  type SessionEntry,
-} from "reeve";
+import { ChatMessage, createRuntime, SessionId } from "reeve";
+import { getPromptWindow, Partition, Session, type SessionEntry } from "reeve/store";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";

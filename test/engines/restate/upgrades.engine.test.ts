@@ -1,5 +1,5 @@
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
-import type { Obstacle } from "reeve/kernel";
+import type { Obstacle } from "reeve/engine";
 import { restate, restateServer, type RestateEngine, type RestateServer } from "reeve/engines/restate";
 import { providerDouble, type ProviderDouble } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,5 +1,19 @@
-import { agent, AgentId, ChatMessage, createRuntime, judge, ModelError, tool } from "reeve";
-import type { Agent, ChatMiddleware, Model, RunHandle, RunResult, StepScope, Usage } from "reeve";
+import {
+  agent,
+  AgentId,
+  ChatMessage,
+  createRuntime,
+  judge,
+  ModelError,
+  tool,
+  type Agent,
+  type ChatMiddleware,
+  type Model,
+  type RunHandle,
+  type RunResult,
+  type Usage,
+} from "reeve";
+import type { StepScope } from "#kernel";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Meter, meteredModel } from "./metered-model.ts";

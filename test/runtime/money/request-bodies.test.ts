@@ -2,8 +2,8 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { agent, createRuntime, languageModel } from "reeve";
-import { isJsonObject, Json, type JsonObject } from "reeve/kernel";
+import { agent, createRuntime, languageModel, Json } from "reeve";
+import { isJsonObject, type JsonObject } from "#kernel";
 import { expect, test } from "vitest";
 
 /** A real package, its request caught in `fetch`. */

@@ -260,6 +260,7 @@ const notSent = "not sent";
 class Try implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;
+  readonly keepsReferences = false;
   readonly written = new Map<string, Json>();
   readonly effects: Effect[] = [];
   /** Launches that were not sent yet: this try does not count. */

@@ -1,4 +1,5 @@
-import { type CancelReceipt, createRuntime } from "reeve";
+import { type CancelReceipt } from "#kernel";
+import { createRuntime } from "reeve";
 import { type RestateServer, restate } from "reeve/engines/restate";
 import { staffOf } from "../fixtures/staff.ts";
 import { Office } from "./office.ts";

@@ -1,0 +1,26 @@
+/** Limits of a JSON value from outside: code that walks through it takes a call per level, and time per key. */
+export interface JsonLimits {
+  /** Levels of lists and objects. */
+  readonly maxDepth: number;
+  /** Keys of all objects together. */
+  readonly maxKeys: number;
+}
+
+/** Returns the limit that a decoded JSON value exceeds; null if it keeps both. Does not call itself, so no depth is too much. */
+export function findExcess(value: unknown, { maxDepth, maxKeys }: JsonLimits): keyof JsonLimits | null {
+  let keys = 0;
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const below: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== "object" || item === null) continue;
+      if (depth === maxDepth) return "maxDepth";
+      const inner = Object.values(item);
+      if (!Array.isArray(item)) keys += inner.length;
+      if (keys > maxKeys) return "maxKeys";
+      for (const each of inner) if (typeof each === "object") below.push(each);
+    }
+    level = below;
+  }
+  return null;
+}

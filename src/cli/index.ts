@@ -1,3 +1,0 @@
-export { ExitCode } from "./exit-code.ts";
-export { main } from "./program.ts";
-export type { Output, Terminal } from "./terminal.ts";

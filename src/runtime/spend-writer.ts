@@ -1,0 +1,57 @@
+import { LruMap } from "#base";
+import { Partition, Spend, type Store, type TreeId, type TreeSpend } from "#kernel";
+import type { ReplyOf } from "#tree";
+import { concernsSpend, foldSpend, noSpend } from "./fold-spend.ts";
+
+const eventsPerRead = 256;
+
+/** The hours after which the money of a tree is added up by day: 40 days. */
+const treeHours = 40 * 24;
+
+/** Writes the roll-up of money. The same batch again, whole or in parts, changes nothing. */
+export class SpendWriter {
+  readonly #store: Store;
+  readonly #now: () => number;
+  /** The hour in which this process last added up old trees, by partition. */
+  readonly #compacted = new LruMap<string, number>({ max: 1_000 });
+
+  constructor({ store, now }: { readonly store: Store; readonly now: () => number }) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  async add(partition: Partition, tree: TreeId, { events, runs }: ReplyOf<"drain">): Promise<void> {
+    const [first] = events;
+    if (!first || !concernsSpend(events)) return;
+    const { spend } = this.#store;
+    const none = noSpend(runs[0]?.userId ?? null);
+    const known = first.seq === 1 ? none : ((await spend.tree(partition, tree)) ?? none);
+    const before = await this.#catchUp(partition, tree, { known, upTo: first.seq - 1 });
+    await spend.put(partition, tree, foldSpend(before, events));
+    await this.#compact(partition);
+  }
+
+  /** Adds stored events that no batch with money has added: batches without it, and those of releases before the roll-up. */
+  async #catchUp(
+    partition: Partition,
+    tree: TreeId,
+    { known, upTo }: { readonly known: TreeSpend; readonly upTo: number },
+  ): Promise<TreeSpend> {
+    let spend = known;
+    while (spend.seq < upTo) {
+      const limit = Math.min(eventsPerRead, upTo - spend.seq);
+      const events = await this.#store.events.read(partition, tree, { after: spend.seq, limit });
+      if (events.length === 0) return spend;
+      spend = foldSpend(spend, events);
+    }
+    return spend;
+  }
+
+  async #compact(partition: Partition): Promise<void> {
+    const hour = Spend.hourOf(this.#now());
+    const key = Partition.key(partition);
+    if (this.#compacted.get(key) === hour) return;
+    this.#compacted.set(key, hour);
+    await this.#store.spend.compact(partition, hour - treeHours);
+  }
+}

@@ -1,0 +1,67 @@
+import { eventTypes, hideDiagnostic, type NumberedEvent } from "#kernel";
+import { mayReadContent, partitionOf } from "../auth.ts";
+import { type Route, route } from "../route.ts";
+import { refuse, type Shape, shape } from "../shape.ts";
+import { compressed } from "./runs.ts";
+import { runOf } from "./run-of.ts";
+
+const eventsPerRead = 1_000;
+/** Events that one request reads at most, also where a filter leaves few of them. */
+const maxRead = 10_000;
+
+/** Types of events, or their first words, with commas between them: `budget,run.end`. */
+const types: Shape<readonly string[]> = {
+  schema: { type: "string", pattern: "^[a-z.-]{1,40}(,[a-z.-]{1,40})*$" },
+  decode: (value, at) => {
+    const names = String(value).split(",");
+    return names.every(isKnown) ? names : refuse(at, "types of events, or their first words");
+  },
+};
+
+const isKnown = (name: string): boolean => eventTypes.some((type) => isOf(type, name));
+
+const isOf = (type: string, name: string): boolean => type === name || type.startsWith(`${name}.`);
+
+export const eventLogRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/runs/:run/log",
+    scope: "read",
+    forUsers: true,
+    summary:
+      "The stored events of its tree after a number, in pages: `own` leaves out other runs, `type` other types. `next` is null at the end; `seq` is the last event that was read",
+    query: shape.object({
+      after: shape.optional(shape.whole()),
+      size: shape.optional(shape.whole({ min: 1, max: 1_000 })),
+      type: shape.optional(types),
+      own: shape.optional(shape.flag()),
+    }),
+    handle: async (call) => {
+      const { host, principal, query } = call;
+      const { treeId, runId } = await runOf(call);
+      const { size = 500, own = false, type: names } = query;
+      const isWanted = (event: NumberedEvent): boolean =>
+        (!own || event.runId === runId) && (!names || names.some((name) => isOf(event.type, name)));
+      const isReader = mayReadContent(principal);
+      const items: NumberedEvent[] = [];
+      let seq = query.after ?? 0;
+      let isEnd = false;
+      for (let read = 0; read < maxRead && items.length < size && !isEnd;) {
+        const range = { after: seq, limit: eventsPerRead };
+        const found = await host.runtime.store.events.read(partitionOf(principal), treeId, range);
+        isEnd = found.length < eventsPerRead;
+        read += found.length;
+        for (const event of found) {
+          if (items.length === size) {
+            isEnd = false;
+            break;
+          }
+          seq = event.seq;
+          if (isWanted(event)) items.push(isReader ? event : hideDiagnostic(event));
+        }
+      }
+      const next = isEnd ? null : String(seq);
+      return compressed({ items, next, seq }, call.header("accept-encoding") ?? "");
+    },
+  }),
+];

@@ -1,0 +1,27 @@
+import type { SessionEntry } from "#kernel";
+import { mayDo, type Principal } from "../auth.ts";
+
+/** Whether a caller may read what was said: with the scope `content`, or in the conversations of its own user. */
+export const mayReadEntries = (principal: Principal): boolean =>
+  principal.user !== undefined || mayDo(principal, "content");
+
+/** Returns an entry without its content: its place in the tree of entries, its kind and its size stay. */
+export function withoutContent(entry: SessionEntry): object {
+  const { id, parentId, at, branch, type, tokens } = entry;
+  const place = { id, parentId, at, branch, type, ...(tokens !== undefined && { tokens }) };
+  switch (entry.type) {
+    case "message":
+      return { ...place, role: entry.message.role };
+    case "compaction":
+      return { ...place, keptFrom: entry.keptFrom, tokensBefore: entry.tokensBefore };
+    case "branch":
+      return { ...place, from: entry.from };
+    case "label":
+      return { ...place, target: entry.target };
+    case "model-change":
+      return { ...place, model: entry.model };
+    case "custom":
+    case "unknown":
+      return place;
+  }
+}

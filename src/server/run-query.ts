@@ -1,0 +1,49 @@
+import type { TreeSearch } from "#kernel";
+import { refuse } from "./shape.ts";
+
+/*
+ * Filters of the list of runs, and the indexes that serve them. A combination without an index would read every run of the
+ * tenant, so it is refused with the filter to leave out.
+ */
+
+/** The filters of a request, as far as indexes go by them. */
+interface RunQuery {
+  readonly status?: unknown;
+  readonly stop?: unknown;
+  readonly agent?: unknown;
+  readonly user?: unknown;
+  readonly session?: unknown;
+  readonly since?: unknown;
+  readonly until?: unknown;
+  readonly asks?: boolean | undefined;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly minSpend?: number | undefined;
+}
+
+/** Returns the search that a request is; null: it is a list by time. */
+export function searchOf({ id, name, minSpend }: RunQuery): TreeSearch | null {
+  if (id !== undefined) return { id };
+  if (name !== undefined) return { name };
+  return minSpend === undefined ? null : { minCostMicros: minSpend };
+}
+
+const searches = ["id", "name", "minSpend"] as const;
+const filters = ["status", "stop", "agent", "user", "session", "since", "until", "asks"] as const;
+
+/** Refuses a combination of filters that no index serves. @throws RefusalError */
+export function checkServed(query: RunQuery): void {
+  const isGiven = (name: keyof RunQuery): boolean => query[name] !== undefined;
+  const [search, second] = searches.filter(isGiven);
+  const other = second ?? (search && filters.find(isGiven));
+  if (search && other)
+    refuse(`query.${search}`, `no index serves it together with ${other}: leave one of them out`);
+  // The trees that ask, the runs of a session and those of a user are few, whatever else is asked of them.
+  if (query.asks || isGiven("user") || isGiven("session") || !isGiven("stop")) return;
+  const beside = (["status", "agent"] as const).find(isGiven);
+  if (beside)
+    refuse(
+      "query.stop",
+      `no index serves it together with ${beside}: leave one of them out, or name a user or session`,
+    );
+}

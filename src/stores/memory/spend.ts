@@ -1,0 +1,138 @@
+import {
+  type Json,
+  Spend,
+  type CallInDoubt,
+  type Page,
+  type PageRequest,
+  type Partition,
+  type SpendDimension,
+  type SpendQuery,
+  type SpendRow,
+  type SpendStore,
+  type SpendSum,
+  TreeId,
+  type TreeSpend,
+  type UserId,
+} from "#kernel";
+import { copy, pageOf, Shelf } from "./shelf.ts";
+
+/** A row that belongs to no tree any more. */
+interface DayRow extends SpendRow {
+  readonly userId: UserId | null;
+}
+
+/** A row as sums see it. */
+interface OwnedRow extends DayRow {
+  readonly treeId: TreeId | null;
+}
+
+export class MemorySpend implements SpendStore {
+  readonly shelf = new Shelf<TreeSpend>();
+  readonly #days = new Shelf<DayRow>();
+
+  async tree(partition: Partition, tree: TreeId): Promise<TreeSpend | null> {
+    return copy(this.shelf.of(partition).get(tree) ?? null);
+  }
+
+  async put(partition: Partition, tree: TreeId, spend: TreeSpend): Promise<void> {
+    const trees = this.shelf.of(partition);
+    const before = trees.get(tree);
+    if (before && (before.seq >= spend.seq || before.rolledSeq !== spend.rolledSeq)) return;
+    trees.set(tree, copy(spend));
+  }
+
+  async sum(partition: Partition, query: SpendQuery): Promise<readonly SpendSum[]> {
+    const groups = new Map<string, SpendSum>();
+    for (const row of this.#rows(partition)) {
+      if (!fits(row, query)) continue;
+      const group = Object.fromEntries(query.by.map((name) => [name, valueOf[name](row)]));
+      const key = JSON.stringify(group);
+      groups.set(key, { ...group, ...Spend.add(groups.get(key) ?? Spend.none, row) });
+    }
+    const sorted = [...groups].toSorted(
+      ([a, one], [b, other]) => moneyOf(other) - moneyOf(one) || (a < b ? -1 : 1),
+    );
+    return sorted.slice(0, query.limit).map(([, sum]) => copy(sum));
+  }
+
+  async inDoubt(
+    partition: Partition,
+    { userId }: { readonly userId?: UserId },
+    page: PageRequest,
+  ): Promise<Page<CallInDoubt>> {
+    const found = [...this.shelf.of(partition)].flatMap(([tree, spend]) =>
+      userId === undefined || spend.userId === userId ? doubtsOf(TreeId.of(tree), spend) : [],
+    );
+    return pageOf(found, page, ({ at, attempt }) => [at, attempt]);
+  }
+
+  async compact(partition: Partition, before: number): Promise<number> {
+    const quiet = [...this.shelf.of(partition)].filter(
+      ([, { seq, rolledSeq, rows, calls }]) =>
+        rolledSeq < seq &&
+        Spend.lastHour({ rows }) < before &&
+        calls.every(({ state }) => state === "settled"),
+    );
+    const trees = quiet.slice(0, Spend.maxCompacted);
+    for (const [tree, spend] of trees) this.#addUp(partition, TreeId.of(tree), spend);
+    return trees.length;
+  }
+
+  /** Keeps the money of a tree in rows by day. */
+  forget(partition: Partition, tree: TreeId): void {
+    const spend = this.shelf.of(partition).get(tree);
+    if (spend) this.#addUp(partition, tree, spend);
+    this.shelf.of(partition).delete(tree);
+  }
+
+  /** Keeps the money of a user's trees under no user and no tree. */
+  eraseUser(partition: Partition, user: UserId | null): void {
+    for (const [tree, spend] of this.shelf.of(partition))
+      if (spend.userId === user) this.#addUp(partition, TreeId.of(tree), { ...spend, userId: null });
+    const days = this.#days.of(partition);
+    for (const [key, row] of days) {
+      if (row.userId !== user || user === null) continue;
+      days.delete(key);
+      this.#addDay(partition, { ...row, userId: null });
+    }
+  }
+
+  #addUp(partition: Partition, tree: TreeId, spend: TreeSpend): void {
+    const { userId, seq, rows } = spend;
+    for (const row of rows) this.#addDay(partition, { ...row, hour: Spend.dayStart(row.hour), userId });
+    this.shelf.of(partition).set(tree, { userId, seq, rolledSeq: seq, rows: [], calls: [] });
+  }
+
+  #addDay(partition: Partition, row: DayRow): void {
+    const days = this.#days.of(partition);
+    const key = JSON.stringify([row.hour, row.userId, row.agentType, row.model]);
+    days.set(key, { ...row, ...Spend.add(days.get(key) ?? Spend.none, row) });
+  }
+
+  *#rows(partition: Partition): Generator<OwnedRow, void> {
+    for (const row of this.#days.of(partition).values()) yield { ...row, treeId: null };
+    for (const [tree, { rows, userId }] of this.shelf.of(partition))
+      for (const row of rows) yield { ...row, userId, treeId: TreeId.of(tree) };
+  }
+}
+
+const valueOf: Readonly<Record<SpendDimension, (row: OwnedRow) => Json>> = {
+  day: ({ hour }) => Spend.dayStart(hour) / 24,
+  hour: ({ hour }) => hour,
+  agent: ({ agentType }) => agentType,
+  model: ({ model }) => model,
+  user: ({ userId }) => userId,
+  tree: ({ treeId }) => treeId,
+};
+
+const fits = (row: OwnedRow, { from, to, agentType, model, userId }: SpendQuery): boolean =>
+  row.hour >= from &&
+  row.hour < to &&
+  (agentType === undefined || row.agentType === agentType) &&
+  (model === undefined || row.model === model) &&
+  (userId === undefined || row.userId === userId);
+
+const doubtsOf = (treeId: TreeId, { calls, userId }: TreeSpend): readonly CallInDoubt[] =>
+  calls.flatMap(({ state, ...call }) => (state === "in-doubt" ? [{ ...call, treeId, userId }] : []));
+
+const moneyOf = (sum: SpendSum): number => sum.settledMicros + sum.inDoubtMicros;

@@ -1,0 +1,19 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+/*
+ * Time differs between machines and hours; the number of calls of functions does not. These limits are a little above what was
+ * counted, so a change that makes every run do more fails here. Lower them with each change that makes it do less.
+ */
+it("a run makes a bounded number of calls of functions", { timeout: 120_000 }, async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--conditions=reeve-source",
+    "bench/function-calls.mjs",
+    "W1",
+    "W2",
+  ]);
+  const counted = JSON.parse(stdout) as Record<string, number>;
+  expect(counted["W1"]).toBeLessThan(4_900);
+  expect(counted["W2"]).toBeLessThan(31_500);
+});

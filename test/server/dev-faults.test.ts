@@ -1,0 +1,63 @@
+import type { DevTools, FaultKind } from "reeve/server";
+import { expect, test } from "vitest";
+import { codeOf } from "./ask.ts";
+import { closing } from "./closing.ts";
+import { Estate } from "./estate.ts";
+
+/** Tools of `reeve dev` that keep what they were asked for. */
+function devTools(): DevTools & { readonly caused: FaultKind[]; words: string | null } {
+  const caused: FaultKind[] = [];
+  return {
+    caused,
+    words: null,
+    example: "Report on heat pumps",
+    failure() {
+      return this.words;
+    },
+    cause: (kind) => void caused.push(kind),
+  };
+}
+
+test("only the server of reeve dev has faults; elsewhere the address does not exist", async () => {
+  const other = closing(await Estate.open());
+  const refused = await other.post("/dev/faults", { kind: "kill-worker" });
+  expect([refused.status, codeOf(refused)]).toEqual([404, "not-found"]);
+  expect((await other.get("/me")).json).toMatchObject({ dev: null });
+  expect((await other.get("/status")).json).toMatchObject({ dev: null });
+
+  const dev = devTools();
+  const estate = closing(await Estate.open({ dev }));
+  for (const kind of ["kill-worker", "model-error", "slow", "injection"])
+    expect((await estate.post("/dev/faults", { kind })).status).toBe(202);
+  expect(dev.caused).toEqual(["kill-worker", "model-error", "slow", "injection"]);
+  expect((await estate.post("/dev/faults", { kind: "fire" })).status).toBe(400);
+});
+
+test("a fault needs the scope admin, a name of this machine and the page's own origin", async () => {
+  const dev = devTools();
+  const origins = ["https://console.example.com"];
+  const estate = closing(await Estate.open({ dev, hosts: ["dev.example.com"], origins }));
+  const cause = async (question: object): Promise<unknown> =>
+    codeOf(await estate.post("/dev/faults", { kind: "slow" }, question));
+  expect(await cause({ key: estate.keys.acme.run })).toBe("forbidden");
+  expect(await cause({ headers: { host: "dev.example.com" } })).toBe("wrong-host");
+  expect(await cause({ headers: { origin: "https://console.example.com" } })).toBe("wrong-origin");
+  expect(await cause({ headers: { origin: "http://127.0.0.1:1" } })).toBe("wrong-origin");
+  expect(dev.caused).toEqual([]);
+  expect(
+    (await estate.post("/dev/faults", { kind: "slow" }, { headers: { origin: estate.url } })).status,
+  ).toBe(202);
+});
+
+test("the page is told the first task, and why the newest code does not load", async () => {
+  const dev = devTools();
+  const estate = closing(await Estate.open({ dev }));
+  expect((await estate.get("/me")).json).toMatchObject({ dev: { example: "Report on heat pumps" } });
+  dev.words = "ReferenceError: missing is not defined";
+  expect((await estate.get("/status")).json).toMatchObject({ dev: { failure: dev.words } });
+});
+
+test("tools of reeve dev are refused on an address that others reach", async () => {
+  const open = Estate.open({ dev: devTools(), hostname: "0.0.0.0", hosts: ["api.example.com"] });
+  await expect(open).rejects.toThrow("0.0.0.0 is not of this machine alone");
+});

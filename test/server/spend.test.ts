@@ -1,0 +1,175 @@
+import { agent, type Agent, Json } from "reeve";
+import { apiKeys, createApiKey } from "reeve/server";
+import { heldModel, say, scriptedModel } from "reeve/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { codeOf } from "./ask.ts";
+import { Estate, inAYear } from "./estate.ts";
+
+interface Doubt {
+  readonly attempt: string;
+  readonly runId: string;
+  readonly costMicros: number;
+}
+
+const price = { input: 1_000_000, output: 2_000_000 };
+
+const talker = (name: string, model = `=${name}`): Agent =>
+  agent({
+    name,
+    description: "Says a word",
+    model: { ...scriptedModel([say("done")], { price }), id: model },
+  });
+
+async function estateOf(agents: readonly Agent[]): Promise<Estate> {
+  const estate = await Estate.open({ agents });
+  onTestFinished(() => estate[Symbol.asyncDispose]());
+  return estate;
+}
+
+async function run(estate: Estate, agentName: string, fields: object = {}): Promise<number> {
+  const begun = await estate.post("/runs", { agent: agentName, input: "go", ...fields });
+  const { treeId } = Json.as<{ treeId: string }>(begun.json);
+  const handle = estate.runtime.run(treeId, { tenant: "acme" });
+  for await (const _ of handle.events()) continue;
+  return (await handle.ledger()).tree.settled.costMicros;
+}
+
+test("money is answered by agent, model, user, day and tree, to the micro-dollar, and only to its tenant", async () => {
+  const estate = await estateOf([talker("lead"), talker("writer")]);
+  const lead = await run(estate, "lead", { id: "first" });
+  const writer = await run(estate, "writer", { id: "second" });
+  expect(lead).toBeGreaterThan(0);
+  const today = new Date().toISOString().slice(0, 10);
+  const by = async (names: string): Promise<unknown> => (await estate.get(`/spend?by=${names}`)).json;
+  expect(await by("agent")).toMatchObject({
+    more: false,
+    items: [
+      { agent: "lead", settledMicros: lead, inDoubtMicros: 0, calls: 1, runs: 1, stopped: 0, denied: 0 },
+      { agent: "writer", settledMicros: writer, runs: 1 },
+    ],
+  });
+  expect(await by("day")).toMatchObject({ items: [{ day: today, settledMicros: lead + writer }] });
+  expect(await by("tree,model")).toMatchObject({
+    items: [
+      { tree: "first", model: "=lead", settledMicros: lead },
+      { tree: "second", model: "=writer" },
+      { tree: "first", model: "" },
+      { tree: "second", model: "" },
+    ],
+  });
+  expect((await estate.get("/spend?by=agent&model==lead")).json).toMatchObject({
+    items: [{ agent: "lead" }],
+  });
+  expect((await estate.get("/spend?from=0&to=3600000")).json).toMatchObject({ items: [] });
+  const rival = { key: estate.keys.rival.read };
+  expect((await estate.get("/spend", rival)).json).toMatchObject({ items: [] });
+  expect(codeOf(await estate.get("/spend?by=secret"))).toBe("invalid-request");
+});
+
+test("CSV has a row for each group, and no cell that a spreadsheet would execute", async () => {
+  const estate = await estateOf([talker("lead", '=HYPERLINK("http://x","y")'), talker("w", "@SUM(1)")]);
+  const cost = await run(estate, "lead");
+  await run(estate, "w");
+  const reply = await fetch(`${estate.url}/spend?by=model`, {
+    headers: { authorization: `Bearer ${estate.keys.acme.read}`, accept: "text/csv" },
+  });
+  expect(reply.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  expect(reply.headers.get("content-disposition")).toContain("attachment");
+  const [header, ...rows] = (await reply.text()).trimEnd().split("\r\n");
+  expect(header).toBe(
+    "model,calls,inputTokens,outputTokens,cachedTokens,settledMicros,inDoubtMicros,runs,stopped,denied",
+  );
+  expect(rows).toHaveLength(3);
+  expect(rows[0]).toMatch(
+    new RegExp(`^"'=HYPERLINK\\(""http://x"",""y""\\)",1,\\d+,\\d+,0,${cost},0,0,0,0$`),
+  );
+  expect(rows[1]).toMatch(/^'@SUM\(1\),1,/);
+});
+
+test("a key of one user sees the money of that user alone", async () => {
+  const [ann, all] = [
+    createApiKey({ tenant: "acme", user: "ann", scopes: ["read"], expiresAt: inAYear }),
+    createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt: inAYear }),
+  ];
+  const lead = talker("lead");
+  const estate = await Estate.open({ agents: [lead], auth: apiKeys([ann.record, all.record]) });
+  onTestFinished(() => estate[Symbol.asyncDispose]());
+  for (const user of ["ann", "bob"]) {
+    const handle = await estate.runtime.start(lead, "go", { tenant: "acme", user });
+    for await (const _ of handle.events()) continue;
+  }
+  const users = async (key: string): Promise<unknown> => (await estate.get("/spend?by=user", { key })).json;
+  expect(await users(ann.key)).toMatchObject({ items: [{ user: "ann" }] });
+  expect(await users(all.key)).toMatchObject({ items: [{ user: "ann" }, { user: "bob" }] });
+  expect(codeOf(await estate.get("/spend?user=bob", { key: ann.key }))).toBe("forbidden");
+});
+
+test("a call in doubt is listed with its price, settled by an administrator, and then gone", async () => {
+  const model = heldModel({ id: "silent", price });
+  const silent = agent({ name: "silent", description: "Waits", model, maxOutputTokens: 100 });
+  const estate = await estateOf([silent]);
+  await estate.post("/runs", { agent: "silent", input: "go", id: "lost", budget: { maxCostUsd: 1 } });
+  await expect.poll(() => model.calls.length).toBe(1);
+  const live = async (): Promise<{ readonly reservedMicros: number }> =>
+    Json.as<{ live: { reservedMicros: number } }>((await estate.get("/tenant")).json).live;
+  await expect.poll(async () => (await live()).reservedMicros).toBeGreaterThan(200);
+  expect(await live()).toMatchObject({ trees: 1, agents: 1, inDoubtMicros: 0 });
+  await estate.post("/runs/lost/cancel");
+  const doubts = async (): Promise<readonly Doubt[]> =>
+    Json.as<{ items: readonly Doubt[] }>((await estate.get("/spend/in-doubt")).json).items;
+  await expect.poll(async () => (await doubts()).length).toBe(1);
+  const [doubt] = await doubts();
+  expect(doubt).toMatchObject({ treeId: "lost", agentType: "silent", model: "silent" });
+  const path = `/runs/${encodeURIComponent(doubt?.runId ?? "")}`;
+  const attempt = encodeURIComponent(doubt?.attempt ?? "");
+  expect((await estate.get(`${path}/doubts/${attempt}`)).json).toMatchObject({
+    price,
+    ceiling: { costMicros: doubt?.costMicros },
+  });
+  expect((await estate.get(`${path}/doubts/other`)).json).toBeNull();
+  const bill = { attempt: doubt?.attempt, usage: { input: 3, output: 5 } };
+  const read = { key: estate.keys.acme.read };
+  expect(codeOf(await estate.post(`${path}/reconcile`, bill, read))).toBe("forbidden");
+  expect((await estate.post(`${path}/reconcile`, bill)).json).toEqual({ reconciled: true });
+  await expect.poll(doubts).toEqual([]);
+  expect((await estate.get("/spend?by=agent")).json).toMatchObject({
+    items: [{ settledMicros: 13, inDoubtMicros: 0 }],
+  });
+});
+
+test("the account of the tenant shows its budget, what is lent, and the spend of today", async () => {
+  const estate = await estateOf([talker("lead")]);
+  await estate.post("/budget", { maxCostUsd: 2, per: "day" });
+  const cost = await run(estate, "lead");
+  const read = { key: estate.keys.acme.read };
+  expect((await estate.get("/tenant", read)).json).toMatchObject({
+    budget: { maxCostMicros: 2_000_000, per: "day", spent: { costMicros: cost }, lent: { costMicros: 0 } },
+    live: { trees: 0, agents: 0, reservedMicros: 0 },
+    today: { settledMicros: cost },
+    thisHour: { settledMicros: cost },
+  });
+});
+
+test("trees are found by id, name and cost, and a filter that no index serves is refused with words", async () => {
+  const estate = await estateOf([talker("lead")]);
+  await run(estate, "lead", { id: "alpha", name: "Quarterly report" });
+  await run(estate, "lead", { id: "beta" });
+  const ids = async (query: string): Promise<unknown> =>
+    Json.as<{ items: { treeId: string }[] }>((await estate.get(`/runs?${query}`)).json).items.map(
+      ({ treeId }) => treeId,
+    );
+  expect(await ids("id=al")).toEqual(["alpha"]);
+  expect(await ids("name=Quarter")).toEqual(["alpha"]);
+  expect(await ids("minSpend=1&size=1")).toHaveLength(1);
+  expect(await ids("minSpend=99999999")).toEqual([]);
+  expect(await ids("stop=answer,deadline&roots=true")).toEqual(["beta", "alpha"]);
+  expect(await ids("asks=true")).toEqual([]);
+  const refused = async (query: string): Promise<unknown> => (await estate.get(`/runs?${query}`)).json;
+  expect(await refused("id=a&status=failed")).toMatchObject({
+    error: { code: "invalid-request", message: expect.stringContaining("together with status") },
+  });
+  expect(await refused("stop=answer&agent=lead")).toMatchObject({
+    error: { message: expect.stringContaining("together with agent") },
+  });
+  expect(await refused("name=a&minSpend=1")).toMatchObject({ error: { code: "invalid-request" } });
+});

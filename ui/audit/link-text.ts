@@ -1,0 +1,74 @@
+import type { AuditLink, Json } from "../api/records.ts";
+import { dollars } from "../parts/amounts.ts";
+
+type Fields = Readonly<Record<string, Json>>;
+
+const isFields = (value: Json): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const fieldsOf = (data: Json): Fields => (isFields(data) ? data : {});
+
+/** A field of a link as text; empty: it has none. */
+export function fieldText({ data }: AuditLink, name: string): string {
+  const value = fieldsOf(data)[name];
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+const amountOf = (link: AuditLink): string => {
+  const micros = Number(fieldText(link, "costMicros"));
+  return Number.isFinite(micros) && fieldText(link, "costMicros") !== "" ? ` ${dollars(micros)}` : "";
+};
+
+/** The things that a link of each kind is about. */
+const subjects: Readonly<Record<string, readonly string[]>> = {
+  permission: ["tool"],
+  approval: ["tool"],
+  guardrail: ["guardrail"],
+  spawn: ["childAgent", "reason"],
+  spend: ["reason", "dimension"],
+  switch: ["name"],
+  budget: ["user"],
+  retention: ["tree"],
+};
+
+/** A link in words: what was decided about what. */
+export function linkText(link: AuditLink): string {
+  const about = (subjects[link.kind] ?? []).map((name) => fieldText(link, name)).filter(Boolean);
+  const decision = fieldText(link, "decision");
+  return `${decision}${about.length === 0 ? "" : ` ${about.join(", ")}`}${amountOf(link)}`;
+}
+
+/** The tree that a link tells of; null: it tells of the tenant. */
+export function treeOf(link: AuditLink): string | null {
+  const run = fieldText(link, "run");
+  if (run !== "") return run.slice(0, run.lastIndexOf("~"));
+  const tree = fieldText(link, "tree");
+  return tree === "" ? null : tree;
+}
+
+/** The kinds of links, as the guide lists them. */
+export const linkKinds = [
+  "approval",
+  "permission",
+  "guardrail",
+  "spawn",
+  "spend",
+  "reconcile",
+  "cancel",
+  "budget",
+  "switch",
+  "retention",
+  "audit",
+] as const;
+
+/** Faults of a chain, in the words of the guide. */
+export const faultTexts: Readonly<Record<string, string>> = {
+  missing: "the link that is not there, with others behind it",
+  misplaced: "the first that follows another link than the one before it: moved, copied or inserted",
+  changed: "the first that differs from what was written, or was written without the key",
+  unreadable: "the first that cannot be opened: in a sealed store, one that was changed or moved",
+  "unknown-key": "the first whose key is missing: put the old one back into REEVE_KEY_PREVIOUS",
+  truncated: "the first that was cut off the end",
+  forked: "the head you kept: the chain is whole, but not the one it was",
+};

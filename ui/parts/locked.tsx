@@ -1,0 +1,23 @@
+import type { ReactNode } from "react";
+import type { Scope } from "../api/records.ts";
+import { Icon } from "./icon.tsx";
+import { Empty } from "./states.tsx";
+
+/** In place of a screen that the reader's key may not see: the scope that it needs, and the command for another reader. */
+export function Locked({
+  what,
+  scope,
+  command,
+}: {
+  readonly what: string;
+  readonly scope: Scope;
+  readonly command: string;
+}): ReactNode {
+  return (
+    <Empty title={`${what} needs the scope ${scope}`} command={command}>
+      <p>
+        <Icon name="lock" /> Your key lacks it. A person whose key has it can use the page, or this command.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,24 @@
+import { errorText, post } from "../api/http.ts";
+import { notify } from "../parts/toast.tsx";
+
+/** A fault that the developer can cause. */
+export type FaultKind = "kill-worker" | "model-error" | "slow" | "injection";
+
+const told: Readonly<Record<FaultKind, string>> = {
+  "kill-worker": "Its worker is killed. Another process continues.",
+  "model-error": "The next model call fails once.",
+  slow: "The next five model calls take two seconds longer.",
+  injection: "The next page that it reads gives it orders.",
+};
+
+/** Causes a fault, and says what to expect. Returns whether it was accepted. */
+export async function causeFault(kind: FaultKind): Promise<boolean> {
+  try {
+    await post("/dev/faults", { kind });
+    notify(told[kind]);
+    return true;
+  } catch (error) {
+    notify(errorText(error));
+    return false;
+  }
+}

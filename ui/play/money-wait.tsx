@@ -1,0 +1,42 @@
+import type { ReactNode } from "react";
+import { allAgents, fromEvents, type TreeView, why } from "#view";
+import { useLock } from "../api/session.tsx";
+import { Button } from "../parts/button.tsx";
+import { InertText } from "../parts/inert-text.tsx";
+import { StatusMark } from "../parts/status-mark.tsx";
+import { useNow } from "../parts/use-now.ts";
+
+/** A tree whose next call does not fit into its budget: why, and the way out. Nothing where none waits for money. */
+export function MoneyWait({
+  tree,
+  onTopUp,
+}: {
+  readonly tree: TreeView;
+  readonly onTopUp: () => void;
+}): ReactNode {
+  const now = useNow();
+  const lock = useLock("admin");
+  // A call in flight may still make room.
+  const agent =
+    tree.root.reservedMicros > 0
+      ? undefined
+      : [...allAgents(tree.root)].find(({ activity }) => activity.kind === "budget");
+  if (!agent) return null;
+  const { answer, details } = why(fromEvents(agent), now);
+  return (
+    <div className="qn" role="status">
+      <header>
+        <StatusMark status="needs you" markOnly />
+        <b>
+          <InertText text={answer} />
+        </b>
+      </header>
+      <p className="sub qn-why">
+        <InertText text={details.join(" ")} />
+      </p>
+      <footer>
+        <Button label="Top up" hint="T" size="small" tone="primary" locked={lock} onPress={onTopUp} />
+      </footer>
+    </div>
+  );
+}
