@@ -25,7 +25,6 @@ export { fallback } from "./middleware/fallback.ts";
 export { failedLayer, middlewareName, throughLayers } from "./middleware/pipeline.ts";
 export { rateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { redact } from "./middleware/redact.ts";
-export { sensitive } from "./middleware/sensitive.ts";
 export { placeRetry, retry } from "./middleware/retry.ts";
 export { timeout } from "./middleware/timeout.ts";
 export { truncateContent, truncateHistory } from "./middleware/truncate.ts";

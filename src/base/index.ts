@@ -9,7 +9,7 @@ export { fingerprint } from "./fingerprint.ts";
 export { loadWithPackages, missingPackagesText } from "./missing-packages.ts";
 export { hasInexactNumber } from "./inexact-number.ts";
 export { issueText } from "./issue-text.ts";
-export { findExcess, type JsonLimits } from "./json-limits.ts";
+export { findExcess } from "./json-limits.ts";
 export { LruMap } from "./lru-map.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";
 export { seededRandom } from "./seeded-random.ts";

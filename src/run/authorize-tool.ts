@@ -16,10 +16,10 @@
 // 7. Nothing but the step's record decides: a replay takes the same way without asking anything.
 import {
   GuardrailHalt,
-  Json,
   Labels,
   ToolRefusedError,
   type AttemptId,
+  type Json,
   type PermissionRequest,
   type Risk,
   type Tool,

@@ -345,8 +345,7 @@ export class RunSession {
 
   async #read(limits: HistoryLimits): Promise<PromptWindow> {
     const at = this.#cut?.entry ?? (await this.#turnStart());
-    const { history } = this.#options;
-    const { scope } = this.#options;
+    const { history, scope } = this.#options;
     if (history) return readProvided(history, scope, { at, maxTokens: limits.maxTokens });
     return readStored(this.#session, { at, ...limits }, this.#entries);
   }
@@ -362,8 +361,7 @@ export class RunSession {
     const at = clock.now();
     const entries = given.map((added) => {
       const parentId = this.#parentOf(added.number) ?? start;
-      const id = this.#idOf(added.number);
-      return toEntry(added, { id, parentId, at, branch: scope.runId, isNamed });
+      return toEntry(added, { id: this.#idOf(added.number), parentId, at, branch: scope.runId, isNamed });
     });
     if (given[0]?.number === this.#saved + 1)
       await session.open({

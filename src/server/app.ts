@@ -66,6 +66,12 @@ interface Env {
   };
 }
 
+/** Creates what the streams of a server are fed from. */
+function openFeeds(runtime: ServerOptions["runtime"], clock: Clock): Pick<ServerHost, "feeds" | "live"> {
+  const feeds = new Feeds(runtime);
+  return { feeds, live: new LiveStreams({ runtime, clock, feeds }) };
+}
+
 /** The server as an app: `Request` in, `Response` out, to be mounted anywhere. @throws TypeError without a store. */
 export function serverApp(options: ServerOptions): Hono<Env> {
   const { runtime, clock = systemClock } = options;
@@ -77,7 +83,6 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   checkLimits(defaults);
   const { auth, hosts = [], origins = [] } = options;
   const sessions = new BrowserSessions(auth, clock);
-  const feeds = new Feeds(runtime);
   const host: ServerHost = {
     runtime,
     sessions,
@@ -89,8 +94,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     clock,
     limits,
     defaults,
-    feeds,
-    live: new LiveStreams({ runtime, clock, feeds }),
+    ...openFeeds(runtime, clock),
     recent: new RecentTrees(),
     rooms: roomsOf(limits),
     uploads: new Places("uploads", limits.uploads),

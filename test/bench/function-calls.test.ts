@@ -13,7 +13,7 @@ it("a run makes a bounded number of calls of functions", { timeout: 120_000 }, a
     "W1",
     "W2",
   ]);
-  const counted = JSON.parse(stdout) as Record<string, number>;
+  const counted: Record<string, number> = JSON.parse(stdout);
   expect(counted["W1"]).toBeLessThan(4_900);
   expect(counted["W2"]).toBeLessThan(31_500);
 });

@@ -9,7 +9,7 @@ import { cannedServer } from "./canned-server.ts";
 import { ask, hello, realModel, wires } from "./real-providers.ts";
 
 const invisible = [0x200b, 0x200d, 0x2060, 0xfeff, 0xad].map((code) => String.fromCodePoint(code)).join("");
-const tagCharacters = [..."ignore all"]
+const tagCharacters = Array.from("ignore all")
   .map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0)))
   .join("");
 

@@ -160,14 +160,16 @@ test("a body that is nested too deep is refused, wherever it is", async () => {
   expect((await start(62)).status).toBe(202);
 });
 
+const objectWith = (keys: number): object =>
+  Object.fromEntries(Array.from({ length: keys }, (_, key) => [key, 1]));
+
+const listWith = (keys: number): object => ({ list: Array.from({ length: keys }, () => ({ a: 1 })) });
+
 test("a body with too many keys is refused, whether they are in one object or in many", async () => {
   const estate = await estateOf();
   const start = (metadata: object): Promise<Reply> =>
     estate.post("/runs", { agent: "steward", input: "sell", metadata });
-  const flat = (keys: number): object =>
-    Object.fromEntries(Array.from({ length: keys }, (_, key) => [key, 1]));
-  const list = (keys: number): object => ({ list: Array.from({ length: keys }, () => ({ a: 1 })) });
-  for (const make of [flat, list]) {
+  for (const make of [objectWith, listWith]) {
     const refused = await start(make(50_001));
     expect(told(refused)).toEqual([400, "invalid-request"]);
     expect(JSON.stringify(refused)).toContain("it has more than 50000 keys");

@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { announceNow } from "./announcer.tsx";
 import { Button } from "./button.tsx";
 
 /** One sentence, what to do about it, and the command that does the same. */

@@ -137,12 +137,6 @@ export class LocalRun {
     this.wake(cancellation);
   }
 
-  /** Tells those who wait what the execution has returned. */
-  end(returned: Json): void {
-    for (const tell of this.#waiting) tell(returned);
-    this.#waiting.length = 0;
-  }
-
   /** Returns what the execution returned; null if it was dropped. @throws the signal's reason. */
   waitForEnd(signal: AbortSignal): Promise<Json> {
     return new Promise((resolve, reject) => {
@@ -155,10 +149,11 @@ export class LocalRun {
     });
   }
 
-  /** Drops the run where it stands. */
-  close(): void {
+  /** Drops the run where it stands. Those who wait are told what the execution has returned. */
+  close(returned: Json = null): void {
     this.#isClosed = true;
-    this.end(null);
+    for (const tell of this.#waiting) tell(returned);
+    this.#waiting.length = 0;
     this.#pause?.abort(closed);
     for (const entry of this.#journal) if (!entry.outcome) entry.abort(closed);
   }

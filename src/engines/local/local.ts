@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Engine, Epoch, EngineProgram, RunLaunch } from "#kernel";
+import type { Clock, Engine, Epoch, EngineProgram, Json, RunLaunch } from "#kernel";
 import { systemClock } from "#base";
 import { macrotask, microtask, tick } from "./hop.ts";
 import { LocalObjects } from "./local-objects.ts";
@@ -57,9 +57,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
   function launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void } {
     const execution = `${run.runId}/${++executions}`;
     const execute = async (primitives: Parameters<EngineProgram["run"]>[0]): Promise<void> => {
-      const returned = await program?.run(primitives);
-      runs.get(execution)?.end(returned ?? null);
-      drop(runs, execution);
+      drop(runs, execution, (await program?.run(primitives)) ?? null);
     };
     const begin = (): void => {
       const started = new LocalRun(run, host, { fuzz, program: execute });
@@ -93,7 +91,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
 }
 
 /** Ends an execution. Its timers, and effects it left behind, must not outlive it. */
-function drop(runs: Map<string, LocalRun>, execution: string): void {
-  runs.get(execution)?.close();
+function drop(runs: Map<string, LocalRun>, execution: string, returned: Json = null): void {
+  runs.get(execution)?.close(returned);
   runs.delete(execution);
 }

@@ -1,15 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import {
-  type ApprovalRecord,
-  Page,
-  RunId,
-  type RunRecord,
-  RunStatus,
-  SessionId,
-  StopReason,
-  UserId,
-} from "#kernel";
+import { Page, RunId, type RunRecord, RunStatus, SessionId, StopReason, UserId } from "#kernel";
 import { type Principal, whose } from "../auth.ts";
 import { answer, type Route, route, type ServerHost } from "../route.ts";
 import { actingUser, listedUser } from "../users.ts";
