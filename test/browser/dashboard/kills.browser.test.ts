@@ -109,7 +109,9 @@ test("5 trees of 30 agents while worker and server are killed in turn: the page 
       `event ${events.length.toLocaleString("en-US")} · over`,
     );
     const head = (await page.locator(".head").textContent()) ?? "";
-    expect(head).toContain(dollars(view.root.costMicros));
+    const { costMicros, inDoubtMicros } = view.root;
+    expect(head).toContain(`${dollars(costMicros - inDoubtMicros)} spent`);
+    expect(head).toContain(dollars(inDoubtMicros));
     expect(head).toContain(counted(view.counts.calls, "call"));
     expect(head).toContain(`${children + 1} in all`);
     const numbers = (await takeTap(page)).messages.map(({ seq }) => seq);

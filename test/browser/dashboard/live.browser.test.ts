@@ -127,11 +127,14 @@ test("lists change by the stream: a tree appears, and its end is shown, without 
   const site = await siteOf(team.agents);
   const { page } = await visit(site, "/runs");
   await page.getByRole("heading", { name: "Nothing has run yet" }).waitFor();
-  await expect.poll(() => site.wire.requests.filter((line) => line.startsWith("GET /runs?")).length).toBe(4);
+  const lists = (): readonly string[] => site.wire.requests.filter((line) => line.startsWith("GET /runs?"));
+  // Each is read again once the stream is open: what changed before was told to no tab.
+  await expect.poll(() => lists().length).toBe(2 * new Set(lists()).size);
+  const read = lists().length;
   await site.runtime.start(team.lead, "Prepare the report", { id: "listed", name: "The report" });
   const row = page.getByRole("row", { name: /The report/ });
   await row.waitFor();
   team.finish();
   await row.getByText("completed").waitFor();
-  expect(site.wire.requests.filter((line) => line.startsWith("GET /runs?"))).toHaveLength(4);
+  expect(lists()).toHaveLength(read);
 }, 300_000);

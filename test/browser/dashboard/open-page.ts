@@ -59,7 +59,7 @@ export async function openContext({
 }: VisitOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
   open.push(context);
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(10_000);
   return context;
 }
 
