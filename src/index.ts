@@ -1,7 +1,6 @@
 export {
   agent,
   aiSdkTools,
-  allowAll,
   argumentRules,
   cache,
   concurrency,
@@ -94,6 +93,7 @@ export {
   type OutputOf,
   type Permissions,
   type PromptSection,
+  type RequestMetadata,
   type RunContext,
   type RunResult,
   type RunScope,

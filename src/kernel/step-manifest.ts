@@ -151,9 +151,14 @@ function errorOf(raw: Json): ErrorData {
 }
 
 function priceOf(raw: Json): Price {
-  if (!isJsonObject(raw) || Price.fault(Json.as(raw)) !== null) throw unreadable("price");
+  const { tiers = [], ...rates } = isJsonObject(raw) ? raw : {};
+  const isPrice = hasNumbersOnly(rates) && Array.isArray(tiers) && tiers.every(hasNumbersOnly);
+  if (!isPrice || Price.fault(Json.as(raw)) !== null) throw unreadable("price");
   return Json.as(raw);
 }
+
+const hasNumbersOnly = (raw: Json): boolean =>
+  isJsonObject(raw) && Object.values(raw).every((value) => typeof value === "number");
 
 function sessionOf(raw: Json): SessionKey {
   const { id, userId } = closed("session", raw, ["id", "userId"]);

@@ -76,7 +76,7 @@ beforeAll(async () => {
     writeFileSync(join(folder, `p${index}.ts`), `${header}export const made = ${code};\n`);
   writeFileSync(join(folder, "metadata.ts"), metadata);
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  const compilerOptions = { rewriteRelativeImportExtensions: false, types: [] };
+  const compilerOptions = { rewriteRelativeImportExtensions: false, types: [], rootDir: resolve(".") };
   const config = { extends: resolve("tsconfig.json"), compilerOptions, include: ["*.ts"], exclude: [] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   messages = byFile(await compile(folder));

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
+  delegateObject,
   delegatePrimitives,
   type EngineProgram,
   type Json,
@@ -173,7 +174,14 @@ export class Mortal {
       return retried;
     };
     const methods = Object.entries(definition.methods).map(([name, method]) => [name, mortal(method)]);
-    return { ...definition, methods: Object.fromEntries(methods) };
+    // Queries read what methods have written: the stored form of it.
+    const queries = Object.entries(definition.queries).map(
+      ([name, query]): readonly [string, ObjectMethod] => [
+        name,
+        (object, argument) => query(delegateObject(object, { keepsReferences: false }), argument),
+      ],
+    );
+    return { ...definition, methods: Object.fromEntries(methods), queries: Object.fromEntries(queries) };
   }
 
   #sink(definition: SinkDefinition): SinkDefinition {
