@@ -102,36 +102,19 @@ export class LocalObjects {
   readonly ask: CallObject = (to, method, argument) =>
     new Promise((resolve, reject) => this.call({ to, method, argument }, resolve, reject));
 
-  /** The call of a sink, which changes nothing of what it sends and gets. */
-  readonly #askAsSink: CallObject = (to, method, argument) =>
-    new Promise((resolve, reject) =>
-      this.#world.hop(() => {
-        try {
-          resolve(this.#perform(to, method, argument));
-        } catch (error) {
-          reject(error);
-        }
-      }),
-    );
-
   /** Brings what one object has sent to another, or to a sink. */
   deliver(call: ObjectCall): void {
     const { to, argument } = call;
-    if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument }, this.#askAsSink);
-    else this.callCopied(call, ignore, (error) => warn(call, error), this.#world.hop);
+    if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument: copyJson(argument) }, this.ask);
+    else this.call(call, ignore, (error) => warn(call, error));
   }
 
   /** One object calls another: inside its own call, so nothing comes between. */
   callFromObject(to: ObjectAddress, method: string, argument: Json): Json {
-    return this.#perform(to, method, argument);
+    return this.#execute(to, method, copyJson(argument));
   }
 
-  /** The caller may change the reply: what the object keeps stays as it is. */
   #execute(to: ObjectAddress, method: string, argument: Json): Json {
-    return copyJson(this.#perform(to, method, argument));
-  }
-
-  #perform(to: ObjectAddress, method: string, argument: Json): Json {
     const definition = this.#definitions.get(to.type);
     const query = definition?.queries[method];
     const run = query ?? definition?.methods[method];
@@ -144,7 +127,8 @@ export class LocalObjects {
         work.commit();
         this.#limitFinished(stored, definition?.finishedMark);
       }
-      return reply;
+      // The caller may change it: what the object keeps stays as it is.
+      return copyJson(reply);
     } finally {
       this.free(stored);
     }
