@@ -12,7 +12,6 @@ import {
 import {
   treeAt,
   callTree,
-  type EraseReply,
   type ProjectorOrder,
   type StoreErasure,
   type TurnOrder,
@@ -40,8 +39,7 @@ import { readRecorded, type StepPrompt } from "./step-content.ts";
  * 2. A run is written before its events, and the audit before the events that it is derived from: what a reader has seen
  *    is in the audit.
  * 3. The content of runs that keep none never reaches the store. Content that stays for a time is marked as such.
- * 4. A tree is erased after all of it was written. Its key is destroyed last: with the erasure if it is due then, else by an
- *    order of its own. An order whose key is gone was carried out: the engine drops it if it comes again.
+ * 4. A tree is erased after all of it was written. Its key is destroyed last, by an order of its own.
  */
 
 /** What a projector stands on. */
@@ -194,13 +192,12 @@ export class Projector implements SinkDefinition {
   async #erase(key: string, ask: TreeAsk, { after, content, at }: StoreErasure): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    for (let erased: EraseReply = { unwritten: true }; erased.unwritten;) {
+    for (let unwritten = true; unwritten;) {
       if (content === "all") await this.#eraseEvents(key, {});
       if (content === "some") await this.#eraseEvents(key, await ask("retentions", null));
       await store.approvals.erase(partition, tree);
-      erased = await ask("erase", { at });
-      if (erased.unwritten) await this.#drain(key, ask, { after, at });
-      if (erased.forget !== undefined) await this.#forget(key, erased.forget);
+      ({ unwritten } = await ask("erase", { at }));
+      if (unwritten) await this.#drain(key, ask, { after, at });
     }
   }
 

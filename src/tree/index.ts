@@ -12,7 +12,7 @@ export {
 export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launch-policy.ts";
 export { withBatch } from "./methods/batch.ts";
 export type { OpenArgument } from "./open-argument.ts";
-export type { EraseReply, ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
+export type { ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
 export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 export type {
   ArgumentOf,

@@ -52,6 +52,4 @@ export interface EraseOrder {
 export interface EraseReply {
   /** There are events that the store has not got: nothing was erased, they come first. */
   readonly unwritten: boolean;
-  /** Set if all is erased and the key goes at once: how many runs had content that is not permanent. Else it goes by an order. */
-  readonly forget?: number | undefined;
 }

@@ -107,13 +107,6 @@ test("events go to the projector along with their order, unless others went a mo
   expect(tree.call("drain", { after: 0, limit: 256, at: 1 }).result).toMatchObject({ events: [] });
 });
 
-test("the events of a tree's start go along with their order", () => {
-  const tree = new LazyTree({ maxAgents: 2 });
-  expect(ordersTo(tree)).toMatchObject([
-    { kind: "events", batch: { events: [{ type: "run.start" }], runs: [{ status: "running" }] } },
-  ]);
-});
-
 test("the projector says that batches are stored before it gets more than 16 of them", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   tree.drain();
@@ -169,33 +162,7 @@ test("nothing is erased that the store was not given", () => {
   expect(tree.call("erase", { at: 100_000 }).result).toEqual({ unwritten: true });
   expect(tree.object.keys("")).toEqual(before);
   tree.drain();
-  expect(tree.call("erase", { at: 100_000 }).result).toEqual({ unwritten: false, forget: 0 });
-});
-
-const forgetOrders = (tree: LazyTree): readonly ProjectorOrder[] =>
-  ordersTo(tree).filter(({ kind }) => kind === "forget");
-
-test("the key of a tree goes with its erasure, by an order of its own if that takes several calls", () => {
-  const small = new LazyTree({ maxAgents: 2 });
-  small.spawn(1);
-  small.end(small.child(1), "confidential");
-  small.end(small.root);
-  small.drain();
-  expect(small.call("erase", { at: 100_000 }).result).toEqual({ unwritten: false, forget: 1 });
-  expect(forgetOrders(small)).toEqual([]);
-  const large = new LazyTree({ maxAgents: 2 });
-  for (let number = 1; number <= 300; number++) {
-    large.spawn(1);
-    large.end(large.child(number), "confidential");
-  }
-  large.end(large.root);
-  large.drain();
-  const replies = [large.call("erase", { at: 100_000 }).result];
-  for (let sent = large.takeSent("erase"); sent; sent = large.takeSent("erase"))
-    replies.push(large.call("erase", Json.as(sent)).result);
-  expect(replies.length).toBeGreaterThan(1);
-  expect(new Set(replies.map((reply) => JSON.stringify(reply)))).toEqual(new Set(['{"unwritten":false}']));
-  expect(forgetOrders(large)).toEqual([{ kind: "forget", runs: 300 }]);
+  expect(tree.call("erase", { at: 100_000 }).result).toEqual({ unwritten: false });
 });
 
 test("an erased tree of 1,000 runs keeps few values, and still tells how each of its runs ended", () => {

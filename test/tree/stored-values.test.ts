@@ -39,7 +39,7 @@ test("the store is told to erase what does not stay of a tree", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   tree.end(tree.root);
   const orders = tree.object.sent.filter(({ method }) => method === "take").map(({ argument }) => argument);
-  expect(orders).toMatchObject([{ kind: "events" }, { kind: "erase", at: 30_001 }, { kind: "write" }]);
+  expect(orders).toMatchObject([{ kind: "write" }, { kind: "erase", at: 30_001 }]);
 });
 
 test("the store is told to settle a turn that was not saved: it stays if it was cancelled, or if a tool has acted", () => {

@@ -26,22 +26,11 @@ const partSize = runsPerPage;
 export function erase(work: TreeWork, argument: EraseOrder): EraseReply {
   const { tree, host } = work;
   if (host.projects && tree.projection.upTo < tree.seq && !tree.erased) return { unwritten: true };
-  if (tree.status !== "closed" || tree.erased) return { unwritten: false };
-  const erasable = erasePart(work, argument);
-  if (erasable === null || !host.projects) return { unwritten: false };
-  // The store's copies of steps can be read until the key goes.
-  const delayMs = host.eraseAfterMs - ownCopiesMs(host);
-  // The projector asks for the first part. The others are messages of the tree to itself: no caller reads their answer.
-  if (argument.runs === undefined && delayMs === 0) return { unwritten: false, forget: erasable };
-  work.orderProjector({ kind: "forget", runs: erasable }, { delayMs, bestEffort: true });
+  if (tree.status === "closed" && !tree.erased) erasePart(work, argument);
   return { unwritten: false };
 }
 
-/** Returns how many runs were not permanent once all is erased; null: there is more to erase. */
-function erasePart(
-  work: TreeWork,
-  { runs = 0, events = 0, erasable = 0 }: Omit<EraseOrder, "at">,
-): number | null {
+function erasePart(work: TreeWork, { runs = 0, events = 0, erasable = 0 }: Omit<EraseOrder, "at">): void {
   const { tree } = work;
   if (runs < tree.nextRun) {
     const end = Math.min(tree.nextRun, runs + partSize);
@@ -52,17 +41,15 @@ function erasePart(
     eraseEvents(work, events + 1, end);
     return next(work, { runs, events: end, erasable });
   }
-  finish(work);
-  return erasable;
+  finish(work, erasable);
 }
 
-function next(work: TreeWork, done: Omit<EraseOrder, "at">): number | null {
+function next(work: TreeWork, done: Omit<EraseOrder, "at">): void {
   const { tree } = work;
   // A tree that fits into one part is erased in one call.
   if ((done.runs ?? 0) >= tree.nextRun && tree.seq <= partSize) return erasePart(work, done);
   const self = { type: "tree", key: work.object.key };
   work.object.send(self, "erase", Json.of({ ...done, at: work.now }));
-  return null;
 }
 
 /** Returns how many of the runs were not permanent. */
@@ -97,12 +84,16 @@ function eraseEvents(work: TreeWork, first: number, last: number): void {
 const erasedEvent = (object: ObjectContext, event: NumberedEvent): NumberedEvent =>
   endedOf(object, event.runId)?.retention === "permanent" ? event : eraseEvent(event);
 
-function finish(work: TreeWork): void {
-  const { tree, object } = work;
+function finish(work: TreeWork, erasable: number): void {
+  const { tree, object, host } = work;
   eraseApprovals(object, 0, tree.approvals);
   forgetSeen(work);
   forgetTopics(object);
   closeContent(work);
   work.change({ erased: true, secret: null, scope: { ...tree.scope, metadata: {} } });
   object.set(finishedKey, true);
+  // By a call of its own: one that has asked anything cannot be repeated without the key. Until then the store's copies of
+  // steps can be read.
+  const later = { delayMs: host.eraseAfterMs - ownCopiesMs(host), bestEffort: true };
+  if (host.projects) work.orderProjector({ kind: "forget", runs: erasable }, later);
 }

@@ -46,7 +46,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
     turn: host.projects ? turnPlace(argument) : null,
     ...(argument.name !== undefined && { name: argument.name }),
     waits: argument.waits,
-    projection: { upTo: 0, asked: false, batches: 0 },
+    projection: { upTo: 0, asked: false, at, batches: 0 },
     approvals: 0,
     cancelling: {},
     fleeting: false,

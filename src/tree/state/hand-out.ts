@@ -30,7 +30,7 @@ export function handOut(
   atHand: AtHand,
 ): HandedOut | null {
   const { clock: now, seq, projection } = tree;
-  const { upTo, asked, at = -Infinity, batches = 0 } = projection;
+  const { upTo, asked, at = now, batches = 0 } = projection;
   if (asked || seq <= upTo) return null;
   const isComplete = upTo === seq - appended.length;
   const batch = isComplete && now >= at + projectionDelayMs ? batchAtHand(tree, appended, atHand) : null;
