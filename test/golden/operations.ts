@@ -15,6 +15,7 @@ import {
   type Operation,
   type ExecutionPrimitives,
 } from "#kernel";
+import { storedForm } from "../stored-form.ts";
 import { Runtime } from "#runtime";
 import { local } from "reeve/engines/local";
 import { engineSuite, type SuiteHarness } from "reeve/testing/suites";
@@ -97,7 +98,7 @@ const recording =
   (recorder: Recorder) =>
   (program: EngineProgram): EngineProgram => ({
     ...program,
-    objects: program.objects.map((definition) => ({
+    objects: program.objects.map(storedForm).map((definition) => ({
       ...definition,
       methods: Object.fromEntries(
         Object.entries(definition.methods).map(([name, method]): readonly [string, ObjectMethod] => [

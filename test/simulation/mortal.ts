@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
-  delegateObject,
   delegatePrimitives,
   type EngineProgram,
   type Json,
@@ -12,6 +11,7 @@ import {
   type SinkDefinition,
   type StepIo,
 } from "#kernel";
+import { storedForm } from "../stored-form.ts";
 import { Try } from "./try.ts";
 
 /** Thrown where something dies. Nobody may live on by catching it: whatever it does next, it stands still. */
@@ -139,7 +139,7 @@ export class Mortal {
   program(program: EngineProgram): EngineProgram {
     return {
       ...program,
-      objects: program.objects.map((definition) => this.#object(definition)),
+      objects: program.objects.map((definition) => this.#object(storedForm(definition))),
       sinks: program.sinks.map((definition) => this.#sink(definition)),
       run: (primitives) => this.#run(program, primitives),
     };
@@ -174,14 +174,7 @@ export class Mortal {
       return retried;
     };
     const methods = Object.entries(definition.methods).map(([name, method]) => [name, mortal(method)]);
-    // Queries read what methods have written: the stored form of it.
-    const queries = Object.entries(definition.queries).map(
-      ([name, query]): readonly [string, ObjectMethod] => [
-        name,
-        (object, argument) => query(delegateObject(object, { keepsReferences: false }), argument),
-      ],
-    );
-    return { ...definition, methods: Object.fromEntries(methods), queries: Object.fromEntries(queries) };
+    return { ...definition, methods: Object.fromEntries(methods) };
   }
 
   #sink(definition: SinkDefinition): SinkDefinition {

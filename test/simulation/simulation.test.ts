@@ -7,7 +7,7 @@ import { firstSeedThatShows, sourceBugs } from "./source-bugs.ts";
 /** A few: `npm run simulate` plays as many as one likes, and CI twenty thousand. */
 const seeds = { from: 1, count: 500 };
 /** A bug that needs more than this to show could live for years. */
-const mostSeedsForABug = 200;
+const mostSeedsForABug = 400;
 
 test("nothing that must not be happens, whatever the load, the order and the mishaps", async () => {
   const played = await campaign(seeds);

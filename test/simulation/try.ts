@@ -43,9 +43,8 @@ export class Try implements ObjectContext {
     return this.#object.maxValueBytes;
   }
 
-  /** The stored form of values is part of what is simulated. */
   get keepsReferences(): boolean {
-    return false;
+    return this.#object.keepsReferences;
   }
 
   prefetch(names: readonly string[]): void {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { delegateEngine, delegateObject, type EngineProgram, type ObjectMethod } from "#kernel";
 import { Runtime } from "#runtime";
 import { local } from "reeve/engines/local";
+import { storedForm } from "../../stored-form.ts";
 import { createTopicLoad } from "../topic-load.ts";
 
 const subscribers = 1_000;
@@ -33,7 +34,7 @@ class MeasuredState {
           }),
           argument,
         );
-    const objects = program.objects.map((definition) => {
+    const objects = program.objects.map(storedForm).map((definition) => {
       if (definition.type !== "tree") return definition;
       const methods = Object.entries(definition.methods).map(([name, method]) => [name, measured(method)]);
       return { ...definition, methods: Object.fromEntries(methods) };
