@@ -17,7 +17,13 @@ export const letterKeys = {
 
 /** Time between the two keys of a pair. */
 const pairMs = 900;
-let first: { readonly key: string; readonly at: number } | null = null;
+interface PressedKey {
+  readonly key: string;
+  readonly at: number;
+}
+/** The key that is pressed now, and the one before it. */
+let latest: PressedKey | null = null;
+let first: PressedKey | null = null;
 
 function isTyping(target: EventTarget | null): boolean {
   return (
@@ -52,7 +58,6 @@ export function useKeys(keys: KeyMap): void {
       const act = actionFor(current.current, event.key);
       if (!act) return;
       event.preventDefault();
-      first = null;
       act();
     };
     window.addEventListener("keydown", press);
@@ -60,9 +65,11 @@ export function useKeys(keys: KeyMap): void {
   }, []);
 }
 
-/** Remembers the first key of a pair. Installed once. */
+/** Remembers the first key of a pair. Installed once. It hears of a key before those that act on it. */
 export function listenForPairs(): void {
-  window.addEventListener("keydown", ({ key, target }) => {
-    if (!isTyping(target)) setTimeout(() => (first = { key, at: Date.now() }));
-  });
+  const remember = ({ key, target }: KeyboardEvent): void => {
+    first = latest;
+    latest = isTyping(target) ? null : { key, at: Date.now() };
+  };
+  window.addEventListener("keydown", remember, { capture: true });
 }

@@ -4,6 +4,7 @@ import { type AgentView, allAgents, type StepFigures, type TreeView } from "#vie
 import { useApprovals } from "../api/queries.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { runActions } from "../api/run-actions.ts";
+import { useLock } from "../api/session.tsx";
 import { useSteps } from "../api/steps.ts";
 import { useHold, useSpeech, useTree } from "../live/use-tree.ts";
 import type { FeedState } from "../live/tree-feed.ts";
@@ -29,7 +30,10 @@ const RunTab = lazy(async () => ({ default: (await import("./tabs/run-tab.tsx"))
 /** One tree, live, with the tab that is open. */
 export function RunScreen({ tree, tab }: { readonly tree: string; readonly tab: string }): ReactNode {
   useTitle(tree);
-  const state = useTree(tree);
+  const lock = useLock("read");
+  const state = useTree(lock === null ? tree : null);
+  if (lock !== null)
+    return <Failure title="The run cannot be read" detail={`${lock}: this key may not read`} />;
   switch (state.kind) {
     case "loading":
       return <Skeleton label="Run" />;
