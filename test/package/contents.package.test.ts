@@ -1,11 +1,22 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, utimesSync } from "node:fs";
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-const { stdout } = await promisify(execFile)("npm", ["pack", "./package", "--dry-run", "--json"]);
-const [packed]: { files: { path: string }[] }[] = Object.values(JSON.parse(stdout));
+/** A tarball, as npm describes it. */
+interface Tarball {
+  readonly integrity: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+async function pack(): Promise<Tarball | undefined> {
+  const { stdout } = await promisify(execFile)("npm", ["pack", "./package", "--dry-run", "--json"]);
+  const [tarball]: Tarball[] = Object.values(JSON.parse(stdout));
+  return tarball;
+}
+
+const packed = await pack();
 const paths = new Set(packed?.files.map(({ path }) => path));
 const manifest = readFileSync("package/package.json", "utf8");
 
@@ -37,4 +48,11 @@ test("every link of a packed page leads to a packed file, or to the repository",
   const folders = new Set([...paths].map((path) => posix.dirname(path)));
   const isPacked = (link: string): boolean => paths.has(link) || folders.has(link.replace(/\/$/, ""));
   expect(links.filter((link) => !isPacked(link))).toEqual([]);
+});
+
+test("packed again, files with other times give the same bytes", async () => {
+  for (const path of ["package.json", "README.md", "LICENSE"]) utimesSync(`package/${path}`, 1, 1);
+  const again = await pack();
+  expect(again?.integrity).toMatch(/^sha512-/);
+  expect(again?.integrity).toBe(packed?.integrity);
 });
