@@ -23,7 +23,8 @@ const programOf = (title: string): string =>
   /```ts\n([^]*?)```/.exec(guide.split(`### ${title}\n`)[1] ?? "")?.[1] ?? "";
 
 /** A screen without what differs from run to run. */
-const steady = (text: string): string => text.replaceAll(/\d+\.\ds/g, "0.0s");
+const steady = (text: string): string =>
+  text.replaceAll(/\d+\.\ds/g, "0.0s").replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:7433");
 
 /** A screen as one line: its lines end where the name of the folder makes them end. */
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, " ");
