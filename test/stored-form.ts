@@ -2,12 +2,14 @@ import { delegateObject, type ObjectDefinition, type ObjectMethod } from "#kerne
 
 /** Lets an object store its values in the form that leaves the process, on an engine that would keep them as they are. */
 export function storedForm(definition: ObjectDefinition): ObjectDefinition {
-  const stored = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
-    Object.fromEntries(
-      Object.entries(methods).map(([name, method]): readonly [string, ObjectMethod] => [
-        name,
-        (object, argument) => method(delegateObject(object, { keepsReferences: false }), argument),
-      ]),
-    );
-  return { ...definition, methods: stored(definition.methods), queries: stored(definition.queries) };
+  const { methods, queries } = definition;
+  return { ...definition, methods: withStoredForm(methods), queries: withStoredForm(queries) };
+}
+
+function withStoredForm(methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] {
+  const entries = Object.entries(methods).map(([name, method]): readonly [string, ObjectMethod] => [
+    name,
+    (object, argument) => method(delegateObject(object, { keepsReferences: false }), argument),
+  ]);
+  return Object.fromEntries(entries);
 }

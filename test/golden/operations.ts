@@ -11,6 +11,7 @@ import {
   type EngineProgram,
   type Json,
   type ObjectContext,
+  type ObjectDefinition,
   type ObjectMethod,
   type Operation,
   type ExecutionPrimitives,
@@ -98,17 +99,19 @@ const recording =
   (recorder: Recorder) =>
   (program: EngineProgram): EngineProgram => ({
     ...program,
-    objects: program.objects.map(storedForm).map((definition) => ({
-      ...definition,
-      methods: Object.fromEntries(
-        Object.entries(definition.methods).map(([name, method]): readonly [string, ObjectMethod] => [
-          name,
-          (object, argument) => method(storing(object, definition.type, recorder), argument),
-        ]),
-      ),
-    })),
+    objects: program.objects.map((definition) => recordedObject(storedForm(definition), recorder)),
     run: (primitives) => program.run(recorded(primitives, recorder)),
   });
+
+function recordedObject(definition: ObjectDefinition, recorder: Recorder): ObjectDefinition {
+  const methods = Object.entries(definition.methods).map(
+    ([name, method]): readonly [string, ObjectMethod] => [
+      name,
+      (object, argument) => method(storing(object, definition.type, recorder), argument),
+    ],
+  );
+  return { ...definition, methods: Object.fromEntries(methods) };
+}
 
 /** An object whose stored values are recorded, by the first part of their names. */
 function storing(object: ObjectContext, type: string, { saw }: Recorder): ObjectContext {

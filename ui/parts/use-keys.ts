@@ -65,11 +65,12 @@ export function useKeys(keys: KeyMap): void {
   }, []);
 }
 
+function remember({ key, target }: KeyboardEvent): void {
+  first = latest;
+  latest = isTyping(target) ? null : { key, at: Date.now() };
+}
+
 /** Remembers the first key of a pair. Installed once. It hears of a key before those that act on it. */
 export function listenForPairs(): void {
-  const remember = ({ key, target }: KeyboardEvent): void => {
-    first = latest;
-    latest = isTyping(target) ? null : { key, at: Date.now() };
-  };
   window.addEventListener("keydown", remember, { capture: true });
 }

@@ -34,7 +34,8 @@ class MeasuredState {
           }),
           argument,
         );
-    const objects = program.objects.map(storedForm).map((definition) => {
+    const objects = program.objects.map((given) => {
+      const definition = storedForm(given);
       if (definition.type !== "tree") return definition;
       const methods = Object.entries(definition.methods).map(([name, method]) => [name, measured(method)]);
       return { ...definition, methods: Object.fromEntries(methods) };
