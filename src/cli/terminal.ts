@@ -51,7 +51,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Where there is no keyboard, or it belongs to another program, nobody types. */
+/** Calls back with each key. Hears none without a keyboard, or while it belongs to another program. */
 function listen(keyboard: NodeJS.ReadStream, call: (text: string) => void): () => void {
   if (!keyboard.isTTY || !isInForeground()) return () => undefined;
   keyboard.setEncoding("utf8").setRawMode(true).on("data", call).resume();

@@ -26,7 +26,7 @@ export interface ObjectContext {
   readonly key: string;
   /** The engine's time. The same in every try of one call, so a method may write and send it. */
   now(): number;
-  /** The most that one value of the state may have. A method that sets more changes nothing: its caller gets a TooLargeError. */
+  /** The most that one value of the state may have. A method that sets more changes nothing: its caller gets a TooLargeError. An engine that keeps references need not check. */
   readonly maxValueBytes: number;
   /** Whether values stay in this process as they are given. Then a short form of them would save nothing. */
   readonly keepsReferences: boolean;

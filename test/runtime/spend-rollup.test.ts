@@ -19,7 +19,7 @@ import { foldSpend, noSpend } from "../../src/runtime/fold-spend.ts";
 import { SpendWriter } from "../../src/runtime/spend-writer.ts";
 import { planTree, spendingAgent, startTree } from "./money-trees.ts";
 
-const nobody = { tenantId: null };
+const noTenant = { tenantId: null };
 const always = { from: 0, to: Number.MAX_SAFE_INTEGER, limit: 1_000 };
 
 /** A store that loses every third answer about events: they are written, and the writer tries again. */
@@ -106,7 +106,7 @@ test("the roll-up equals the ledgers of random trees to the micro-dollar, also w
   await using runtime = new Runtime({ agents: [agent], engine: local(), store });
   const roots = await spendTrees(runtime, { agent, count: 40 });
   const found = new Map(
-    (await store.spend.sum(nobody, { ...always, by: ["tree"] })).map((sum) => [sum.tree ?? "", sum]),
+    (await store.spend.sum(noTenant, { ...always, by: ["tree"] })).map((sum) => [sum.tree ?? "", sum]),
   );
   let doubts = 0;
   for (const root of roots) {
@@ -127,7 +127,7 @@ test("a call in doubt leaves the list and becomes settled money when it is recon
     const root = await runtime.start(silentAgent, "begin");
     for await (const { type } of root.events()) if (type === "model.start") await root.cancel("enough");
   }
-  const { items } = await store.spend.inDoubt(nobody, {}, { size: 1_000 });
+  const { items } = await store.spend.inDoubt(noTenant, {}, { size: 1_000 });
   expect(items).toHaveLength(3);
   expect(items[0]).toMatchObject({
     agentType: "node",
@@ -136,11 +136,11 @@ test("a call in doubt leaves the list and becomes settled money when it is recon
   });
   for (const { runId, attempt } of items)
     expect(await runtime.run(runId).reconcile(attempt, { input: 0, output: 17 })).toBe(true);
-  await expect.poll(async () => (await store.spend.inDoubt(nobody, {}, { size: 9 })).items).toEqual([]);
+  await expect.poll(async () => (await store.spend.inDoubt(noTenant, {}, { size: 9 })).items).toEqual([]);
   const trees = new Set(items.map(({ treeId }) => treeId));
   for (const tree of trees) {
     const ledger = await ledgerOf(runtime.run(`${tree}~0`));
-    const sums = await store.spend.sum(nobody, { ...always, by: ["tree"] });
+    const sums = await store.spend.sum(noTenant, { ...always, by: ["tree"] });
     const sum = sums.find((each) => each.tree === tree);
     expect(sum).toMatchObject(ledger);
     expect(ledger.inDoubtMicros).toBe(0);
@@ -162,7 +162,7 @@ test("batches in any cut, overlapping and repeated, come to the same figures as 
       // It starts again somewhere before, as after a crash.
       upTo = Math.min(events.length, from + 1 + Math.floor(random() * 12));
       const batch = events.slice(from, upTo);
-      await new SpendWriter({ store, now: () => 0 }).add(nobody, tree, {
+      await new SpendWriter({ store, now: () => 0 }).add(noTenant, tree, {
         events: batch,
         runs,
         retentions: {},
@@ -170,10 +170,10 @@ test("batches in any cut, overlapping and repeated, come to the same figures as 
         more: false,
         closed: false,
       });
-      await store.events.append(nobody, tree, batch);
+      await store.events.append(noTenant, tree, batch);
       from = Math.max(0, upTo - Math.floor(random() * 6));
     }
-    expect(sorted(await store.spend.tree(nobody, tree))).toEqual(sorted(whole));
+    expect(sorted(await store.spend.tree(noTenant, tree))).toEqual(sorted(whole));
   }
 }, 120_000);
 

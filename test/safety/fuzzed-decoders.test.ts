@@ -202,7 +202,7 @@ test.each(decoders)(
       expect([error, error === undefined || isTypedError(error)]).toEqual([error, true]);
       expect(JSON.stringify(given)).toBe(copy);
       expect(Reflect.get({}, "admin")).toBeUndefined();
-      // What is decoded is plain data, and says the same once more.
+      // Decoded values are plain data: a round trip changes nothing.
       const data = outcome === undefined || ReeveError.is(outcome) ? null : outcome;
       expect(JSON.parse(JSON.stringify(data))).toEqual(data);
     });

@@ -16,7 +16,7 @@ export interface Decision {
 
 const done = { approve: "Approved", deny: "Denied", edit: "Approved with other arguments" } as const;
 
-/** Who decided first, and what. */
+/** Says that another decision came first, with its author and time. */
 export const overtakenText = (
   { tool, agentId }: ApprovalRecord,
   { decision, by, at }: SettledDecision,

@@ -82,7 +82,7 @@ export function useChainState(): UseQueryResult<{
   });
 }
 
-/** How far a verification is. */
+/** The progress of a verification. */
 export interface Progress {
   readonly checked: number;
   readonly length: number;

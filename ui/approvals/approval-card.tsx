@@ -31,7 +31,7 @@ interface CardProps {
 
 type CardDialog = "edit" | "remember";
 
-/** What the reader may do with a question, and the dialog that is open. */
+/** The actions of the reader on a question, and the dialog that is open. */
 function useCardActions({ record, onDecided }: CardProps): {
   readonly lock: string | null;
   readonly isOpen: boolean;

@@ -24,7 +24,7 @@ const keys = [
   ["?", "all keys"],
 ] as const;
 
-/** Who decided what: the chain, newest first, and whether it is whole. */
+/** The chain of decisions, newest first, and whether it is whole. */
 export function AuditScreen({ link }: { readonly link: number | null }): ReactNode {
   useTitle("Audit");
   const lock = useLock("admin");

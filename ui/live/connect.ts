@@ -9,7 +9,7 @@ export interface HubLine {
   close(): void;
 }
 
-/** What a tab does with its line. `onBegin`: the hub is new, and knows nothing of the tab. */
+/** The callbacks of a tab that is connected to the hub. `onBegin`: the hub is new, and knows nothing of the tab. */
 export interface LineHandlers {
   readonly onMessage: (message: LiveMessage) => void;
   readonly onBegin: () => void;

@@ -120,7 +120,7 @@ export class LiveHub {
       sent: new Map(),
       toldProblems: new Set(),
       runs: new Map(),
-      // What changed before was told to others. Before the connection is there, it is told when it comes.
+      // Earlier changes were told to the other tabs. A tab that comes before the connection is told when it opens.
       mustRelist: this.#isOpen,
       waiting: this.#waiting,
       status: null,

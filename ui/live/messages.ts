@@ -35,7 +35,7 @@ export interface Waiting {
 export interface ServerStatus {
   /** Since when it does not answer; null: it does. */
   readonly lostSince: number | null;
-  /** How far the store is behind; null: not known. */
+  /** The time by which the store is behind; null: not known. */
   readonly lagMs: number | null;
   /** Since when no worker is there; null: there is one, or none is needed. */
   readonly noWorkerSince: number | null;

@@ -16,7 +16,7 @@ export type FeedState =
       readonly speech: ReadonlyMap<string, string>;
       /** The stream has told all: the tree is over. */
       readonly isOver: boolean;
-      /** How far the tree is, also while what is shown is held still. */
+      /** The last event of the tree, also while the screen is held still. */
       readonly progress: Progress;
     };
 

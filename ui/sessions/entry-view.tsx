@@ -6,7 +6,7 @@ import { InertText } from "../parts/inert-text.tsx";
 /** A number of entries, in words. */
 export const entriesText = (value: number): string => (value === 1 ? "1 entry" : `${count(value)} entries`);
 
-/** Where content is missing, the reader is told why, and how much there was. */
+/** Says why content is missing, and how much there was. */
 function Hidden({ entry }: { readonly entry: EntryRecord }): ReactNode {
   return (
     <span className="muted">

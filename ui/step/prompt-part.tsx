@@ -16,7 +16,7 @@ export function partName({ role, content }: PartRecord): string {
   return names.length > 0 ? `tool ${names.join(", ")}` : role;
 }
 
-/** Who brought a part, as far as it is known. */
+/** The source of a part, as far as it is known. */
 function OriginText({
   part,
   saidBy,

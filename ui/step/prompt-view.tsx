@@ -7,7 +7,7 @@ import { JsonTree } from "../parts/json-tree.tsx";
 import { partName, PromptPart } from "./prompt-part.tsx";
 import { stepName } from "./step-names.ts";
 
-/** How a prompt is shown: what is new since the call before, all of it, or as JSON. */
+/** The ways to show a prompt: the parts that are new since the call before, all of it, or as JSON. */
 export type PromptMode = "new" | "whole" | "sent";
 
 interface PromptProps {

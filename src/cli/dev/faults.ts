@@ -9,7 +9,7 @@ const slowCalls = 5;
 const lastAnswerMs = 100;
 
 /**
- * The orders of a page that was taken over. Whoever reads them has not been asked by its user. The address looks like one of
+ * The orders of a page that was taken over. An agent that follows them does what its user has not asked for. The address looks like one of
  * the user's own, but its first "a" is Cyrillic.
  */
 const orders = [

@@ -33,7 +33,7 @@ export interface RunChanges {
   readonly waiting: Waiting | null;
 }
 
-/** What one stream has not read yet. */
+/** The changes that one stream has not read yet. */
 interface Reader {
   readonly runs: Map<RunId, ListedRun>;
   waiting: Waiting | null;
@@ -66,7 +66,7 @@ export class RunChangeFeeds {
   }
 }
 
-/** What tells two states of a record apart. */
+/** Returns a text that differs between two states of a record. */
 const markOf = ({ seq, asks }: ListedRun): string => `${seq} ${asks}`;
 
 class Feed {
@@ -74,7 +74,7 @@ class Feed {
   readonly #principal: Principal;
   readonly #readers = new Set<Reader>();
   readonly #stop = new AbortController();
-  /** What was seen of each run, and whether it is live. */
+  /** The last state that was seen of each run, and whether it is live. */
   #known = new Map<RunId, { readonly mark: string; readonly isLive: boolean }>();
   #waiting: Waiting = { count: 0, newest: null };
   #error: unknown = null;
@@ -99,7 +99,7 @@ class Feed {
     this.#readers.delete(reader);
     reader.wake();
     if (this.#readers.size > 0) return false;
-    this.#stop.abort(new Error("nobody watches"));
+    this.#stop.abort(new Error("no stream watches"));
     return true;
   }
 

@@ -6,7 +6,7 @@ type BellKey = string;
 /** Returns the key of all trees of a tenant. */
 const tenantKey = (partition: Partition): BellKey => `${Partition.key(partition)}/`;
 
-/** Somebody who waits for a tree or a tenant to change. */
+/** A reader that waits for a tree or a tenant to change. */
 export interface Ear {
   /** Resolves at the next sign after this call. Never rejects. */
   readonly next: () => Promise<void>;

@@ -80,7 +80,7 @@ export class SqlSpend implements SpendStore {
   async put(partition: Partition, tree: TreeId, spend: TreeSpend): Promise<void> {
     await this.#access.write(partition, async (db, tenant) => {
       const own = { tenant_id: tenant, tree_id: tree, user_id: spend.userId ?? "" };
-      // The row of the tree is locked first: whoever comes second sees its sequence.
+      // The row of the tree is locked first: a second writer sees its sequence.
       const taken = await db
         .insertInto("reeve_spend_tree")
         .values({

@@ -209,7 +209,7 @@ interface SpendRow extends Row {
   readonly denied: number;
 }
 
-/** How far the money of a tree is rolled up. */
+/** The last event of a tree whose money is rolled up. */
 interface SpendTreeRow extends Row {
   readonly tree_id: string;
   readonly user_id: string;

@@ -9,7 +9,7 @@ export interface AtHand {
   record(run: RunId): { readonly stored: RunRecord | null; readonly now: RunRecord | null } | undefined;
   /** The slot of a run; undefined: it was not loaded. */
   slot(run: RunId): Slot | null | undefined;
-  /** What stays of a run that this call has ended; null if it has not. */
+  /** Returns the record that stays of a run that this call has ended; null if it has not. */
   ended(run: RunId): EndedRecord | null;
 }
 
