@@ -114,6 +114,7 @@ function watch(transport: Transport): {
   let since = performance.now();
   const disconnect = (why: string): void => {
     fault ??= why;
+    killServer(transport);
     transport.close().catch(() => undefined);
   };
   const onmessage = (message: JSONRPCMessage): void => {
@@ -129,10 +130,21 @@ function watch(transport: Transport): {
   return {
     note: (error) => {
       if (/exceeded maximum size|fetch-limit|bytes/.test(error.message))
-        fault ??= "its answer was too large, and it was disconnected";
+        disconnect("its answer was too large, and it was disconnected");
     },
     read: () => fault,
   };
+}
+
+/** Kills a server process at once. The transport's own `close` reads on for up to four seconds. */
+function killServer(transport: Transport): void {
+  const { pid } = transport as { readonly pid?: number | null };
+  if (typeof pid !== "number") return;
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // The process has ended by itself.
+  }
 }
 
 async function createTransport(sdk: ClientPackage, address: McpServerAddress): Promise<Transport> {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { ModelError, type Model, type RunContext } from "reeve";
 import { type ModelDelta, AgentId, ChatMessage, Json } from "#kernel";
 import { manualClock, testRuntime } from "reeve/testing";
@@ -13,8 +15,17 @@ import { cpuMs } from "../cpu-time.ts";
 const prototypeBefore = JSON.stringify(Object.getOwnPropertyNames(Object.prototype));
 let memoryBefore = 0;
 
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+/** Returns the bytes that are in use once the garbage is gone. */
+function usedMemory(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
 beforeAll(() => {
-  memoryBefore = process.memoryUsage().heapUsed;
+  memoryBefore = usedMemory();
 });
 
 afterAll(() => {
@@ -226,7 +237,7 @@ test.each([-1, Number.NaN, Infinity, 1e300, 0.5, "many", null, {}])(
 );
 
 test("all of that leaves less than 50 MB behind", () => {
-  const growth = process.memoryUsage().heapUsed - memoryBefore;
+  const growth = usedMemory() - memoryBefore;
   process.stdout.write(`memory growth: ${Math.round(growth / 1e6)} MB\n`);
   expect(growth).toBeLessThan(50_000_000);
 });
