@@ -152,10 +152,14 @@ export class LocalRun {
   /** Drops the run where it stands. Those who wait are told what the execution has returned. */
   close(returned: Json = null): void {
     this.#isClosed = true;
-    for (const tell of this.#waiting) tell(returned);
-    this.#waiting.length = 0;
+    this.#answerWaiting(returned);
     this.#pause?.abort(closed);
     for (const entry of this.#journal) if (!entry.outcome) entry.abort(closed);
+  }
+
+  #answerWaiting(returned: Json): void {
+    for (const tell of this.#waiting) tell(returned);
+    this.#waiting.length = 0;
   }
 
   /** Starts an execution over the journal as it is. */
@@ -172,7 +176,9 @@ export class LocalRun {
 
   /** Like any engine: what threw is executed again, a little later each time. */
   #failed(execution: number, error: unknown): void {
-    if (execution !== this.#executions || this.#isClosed || error instanceof ReplayDivergenceError) return;
+    if (execution !== this.#executions || this.#isClosed) return;
+    // The execution cannot continue, but its tree may have ended the run already: waiting callers ask the tree.
+    if (error instanceof ReplayDivergenceError) return this.#answerWaiting(null);
     this.#failures += 1;
     const delayMs = backoffMs(this.#failures, restart);
     const { clock } = this.#host;
