@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
@@ -115,8 +116,54 @@ test("5.3 killed again inside a tool that asks: the first decision does not coun
   expect([asked("mail"), decisions]).toEqual([2, []]);
 }, 300_000);
 
-async function start(name: string, options = {}): Promise<RunHandle> {
-  await startWorker();
+test("5.1 killed once its tree has ended it, before its journal says so: it ends once", async () => {
+  await using proxy = await proxyTo(server.ingress, async (path) => {
+    // Restate has the answer; the worker that asked is gone before it hears it.
+    if (!/\.tree\/.*\/end$/.test(path) || proxy.ends++ > 0) return;
+    await Promise.all(workers.splice(0).map(kill));
+  });
+  const run = await start("once", {}, proxy.url);
+  await until(async () => proxy.ends > 0 && workers.length === 0);
+  await startWorker(proxy.url);
+  expect(await run.result()).toMatchObject({ status: "completed", output: "quick answers" });
+  let ends = 0;
+  for await (const { type } of run.events()) if (type === "run.end") ends += 1;
+  expect(ends).toBe(1);
+  await until(async () => proxy.ends > 1);
+  expect(asked("quick")).toBe(1);
+}, 300_000);
+
+/** An HTTP proxy that shows each answer's path before it passes the answer on. */
+async function proxyTo(
+  target: string,
+  onAnswer: (path: string) => Promise<void>,
+): Promise<{ readonly url: string; ends: number; [Symbol.asyncDispose](): Promise<void> }> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers, url = "/" } = incoming;
+    const forwarded = request(new URL(url, target), { method, headers }, (answer) => {
+      void onAnswer(url).then(() => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      });
+    });
+    forwarded.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => forwarded.destroy());
+    incoming.pipe(forwarded);
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => proxy.listen(port, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${port}`,
+    ends: 0,
+    [Symbol.asyncDispose]: async () => {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}
+
+async function start(name: string, options = {}, ingress = server.ingress): Promise<RunHandle> {
+  await startWorker(ingress);
   // Only starts trees here: the agents' code is the workers'.
   const agent: Agent = { id: AgentId.of(name), run: async () => null };
   const runtime = createRuntime({ agents: [agent], engine: restate(server) });
@@ -137,16 +184,9 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-async function startWorker(): Promise<void> {
+async function startWorker(ingress = server.ingress): Promise<void> {
   const file = join(import.meta.dirname, "fixtures/agents-worker.ts");
-  const given = [
-    "--conditions=reeve-source",
-    file,
-    server.ingress,
-    server.admin,
-    String(port),
-    double.baseURL,
-  ];
+  const given = ["--conditions=reeve-source", file, ingress, server.admin, String(port), double.baseURL];
   const worker = spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] });
   workers.push(worker);
   await once(worker.stdout, "data");
