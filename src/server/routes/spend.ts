@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 const defaultDays = 14;
 const maxGroups = 10_000;
 
-/** One dimension, or several with commas between them. */
+/** One dimension, or several separated by commas. */
 const dimensions: Shape<readonly SpendDimension[]> = {
   schema: {
     type: "string",
@@ -25,7 +25,7 @@ const dimensions: Shape<readonly SpendDimension[]> = {
   },
 };
 
-/** A group as callers see it: days and hours are those of UTC. */
+/** A group as callers see it. Days and hours are in UTC. */
 type ShownSum = Omit<SpendSum, "day" | "hour"> & { readonly day?: string; readonly hour?: string };
 
 function show({ day, hour, ...rest }: SpendSum): ShownSum {
