@@ -19,7 +19,7 @@ const modelErrors: Readonly<Record<string, string>> = {
   unknown: "the provider failed in a way that nobody knows",
 };
 
-/** What an error means, in words. */
+/** Explains an error. */
 export function failureText(error: ErrorData | null, diagnostic: Diagnostic | null = null): string {
   if (!error) return "an error that says nothing";
   switch (error.code) {
