@@ -4,7 +4,7 @@ import { eraseUserMemory } from "./memory-owner-rows.ts";
 import { eraseUserSpend } from "./spend-rows.ts";
 import type { Tables } from "./tables.ts";
 
-/** Children before what they are found by. Entries and leaves go with their session. */
+/** Deletes dependent rows before the rows they are found by. Entries and leaves are deleted with their session. */
 export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId | null): Promise<void> {
   const own = { tenant_id: tenant, user_id: user ?? "" };
   const runs = db
