@@ -9,7 +9,7 @@
 // 2. Nothing passed in is changed. Records that did not change keep their identity.
 // 3. Settled, reserved and in-doubt amounts together exceed no limit, except by usage that a provider reports.
 // 4. A call that is not settled stays booked at its ceiling, on its run, all ancestors and the tree.
-// 5. At most `maxAgents` runs hold a slot. A preempted run keeps its slot until it has yielded.
+// 5. At most `maxAgents` runs hold a slot. A preempted run at work keeps its slot until it has yielded.
 
 import type { RunId } from "#kernel";
 import { Account } from "./money/account.ts";
