@@ -122,6 +122,20 @@ export interface SpendStore {
 
 const hourMs = 3_600_000;
 
+const figureNames = [
+  "calls",
+  "inputTokens",
+  "outputTokens",
+  "cachedTokens",
+  "settledMicros",
+  "inDoubtMicros",
+  "runs",
+  "stopped",
+  "denied",
+] as const satisfies readonly (keyof SpendFigures)[];
+
+const keyOf = ({ hour, agentType, model }: SpendRow): string => JSON.stringify([hour, agentType, model]);
+
 /** Hours, figures and keys of the roll-up. */
 export const Spend = {
   none: Object.freeze({
@@ -136,6 +150,7 @@ export const Spend = {
     denied: 0,
   }) satisfies SpendFigures,
   dimensions,
+  figureNames,
   /** Maximum number of trees that one call merges. */
   maxCompacted: 1_000,
   hourOf: (at: number): number => Math.floor(at / hourMs),
@@ -154,6 +169,25 @@ export const Spend = {
     stopped: a.stopped + b.stopped,
     denied: a.denied + b.denied,
   }),
+  /** Returns what `b` has more than `a`, figure by figure. */
+  difference: (b: SpendFigures, a: SpendFigures): SpendFigures => ({
+    calls: b.calls - a.calls,
+    inputTokens: b.inputTokens - a.inputTokens,
+    outputTokens: b.outputTokens - a.outputTokens,
+    cachedTokens: b.cachedTokens - a.cachedTokens,
+    settledMicros: b.settledMicros - a.settledMicros,
+    inDoubtMicros: b.inDoubtMicros - a.inDoubtMicros,
+    runs: b.runs - a.runs,
+    stopped: b.stopped - a.stopped,
+    denied: b.denied - a.denied,
+  }),
+  /** Returns the rows that change the figures of a tree from some rows to others. Rows that `after` leaves out stay. */
+  changes: (before: readonly SpendRow[], after: readonly SpendRow[]): readonly SpendRow[] => {
+    const known = new Map(before.map((row) => [keyOf(row), row]));
+    return after
+      .map((row) => ({ ...row, ...Spend.difference(row, known.get(keyOf(row)) ?? Spend.none) }))
+      .filter((row) => figureNames.some((name) => row[name] !== 0));
+  },
   /** Returns the last hour with figures. 0: none. */
   lastHour: ({ rows }: Pick<TreeSpend, "rows">): number => Math.max(0, ...rows.map(({ hour }) => hour)),
 } as const;

@@ -36,26 +36,14 @@ function show({ day, hour, ...rest }: SpendSum): ShownSum {
   };
 }
 
-const figures = [
-  "calls",
-  "inputTokens",
-  "outputTokens",
-  "cachedTokens",
-  "settledMicros",
-  "inDoubtMicros",
-  "runs",
-  "stopped",
-  "denied",
-] as const;
-
 function csvOf(by: readonly SpendDimension[], sums: readonly ShownSum[]): Response {
   const rows = sums.map((sum): readonly Cell[] => [
     ...by.map((name) => sum[name] ?? null),
-    ...figures.map((name) => sum[name]),
+    ...Spend.figureNames.map((name) => sum[name]),
   ]);
   const disposition = 'attachment; filename="spend.csv"';
   const headers = { "content-type": "text/csv; charset=utf-8", "content-disposition": disposition };
-  return new Response(toCsv([...by, ...figures], rows), { headers });
+  return new Response(toCsv([...by, ...Spend.figureNames], rows), { headers });
 }
 
 export const spendRoutes: readonly Route[] = [

@@ -3,7 +3,7 @@ import { cacheMigration } from "./cache-migration.ts";
 import { memoryMigration } from "./memory-migration.ts";
 import { memoryTables } from "./memory-owner-rows.ts";
 import { recordsMigration } from "./records-migration.ts";
-import { spendMigration, spendTables } from "./spend-migration.ts";
+import { spendMigration, spendSumMigration, spendTables } from "./spend-migration.ts";
 import type { Tables } from "./tables.ts";
 import { webhookMigration } from "./webhook-migration.ts";
 
@@ -216,6 +216,10 @@ const migrations: readonly Migration[] = [
   (dialect) => [
     ...recordsMigration(dialect, idType[dialect]),
     ...(dialect === "postgres" ? guarded("reeve_audit_check") : []),
+  ],
+  (dialect) => [
+    ...spendSumMigration(dialect, idType[dialect]),
+    ...(dialect === "postgres" ? guarded("reeve_spend_sum") : []),
   ],
 ];
 

@@ -18,7 +18,8 @@ type CallRow = Selectable<Tables["reeve_spend_call"]>;
 /** The columns of figures, in a row or in a sum. */
 export type FigureRow = Omit<Row, "tenant_id" | "hour" | "tree_id" | "user_id" | "agent_type" | "model">;
 
-const figureColumns = [
+/** In the order of `Spend.figureNames`. */
+export const figureColumns = [
   "calls",
   "input",
   "output",

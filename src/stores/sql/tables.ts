@@ -209,6 +209,14 @@ interface SpendRow extends Row {
   readonly denied: number;
 }
 
+/**
+ * Money of all trees. The kind `hour` and the kind `day` are by agent and model, the kind `user` is by day and user. Columns
+ * that a kind does not tell apart are the empty text.
+ */
+interface SpendSumRow extends Omit<SpendRow, "tree_id"> {
+  readonly kind: string;
+}
+
 /** The last event of a tree whose cost is rolled up. */
 interface SpendTreeRow extends Row {
   readonly tree_id: string;
@@ -295,6 +303,7 @@ export interface Tables {
   readonly reeve_cache: CacheRow;
   readonly reeve_api_key: ApiKeyRow;
   readonly reeve_spend: SpendRow;
+  readonly reeve_spend_sum: SpendSumRow;
   readonly reeve_spend_tree: SpendTreeRow;
   readonly reeve_spend_call: SpendCallRow;
   readonly reeve_webhook: WebhookRow;
