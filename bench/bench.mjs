@@ -25,7 +25,7 @@ const rounds = Number(values.rounds);
 const batchMs = Number(values.ms);
 const protocols = ["as it runs", "collected"];
 
-/** A row's process. It is idle while others run. */
+/** Starts a row's process. It is idle while other rows run. */
 function start(peer) {
   const path = fileURLToPath(new URL("worker.mjs", import.meta.url));
   const child = fork(path, [peer], {
@@ -53,7 +53,7 @@ async function batch(peer, workload, times, collects = false) {
   return reply;
 }
 
-/** How often a workload fits into a batch. Warms it up on the way. */
+/** Returns how often a workload fits into a batch, and warms it up. */
 async function calibrate(peer, workload) {
   let times = 1;
   for (;;) {
@@ -78,7 +78,7 @@ for (const workload of workloads) {
   for (const peer of peers) times[`${peer} ${workload}`] = await calibrate(peer, workload);
 }
 
-// Interleaved, and in another order each time: whatever disturbs the machine disturbs all rows alike.
+// Interleaved in random order, so that disturbances of the machine affect all rows equally.
 const samples = {};
 for (let round = 0; round < rounds; round++) {
   for (const workload of workloads) {
@@ -110,7 +110,7 @@ console.log(`node ${process.version}, ${rounds} rounds, batches of ${batchMs} ms
 for (const protocol of protocols) {
   console.log(`\n## ${protocol}\n\nleast CPU of one run in µs`);
   console.log(table(peers, workloads, (peer, each) => Math.min(...of(protocol, peer, each, "cpu"))));
-  // On a machine that others use, too, only CPU compares: wall time is mostly theirs.
+  // On a shared machine only CPU time can be compared: wall time depends on other programs.
   for (const what of ["wall", "cpu"]) {
     for (const base of ["bare", "pi", "ai"].filter((each) => peers.includes(each))) {
       console.log(`\n× ${base}, ${what}`);

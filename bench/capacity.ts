@@ -1,18 +1,18 @@
-// What a number of live agents needs, from what one of each thing was measured to cost.
+// Computes what a number of live agents needs from the measured cost of single operations.
 // node --conditions=reeve-source bench/capacity.ts prints the tables of docs/guide/capacity.md.
 
-/** A measured figure, and where it was published: the test looks whether it still says so there. */
+/** A measured figure and its published source; a test checks that the source still states it. */
 export interface Unit {
   readonly value: number;
   readonly source: string;
   readonly says: string;
 }
 
-/** What one of each costs. Milliseconds are CPU of one core, sizes are bytes. */
+/** The cost of single operations. Milliseconds are CPU of one core, sizes are bytes. */
 export const units = {
   /** A cycle of an `agent()` with one tool call, worker and server together. */
   cycleMs: { value: 11.9, source: "docs/reliability.md", says: "11.9 ms" },
-  /** One of the calls that a run makes besides: open, end, two questions for the result. */
+  /** One of the other calls of a run: open, end, two queries for the result. */
   callMs: { value: 5, source: "docs/performance.md", says: "about 5 ms of CPU" },
   /** The gate of one tree: one call after the other. */
   gateMs: { value: 5.4, source: "docs/performance.md", says: "5.40 ms" },
@@ -24,11 +24,11 @@ export const units = {
   appendsPerS: { value: 570, source: "docs/decisions/0015-stores.md", says: "570" },
   eventBytes: { value: 740, source: "docs/performance.md", says: "740 bytes" },
   runBytes: { value: 2_400, source: "docs/performance.md", says: "2,400 bytes" },
-  /** Of a run that is not over, for each step. */
+  /** Per step of a run that has not ended. */
   stepBytes: { value: 22_500, source: "docs/performance.md", says: "22,500 bytes" },
 } as const satisfies Record<string, Unit>;
 
-/** How agents live. */
+/** The behaviour of agents. */
 export interface Profile {
   readonly name: string;
   /** Seconds from one cycle to the next: the model, the tool, and waiting. */
@@ -56,7 +56,7 @@ const stepsPerCycle = 2;
 const parkedInMeasure = 3_000;
 const secondsPerDay = 86_400;
 
-/** What so many live agents need. */
+/** The resources for a number of live agents. */
 export interface Need {
   readonly agents: number;
   readonly cyclesPerS: number;
@@ -90,7 +90,7 @@ export function need(agents: number, { secondsPerCycle, cyclesPerRun, inMemory }
   };
 }
 
-/** Agents of one tree that its gate lets work at once: model calls go through it one after the other. */
+/** Agents of one tree that can work at once: its gate handles model calls in sequence. */
 export const agentsPerTree = ({ secondsPerCycle }: Profile): number =>
   Math.floor((secondsPerCycle * 1000 * utilisation) / units.gateMs.value);
 

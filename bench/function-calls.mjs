@@ -1,11 +1,11 @@
 // node --conditions=reeve-source bench/function-calls.mjs [W1 W2 ...]
 //
-// Counts the calls of functions in one run of a workload: our own, and those of Node below them. Unlike time, the number is the
-// same on every machine, so a test can hold it.
+// Counts the function calls in one run of a workload: our own, and those of Node below them. Unlike time, the number is
+// the same on every machine, so a test can assert it.
 import inspector from "node:inspector/promises";
 import { setup } from "./peers/ours/adapter.mjs";
 
-/** A workload is counted so often: rare work, such as a collection of timers, is spread over several runs. */
+/** Repetitions per workload: rare work, such as timer cleanup, is averaged over several runs. */
 const runs = 20;
 
 const workloads = await setup();

@@ -1,6 +1,7 @@
-// A boss with a token limit hires helpers, with each framework's own idioms for both. They would spend far more than the
-// limit, one after the other or all at once. What does the provider bill without `govern`, and with it? `bench/install.sh ai mastra langchain openai`
-// installs the frameworks; then `node --conditions=reeve-source bench/govern.mjs`, or with names for some of them.
+// A parent with a token limit spawns children, with each framework's own idioms for both. They would spend far more
+// than the limit, in sequence or in parallel. How much does the provider bill without `govern`, and with it?
+// `bench/install.sh ai mastra langchain openai` installs the frameworks; then `node --conditions=reeve-source
+// bench/govern.mjs`, or with names for some of them.
 import { createOpenAI } from "@ai-sdk/openai";
 import { govern } from "reeve/govern";
 import { providerDouble } from "reeve/testing";
@@ -12,7 +13,7 @@ const cases = [
   { name: "eight helpers at once", helpers: 8, calls: 2 },
 ];
 
-/** The boss asks its helpers once; each takes notes before it answers. */
+/** The parent asks its children once; each takes notes before it answers. */
 const script =
   ({ helpers, calls }) =>
   ({ model, messages, tools }) => {
@@ -28,7 +29,7 @@ const script =
     return { toolCalls: [{ name: "note", input: {} }], outputTokens: tokensPerCall };
   };
 
-/** What one run of a framework costs by the bill of its provider, and how it ended. */
+/** Returns the provider's bill for one run of a framework, and how the run ended. */
 async function billOf(overspend, one, governed) {
   await using double = await providerDouble({ script: script(one) });
   const { baseURL } = double;

@@ -1,5 +1,5 @@
-// node --expose-gc bench/live.mjs [runs]: what a run that waits for a signal holds, what a finished one leaves, and
-// whether runs get slower when many were made before them.
+// node --expose-gc bench/live.mjs [runs]: the memory of a run that waits for a signal, the memory left by a finished
+// one, and whether runs get slower after many earlier ones.
 import * as m from "./mock.mjs";
 import { runtimeOf, setup } from "./peers/ours/adapter.mjs";
 

@@ -28,7 +28,7 @@ function chance(): number {
   return seed / 2_147_483_648;
 }
 
-/** Few words are in most texts, most words in few, as in a language. */
+/** Word frequencies as in a natural language: a few words occur in most texts, most words in few. */
 const someWord = (): string => `word${Math.floor(5_000 ** chance())}`;
 const someWords = (count: number): readonly string[] => [
   ...new Set(["word0", ...Array.from({ length: count }, someWord)]),

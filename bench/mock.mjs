@@ -11,7 +11,7 @@ export const SYSTEM = "You are a helpful agent. ".repeat(20); // 500 chars
 export const USER = "Please do the task described here. ".repeat(6); // ~210 chars
 export const USAGE = { input: 100, output: 20 };
 export const N_DELTAS = 2000;
-/** All different: an answer that repeats itself is refused by those who look for that. */
+/** All different: frameworks with loop detection refuse repeated answers. */
 export const DELTAS = Array.from({ length: N_DELTAS }, (_, index) => `${index} `);
 const known = new Set(DELTAS);
 export const isDelta = (text) => known.has(text);
@@ -82,7 +82,7 @@ export const EXPECT = {
   W6: { modelCalls: 1 },
 };
 export const STEPS = { W1: 1, W2: 11, W3: 2, W4: 62, W5: N_DELTAS, W6: 1 }; // divisor for "per step" (W3 also reported per tool call, W5 per delta)
-/** Has a workload really done its work, so many times? */
+/** Whether a workload has really done its work this many times. */
 export function isDone(workload, times, text) {
   const isText = typeof text === "string" && text.length >= 200;
   return (

@@ -1,4 +1,4 @@
-// A boss with a token limit hires a helper that would spend four times as much. What is really spent?
+// A parent with a token limit spawns a child that would spend four times as much. How much is really spent?
 const scenario = { limit: 3_000, helperCalls: 12, tokensPerCall: 1_000 };
 for (const peer of ["ai", "ours"]) {
   const { overspend } = await import(`./peers/${peer}/overspend.mjs`);

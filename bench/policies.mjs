@@ -42,7 +42,7 @@ const rules = permissions([
 const guardrails = [contentFilter({ patterns: [/\d{13,16}/, "secret"] }), tokenLimits({ input: 100_000 })];
 const asking = permissions([{ verdict: "ask", tool: "lookup" }]);
 const approver = () => ({ decision: "approved" });
-/** Every result is private and may be a stranger's; nothing leaves, so nobody is asked. */
+/** Every result is private and untrusted; nothing leaves, so no approval is requested. */
 const labelled = { origin: "web", sensitivity: "private", outside: false };
 
 const rows = {
@@ -78,7 +78,7 @@ async function measure(name) {
       const { status, error } = await run.result();
       if (status !== "completed") throw new Error(`${name}: ${status} ${JSON.stringify(error)}`);
     }
-    // What a store is told later belongs to the run.
+    // Later writes to the store count as part of the run.
     await new Promise((resolve) => setTimeout(resolve, 100));
   };
   await repeat(warmUp);

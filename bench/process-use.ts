@@ -4,14 +4,14 @@ import { cpuMs } from "./restate/measure.ts";
 const everyMs = 250;
 const bytesPerMb = 1024;
 
-/** What one process, with its children, has used since it was looked at. */
+/** Resources used by a process and its children since the first sample. */
 export interface Used {
   readonly cpuMs: number;
   readonly peakMb: number;
   readonly mb: number;
 }
 
-/** Looks at processes now and then, each by its name. Linux only. */
+/** Samples processes by name. Linux only. */
 export class ProcessUse {
   readonly #pids: Readonly<Record<string, number>>;
   readonly #before: Readonly<Record<string, number>>;
@@ -63,7 +63,7 @@ function sumOf(pid: number, measure: (pid: number) => number): number {
 
 const familyCpuMs = (pid: number): number => sumOf(pid, cpuMs);
 
-/** Without what they share, which would count several times. */
+/** Without shared memory, which would be counted several times. */
 const familyMb = (pid: number): number =>
   Math.round(
     sumOf(pid, (one) => {

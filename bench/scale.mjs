@@ -1,4 +1,4 @@
-// node bench/scale.mjs <peer>: what a step costs when the history grows, and a call when the batch does.
+// node bench/scale.mjs <peer>: the cost of a step as the history grows, and of a call as the batch grows.
 import * as m from "./mock.mjs";
 import { silence } from "./silence.mjs";
 
@@ -7,7 +7,7 @@ const peer = process.argv[2] ?? "ours";
 const { setup } = await import(`./peers/${peer}/adapter.mjs`);
 const { W2, W3 } = await setup();
 
-/** The least CPU of several tries: what was disturbed does not count. */
+/** Returns the lowest CPU time of several tries: disturbed tries do not count. */
 async function best(run, tries) {
   let least = Infinity;
   for (let attempt = 0; attempt < tries; attempt++) {

@@ -3,24 +3,26 @@ import { Agent as Sockets, type IncomingMessage, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { atPercent, median } from "./restate/measure.ts";
 
-/** What is offered. */
+/** The offered load. */
 export interface Offer {
   readonly url: string;
   readonly key: string;
   readonly seconds: number;
   readonly perSecond: number;
-  /** How many streams are open at the least. */
+  /** Minimum number of open streams. */
   readonly subscribers: number;
 }
 
-/** Requests that may be under way: what is due beyond that is counted, not sent. So the load itself stays small. */
+/**
+ * Limit of requests in flight: due requests beyond it are counted, not sent, so the load program itself stays cheap.
+ */
 const mostUnderWay = 256;
 /** Streams that may be open. A tree beyond that is not watched, only looked up when all is over. */
 const mostStreams = 1_000;
-/** How long what was begun may take to end. */
+/** Seconds within which everything started must end. */
 const endS = 180;
 
-/** Offers trees at a steady pace, whatever becomes of them, and watches those that were accepted. */
+/** Offers trees at a constant rate, independent of their results, and watches the accepted ones. */
 export class ServerLoad {
   readonly #offer: Offer;
   readonly #headers: Readonly<Record<string, string>>;
@@ -124,7 +126,7 @@ export class ServerLoad {
     return response?.statusCode === 200 && hasEnded && last > 5;
   }
 
-  /** How many of the accepted are not over in the end, by the list. */
+  /** Returns how many accepted trees have not ended, according to the list. */
   async #unended(): Promise<number> {
     const left = new Set(this.#accepted);
     for (const end = performance.now() + endS * 1000; left.size > 0 && performance.now() < end;) {

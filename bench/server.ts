@@ -14,7 +14,7 @@ import { postgresServer } from "../test/stores/postgres-server.ts";
 import { ProcessUse } from "./process-use.ts";
 import { type Offer, ServerLoad } from "./server-load.ts";
 
-/** What the three share. */
+/** Settings shared by the three processes. */
 interface Given {
   readonly ingress: string;
   readonly admin: string;
@@ -22,7 +22,7 @@ interface Given {
   readonly auth: Parameters<typeof apiKeys>[0];
 }
 
-/** Works for about a second, and tells of it. */
+/** Works for about a second, and publishes progress. */
 const clerk: Agent = {
   id: AgentId.of("clerk"),
   run: async (ctx) => {
@@ -34,7 +34,7 @@ const clerk: Agent = {
   },
 };
 
-/** What is asked too often, or watched too often, by the one key there is, is not what is looked at here. */
+/** Limits per key are not measured here, so they are raised. */
 const limits = { requestsPerMinute: 1_000_000, subscribers: 10_000, subscribersPerKey: 10_000 };
 
 const [role = "", ...rest] = process.argv.slice(2);
@@ -71,7 +71,7 @@ async function measure([seconds = 10, perSecond = 30, subscribers = 200]: readon
   const loadBefore = loadavg()[0]?.toFixed(1);
   const figures = await new ServerLoad(offer).run();
   const loadAfter = loadavg()[0]?.toFixed(1);
-  // What is garbage goes in its own time.
+  // Gives the garbage collector time.
   await delay(5_000);
   console.dir({ offered: { seconds, perSecond, subscribers }, loadBefore, loadAfter, ...figures });
   console.table(use.used());

@@ -1,4 +1,4 @@
-// What a redraw of `reeve watch` costs: 200 agents, 140 x 50, in colour, each after a call of one of them.
+// The cost of a redraw of `reeve watch`: 200 agents, 140 x 50, in colour, each after a call of one of them.
 // node --conditions=reeve-source bench/watch.ts
 import { loadavg } from "node:os";
 import { manualClock } from "../src/testing/index.ts";

@@ -1,4 +1,4 @@
-// One process for each row, idle until it is told to run a batch.
+// One process per row, idle until it receives a batch.
 import * as m from "./mock.mjs";
 import { silence } from "./silence.mjs";
 
@@ -7,7 +7,7 @@ const { name, setup } = await import(`./peers/${process.argv[2]}/adapter.mjs`);
 const workloads = await setup();
 
 const commands = {
-  /** Runs a workload so many times and says what that took; after a forced collection if that is asked for. */
+  /** Runs a workload the given number of times and returns its duration; after a forced collection if requested. */
   async run({ workload, times, collects }) {
     m.resetCounters();
     if (collects) globalThis.gc();

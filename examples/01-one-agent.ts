@@ -1,4 +1,4 @@
-// One agent, one question. The model is a real AI SDK provider; the server behind it is a double that needs no key.
+// One agent, one question. The model is a real AI SDK provider; the server behind it is a fake that needs no key.
 import assert from "node:assert/strict";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, createRuntime } from "reeve";

@@ -1,4 +1,4 @@
-// Tools touch the world. Each says how much harm it can do; what is not safe does not run without somebody's word.
+// Tools have side effects. Each states its risk; a tool above `safe` does not run without approval.
 import assert from "node:assert/strict";
 import { agent, createRuntime, tool } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
@@ -37,6 +37,6 @@ const result = await (await runtime.start(clerk, "Find out about the mill and wr
 
 console.log(result.output);
 assert.equal(result.status, "completed");
-assert.deepEqual(sent, []); // refused: nobody approved it
+assert.deepEqual(sent, []); // refused: there was no approval
 const results = model.requests[1]?.messages.at(-1)?.content;
 assert.match(JSON.stringify(results), /built in 1287.*refused/s); // results in the order of the calls

@@ -1,4 +1,4 @@
-// A boss hires helpers, several at once. They share the tree's budget; the whole tree is one ordered stream.
+// A parent spawns several children at once. They share the tree's budget; the whole tree is one ordered stream.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
@@ -33,4 +33,4 @@ const { output, usage } = await run.result();
 
 assert.equal(output, "The mill was built in 1287.");
 assert.deepEqual(hired, ["digger", "digger"]);
-assert.equal(usage.input + usage.output, 4 * 15); // every call of the tree, whoever made it
+assert.equal(usage.input + usage.output, 4 * 15); // all calls of the tree

@@ -1,4 +1,4 @@
-// A budget is a wall, not a meter: a call that does not fit is never made. The last slice pays for an answer.
+// A budget is a hard limit: a call that does not fit is never made. The last slice pays for an answer.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
@@ -30,7 +30,7 @@ const boss = agent({
 
 await using runtime = createRuntime({ agents: [boss, helper], engine });
 await runtime.serve({ port: 0 });
-const cap = 0.05; // dollars, for the boss and everybody it hires
+const cap = 0.05; // dollars, for the parent and all its children
 const run = await runtime.start(boss, "Write a book", { budget: { maxCostUsd: cap } });
 const warnings: string[] = [];
 for await (const event of run.events()) if (event.type === "budget.warning") warnings.push(event.dimension);
@@ -38,6 +38,6 @@ const result = await run.result();
 
 console.log(result.status, result.stopReason, `${result.costMicros} of ${cap * 1e6} micro-dollars`);
 assert.ok(result.costMicros <= cap * 1e6);
-assert.equal(result.status, "landed"); // not dead one call before the answer
+assert.equal(result.status, "landed"); // it ends with an answer, not with an error
 assert.equal(result.stopReason, "budget.cost");
 assert.deepEqual(warnings, ["cost"]); // once, at 80 %

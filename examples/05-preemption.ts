@@ -1,10 +1,10 @@
-// Two desks. When an urgent job comes, a less important one parks at its next safe point and gets its desk back later.
+// Two slots. When an urgent job comes, a less important one parks at its next safe point and gets its slot back later.
 import assert from "node:assert/strict";
 import { AgentId, ChatMessage, createRuntime, type Agent } from "reeve";
 import { heldModel } from "reeve/testing";
 import { engine } from "./engine.ts";
 
-const model = heldModel(); // its calls stay in flight until we answer them
+const model = heldModel(); // its calls remain in flight until we answer them
 const worker = (name: string, calls: number): Agent => ({
   id: AgentId.of(name),
   model,

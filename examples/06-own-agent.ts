@@ -25,7 +25,7 @@ const clerk: Agent = {
         ctx.askOrThrow(digger, message.text, { timeoutS: 60 }),
         ctx.step("rate", () => rates.get("EUR") ?? 1),
       ]);
-      await ctx.emit({ found: fact.text }); // progress, for whoever watches the tree
+      await ctx.emit({ found: fact.text }); // progress, for subscribers of the tree
       answers.push(`${fact.text} at ${rate}`);
     }
     return answers;

@@ -1,4 +1,4 @@
-// Testing an agent: a scripted model, a clock that stands still, and every execution replayed after each operation.
+// Testing an agent: a scripted model, a manual clock, and every execution replayed after each operation.
 import assert from "node:assert/strict";
 import { agent, AgentId, tool, type Agent } from "reeve";
 import { call, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";

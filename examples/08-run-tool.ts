@@ -1,4 +1,4 @@
-// A run tool is agent code that a model can call: it may hire, wait and ask, and its calls are steps of the run.
+// A run tool is agent code that a model can call: it may spawn, wait and ask, and its calls are steps of the run.
 import assert from "node:assert/strict";
 import { agent, createRuntime, tool } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";

@@ -1,4 +1,4 @@
-// A worker is killed in the middle of a run, and another one goes on. What was finished is not asked, or paid, again.
+// A worker is killed in the middle of a run, and another one resumes it. Finished steps are not repeated or paid again.
 import assert from "node:assert/strict";
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -35,7 +35,7 @@ if (ingress && admin && baseURL) {
       if (asked.push(title) === 3) third.resolve();
       return { text: `All about ${title}.` };
     },
-    latency: () => (asked.length === 3 ? 60_000 : 0), // billed, and not yet answered when the worker dies
+    latency: () => (asked.length === 3 ? 60_000 : 0), // billed, and not yet answered when the worker is killed
   });
   const startWorker = async (): Promise<ChildProcess> => {
     const worker = fork(import.meta.filename, [server.ingress, server.admin, double.baseURL]);
@@ -55,5 +55,5 @@ if (ingress && admin && baseURL) {
   assert.equal(status, "completed");
   assert.deepEqual(asked, ["the mill", "the miller", "the flood", "the flood", "the new mill"]);
   assert.equal(double.bill.total().billed, 5); // the lost call was paid, the finished ones once
-  assert.ok(inDoubtMicros > 0); // and the ledger knows
+  assert.ok(inDoubtMicros > 0); // and the ledger records it
 }

@@ -36,7 +36,7 @@ const { sessions } = await sqliteStore({ path });
 const talk = new Session(sessions, acme, key);
 assert.equal((await getPromptWindow(talk)).length, 4);
 
-// A step back, and a better question: the old one stays in the tree, but no model sees it.
+// A step back, and a better question: the old one remains in the tree, but no model sees it.
 await talk.append([said(ChatMessage.user("And the church?"))], { after: EntryId.of("2") });
 const window = await getPromptWindow(talk, { maxTokens: 1_000 });
 console.log(window.map(ChatMessage.text));
@@ -48,5 +48,5 @@ assert.equal((await getPromptWindow(fork)).length, 4);
 
 let lines = 0;
 for await (const line of exportSession(talk)) lines += line.split("\n").filter((text) => text !== "").length;
-assert.equal(lines, 6); // a header and five entries: whatever was said is kept
+assert.equal(lines, 6); // a header and five entries: every message is kept
 await rm(folder, { recursive: true });

@@ -1,4 +1,4 @@
-// Two processes, one store: a worker runs trees, and somebody else lists them and watches one as it grows.
+// Two processes, one store: a worker runs trees, and another process lists them and watches one as it grows.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";

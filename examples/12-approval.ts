@@ -1,4 +1,4 @@
-// A call waits for somebody's word: as long as it takes, through the death of its worker, and anybody may give it.
+// A call waits for approval as long as needed, even if its worker is killed, and any process can approve it.
 import assert from "node:assert/strict";
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -11,14 +11,14 @@ const sell = tool({
   name: "sell",
   description: "Sell something of the mill's",
   input: z.object({ what: z.string(), pounds: z.number() }),
-  risk: "critical", // above safe: it needs somebody's word
+  risk: "critical", // above safe: it needs approval
   execute: async ({ what, pounds }) => `sold ${what} for ${pounds}`,
 });
 const answers = scriptedModel([say("It is sold.")]);
 const calls = scriptedModel([call("sell", { what: "the old wheel", pounds: 3 })]);
 const model: Model = {
   id: "miller",
-  // By what was said, not by what it remembers: it may be asked in another process.
+  // Decides by the prompt alone, without memory: the call may be made in another process.
   generate: (request, given) =>
     (request.messages.at(-1)?.role === "tool" ? answers : calls).generate(request, given),
 };
@@ -43,7 +43,7 @@ if (ingress && admin) {
   await using runtime = createRuntime({ agents: [miller], engine: restate(server) }); // starts runs, is no worker
   const { runId } = await runtime.start(miller, "Get rid of the old wheel");
 
-  // Somebody else, who knows the run by its name only.
+  // Another process, which has only the run's id.
   const run = runtime.run(runId);
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   first.kill("SIGKILL");

@@ -1,4 +1,4 @@
-// Layers around model calls and tools: hide, remember, check, pace, retry, and ask somebody else.
+// Middleware around model calls and tools: redact, cache, check, limit, retry, and fall back to another model.
 import assert from "node:assert/strict";
 import {
   agent,
@@ -41,7 +41,7 @@ const clerk = agent({
   tools: [send],
   permissions: "allow-all",
   middleware: {
-    // The first is outermost: nothing inside `redact` ever sees an address.
+    // The first is outermost: middleware inside `redact` never sees an address.
     chat: [
       redact({ restore: "arguments", key: secret("a key of the program") }),
       cache({ ttlS: 600 }),
@@ -60,5 +60,5 @@ const result = await (await runtime.start(clerk, "Send the report to ada@example
 
 console.log(result.output);
 assert.equal(result.output, '{"sent":1}');
-assert.deepEqual(sent, ["ada@example.com"]); // the tool was told
+assert.deepEqual(sent, ["ada@example.com"]); // the tool received the real address
 assert.ok(!JSON.stringify([first.requests, second.requests]).includes("ada@")); // no model was

@@ -1,4 +1,4 @@
-// Agents of another framework, here the AI SDK's, under one hard limit: a boss, its helper and every retry share it.
+// Agents of another framework, here the AI SDK's, under one hard limit: a parent, its child and every retry share it.
 import assert from "node:assert/strict";
 import { createOpenAI } from "@ai-sdk/openai";
 import { isStepCount, tool, ToolLoopAgent } from "ai";
@@ -7,7 +7,7 @@ import { BudgetExhaustedError } from "reeve";
 import { obedient, providerDouble } from "reeve/testing";
 import { z } from "zod";
 
-// A provider on this machine, with its own bill. Its model does as it is told.
+// A provider on this machine, with its own bill. Its model follows commands.
 await using provider = await providerDouble({
   script: async (asked) => ({ ...(await obedient()(asked)), outputTokens: 400 }),
 });
@@ -39,6 +39,6 @@ const bill = inputTokens * 3 + outputTokens * 15; // micro-dollars, by the provi
 console.log(`${bill} of ${cap * 1e6} micro-dollars in ${ended.spend.turns} calls`);
 assert.ok(bill <= cap * 1e6);
 assert.ok(bill > cap * 1e6 * 0.8);
-assert.ok(ended.error instanceof BudgetExhaustedError); // the boss had no money left for its answer
+assert.ok(ended.error instanceof BudgetExhaustedError); // the parent had no budget left for its answer
 assert.equal(ended.spend.settled.costMicros, bill);
 assert.equal(model.account.spend.settled.costMicros, bill); // what this model cost, here and elsewhere

@@ -1,4 +1,4 @@
-// Trees over HTTP: somebody with a key starts one, watches it, and resumes the stream after the connection broke.
+// Trees over HTTP: a client with a key starts one, watches it, and resumes the stream after a broken connection.
 import assert from "node:assert/strict";
 import { AgentId, createRuntime, type Agent } from "reeve";
 import { apiKeys, createApiKey, listen } from "reeve/server";
@@ -12,7 +12,7 @@ const miller: Agent = {
   },
 };
 
-// The key is shown here and never again; what is kept of it is its hash.
+// The key is shown only here: the record stores its hash.
 const expiresAt = Date.now() + 3_600_000;
 const { key, record } = createApiKey({ tenant: "manor", scopes: ["read", "run"], expiresAt });
 await using runtime = createRuntime({ agents: [miller], store: memoryStore() });

@@ -1,4 +1,4 @@
-// OpenTelemetry: a tree as a trace. Ids of spans follow from ids of runs and steps, so reading again adds nothing.
+// OpenTelemetry: a tree as a trace. Span ids are derived from ids of runs and steps, so reading again adds nothing.
 import assert from "node:assert/strict";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { agent, createRuntime, tool } from "reeve";
@@ -12,7 +12,7 @@ const lookUp = tool({
   description: "Look something up",
   input: z.object({ what: z.string() }),
   risk: "safe",
-  // In real life: fetch(url, { headers: { traceparent } })
+  // In production: fetch(url, { headers: { traceparent } })
   execute: async (_, { traceparent }) => `1287, says ${traceparent}`,
 });
 const model = scriptedModel([call("look_up", { what: "the mill" }), say("In 1287.")]);

@@ -1,4 +1,5 @@
-// Tools return what your code returns: rows, dates, nothing, at once or later. What JSON cannot hold is refused by name.
+// Tools return any value: rows, dates, nothing, at once or later. A value that JSON cannot hold is refused with its
+// path.
 import assert from "node:assert/strict";
 import { agent, createRuntime, tool } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";

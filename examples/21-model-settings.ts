@@ -1,4 +1,4 @@
-// Settings of a model, of an agent and of one call. The local server below stands for ollama, vLLM or any provider.
+// Settings of a model, of an agent and of one call. The local server below replaces ollama, vLLM or any provider.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
@@ -27,7 +27,7 @@ const model = languageModel(ollama("qwen3:8b"), {
 const writer = agent({
   name: "writer",
   model,
-  settings: { temperature: 0, seed: 7 }, // laid over those of the model
+  settings: { temperature: 0, seed: 7 }, // override those of the model
   providerOptions: { ollama: { user: "ada" } },
   maxOutputTokens: 200,
 });

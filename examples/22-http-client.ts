@@ -1,4 +1,4 @@
-// A tree over HTTP with the typed client, which needs nothing but fetch: the same code runs in a browser.
+// A tree over HTTP with the typed client, which needs only fetch: the same code runs in a browser.
 import assert from "node:assert/strict";
 import { agent, createRuntime, type OutputOf } from "reeve";
 import { ClientError, createClient } from "reeve/client";
@@ -19,7 +19,7 @@ await using runtime = createRuntime({ agents: [reviewer], store: memoryStore() }
 await using server = await listen({ runtime, port: 0, auth: apiKeys([record]) });
 
 const client = createClient({ url: server.url, key });
-// The type of the output follows from the agent, of which only the type is needed.
+// The type of the output follows from the agent; only its type is imported.
 const run = await client.start<OutputOf<typeof reviewer>>("reviewer", "Review the report", {
   id: "review-7",
 });

@@ -1,9 +1,10 @@
-// Input is content: text, data and files. Large files are kept once per tree; the model gets their bytes with each call.
+// Input is content: text, data and files. Large files are stored once per tree; the model gets their bytes with each
+// call.
 import assert from "node:assert/strict";
 import { agent, ChatMessage, createRuntime, type Model } from "reeve";
 import { engine } from "./engine.ts";
 
-// A stand-in for a provider: it tells what it was sent.
+// A fake model: it answers with its prompt.
 const model: Model = {
   id: "eyes",
   contextWindow: 200_000, // bounds a prompt with files, so that a cap can hold
@@ -28,7 +29,7 @@ const input = {
   ],
 };
 const budget = { maxTokens: 250_000 };
-// A stranger sent the files: whatever the agent makes of them is marked untrusted.
+// The files are from an unknown sender: everything derived from them is marked untrusted.
 const run = await runtime.start(reviewer, input, { budget, labels: { untrusted: true } });
 const { output, labels } = await run.result();
 console.log(output, labels);

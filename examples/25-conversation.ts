@@ -1,4 +1,4 @@
-// A conversation: each message is a turn, and the agent is shown what was said before, also in another process.
+// A conversation: each message is a turn, and the agent sees the earlier ones, even in another process.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ const [newest, question, before] = (await talk.messages()).items;
 assert.equal((await talk.invoke("And in Spain?")).status, "failed");
 assert.deepEqual((await talk.messages()).items[0], newest);
 
-// A step back and another question. The old one stays in the tree, but no model sees it.
+// A step back and another question. The old one remains in the tree, but no model sees it.
 assert.ok(question && before);
 await talk.invoke("And in Spain?", { after: before.id });
 const shown = model.requests.at(-1)?.messages.map(ChatMessage.text);
@@ -52,7 +52,7 @@ await draft.invoke("Write a mail about it");
 assert.equal((await talk.messages()).items.length, 4);
 assert.equal((await draft.messages()).items.length, 6);
 
-// One turn at a time: of two at once, one is refused and writes nothing.
+// One turn at a time: of two concurrent turns, one is refused and writes nothing.
 const both = await Promise.allSettled([talk.invoke("one"), talk.invoke("two")]);
 const refused = both.filter((turn) => turn.status === "rejected");
 assert.ok(refused.length === 1 && refused[0]?.reason instanceof SessionBusyError);

@@ -50,7 +50,7 @@ const lead = agent({
   name: "lead",
   model,
   tools: [read_page],
-  // 200 tokens of the context stay free, and the newest 300 are never summed up.
+  // 200 tokens of the context remain free, and the newest 300 are never summarised.
   compaction: { reserve: 200, keepRecent: 300, instructions: "Keep all numbers." },
 });
 await using runtime = createRuntime({ agents: [lead], store: memoryStore() });
@@ -61,14 +61,14 @@ const costs: number[] = [];
 while (model.summaries === 0)
   costs.push((await talk.invoke("How did sales of heat pumps develop?")).costMicros);
 assert.ok(costs.length > 3);
-assert.ok((costs.at(-1) ?? 0) > (costs.at(-2) ?? 0) + 200); // the last turn had a summary made, besides its answer
+assert.ok((costs.at(-1) ?? 0) > (costs.at(-2) ?? 0) + 200); // the last turn paid for a summary in addition to its answer
 
 // The next turn is shown the summary and the newest turns. The conversation still has everything.
 await talk.invoke("And in Portugal?");
 assert.match(model.shown[0] ?? "", /^Summary of the conversation so far:\n\nSummary 1/);
 assert.equal((await talk.messages()).items.length, 2 * costs.length + 2);
 
-// One long turn: a prompt that is too long is never sent. What was read so far is summed up, and the turn goes on.
+// One long turn: a prompt that is too long is never sent. Everything read so far is summarised, and the turn continues.
 const before = model.summaries;
 assert.equal((await talk.invoke("Read the whole report")).status, "completed");
 assert.ok(model.summaries > before);
@@ -80,7 +80,7 @@ assert.ok(entry);
 assert.equal((await talk.head()).leaf, entry);
 assert.ok((await talk.contextUsage()).tokens < 400);
 
-// A view changes what one call is shown, and stores nothing.
+// A view changes the prompt of one call, and stores nothing.
 const messages = (await talk.messages()).items.toReversed();
 const view = trimResults({ wholeCycles: 1, characters: 20 }).compact(messages);
 assert.ok(JSON.stringify(view).length < JSON.stringify(messages).length);

@@ -1,4 +1,4 @@
-// Open state: a model is shown what is open right now, such as a cart. It is read for every call, and stored nowhere.
+// Open state: a model sees what is open right now, such as a cart. It is read for every call, and not stored.
 import assert from "node:assert/strict";
 import { agent, createRuntime, type EphemeralSource, tool } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
@@ -35,7 +35,7 @@ const run = await talk.start("What is in my cart?");
 assert.equal((await run.result()).output, "A kettle.");
 await talk.waitForIdle();
 
-// The first call was shown nothing, because nothing was open. The others saw the cart as it was at their time, at the end.
+// The first call saw nothing, because nothing was open. Later calls saw the current cart, at the end of the prompt.
 const shown = model.requests.map(({ messages }) =>
   JSON.stringify(messages.at(-1)).includes("In the cart: kettle"),
 );

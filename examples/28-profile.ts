@@ -41,7 +41,7 @@ assert.match(paragraphs().join("\n"), /<name>weekly-report<\/name>.*You answer o
 const result = model.requests[1]?.messages.at(-1);
 assert.match(JSON.stringify(result), /Write three sentences/);
 
-// Memory that has changed is shown in the next turn. Everything before it stays as it was, so the provider's cache holds.
+// Changed memory is shown in the next turn. Everything before it is unchanged, so the provider's cache remains valid.
 await writeFile(join(folder, "MEMORY.md"), "The last report was sent on Friday.");
 await talk.invoke("When was the last report sent?");
 assert.equal(paragraphs()[0], "You are Ada, who prepares reports.");

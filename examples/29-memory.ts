@@ -46,7 +46,7 @@ assert.match(result, /Your draft is due in May/);
 // Another user sees nothing of it.
 assert.doesNotMatch(await ask("Hi", { tenant: "acme", user: "bob" }), /Ada/);
 
-// People read and erase what is remembered.
+// Users read and erase their memory.
 assert.deepEqual(
   (await runtime.memory.facts(ada)).map(({ key, value }) => [key, value]),
   [["city", "Lives in Lisbon"]],

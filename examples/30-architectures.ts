@@ -26,7 +26,7 @@ const critic = agent({
 });
 const writer = agent({ name: "writer", architecture: actorCritic({ actor: author, critic }) });
 
-// A leader whose model asks both, and forwards the text of the writer word for word.
+// A leader whose model asks both, and forwards the writer's text verbatim.
 const model = scriptedModel([
   call("ask_panel", { task: "Do we ship in May?" }),
   call("ask_writer", { task: "Announce it for May.", forward: true }),

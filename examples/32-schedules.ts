@@ -12,7 +12,7 @@ const model = scriptedModel([
 ]);
 const lead = agent({ name: "lead", model });
 
-// Time stands still until it is told to pass: a program of yours leaves `clock` out.
+// A manual clock moves only on request. In your program, leave `clock` out.
 const clock = manualClock(Date.UTC(2026, 2, 26));
 await using runtime = createRuntime({ agents: [lead], clock, engine: local({ clock }) });
 const day = 24 * 60 * 60 * 1000;
@@ -24,7 +24,7 @@ const news = {
   agent: lead,
   input: "What is new about heat pumps?",
   budget: { maxTokens: 5_000 }, // of each tree
-  overlap: "skip", // no second tree while one lives
+  overlap: "skip", // no second tree while one is live
 } as const;
 const set = await runtime.schedules.set(news);
 assert.equal(new Date(set.nextAt ?? 0).toISOString(), "2026-03-26T08:00:00.000Z");
@@ -41,14 +41,14 @@ assert.deepEqual(await newest(), ["started", "2026-03-26T08:00", "Thursday's new
 await clock.advance(day);
 assert.deepEqual(await newest(), ["started", "2026-03-27T08:00", "Friday's news"]);
 
-// The same schedule again, as every deploy would set it, changes nothing.
+// Setting the same schedule again, as every deployment does, changes nothing.
 assert.equal((await runtime.schedules.set(news)).setAt, set.setAt);
 
 // Berlin changes to summer time on Sunday: nine o'clock comes an hour earlier.
 await clock.advance(2 * day);
 assert.deepEqual(await newest(), ["started", "2026-03-29T07:00", "Sunday's news"]);
 
-// Paused, it starts nothing; removed, it is gone. Trees that live go on.
+// A paused schedule starts nothing. Removing it leaves live trees running.
 assert.equal((await runtime.schedules.pause("news")).nextAt, null);
 assert.equal(await runtime.schedules.remove("news"), true);
 assert.deepEqual((await runtime.schedules.list()).items, []);

@@ -1,4 +1,4 @@
-// Topics: researchers report what they find, and one agent counts it and answers questions about it.
+// Topics: researchers publish their findings, and one agent counts them and answers questions about them.
 import assert from "node:assert/strict";
 import { AgentId, createRuntime, informationAgent, TopicId, type Agent } from "reeve";
 

@@ -1,4 +1,4 @@
-// Webhooks: a service of yours is told when a tree ends, signed, at least once. It needs no connection to Reeve.
+// Webhooks: your service receives a signed request when a tree ends, at least once. It needs no connection to Reeve.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { verifyWebhook, type VerifiedWebhook } from "reeve/webhooks";
 
 const lead = agent({ name: "lead", model: scriptedModel([say("Heat pumps sell well.")]) });
 
-// The receiver: it verifies each request, and fails at the first one. The request is made again.
+// The receiver: it verifies each request, and fails at the first one, which is then retried.
 const received: VerifiedWebhook[] = [];
 const arrived = Promise.withResolvers<void>();
 let secret = "";
@@ -42,7 +42,7 @@ await using runtime = createRuntime({
   },
 });
 
-// The secret is shown once. The receiver needs it, and nothing else.
+// The secret is shown once. The receiver needs only this.
 const webhook = await runtime.webhooks.set({ id: "ops", url, events: ["run.end", "budget.warning"] });
 secret = webhook.secret ?? "";
 assert.match(secret, /^whsec_/);
@@ -53,7 +53,7 @@ const [message] = received;
 assert.equal(message?.type, "run.end");
 assert.equal(message.data["treeId"], "report");
 assert.equal(message.data["status"], "completed");
-// Ids, status and cost: what was said is not part of it.
+// Ids, status and cost: content is not included.
 assert(!JSON.stringify(message).includes("Heat pumps"));
 
 // An address inside the network is refused.

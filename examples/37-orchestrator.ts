@@ -1,4 +1,4 @@
-// Orchestrator: a supervisor whose workers have terms of their own: priority, budget, timeout.
+// Orchestrator: a supervisor whose workers have their own priority, budget and timeout.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { orchestrator } from "reeve/architectures";

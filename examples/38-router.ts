@@ -1,4 +1,4 @@
-// Router: one look of the leader's model decides which worker gets the whole task.
+// Router: one call of the leader's model decides which worker gets the whole task.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { router } from "reeve/architectures";

@@ -1,4 +1,4 @@
-// Debate: several workers answer, see the answers of all, and answer again. A judge decides what they cannot.
+// Debate: several workers answer, see all answers, and answer again. A judge decides if they disagree.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { debate } from "reeve/architectures";

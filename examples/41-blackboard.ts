@@ -1,4 +1,4 @@
-// Blackboard: experts write on one board, one after the other, until the leader's model sees the answer there.
+// Blackboard: experts write to one board in turn, until the leader's model finds the answer there.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { blackboard } from "reeve/architectures";
@@ -31,5 +31,5 @@ await runtime.serve({ port: 0 });
 const run = await runtime.start(lead, "The pump is loud. Why?");
 const { output, usage } = await run.result();
 assert.equal(output, "Replace the valve.");
-// Two contributions; the leader looks at the board three times.
+// Two contributions; the leader reads the board three times.
 assert.equal(usage.input + usage.output, (2 + 3) * 15);

@@ -26,5 +26,5 @@ await runtime.serve({ port: 0 });
 const run = await runtime.start(desk, "Is my invoice paid?");
 const { output, usage } = await run.result();
 assert.equal(output, "Invoice 17 is paid.");
-// One handoff: a call of each member that had the task.
+// One handoff: one call of each member that had the task.
 assert.equal(usage.input + usage.output, (1 + 1) * 15);

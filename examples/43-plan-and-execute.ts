@@ -1,4 +1,5 @@
-// Plan and execute: the leader's model writes a plan, workers do its steps, those that can at the same time, and it sums up.
+// Plan and execute: the leader's model writes a plan, workers run its steps, in parallel if possible, and it
+// summarises.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { planAndExecute } from "reeve/architectures";

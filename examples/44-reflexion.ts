@@ -1,4 +1,4 @@
-// Reflexion: after a failure the leader's model draws a lesson, and the next trial is told all lessons.
+// Reflexion: after a failure the leader's model derives a lesson, and the next trial receives all lessons.
 import assert from "node:assert/strict";
 import { agent, createRuntime } from "reeve";
 import { reflexion } from "reeve/architectures";

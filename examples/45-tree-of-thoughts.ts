@@ -5,7 +5,7 @@ import { treeOfThoughts } from "reeve/architectures";
 import { z } from "zod";
 import { engine } from "./engine.ts";
 
-/** A model that answers with what a function makes of the last message. */
+/** A model that computes its answer from the last message. */
 const answering = (id: string, answer: (prompt: string) => string): Model => ({
   id,
   generate: async ({ messages: [...messages] }) => {

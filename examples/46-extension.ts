@@ -55,7 +55,7 @@ const results = JSON.stringify(model.requests[1]?.messages.at(-1));
 assert.match(results, /removed \/tmp\/draft.*\(noted\)/);
 assert.match(results, /not called: not below \/etc/);
 
-// The broken one has changed nothing but the list of errors: one for each model call.
+// The broken extension changed only the list of errors: one for each model call.
 const errors: string[] = [];
 for await (const event of run.events()) if (event.type === "extension.error") errors.push(event.extension);
 assert.deepEqual(errors, ["broken", "broken"]);

@@ -19,7 +19,7 @@ const address = {
   args: [join(dirname(installed), "dist/index.js"), folder],
 };
 
-// `reeve mcp pin files -- node …` does this once, and writes mcp-pins.json for people to review.
+// `reeve mcp pin files -- node …` does this once, and writes mcp-pins.json for review.
 const pins = await pinTools(address);
 
 const model = scriptedModel([
@@ -28,7 +28,7 @@ const model = scriptedModel([
   say("The pump is due on Friday."),
 ]);
 try {
-  // Reading is safe because we say so. Everything else stays at risk "high", whatever the server claims.
+  // Reading is safe because we declare it. All other tools keep risk "high", whatever the server claims.
   await using files = mcp({ ...address, pins, tools: { read_text_file: { risk: "safe" } } });
   const clerk = agent({ name: "clerk", model, extensions: [files] });
   await using runtime = createRuntime({ agents: [clerk] });

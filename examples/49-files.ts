@@ -29,7 +29,7 @@ const writer = agent({
   tools: [read, list, write],
   permissions: permissions([{ tool: "write_file", verdict: "allow" }]),
 });
-// The log is told of every call that fails. Here one has to.
+// The log receives every failed call. Here one must fail.
 await using runtime = createRuntime({ agents: [writer], log: () => undefined });
 const { output } = await (await runtime.start(writer, "Write the report of June")).result();
 console.log(output);

@@ -1,4 +1,4 @@
-// A question to a person: the run waits for the answer, which is checked where it is given.
+// A question to a user: the run waits for the answer, which is validated when it is given.
 import assert from "node:assert/strict";
 import { agent, ApprovalRefusedError, createRuntime } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
@@ -27,7 +27,7 @@ async function getQuestion(number: number): Promise<string> {
   throw new Error("it has asked less");
 }
 
-// An answer that is none of the choices is refused, and the question stays.
+// An answer that is not one of the choices is refused, and the question remains open.
 const first = await getQuestion(1);
 await assert.rejects(run.edit(first, "Sunday"), ApprovalRefusedError);
 await run.edit(first, "Friday", { by: "ada" });

@@ -25,7 +25,7 @@ const writer = agent({ name: "writer", model, tools: [sendEmail] });
 await using runtime = createRuntime({ agents: [writer] });
 const { switches } = runtime;
 
-// A tool: the model is told that it is disabled, and why.
+// A tool: the model learns that it is disabled, and why.
 await switches.disable({ tool: "send_email" }, { reason: "wrong addresses", by: "ops" });
 const first = await runtime.start(writer, "Write to Ann.");
 assert.equal((await first.result()).output, "It is not possible now.");

@@ -1,4 +1,4 @@
-// Redaction: models see placeholders; tools that may know, and the reader of the answer, get the real values.
+// Redaction: models see placeholders; trusted tools, and the reader of the answer, get the real values.
 import assert from "node:assert/strict";
 import { agent, ChatMessage, createRuntime, redact, tool, type Model, type ModelRequest } from "reeve";
 import * as z from "zod";
@@ -15,9 +15,9 @@ const sendEmail = tool({
   },
 });
 
-/** Everything that the models were shown. */
+/** All prompts of the models. */
 const shown: string[] = [];
-/** Passes the address on, and then says that it did, as a model would. */
+/** Passes the address on and then confirms it, as a model would. */
 const model: Model = {
   id: "model",
   async generate({ messages }: ModelRequest) {

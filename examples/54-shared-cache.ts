@@ -4,11 +4,11 @@ import { agent, cache, createRuntime, type StartOptions, TenantId, UserId } from
 import { memoryStore } from "reeve/stores/memory";
 import { say, scriptedModel } from "reeve/testing";
 
-// In production a database: postgresStore({ connectionString }).
+// In production: postgresStore({ connectionString }).
 const store = memoryStore();
 const price = { input: 3_000_000, output: 15_000_000 };
 
-/** A worker of its own, as each process has one. They share the store, and nothing else. */
+/** Creates a worker, as each process has one. Workers share only the store. */
 function createWorker() {
   const model = scriptedModel([say("Rainfall fell by 12 %.")], { price });
   const layer = cache({ where: "store", ttlS: 86_400, maxBytes: 16_000_000 });
@@ -29,7 +29,7 @@ const ann = { tenant: "acme", user: "ann" };
 const asked = await first.ask(ann);
 assert.ok(asked.costMicros > 0);
 
-// The other worker makes no call. The step says why, and costs nothing.
+// The other worker makes no call. Its step records why, and costs nothing.
 const answered = await second.ask(ann);
 assert.equal(second.model.requests.length, 0);
 assert.deepEqual(answered, { ...asked, costMicros: 0, decisions: ["answered from the store"] });

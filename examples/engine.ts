@@ -1,4 +1,4 @@
-// Where the examples run: in this process, or with REEVE_ENGINE=restate on a Restate server. Nothing else changes.
+// The engine of the examples: in this process, or with REEVE_ENGINE=restate on a Restate server. Nothing else changes.
 import { basename } from "node:path";
 import type { Engine } from "reeve/engine";
 import { local } from "reeve/engines/local";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** The condition under which this repository reads its sources instead of what is built. */
+/** The export condition under which this repository uses its sources instead of the build. */
 const sourceCondition = "reeve-source";
 
 /** The address of the repository's files, for links to files that are not published. */
@@ -25,7 +25,7 @@ function withoutSources(targets: unknown): unknown {
   return Object.fromEntries(entries.map(([name, target]) => [name, withoutSources(target)]));
 }
 
-/** Returns a page whose links to files that are not in `folder` lead to the repository. */
+/** Returns a page whose links to files outside `folder` point to the repository. */
 export function toPublishedPage(text: string, path: string, folder: string): string {
   return text.replaceAll(/\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)/g, (link, target: string, part = "") => {
     const file = join(folder, dirname(path), target);

@@ -1,6 +1,6 @@
-// A model that needs no key: a server on this machine that speaks the protocol of Anthropic and follows a script. It plays
-// all four agents, and knows them by their tools. Like a real model it streams, has a price, and does what a page tells it.
-// The money is not real.
+// A model that needs no key: a server on this machine that speaks Anthropic's protocol and follows a script. It plays
+// all four agents, and recognises them by their tools. Like a real model it streams, has a price, and follows
+// instructions in a page. The costs are not real.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import {
@@ -13,7 +13,7 @@ import {
 
 const topics = ["sales", "prices", "subsidies", "installers"];
 
-/** As fast as a real model writes. */
+/** The speed of a real model. */
 const pace = { kind: "slow", bytes: 300, everyMs: 80 } as const;
 
 /** One turn of an agent: its task, the tools that it has called, and their results. */
@@ -21,7 +21,7 @@ interface Turn {
   readonly task: string;
   readonly calls: readonly string[];
   readonly results: readonly string[];
-  /** Everything that was said and read. */
+  /** All text of the conversation. */
   readonly text: string;
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { type EndpointOptions, createEndpointHandler } from "@restatedev/restate-sdk";
 import type { RestateServer } from "reeve/engines/restate";
 
-/** A worker as one would write it by hand: what ours is compared with. */
+/** A hand-written worker, for comparison with ours. */
 export class BareWorker implements AsyncDisposable {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #ingress: URL;
@@ -36,7 +36,7 @@ export class BareWorker implements AsyncDisposable {
     return worker;
   }
 
-  /** Calls a handler through the ingress, over connections that stay open. */
+  /** Calls a handler through the ingress over persistent connections. */
   async call(path: string, argument: unknown): Promise<unknown> {
     const body = JSON.stringify(argument);
     const sent = request({

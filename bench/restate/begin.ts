@@ -1,4 +1,4 @@
-// What the gate costs in a tree in which thousands of runs have ended, against a tree with none. At most 1.3 times.
+// The cost of the gate in a tree with thousands of ended runs, against a tree with none. At most 1.3 times.
 import { defaultKeys, Seals } from "#sealing";
 import { randomUUID } from "node:crypto";
 import { AgentId, ExecutionBudget, Json, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
@@ -16,7 +16,7 @@ const most = 1.3;
 
 await using server = await restateServer();
 await using engine = restate({ ...server, namespace: "bench" });
-// Runs do nothing: the tree is told about them from here.
+// The runs do nothing: this program reports to the tree for them.
 const terms = { version: "1", priority: "normal", budget: null, retention: "none", tools: null } as const;
 const agents = { boss: terms, helper: terms };
 const policy: LaunchPolicy = {
@@ -69,7 +69,7 @@ class Tree {
     await this.#call("take", {});
   }
 
-  /** Hires helpers, which end at once, and hears of it. */
+  /** Spawns children that end at once, and takes their end messages. */
   async hire(count: number): Promise<void> {
     const hired = await Promise.all(Array.from({ length: count }, () => this.#hire()));
     const end = { status: "completed", stopReason: "answer", output: "done" };
@@ -87,7 +87,7 @@ class Tree {
     return Json.as<{ readonly run: RunId }>(reply).run;
   }
 
-  /** Asks for a model call, and settles the one before. Returns what it took, in milliseconds. */
+  /** Requests a model call and settles the previous one. Returns the duration in milliseconds. */
   async begin(): Promise<number> {
     const number = ++this.#begun;
     const tokens = { inputTokens: 10, outputTokens: 10, minOutputTokens: 1 };

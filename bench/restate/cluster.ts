@@ -1,5 +1,5 @@
-// Three Restate nodes, each piece of data on two of them; one is killed under load. Is a run lost, or does a client
-// see an error? Clients and workers know all three addresses, and the first, which all of them use, is the victim.
+// Three Restate nodes, each piece of data on two of them; one is killed under load. Is a run lost, or does a client see
+// an error? Clients and workers know all three addresses. The victim is the first one, which all of them use.
 import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime } from "reeve";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";

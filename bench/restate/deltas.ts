@@ -1,4 +1,4 @@
-// What it costs to let people in other processes watch a model talk: 2,000 pieces a second, 10 seconds.
+// The cost of streaming a model's answer to other processes: 2,000 pieces a second for 10 seconds.
 import { restateServer } from "reeve/engines/restate";
 import { Talk } from "../../test/engines/restate/scenarios/talk.ts";
 import { atPercent, median, print } from "./measure.ts";

@@ -1,5 +1,5 @@
-// How long a run stands still when the worker that holds it is killed and another one is there; and how long a cancel
-// takes to end a tree of 13 runs on two workers.
+// How long a run pauses when its worker is killed while another one is available; and how long a cancel takes to end a
+// tree of 13 runs on two workers.
 import { restateServer } from "reeve/engines/restate";
 import { cancelTree } from "../../test/engines/restate/scenarios/cancel-tree.ts";
 import { failover } from "../../test/engines/restate/scenarios/failover.ts";

@@ -1,4 +1,4 @@
-// A parent with 20 children of 5 steps each: ours against what one would write by hand on the same server.
+// A parent with 20 children of 5 steps each: ours against a hand-written program on the same server.
 import { type Context, RestatePromise, service } from "@restatedev/restate-sdk";
 import { AgentId, type Agent, Runtime } from "reeve";
 import { restate, restateServer } from "reeve/engines/restate";

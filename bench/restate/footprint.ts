@@ -1,4 +1,4 @@
-// What runs leave on the disks: bytes in PostgreSQL for each event and run, and in Restate's folder for each step.
+// Disk usage of runs: bytes in PostgreSQL per event and run, and in Restate's folder per step.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,10 +1,10 @@
-// The worker of long-run.ts: two agents that go on for long, and what it can see of them from inside.
+// The worker of long-run.ts: two long-running agents, and measurements from inside the process.
 import { AgentId, type Agent, ChatMessage, type Model, Runtime, agent, tool } from "reeve";
 import { restate } from "reeve/engines/restate";
 import { z } from "zod";
 import { watchingRuns } from "./watching-runs.ts";
 
-/** What the worker tells. */
+/** A message of the worker. */
 export type Told =
   | { readonly kind: "ready" }
   /** A piece of work begins: the how many-th. */
@@ -30,7 +30,7 @@ async function work(number: number): Promise<void> {
   if (number === total && mode === "first") await new Promise(() => {});
 }
 
-/** Answers at once, whatever was said: a call of the tool, until the last cycle. */
+/** Answers at once, whatever the prompt: a tool call, until the last cycle. */
 const model: Model = {
   id: "instant",
   maxOutputTokens: 100,

@@ -14,7 +14,7 @@ const names = (process.env["BENCH_AGENTS"] ?? "thinker,stepper").split(",");
 const longestReplayMs: Readonly<Record<string, number>> = { thinker: 600, stepper: 3_000 };
 const mostGrowth = 1.3;
 
-/** What had been used when a piece of work began. */
+/** Resources used when a piece of work began. */
 interface Mark {
   readonly number: number;
   readonly wall: number;

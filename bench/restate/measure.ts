@@ -9,7 +9,7 @@ export function cpuMs(pid: number | "self"): number {
   return (Number(fields[11]) + Number(fields[12])) * msPerTick;
 }
 
-/** What one load came to. */
+/** The result of one load. */
 export interface Load {
   readonly stepsPerSecond: number;
   /** Processor time of a step in this process, in milliseconds. */
@@ -94,7 +94,7 @@ export async function measureAll(options: {
   return (variant, lanes) => medianLoad(loads.get(`${variant} × ${lanes}`) ?? []);
 }
 
-/** Prints ours below its twin. */
+/** Prints our figures below those of the comparison. */
 export function printPair(
   twin: string,
   ours: string,

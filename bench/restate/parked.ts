@@ -1,4 +1,4 @@
-// What thousands of runs cost that wait for a signal, and whether they are all there after worker and server were killed.
+// The cost of thousands of runs that wait for a signal, and whether all survive a kill of worker and server.
 import { parkRuns } from "../../test/engines/restate/scenarios/parked.ts";
 import { print } from "./measure.ts";
 

@@ -1,4 +1,4 @@
-// Steps per second: ours against what one would write by hand on the same server.
+// Steps per second: ours against a hand-written program on the same server.
 import { randomUUID } from "node:crypto";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import { AgentId, type Agent, ChatMessage, type Model, Runtime } from "reeve";

@@ -1,6 +1,6 @@
 import { delegateEngine, type Engine, type ExecutionPrimitives } from "#kernel";
 
-/** The same engine; `onRun` is told when it begins to execute a run, anew or again. */
+/** Returns the same engine. `onRun` is called whenever it starts or resumes the execution of a run. */
 export function watchingRuns(engine: Engine, onRun: (primitives: ExecutionPrimitives) => void): Engine {
   return delegateEngine(engine, {
     define: (program) =>

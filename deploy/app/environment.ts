@@ -1,7 +1,7 @@
 import { postgresStore } from "reeve/stores/postgres";
 import type { Store } from "reeve/store";
 
-/** What the environment must say. @throws TypeError if it does not. */
+/** Returns a required environment variable. @throws TypeError if it is not set. */
 export function setting(name: string): string {
   const value = process.env[name];
   if (value === undefined || value === "") throw new TypeError(`set ${name}`);

@@ -1,4 +1,4 @@
-// LangChain's own idioms: a sub-agent is a tool that invokes an agent, a token limit is a middleware that looks at the
+// LangChain's own idioms: a sub-agent is a tool that invokes an agent, a token limit is middleware that checks the
 // usage of the messages before each call.
 import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, createMiddleware, tool } from "langchain";

@@ -1,4 +1,4 @@
-// OpenAI Agents' own idioms: a sub-agent is a tool made by `asTool`, a token limit is a look at the usage of the run
+// OpenAI Agents' own idioms: a sub-agent is a tool created by `asTool`, a token limit is a check of the run's usage
 // before each call.
 import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from "@openai/agents";
 import OpenAI from "openai";

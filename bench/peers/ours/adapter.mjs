@@ -1,4 +1,4 @@
-// Reeve as its users have it: the built package, the local engine, nothing switched off.
+// Reeve as users run it: the built package, the local engine, nothing turned off.
 import { agent, AgentId, ChatMessage, createRuntime, tool } from "reeve";
 import { z } from "zod";
 import * as m from "../../mock.mjs";
@@ -95,7 +95,7 @@ const trimmer = {
   },
 };
 
-/** Parked on a signal: what a live run costs. */
+/** Waits for a signal, to measure the cost of a live run. */
 const sleeper = {
   id: AgentId.of("sleeper"),
   async run(ctx) {
@@ -106,7 +106,7 @@ const sleeper = {
 const made = (role, options = {}) =>
   agent({ name: role, model: model(role, options.rename), instructions: m.SYSTEM, ...options.more });
 
-/** To hire is a tool like any other: `ask_` and the name. */
+/** Spawning is a tool like any other: `ask_` and the name. */
 function asChild({ id, args }) {
   m.counters.delegateCalls += 1;
   return { id, name: "ask_child3", args: { task: args.q } };
