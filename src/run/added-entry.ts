@@ -10,8 +10,8 @@ export interface Added {
 }
 
 /**
- * Returns the entry of a message, or of an extension, at its place in the conversation. Later turns need its size: a conversation
- * without a name has none.
+ * Returns the entry of a message, or of an extension, at its position in the conversation. Later turns need its size.
+ * An unnamed conversation has no later turns.
  */
 export function toEntry(
   { said, labels, told }: Added,

@@ -1,12 +1,12 @@
 import type { AnswerCache, Clock, HistoryRetention, RunScope, Store } from "#kernel";
 import { withTimeout } from "#base";
 
-/** The time that a step waits for the cache. */
+/** Maximum time that a step waits for the cache. */
 const maxWaitMs = 2_000;
 
-/** Answers that the steps of a run may keep and find. */
+/** The answer cache of one run. */
 export interface RunCache {
-  /** As {@link StepScope.keepS}. */
+  /** See {@link StepScope.keepS}. */
   readonly keepS: number;
   /** Null: there is no store. */
   readonly answers: AnswerCache | null;
@@ -19,7 +19,10 @@ interface RunCacheOptions {
   readonly eraseAfterS: number;
 }
 
-/** Returns the store's cache for one run. It is never in the way: what fails or takes too long was not there. */
+/**
+ * Returns the store's cache for one run. It never fails a step: an entry that fails or takes too long to read counts as
+ * absent.
+ */
 export function createRunCache(store: Store | null, options: RunCacheOptions): RunCache {
   const { scope, retention, clock, eraseAfterS } = options;
   const keepS = { permanent: Infinity, run: eraseAfterS, none: 0 }[retention];

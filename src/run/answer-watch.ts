@@ -9,17 +9,17 @@ import {
 } from "#kernel";
 
 /**
- * Watches one answer for repetition, and cuts it off. An answer that is streamed is cut while it is given; one that comes
- * whole is cut afterwards, at the same place: a reader changes what the answer costs, not what it is.
+ * Watches one answer for repetition, and cuts it off. A streamed answer is cut while it arrives. An answer that arrives
+ * whole is cut afterwards, at the same position. So streaming changes the cost of an answer, not its content.
  */
 export class AnswerWatch {
   readonly #detectors: Readonly<Record<"text" | "reasoning", RepeatedText>> | null;
-  /** Cuts off an answer that is streamed; null: it cannot be cut while it is given. */
+  /** Aborts a streamed answer. Null: it cannot be cut while it arrives. */
   readonly #cut: AbortController | null;
   readonly #outer: AbortSignal;
   #said = "";
   #found: { readonly text: string; readonly reason: string } | null = null;
-  /** Takes the pieces as they come; undefined: they have no reader. */
+  /** Takes the pieces as they come. Undefined: no subscriber. */
   readonly #onDelta: ModelCall["onDelta"];
   /** The signal of the call, which is also aborted when the answer is cut off. */
   readonly signal: AbortSignal;
@@ -32,14 +32,14 @@ export class AnswerWatch {
     this.#onDelta =
       tell &&
       ((delta) => {
-        // A model may go on for a moment: readers are told no more of it.
+        // A model may continue for a moment. Subscribers get no more of it.
         if (this.#found) return;
         this.#take(delta.kind, delta.text);
         tell(delta);
       });
   }
 
-  /** Returns what goes along with the call. Its signal is made when the model asks for it. */
+  /** Returns the options of the call. Its signal is created when the model asks for it. */
   toCall(limited: { readonly signal: AbortSignal }): ModelCall {
     return {
       get signal() {
@@ -50,8 +50,8 @@ export class AnswerWatch {
   }
 
   /**
-   * Waits for the answer, and returns it up to the block that it repeats. An answer that was cut off while it was given
-   * has no usage: it stays booked at its ceiling.
+   * Waits for the answer, and returns it up to the repeated block. An answer that was cut while it arrived has no
+   * usage: it stays booked at its ceiling.
    */
   async cut(answer: Promise<ModelResponse>): Promise<ModelResponse> {
     let response: ModelResponse | null = null;
@@ -82,7 +82,7 @@ export class AnswerWatch {
   }
 }
 
-/** Returns the end of the word at a place, at most `max` characters further. */
+/** Returns the end of the word at a position, at most `max` characters further. */
 function endOfWord(text: string, at: number, max: number): number {
   const next = text.slice(at, at + max);
   const end = next.search(/\s/);

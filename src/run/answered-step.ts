@@ -3,7 +3,7 @@ import { fixed } from "./call-estimate.ts";
 import type { StepExecution } from "./gated-step.ts";
 import type { RunServices } from "./run-services.ts";
 
-/** A model step that layers answered without a call. */
+/** A model step that middleware answered without a call. */
 interface AnsweredStep {
   readonly model: Model;
   /** The prompt as the layer saw it. */
@@ -14,7 +14,10 @@ interface AnsweredStep {
   readonly began: number;
 }
 
-/** Keeps the manifest of a step that layers answered without a call: it cost nothing. Nothing if a call was made. */
+/**
+ * Records the manifest of a step that middleware answered without a call: it cost nothing. Does nothing if a call was
+ * made.
+ */
 export async function recordAnswer(
   { engine, state }: RunServices,
   { place, io, calls }: StepExecution,

@@ -20,21 +20,21 @@ const answers: ReadonlySet<unknown> = new Set(["approved", "denied", "edited"]);
 
 /** A tool call that needs approval, or whose tool asks a person. */
 interface ApprovalNeeded {
-  /** The step that raised the question. Its place and the number of its execution identify it. */
+  /** The step that raised the question. Its position and the number of its execution identify it. */
   readonly step: { readonly place: StepPlace; readonly executions: number };
   readonly tool: Tool;
   /** The tool's risk when the question was raised. */
   readonly risk: Risk;
-  /** Exactly what would be executed; the question, where the tool asks. */
+  /** The exact input to execute. The question, if the tool asks. */
   readonly input: Json;
   readonly why: string;
   readonly asks?: true | undefined;
   readonly ruleOfTwo?: true | undefined;
-  /** The model's own name for the call. */
+  /** The model's id for the call. */
   readonly callId: string | undefined;
 }
 
-/** Waits, as long as it takes and through every restart, until there is a decision or the question has expired. */
+/** Waits, across restarts, until there is a decision or the question has expired. */
 export async function askForApproval(
   services: RunServices,
   { step, tool, risk, input, why, asks, ruleOfTwo, callId }: ApprovalNeeded,
@@ -65,11 +65,11 @@ async function askPerson(
   const { decision, hash: seen } = Json.as<{ readonly decision: ApprovalDecision; readonly hash: string }>(
     arrival.value,
   );
-  // The tree keeps the question. An answer to another question is none to this one.
+  // The tree keeps the question. A decision about another question does not count for this one.
   return seen === print ? decision : { decision: "denied", by: decision.by, at: decision.at };
 }
 
-/** Asks code, in a step of its own. Anything but a clear yes is a no. */
+/** Asks the approver's code, in a separate step. Anything but a clear approval is a denial. */
 async function askCode(services: RunServices, question: Question): Promise<ApprovalDecision> {
   const { engine, identity, policy } = services;
   const { treeId, runId } = identity.scope;
@@ -84,7 +84,7 @@ async function askCode(services: RunServices, question: Question): Promise<Appro
   };
   const place = placeStep(engine, "approve", question.hash);
   const { answer } = await journaled(services, place, async ({ signal }) => {
-    // The run was launched where code decides; this worker may have no such code.
+    // The run was launched where code decides, but this worker may have no such code.
     if (!approver) return { answer: refused };
     const limit = { clock: engine.clock, ms: approverTimeoutMs, signal, onTimeout: () => refused };
     const asking = withTimeout<Answer>(limit, async (limited) =>
@@ -106,7 +106,7 @@ function toAnswer(answer: Answer): Answer {
   return { decision, arguments: edited, reason, remember: remember === true };
 }
 
-/** Tells the tree, which knows whether there was a decision before. */
+/** Reports the decision to the tree, which knows whether there was an earlier one. */
 function settle(
   { engine: { driver } }: RunServices,
   approval: ApprovalId,
@@ -116,7 +116,7 @@ function settle(
   return driver.call("decideApproval", { ...answer, approval, operationId: approval, at: driver.time });
 }
 
-/** Returns the input that a decision allows, or why the call is not made. */
+/** Returns the input that a decision allows, or the reason why the call is not made. */
 export function toApprovedInput(
   { decision, by, arguments: edited, reason }: ApprovalDecision,
   input: Json,

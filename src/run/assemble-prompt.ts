@@ -9,29 +9,29 @@ import { interceptMessages } from "./interceptions.ts";
 import type { RunServices } from "./run-services.ts";
 import { untilReached } from "./until-reached.ts";
 
-/** A call whose prompt is to be put together. */
+/** A call whose prompt must be assembled. */
 interface PlannedPrompt {
   readonly model: Model;
   readonly messages: readonly ChatMessage[];
   readonly options: LlmOptions;
 }
 
-/** A prompt as it is sent. */
+/** A prompt in the form it is sent. */
 export interface AssembledPrompt {
   readonly messages: readonly ChatMessage[];
-  /** The first entry of the conversation that it begins with; null: it has none. Absent: no conversation was read as it is. */
+  /** The conversation's first entry in the prompt. Null: none. Absent: no stored conversation was read unchanged. */
   readonly from?: EntryId | null | undefined;
   /** The labels of the conversation that was read. */
   readonly labels: Labels;
   /** The number of messages of earlier turns, after the system message. */
   readonly past: number;
-  /** Whether a view shows it otherwise than it was said. */
+  /** Whether a view changed the messages. */
   readonly isView: boolean;
 }
 
 /**
- * Puts a prompt together, inside a step: the system message, what was said before, and the messages of the turn, as the
- * agent's view shows them. @throws ModelError for a prompt that is too long, as far as an estimate can tell.
+ * Assembles a prompt, inside a step: the system message, the earlier turns, and the messages of this turn, as the
+ * agent's view shows them. @throws ModelError for a prompt that is too long by its estimate.
  */
 export async function assemblePrompt(
   services: RunServices,
@@ -60,7 +60,10 @@ export async function assemblePrompt(
   return prompt;
 }
 
-/** A prompt that is surely too long is not sent. The one after a compaction is, since an estimate may be wrong. */
+/**
+ * Refuses a prompt that is certainly too long. The prompt after a compaction is sent anyway, because an estimate may be
+ * wrong.
+ */
 function expectRoom(
   { policy, state }: RunServices,
   { model, messages: added, options: { tools = [] } }: PlannedPrompt,
@@ -81,7 +84,7 @@ function expectRoom(
   throw new ModelError({ kind: "context-overflow", message, unbilled: true });
 }
 
-/** Whether a compaction is due after a call: decided inside its step, where the model's context is known. */
+/** Whether a compaction is due after a call. Decided inside its step, where the model's context is known. */
 export function isDueAfter({ policy }: RunServices, usage: Usage | null): boolean {
   return (
     usage !== null &&

@@ -1,19 +1,20 @@
-// Authorisation of a tool call: may it be made, and with which input?
+// Authorization of a tool call: may it be made, and with which input?
 //
 // Job: repeat a tool's step until the call is refused or has been made. Inside the step: validate the input, ask the
-// permissions, check the guardrails, then do what the step is for. Between two executions of the step: ask for approval.
-// Above it: tool-step, for both kinds of tool. Below it: gated-step (the step), approval (the question).
+// permissions, check the guardrails, then perform the call. Between two executions of the step: ask for approval.
+// Neighbours: tool-step uses it for both kinds of tool; it uses gated-step (the step) and approval (the question).
 //
 // Invariants:
-// 1. The input that was checked is a frozen copy of what the schema returned, and is the input that is used.
-// 2. A call without permission, without a guardrail's consent or without a required approval is never made. An approver
-//    that gives no clear yes refuses.
-// 3. Approval holds for exactly the input that was shown. An edited input is checked again like a new one; an approved
-//    one is not, but the permissions are asked again: they may deny it by now.
-// 4. A question has an id of its own: the step's place and the number of the execution that raised it.
-// 5. A call whose tool asks a person, or needs time, is executed again with what its last execution has left: same input, same place.
-// 6. A call whose outcome is unknown is made again only after a decision about that lost attempt.
-// 7. Nothing but the step's record decides: a replay takes the same way without asking anything.
+// 1. The checked input is a frozen copy of the schema's output, and is the input that is used.
+// 2. A call without permission, without consent of the guardrails or without a required approval is never made.
+//    Anything but a clear approval is a refusal.
+// 3. An approval covers exactly the input that was shown. An edited input is checked like a new one. An approved one is
+//    not, but the permissions are asked again: they may deny it by now.
+// 4. A question has its own id: the step's position and the number of the execution that raised it.
+// 5. A call whose tool asks a person, or needs time, is executed again with the state of its last execution: same
+//    input, same position.
+// 6. A call whose outcome is unknown is repeated only after a decision about that lost attempt.
+// 7. Only the step's record decides: a replay takes the same path without asking anything.
 import {
   GuardrailHalt,
   Labels,
@@ -41,25 +42,25 @@ import type { RunServices } from "./run-services.ts";
 import type { StepRecord } from "./step.ts";
 import { awaitResumption, type Resumption, type UnfinishedCall } from "./unfinished-call.ts";
 
-/** A tool call that was asked for. */
+/** A requested tool call. */
 export interface ToolCall<AnyTool extends Tool = Tool> {
   readonly step: GatedStep;
   readonly tool: AnyTool;
   readonly input: Json;
-  /** The model's own name for the call. */
+  /** The model's id for the call. */
   readonly callId: string | undefined;
 }
 
-/** A call, as far as it has come. */
+/** The progress of a call. */
 interface PendingCall {
   readonly input: Json;
-  /** Whether exactly this input was approved, or was put there by the approver; null: neither. */
+  /** Whether this exact input was approved, or written by the approver. Null: neither. */
   readonly approved: "approved" | "edited" | null;
   /** The warnings for the model from the checks before an approval. */
   readonly warnings?: readonly string[] | undefined;
-  /** The lost attempt after which the call may be made again. */
+  /** The lost attempt after which the call may be repeated. */
   readonly rerun?: AttemptId | undefined;
-  /** The state that its last execution has left, if that did not finish it. */
+  /** The state of its last execution, if that did not finish the call. */
   readonly resumption?: Resumption | undefined;
 }
 
@@ -85,11 +86,11 @@ interface Question extends Checks {
   readonly ruleOfTwo?: true | undefined;
 }
 
-/** A call that is not made, and what the model is told. */
+/** A call that is not made, with the message for the model. */
 export interface RefusedCall extends Checks {
   readonly kind: "refused";
   readonly refusal: string;
-  /** Whether a policy denied it, rather than its input being bad. */
+  /** Whether a policy denied it. If not, its input is invalid. */
   readonly isDenied: boolean;
 }
 
@@ -109,17 +110,17 @@ export interface CallInDoubt extends Checks {
 
 type Decision = AllowedCall | Question | RefusedCall | HaltedCall;
 
-/** A record that does not have what the step was for. */
+/** A decision without a result. */
 type OpenDecision = Question | RefusedCall | HaltedCall | CallInDoubt | (UnfinishedCall & Checks);
 
-/** Does what a tool's step is for, once the call is allowed. Null: the step must end. */
+/** Performs the work of a tool's step, once the call is allowed. Null: the step must end. */
 type Perform<Result> = (
   execution: StepExecution,
   allowed: AllowedCall,
   pending: PendingCall,
 ) => Promise<Result | CallInDoubt | RefusedCall | UnfinishedCall | StepStop | null>;
 
-/** Refused, or what the step was for, with the warnings for the model. */
+/** A refusal, or the result with the warnings for the model. */
 type Authorized<Result> =
   | { readonly kind: "refused"; readonly refusal: string }
   | (Result & StepRecord & Pick<PendingCall, "warnings">);
@@ -150,7 +151,7 @@ export async function authorizeTool<Result extends StepResult>(
         : await ask(services, call, { ...record, pending: now });
     if ("refusal" in next) return { kind: "refused", refusal: next.refusal };
     pending = next;
-    // The next execution of an effect's step passes the gate, as one after a pause: the news come first.
+    // The next execution of an effect's step passes the gate, as after a pause: inbox items come first.
     if (!("run" in call.tool)) await driver.refresh();
   }
 }
@@ -177,7 +178,7 @@ function refuse(
   return { kind: "refused", refusal };
 }
 
-/** Waits until a call can be executed again. Returns the call with what it is given, or why it is not made. */
+/** Waits until a call can be executed again. Returns the call with its resumption, or the refusal. */
 async function resume(
   services: RunServices,
   { step, tool, callId }: ToolCall,
@@ -188,7 +189,7 @@ async function resume(
   return "refusal" in resumption ? resumption : { ...pending, resumption };
 }
 
-/** Asks for approval. Returns the call with its answer, or why it is not made. */
+/** Asks for approval. Returns the call with its answer, or the refusal. */
 async function ask(
   services: RunServices,
   { step, tool, callId }: ToolCall,
@@ -206,12 +207,14 @@ async function ask(
   }
   const why = "the outcome of an earlier attempt is unknown: run it again?";
   const { decision } = await askForApproval(services, { ...question, input: pending.input, why });
-  // A decision is about one attempt: the loss of the next one is asked about again.
+  // A decision is about one attempt. The loss of the next one is asked about again.
   if (decision === "approved") return { ...pending, rerun: record.lost };
   return { refusal: abandonAttempt(services, tool, record.lost) };
 }
 
-/** Closes an attempt whose outcome stays unknown, since the run's account lists open attempts. Returns the refusal. */
+/**
+ * Closes an attempt whose outcome stays unknown, because the run's account lists open attempts. Returns the refusal.
+ */
 export function abandonAttempt({ engine }: RunServices, { name }: Tool, lost: AttemptId): string {
   engine.driver.outbox.settle({ attempt: lost, usage: null });
   return `the outcome of ${name} is unknown: it may or may not have happened; do not assume either`;
@@ -224,7 +227,7 @@ async function decide(
   { tool, input, approved }: PendingCall & { readonly tool: Tool },
 ): Promise<Decision | null> {
   const { policy, identity, state } = services;
-  // An input that was approved was validated before.
+  // An approved input was validated before.
   const validating = approved === "approved" ? { value: input } : validate(tool, input);
   const checked = validating instanceof Promise ? await validating : validating;
   if ("refusal" in checked) return { kind: "refused", ...checked, isDenied: false };
@@ -267,12 +270,12 @@ function joinLogs(one: GuardrailLog | undefined, other: GuardrailLog | undefined
 interface JudgedCall {
   readonly tool: Tool;
   readonly request: PermissionRequest;
-  /** The verdict of the permissions. */
+  /** The decision of the permissions. */
   readonly verdict: Verdict;
   readonly approved: PendingCall["approved"];
 }
 
-/** Narrows a verdict by the rules of the runs above and the rule of two. */
+/** Narrows a decision by the rules of the ancestors and the rule of two. */
 function permit(
   { policy }: RunServices,
   { tool, request, verdict: own, approved }: JudgedCall,
@@ -298,7 +301,7 @@ function permit(
 
 const leaves = "lets something out, and this run has seen both untrusted and private content";
 
-/** The call is made although both kinds of content have met: the stream shows it. */
+/** Returns the log entry for a call that is made although untrusted and private content have met. */
 const toExemptionLog = ({ name }: Tool): GuardrailLog => ({
   trips: [{ guardrail: "rule-of-two", decision: "allow", reason: `${name} ${leaves}; a rule exempts it` }],
   notes: [],
@@ -317,7 +320,7 @@ function toRefusal(
   return `${new ToolRefusedError({ tool: name, reason: why }).message}; ${remedy}`;
 }
 
-/** A policy is user code: anything but a clear yes is a no. */
+/** Whether a policy returns exactly true. A policy is user code, so an error counts as false. */
 function isTrue(say: () => unknown): boolean {
   try {
     return say() === true;
@@ -328,7 +331,7 @@ function isTrue(say: () => unknown): boolean {
 
 type Checked = { readonly value: Json } | { readonly refusal: string };
 
-/** A schema is user code: an error that it throws is a refusal. Synchronous where the schema is. */
+/** Validates an input. A schema is user code, so its error is a refusal. Synchronous if the schema is. */
 function validate({ input: schema }: Tool, input: Json): Checked | Promise<Checked> {
   try {
     const checking = schema["~standard"].validate(input);
@@ -342,7 +345,7 @@ function validate({ input: schema }: Tool, input: Json): Checked | Promise<Check
 type SchemaResult = Awaited<ReturnType<Tool["input"]["~standard"]["validate"]>>;
 
 function toChecked(checked: SchemaResult): Checked {
-  // The schema is user code: what it returns may have getters, or be a proxy. A copy says the same thing every time.
+  // The schema is user code: its output may have getters, or be a proxy. A copy never changes.
   if (!checked.issues) return { value: copyPlainJson(checked.value) };
   return { refusal: `bad input: ${issueText(checked.issues)}` };
 }

@@ -26,29 +26,29 @@ import type { CarriedPrompt, Wish } from "#tree";
 const defaultMaxOutput = 4_096;
 const defaultMinOutput = 16;
 
-/** A call that is to be made. */
+/** A call to estimate. */
 interface PlannedCall {
   readonly model: Model;
   readonly messages: readonly ChatMessage[];
   readonly options: LlmOptions;
-  /** The first entry of a stored conversation that the prompt begins with; null: it has none. Absent: it was not read. */
+  /** The stored conversation's first entry in the prompt. Null: none. Absent: it was not read. */
   readonly from?: EntryId | null | undefined;
 }
 
 /** The estimate of a call. */
 export interface CallEstimate {
   readonly wish: Wish;
-  /** The part without an upper bound, and the line that allows it; null where the call is bounded. */
+  /** The part without an upper bound, and the option that allows it. Null if the call is bounded. */
   readonly remedy: string | null;
 }
 
-/** The basis of estimates: the prices of models, and the sizes of prompts that providers have told. */
+/** The basis of estimates: prices of models, and prompt sizes that providers have reported. */
 export interface CallSizing {
   readonly prices: PriceList;
   readonly sizes: PromptSizes;
 }
 
-/** Estimates the most that a call can cost, for the gate. */
+/** Estimates the maximum cost of a call, for the gate. */
 export function estimateCall(
   { prices, sizes }: CallSizing,
   { model, messages, options, from }: PlannedCall,
@@ -110,8 +110,8 @@ const unboundedParts =
   "the number of tokens of its files is not known; say how many one file can be with languageModel(model, { maxFileTokens: <tokens> }), or how many fit into a prompt with { contextWindow: <tokens> }";
 
 /**
- * Returns a list that does not change: what is measured is what is sent, and what its size is remembered for. Callers may
- * change theirs while a call waits at the gate or is in flight. A list that is frozen is not copied.
+ * Returns an immutable list, so that the measured messages are the sent ones. Callers may change theirs while a call
+ * waits at the gate or is in flight. A frozen list is not copied.
  */
 export function fixed(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return Object.isFrozen(messages) ? messages : Object.freeze(messages.slice());
@@ -132,7 +132,7 @@ export function modelsIn(agents: readonly Agent[], guardrails: readonly Guardrai
 export class PriceList {
   readonly #prices = new Map<string, Price>();
 
-  /** Returns a model's price. @throws TypeError if it is not valid, or differs from the known one. */
+  /** Returns a model's price. @throws TypeError if it is invalid, or differs from the known one. */
   add({ id, provider, price }: Model): Price | null {
     if (!price) return null;
     const key = Price.key({ id, provider });
@@ -153,65 +153,66 @@ const twoPrices = (key: string, one: Price | undefined, other: Price): string =>
   `two prices for model ${key}: ${JSON.stringify(one)} and ${JSON.stringify(other)}; ` +
   `give both models the same price, or one of them another provider or id`;
 
-/** A prompt as it was sent. */
+/** A prompt in the form it was sent. */
 interface SentPrompt {
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ToolDescription[];
-  /** As of a planned call. */
+  /** See {@link PlannedCall}. */
   readonly from?: EntryId | null | undefined;
 }
 
 /**
- * The last prompt of each model whose size its provider told. A size counts for the same provider and model, and for the
- * same tools and messages only: by identity in one execution (measured messages are frozen), by digest in the next.
+ * The last prompt of each model whose size its provider reported. A size counts only for the same provider, model,
+ * tools and messages. They are compared by identity in one execution (measured messages are frozen), by digest in the
+ * next.
  *
- * A prompt with a stored conversation is known inside its step only. Entries never change, so what stands for it outside is
- * a digest of its beginning and the number of its messages.
+ * A prompt with a stored conversation is known only inside its step. Entries never change, so outside the step a digest
+ * of its beginning and the number of its messages represent it.
  */
 export class PromptSizes {
   readonly #prompts = new Map<string, ReportedPrompt>();
   readonly #carried: Map<string, CarriedPrompt>;
   /** The last prompt of each model with a stored conversation. */
   readonly #inSteps = new Map<string, ReportedPrompt>();
-  /** The size that the turn before has left in the conversation. */
+  /** The size that the previous turn has stored in the conversation. */
   #stored: SessionEntry["told"];
 
   constructor(carried: readonly CarriedPrompt[] = []) {
     this.#carried = new Map(carried.map((prompt) => [prompt.model, prompt]));
   }
 
-  /** Returns the last size of a model's prompt; undefined if there is none. */
+  /** Returns the last known size of a model's prompt. Undefined if there is none. */
   last(model: Model, sent: SentPrompt): ReportedPrompt | undefined {
     const key = Price.key(model);
     if (sent.from !== undefined) return this.#inSteps.get(key) ?? this.#told(key, sent);
     return this.#prompts.get(key) ?? this.#adopt(key, sent);
   }
 
-  /** Inside a step: takes the size that the conversation has. */
+  /** Offers the size stored in the conversation. Called inside a step. */
   offer(stored: SessionEntry["told"]): void {
     this.#stored = stored;
   }
 
   /**
-   * Inside a step: remembers what a provider told of a prompt with a stored conversation. Returns what stands for it
-   * outside; undefined if nothing can.
+   * Remembers the reported size of a prompt with a stored conversation. Called inside a step. Returns its
+   * representation outside the step. Undefined if there is none.
    */
   learn(key: string, sent: SentPrompt, usage: Usage | null): Omit<CarriedPrompt, "usage"> | undefined {
     if (!keep(this.#inSteps, key, sent, usage)) return undefined;
     return { model: key, messages: sent.messages.length, digest: beginningOf(key, sent) };
   }
 
-  /** After the step, replayed or not. */
+  /** Stores a prompt's representation. Called after the step, replayed or not. */
   tell(prompt: CarriedPrompt): void {
     this.#carried.set(prompt.model, prompt);
   }
 
-  /** Remembers what a model's provider told of a prompt, unless that cannot be: no message is less than a token. */
+  /** Remembers the reported size of a prompt, unless it is impossible: every message has at least one token. */
   remember(key: string, sent: SentPrompt, usage: Usage | null): void {
     keep(this.#prompts, key, sent, usage);
   }
 
-  /** For the next execution. */
+  /** The sizes for the next execution. */
   get carried(): readonly CarriedPrompt[] {
     const prompts = [...this.#prompts].map(([model, { messages, tools, usage }]) => ({
       model,
@@ -223,7 +224,7 @@ export class PromptSizes {
     return [...prompts, ...[...this.#carried.values()].filter(({ model }) => !known.has(model))];
   }
 
-  /** Finds the size of the beginning of a prompt with a stored conversation; undefined if it is not known. */
+  /** Finds the size of the beginning of a prompt with a stored conversation. Undefined if unknown. */
   #told(key: string, sent: SentPrompt): ReportedPrompt | undefined {
     const { messages, tools } = sent;
     const digest = beginningOf(key, sent);
@@ -233,7 +234,7 @@ export class PromptSizes {
     return ReportedPrompt.of(messages.slice(0, told.messages), tools, told.usage);
   }
 
-  /** Takes over what the execution before knew, if this is that prompt, perhaps with more behind it. */
+  /** Adopts a size from the previous execution, if this prompt begins with that one. */
   #adopt(key: string, { messages, tools }: SentPrompt): ReportedPrompt | undefined {
     const carried = this.#carried.get(key);
     if (!carried) return undefined;
@@ -246,7 +247,7 @@ export class PromptSizes {
   }
 }
 
-/** Keeps the size of a prompt as the provider told it. False if the figure cannot be true. */
+/** Stores the reported size of a prompt. Returns false if the figure is impossible. */
 function keep(
   prompts: Map<string, ReportedPrompt>,
   key: string,
@@ -263,7 +264,7 @@ function digestOf({ messages, tools }: SentPrompt): string {
   return hash("sha256", JSON.stringify([messages, tools]));
 }
 
-/** A digest of the model, the system message, the tools, and the entry that a prompt begins with. */
+/** Returns a digest of the model, the system message, the tools, and the first entry of a prompt. */
 function beginningOf(key: string, { messages, tools, from }: SentPrompt): string {
   const system = messages[0]?.role === "system" ? messages[0] : null;
   return hash("sha256", JSON.stringify([key, system, tools, from]));

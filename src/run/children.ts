@@ -17,14 +17,14 @@ import type { Driver } from "./driver/driver.ts";
 import type { KeepInput, KeptInput } from "./keep-input.ts";
 import type { RunLabels } from "./run-services.ts";
 
-/** Tasks that go into a fresh execution. */
+/** Maximum number of tasks that are carried into a fresh execution. */
 const maxTasks = 1_000;
 
 interface ChildrenDeps {
   readonly driver: Driver;
   readonly runId: RunId;
   readonly uuid: () => string;
-  /** The labels of the content that the run has seen: they go with every task. */
+  /** The labels of the content that the run has seen. They are sent with every task. */
   readonly labels: RunLabels;
   readonly keepInput: KeepInput;
   /** @throws ProgramError unless the agent can be spawned here. */
@@ -32,26 +32,26 @@ interface ChildrenDeps {
 }
 
 interface ChildOptions extends SpawnOptions {
-  /** Whether the parent waits for a reply to the task. Default false. */
+  /** Whether the parent waits for a reply to the task. Default: false. */
   readonly asks?: boolean;
   /** The names of the tools that the child may call. Default: all. */
   readonly tools?: readonly string[] | undefined;
-  /** Its place in the conversation. Default: none. */
+  /** Its position in the conversation. Default: none. */
   readonly turn?: TurnPlace | undefined;
 }
 
-/** A handle without a type of its output: every agent's. */
+/** A handle without an output type, for any agent. */
 type Spawned = Omit<ChildHandle, "~types">;
 
 /** The runs that a run has spawned or waits for: their tasks, their pauses, their results. */
 export class Children {
   readonly #deps: ChildrenDeps;
-  /** The runs whose end the tree reports to this execution by itself. */
+  /** The runs whose end the tree reports to this execution without a watch. */
   readonly #reported = new Set<RunId>();
   /** The tasks of children that were not asked yet. */
   readonly #tasks: Map<RunId, Task>;
   readonly #ended = new Map<RunId, RunResult>();
-  /** The paused runs, and their last words. */
+  /** The paused runs, with the last text of their model. */
   readonly #paused = new Map<RunId, Spoken | undefined>();
 
   constructor(deps: ChildrenDeps, tasks: readonly Task[] = []) {
@@ -64,7 +64,7 @@ export class Children {
     return [...this.#tasks.values()].slice(-maxTasks);
   }
 
-  /** Takes in what happened to other runs. */
+  /** Handles an inbox item about another run. */
   receive(item: Extract<InboxItem, { kind: "ended" | "childPaused" | "childResumed" }>): void {
     const { waits } = this.#deps.driver;
     if (item.kind === "ended") {
@@ -91,7 +91,7 @@ export class Children {
   async #spawn(agent: Hireable<unknown>, task: KeptInput | null, options: ChildOptions): Promise<Spawned> {
     const { driver, uuid, labels } = this.#deps;
     const messageId = MessageId.of(uuid());
-    // Nothing is awaited without a step: the order of the journal stays as it is.
+    // Nothing is awaited outside a step, so the order of the journal stays the same.
     const parts = task?.parts instanceof Promise ? await task.parts : (task?.parts ?? { text: null });
     const reply = await driver.report("hire", {
       agentId: agent.id,
@@ -134,12 +134,12 @@ export class Children {
     return this.requireResult(runId);
   }
 
-  /** Returns a run's result; undefined if the run has not ended, as far as this execution knows. */
+  /** Returns a run's result. Undefined if the run has not ended, as far as this execution knows. */
   getResult<Output>(run: RunId): RunResult<Output> | undefined {
     return Json.as(Json.of(this.#ended.get(run)));
   }
 
-  /** @throws Error unless the run has ended. */
+  /** Returns a run's result. @throws Error unless the run has ended. */
   requireResult<Output>(run: RunId): RunResult<Output> {
     const result = this.getResult<Output>(run);
     if (!result) throw new Error(`run ${run} ended without a result`);
@@ -150,21 +150,21 @@ export class Children {
     return this.#paused.has(run);
   }
 
-  /** Returns the last words of a paused run, with their labels from now on; null: none. */
+  /** Returns the last text of a paused run, and joins its labels. Null: none. */
   readWords(run: RunId): string | null {
     const said = this.#paused.get(run);
     this.#deps.labels.join(said?.labels, "input", "words");
     return said?.text ?? null;
   }
 
-  /** Returns a child's task, once; undefined if the child was asked before, or is another run's. */
+  /** Returns a child's task, once. Undefined if the child was asked before, or is another run's. */
   takeTask(child: RunId): Task | undefined {
     const task = this.#tasks.get(child);
     this.#tasks.delete(child);
     return task;
   }
 
-  /** Notes that the tree reports the end of a run by itself: this run waits for its reply. */
+  /** Records that the tree reports the end of a run without a watch, because this run waits for its reply. */
   expect(run: RunId): void {
     this.#reported.add(run);
   }

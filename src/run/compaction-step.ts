@@ -1,12 +1,13 @@
-// A compaction: one step that has the oldest part of a conversation summed up, and writes the summary as an entry.
+// A compaction: one step that summarizes the oldest part of a conversation, and writes the summary as an entry.
 //
-// Job: choose the cut, call the summariser, append the entry. Neighbours: agents/session finds the cut and writes the summary;
-// run-session knows where the entry goes and continues below it; gated-step charges the calls.
+// Job: choose the cut, call the summarizer, append the entry. Neighbours: agents/session finds the cut and writes the
+// summary; run-session knows the entry's position and continues below it; gated-step charges the calls.
 //
 // Invariants:
-// 1. The conversation is read and written inside the step only. Everything after it follows from the record.
-// 2. The id of the entry follows from the entry above it: the same compaction again is the same entry.
-// 3. A compaction that is refused or fails changes nothing. Its calls are charged to the run, and are no turns of it.
+// 1. The conversation is read and written only inside the step. Everything after it follows from the record.
+// 2. The id of the entry is derived from the entry above it, so a repeated compaction writes the same entry.
+// 3. A compaction that is refused or fails changes nothing. Its calls are charged to the run, but do not count as
+//    turns.
 import {
   EntryId,
   Labels,
@@ -42,9 +43,9 @@ type Compacted =
       readonly kind: "compacted";
       readonly entryId: EntryId | null;
       readonly summary: string;
-      /** The number of the given messages that were summed up. Absent: all are part of the conversation. */
+      /** The number of given messages that were summarized. Absent: all are part of the conversation. */
       readonly count?: number | undefined;
-      /** The labels of a conversation that was summed up with them. Absent: none. */
+      /** The labels of a conversation that was summarized with them. Absent: none. */
       readonly brings?: Labels | undefined;
     }
   | { readonly kind: "unchanged" };
@@ -54,11 +55,11 @@ const unchanged = { kind: "unchanged" } as const;
 /** A compaction to make. */
 interface Order extends Pick<CutOptions, "between"> {
   readonly messages: readonly ChatMessage[];
-  /** Added to the agent's own. */
+  /** Instructions added to the agent's own. */
   readonly instructions?: string | undefined;
 }
 
-/** Compacts the conversation if agent code needs it to. Null: nothing has changed. */
+/** Compacts the conversation if agent code requests it. Null: nothing has changed. */
 export async function runCompaction(
   services: RunServices,
   { cause, messages }: CompactionRequest,
@@ -73,7 +74,7 @@ export async function runCompaction(
   return compact(services, { messages, between: isAsked ? "asked" : "turns" });
 }
 
-/** Makes the compaction that a user has ordered. Returns its entry; null: nothing has changed. */
+/** Makes the compaction that a user has requested. Returns its entry. Null: nothing has changed. */
 export async function obeyOrder(
   services: RunServices,
   { instructions }: CompactionOrder,
@@ -116,7 +117,7 @@ async function compact(services: RunServices, order: Order): Promise<Compaction 
   }
 }
 
-/** The closure of a compaction. Null: the step must end. */
+/** Makes a compaction inside its step. Null: the step must end. */
 async function closure(
   services: RunServices,
   execution: StepExecution,
@@ -134,7 +135,7 @@ async function closure(
   }
 }
 
-/** Sums up what the store has of the conversation. */
+/** Summarizes the stored conversation. */
 async function compactStored(
   services: RunServices,
   execution: StepExecution,
@@ -145,7 +146,7 @@ async function compactStored(
   if (!place) return unchanged;
   const { session, at, branch } = place;
   const { runId } = identity.scope;
-  // The run may have ended the conversation with its summary before it was killed, and would find nothing to sum up.
+  // The run may have written its summary before it was killed. Then there is nothing left to summarize.
   const own = state.session.order && (await findEntry(session, at, { branch, by: runId }));
   const id = EntryId.compactionOf(at);
   const made = own ?? (await findEntry(session, id, { branch }));
@@ -156,7 +157,7 @@ async function compactStored(
   const { previous, keptFrom, labels } = cut;
   const summary = await writeSummary(services, execution, { cut, previous, writer });
   if (summary === null) return unchanged;
-  // A worker that was given up may be late: the conversation has gone on without it.
+  // A superseded worker may be late: the conversation has continued without it.
   if ((await session.leaf(branch)) !== at) return unchanged;
   const entry = {
     id,
@@ -174,7 +175,7 @@ async function compactStored(
   return { kind: "compacted", entryId: id, summary };
 }
 
-/** Finds the entry that a lost execution has written, and lets the conversation end with it. */
+/** Finds the entry that a lost execution has written, and makes it the end of the conversation. */
 async function findEntry(
   session: Session,
   id: EntryId,
@@ -189,7 +190,7 @@ async function findEntry(
   return null;
 }
 
-/** Sums up the messages that the run has in memory, and the conversation that it is shown before them. */
+/** Summarizes the messages that the run has in memory, and the conversation before them. */
 async function compactList(
   services: RunServices,
   execution: StepExecution,
@@ -220,7 +221,7 @@ interface PlannedSummary {
   readonly writer: SummaryOptions;
 }
 
-/** Has a summary written, by an extension or by the summariser. Null: an extension cancels the compaction. */
+/** Obtains a summary from an extension or the summarizer. Null: an extension cancels the compaction. */
 async function writeSummary(
   services: RunServices,
   execution: StepExecution,
@@ -233,7 +234,7 @@ async function writeSummary(
   return summarise(cut, previous, { ...writer, scope });
 }
 
-/** Tokens of a summary, as a part of what stays free, and at least. */
+/** Tokens of a summary, as a fraction of the reserve, and the minimum. */
 const summaryShare = 0.8;
 const minSummaryTokens = 256;
 

@@ -1,12 +1,12 @@
 import type { AgentPolicy } from "#kernel";
 
-/** The part of a model's context that stays free, and the part whose messages are not summed up, where nothing is said. */
+/** Default tokens of a model's context that stay free, and that hold recent messages without a summary. */
 const defaults = { reserve: 8_192, keepRecent: 16_384, share: 4 } as const;
 
-/** The part of a model's context that earlier turns may fill where they cannot all be sent. */
+/** The fraction of a model's context that earlier turns may fill if they cannot all be sent. */
 const cutShare = 0.75;
 
-/** The sizes that a compaction goes by. */
+/** The sizes that control a compaction. */
 export interface CompactionSizes {
   readonly reserve: number;
   readonly keepRecent: number;
@@ -25,7 +25,7 @@ export function compactionSizes(
   };
 }
 
-/** Whether a turn that ends with so many tokens in the model's context is followed by a compaction. */
+/** Whether a turn that ends with these tokens in the model's context is followed by a compaction. */
 export function isCompactionDue(
   policy: AgentPolicy["compaction"],
   contextWindow: number | undefined,
@@ -35,17 +35,17 @@ export function isCompactionDue(
   return contextTokens > contextWindow - compactionSizes(policy, contextWindow).reserve;
 }
 
-/** The tokens of earlier turns in a prompt. */
+/** Limits of earlier turns in a prompt, in tokens. */
 export interface HistoryLimits {
-  /** More than these are not sent at once. */
+  /** Maximum tokens that are sent. Above it, turns are cut. */
   readonly maxTokens?: number;
-  /** Where not all can be sent, these are. */
+  /** Tokens that remain after the cut. */
   readonly cutTo?: number;
 }
 
 /**
- * Returns the limits of earlier turns in a prompt: the safety net behind compaction. Without compaction nothing else makes
- * room, so the turn's own messages get theirs here.
+ * Returns the limits of earlier turns in a prompt: the fallback behind compaction. Without compaction nothing else
+ * makes room, so room for the turn's own messages is reserved here.
  */
 export function historyLimits(
   policy: AgentPolicy["compaction"],

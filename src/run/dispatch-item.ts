@@ -4,14 +4,14 @@ import type { Children } from "./children.ts";
 import type { Driver } from "./driver/driver.ts";
 import type { InboxReader } from "./messaging.ts";
 
-/** Returns the labels of an item of the inbox: they count from now on, read or not. */
+/** Returns the labels of an inbox item. They count from now on, read or not. */
 export function labelsOf(item: InboxItem): Labels | undefined {
   if ("envelope" in item) return item.envelope.labels;
   if (item.kind === "ended") return item.result.labels;
   return item.kind === "reply" || item.kind === "signal" ? item.labels : undefined;
 }
 
-/** Hands an item of the inbox to the part of the run that waits for it. */
+/** Passes an inbox item to the part of the run that waits for it. */
 export function dispatch(
   item: InboxItem,
   {

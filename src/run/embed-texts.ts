@@ -7,8 +7,8 @@ import type { StepServices } from "./step.ts";
 const free = { input: 0, output: 0 };
 
 /**
- * Has texts turned into vectors inside a step: through the gate and charged like any model call, without output. It is no
- * turn of the run. @throws TypeError if the embedder returns something else than one vector for each text.
+ * Converts texts to vectors inside a step: through the gate and charged like any model call, without output. It does
+ * not count as a turn. @throws TypeError if the embedder does not return one vector for each text.
  */
 export async function embedTexts(
   calls: ModelCalls,
@@ -49,7 +49,10 @@ function checkVectors(
   return vectors;
 }
 
-/** Returns what turns the texts of memory into vectors inside a step. A failure is reported: words are enough. */
+/**
+ * Returns the function that converts texts of memory to vectors inside a step. A failure is reported only: the index of
+ * terms is enough.
+ */
 export function createEmbed({ engine }: StepServices, calls: ModelCalls): EmbedTexts {
   return async (embedder, texts) => {
     try {

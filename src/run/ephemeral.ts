@@ -1,29 +1,29 @@
 // State that a model is shown for one call only.
 //
-// Job: read the agent's ephemeral sources inside a model step, bound them, and say which labels they bring. Neighbours:
+// Job: read the agent's ephemeral sources inside a model step, bound them, and return their labels. Neighbours:
 // model-step passes the messages to model-calls, which puts them last; the step's record has their labels, never their
 // content.
 //
 // Invariants:
-// 1. A source never fails the run: what it cannot show is left out, and reported.
+// 1. A source never fails the run: a source that fails is left out and reported.
 // 2. Chat middleware does not see the messages, and the size of a prompt is remembered without them.
 import { ChatMessage, Labels, type EphemeralCall, type EphemeralSource, type StepId } from "#kernel";
 import { withTimeout } from "#base";
 import type { StepExecution } from "./gated-step.ts";
 import type { RunServices } from "./run-services.ts";
 
-/** Characters of text that a source may show in one call. */
+/** Maximum characters of text that a source may show in one call. */
 const maxCharacters = 50_000;
 const defaultTimeoutMs = 5_000;
 
 /** The state of all sources for one call. */
 interface EphemeralState {
   readonly messages: readonly ChatMessage[];
-  /** Undefined: they bring none. */
+  /** Undefined: none. */
   readonly labels: Labels | undefined;
 }
 
-/** Reads the agent's sources: inside a model step. Undefined: nothing is open. */
+/** Reads the agent's sources. Called inside a model step. Undefined: nothing is open. */
 export async function readEphemeral(
   services: RunServices,
   execution: StepExecution,
@@ -41,7 +41,7 @@ export async function readEphemeral(
   return { messages: Object.freeze(messages), labels: Labels.isNone(labels) ? undefined : labels };
 }
 
-/** Lets the sources free what they have open for a run that has ended. Its end does not wait for them. */
+/** Closes the sources' state for an ended run. The end of the run does not wait for it. */
 export function closeEphemeral({ engine, identity, policy }: RunServices): void {
   const { scope } = identity;
   for (const source of policy.agent.ephemeral ?? [])
@@ -77,7 +77,10 @@ async function readSource(
   }
 }
 
-/** @throws TypeError for anything but messages of the user, and for more text than fits. */
+/**
+ * Converts a source's state to messages. @throws TypeError for anything but messages of the user, and for too much
+ * text.
+ */
 function toMessages(state: Awaited<ReturnType<EphemeralSource["getState"]>>): readonly ChatMessage[] {
   if (state === null || state.length === 0) return [];
   const messages = typeof state === "string" ? [ChatMessage.user(state)] : state;

@@ -66,38 +66,38 @@ import { flushTurn } from "./save-turn.ts";
 import { inRun, type RunIdentity } from "./step.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
-/** What executions share. */
+/** The dependencies that all executions of a process share. */
 interface ExecutionOptions extends InputOptions {
-  /** The agent of this version, if the process has it, else the newest. @throws NotFoundError */
+  /** Returns the agent of this version, if the process has it, else the newest. @throws NotFoundError */
   readonly agentOf: (type: string, version?: string) => Agent;
   /** Whether the program has an agent of this type. */
   readonly hasAgent: (type: string) => boolean;
   readonly clock: Clock;
-  /** Must not throw. */
+  /** Receives failures of the program's code. Must not throw. */
   readonly log: FailureLog;
-  /** Who decides about tools where the agent says nothing. */
+  /** Permissions for agents that have none. */
   readonly permissions: Permissions;
-  /** The code that decides about questions; null if this worker has none. */
+  /** The code that decides about approvals. Null if this worker has none. */
   readonly approver: Approver | null;
-  /** Who looks at what goes in and out of every agent. */
+  /** Guardrails for every agent. */
   readonly guardrails: readonly Guardrail[];
   readonly deltas: DeltaHub;
   readonly prices: PriceList;
-  /** The store that has the conversations; null: this worker has none. */
+  /** The store of conversations. Null: this worker has none. */
   readonly store: Store | null;
-  /** The seconds for which content of the retention `run` outlives its tree. */
+  /** Seconds for which content of the retention `run` outlives its tree. */
   readonly eraseAfterS: number;
   /** Whether the content of steps is recorded. */
   readonly record: "off" | "steps";
   readonly prompt: PromptDeps;
-  /** The switches that this process knows of. */
+  /** The switches that this process knows. */
   readonly switches: SwitchCache;
   readonly extensions: ExtensionHost;
 }
 
 /**
- * One execution of a run: drives the agent's code, and says how it ended. Returns the {@link FinalResult} of its tree, if
- * that has ended with it; else null.
+ * Executes a run: drives the agent's code, and reports its end. Returns the {@link FinalResult} of its tree, if that
+ * has ended with it; else null.
  */
 export async function execute(primitives: ExecutionPrimitives, options: ExecutionOptions): Promise<Json> {
   const { protocol } = primitives.launch;
@@ -121,7 +121,10 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
   }
 }
 
-/** Another version's code would not find its way in the journal: the run waits, unless it is to end anyway. */
+/**
+ * Refuses a run of another version, because this code would diverge from its journal. The run waits, unless it must end
+ * anyway.
+ */
 async function refuse(primitives: ExecutionPrimitives, entrance: Entrance, present: string): Promise<null> {
   const { cancelled } = await crashed(primitives, "version");
   if (cancelled === null)
@@ -152,12 +155,12 @@ async function runOrObey(agent: Agent, execution: Execution): Promise<Output> {
   const { services, inbox } = execution;
   const { order } = services.state.session;
   if (!order) return runThrough(agent, execution);
-  // The order is no message to the agent.
+  // The order is not a message to the agent.
   await inbox.next();
   return obeyOrder(services, order);
 }
 
-/** The agent's code inside its own middleware. Replayed: the layers see what the code sees. */
+/** Runs the agent's code inside its own middleware. The layers are replayed with the code. */
 async function runThrough(agent: Agent, { context: ctx, inbox, messaging }: Execution): Promise<Output> {
   const layers = agent.policy?.agent ?? [];
   if (layers.length === 0) return agent.run(ctx, inbox);
@@ -179,7 +182,7 @@ async function runThrough(agent: Agent, { context: ctx, inbox, messaging }: Exec
   });
   const { output } = made;
   if (Continuation.is(output)) return output;
-  // A cancelled run replies no more, and keeps what it had.
+  // A cancelled run sends no more replies, and keeps its partial output.
   if (ctx.meta.cancellation.cancelled) return context.result ?? null;
   const result = context.result ?? null;
   if (!Ended.is(output) || output.status !== "failed") await answer(result);
@@ -191,7 +194,7 @@ interface Execution extends Finished {
   readonly messaging: Messaging;
 }
 
-/** The agent of a run, and what its tree launched it with. */
+/** The agent of a run, and its launch input. */
 interface Launched {
   readonly entrance: Entrance;
   readonly agent: Agent;
@@ -291,7 +294,7 @@ function createIdentity(entrance: Entrance, cancellation: CancellationToken): Ru
     supervision,
     deadline: entrance.deadline,
     traceId,
-    // Few ask for it.
+    // Lazy, because few callers need it.
     get spanId() {
       return SpanId.of(runId);
     },

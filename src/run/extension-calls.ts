@@ -1,13 +1,13 @@
 // The calls of extensions.
 //
-// Job: call the handlers of extensions for a run, isolated, and keep what they leave for the record of the step. Neighbours:
-// gated-step makes one of these for each execution of a step, and applies its log; interceptions calls the handlers of
-// moments; extension-context is what handlers are given.
+// Job: call the handlers of extensions for a run, isolated, and keep their effects for the record of the step.
+// Neighbours: gated-step creates one instance for each execution of a step, and applies its log; interceptions calls
+// the handlers of moments; extension-context is the argument of handlers.
 //
 // Invariants:
-// 1. A handler that throws or takes too long is passed over. It never fails the step, and never allows anything.
-// 2. A handler inside a step changes the run through the step's record only: a replay does the same without calling it.
-// 3. A run calls the extensions of its launch and no others.
+// 1. A handler that throws or times out is skipped. It never fails the step, and never allows anything.
+// 2. A handler inside a step changes the run only through the step's record: a replay does the same without calling it.
+// 3. A run calls only the extensions of its launch.
 import {
   ReeveError,
   type Clock,
@@ -21,7 +21,7 @@ import { createExtensionContext } from "./extension-context.ts";
 import type { RunServices } from "./run-services.ts";
 import type { RunningStep } from "./step.ts";
 
-/** The longest time that a handler may take. */
+/** Timeout of a handler. */
 const timeoutMs = 30_000;
 
 /** A handler that failed. */
@@ -30,7 +30,7 @@ export interface ExtensionFailure {
   readonly error: ErrorData;
 }
 
-/** The records that handlers have left for a step. */
+/** The effects of handlers in one step. */
 export interface ExtensionLog {
   readonly errors?: readonly ExtensionFailure[] | undefined;
   /** Entries for the turn. */
@@ -58,7 +58,7 @@ export class ExtensionCalls {
     this.#mayAppend = mayAppend;
   }
 
-  /** Undefined: the handlers have left nothing. */
+  /** Undefined: the handlers had no effects. */
   get log(): ExtensionLog | undefined {
     const [errors, entries] = [this.#errors, this.#entries];
     if (errors.length + entries.length === 0 && !this.#asksCompaction) return undefined;
@@ -69,7 +69,7 @@ export class ExtensionCalls {
     };
   }
 
-  /** Calls a handler. Undefined: it was passed over. */
+  /** Calls a handler. Undefined: it was skipped. */
   async call<T>(
     extension: string,
     call: (context: ExtensionContext) => T | Promise<T>,
@@ -95,7 +95,7 @@ export class ExtensionCalls {
   }
 }
 
-/** Calls a handler for a limited time. @throws its error, or one that says that it took too long. */
+/** Calls a handler with a timeout. @throws its error, or a timeout error. */
 export function callLimited<T>(
   { clock, signal }: { readonly clock: Clock; readonly signal?: AbortSignal },
   call: (signal: AbortSignal) => T | Promise<T>,
@@ -120,7 +120,7 @@ export function reportFailure(
   return failure;
 }
 
-/** Applies what handlers have left in the record of a step: the same on every replay. */
+/** Applies the effects of handlers from the record of a step: the same on every replay. */
 export function applyLog({ engine: { driver }, state }: RunServices, log: ExtensionLog): void {
   const { errors = [], entries = [], asksCompaction } = log;
   for (const failure of errors) driver.outbox.event("extension.error", driver.time, null, failure);
@@ -128,7 +128,7 @@ export function applyLog({ engine: { driver }, state }: RunServices, log: Extens
   if (asksCompaction) state.session.askForCompaction();
 }
 
-/** Tells the stream which parts of extensions were left out, when a run begins. */
+/** Reports the extension parts that were left out, when a run begins. */
 export function reportProblems(
   { engine: { driver, primitives } }: RunServices,
   problems: readonly ExtensionProblem[],

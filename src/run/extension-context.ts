@@ -2,10 +2,13 @@ import { SessionBusyError, type ExtensionContext, type ExtensionEntry, type Sess
 import type { ConversationAccess } from "./extension-host.ts";
 import type { RunServices } from "./run-services.ts";
 
-/** A handler that is called. */
+/** A call of a handler. */
 export interface CalledHandler {
   readonly signal: AbortSignal;
-  /** The ways to change the run from inside a step. Null: it is called outside of the run's code, about an event. */
+  /**
+   * The functions that change the run from inside a step. Null: the handler is called outside the run's code, about an
+   * event.
+   */
   readonly inStep: {
     /** Null: nothing can be added while the conversation is compacted. */
     readonly append: ((entry: ExtensionEntry) => void) | null;
@@ -63,7 +66,7 @@ type Moves = Pick<
   "waitForIdle" | "runCompaction" | "reload" | "newSession" | "fork" | "switchSession"
 >;
 
-/** Creates the methods that move or change a conversation. Inside a turn all of them are refused. */
+/** Creates the methods that move or change a conversation. All of them are refused inside a turn. */
 export function createMoves(
   access: ConversationAccess,
   { session, isBusy }: { readonly session: SessionId; readonly isBusy: boolean },
@@ -82,7 +85,7 @@ export function createMoves(
   };
 }
 
-/** @throws TypeError for an entry of another type. */
+/** Checks the type of an entry. @throws TypeError for another type. */
 function checkEntry({ type }: ExtensionEntry): void {
   if (type !== "custom" && type !== "label")
     throw new TypeError(`an extension may append custom and label entries, got ${JSON.stringify(type)}`);

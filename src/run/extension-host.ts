@@ -10,7 +10,7 @@ import type {
   SessionId,
 } from "#kernel";
 
-/** The conversation of a run, as the runtime reaches it from outside of the run. */
+/** The runtime's access to a run's conversation, from outside the run. */
 export interface ConversationAccess {
   entries(): AsyncIterable<SessionEntry>;
   leaf(): Promise<EntryId | null>;
@@ -29,7 +29,7 @@ export interface ConversationAccess {
   switchSession(id: string): Promise<SessionId>;
 }
 
-/** The runtime, as handlers of extensions reach it. */
+/** The runtime's functions for handlers of extensions. */
 export interface ExtensionHost {
   /** The models of all agents, by id. */
   readonly models: ReadonlyMap<string, Model>;

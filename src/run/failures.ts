@@ -1,13 +1,13 @@
 import type { Diagnostic } from "#kernel";
 import { markDiagnosed } from "#base";
 
-/** Reports an error of the program's own code to the log. Returns it for the event that tells of the failure. */
+/** Reports an error of the program's own code to the log. Returns its diagnostic for the event. */
 export type ReportFailure = (source: string, error: unknown) => Diagnostic;
 
-/** Diagnostics of errors that come from the journal: their own stacks lead to the journal's reader. */
+/** Diagnostics of errors that were read from the journal. Their own stacks point to the journal's reader. */
 const recorded = new WeakMap<object, Diagnostic>();
 
-/** Returns an error that was read from the journal, with the diagnostic that was recorded beside it. */
+/** Attaches the recorded diagnostic to an error that was read from the journal, and returns the error. */
 export function withDiagnostic(error: Error, diagnostic: Diagnostic | undefined): Error {
   if (!diagnostic) return error;
   recorded.set(error, diagnostic);
@@ -15,7 +15,7 @@ export function withDiagnostic(error: Error, diagnostic: Diagnostic | undefined)
   return error;
 }
 
-/** Returns the diagnostic that was recorded beside an error of the journal. */
+/** Returns the recorded diagnostic of an error from the journal. */
 export function recordedDiagnostic(error: unknown): Diagnostic | undefined {
   return error instanceof Error ? recorded.get(error) : undefined;
 }

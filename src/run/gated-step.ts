@@ -1,16 +1,17 @@
 // A gated step: a journaled step whose closure may make model calls and check guardrails.
 //
-// Job: run a closure as a step of the journal, book what it spent and what guardrails said, and run it again until it
-// has a result. Its callers (model-step, tool-step, authorize-tool, guardrail-step) say only what happens inside the
-// closure and what its result means. Below it: step (the journal), model-calls (the gate), guardrails.
+// Job: run a closure as a step of the journal, book its charges and its guardrail decisions, and repeat it until it has
+// a result. Neighbours: its callers (model-step, tool-step, authorize-tool, guardrail-step) define only the closure and
+// the meaning of its result; it uses step (the journal), model-calls (the gate) and guardrails.
 //
 // Invariants:
-// 1. A step keeps its place. Each execution of it has the same name, the same number and the same subject.
-// 2. A record holds the charges of its own execution, and each execution is settled once, before anything else is done
-//    with its record: a result that is thrown away was still paid for.
-// 3. The outbox is filled in the order of the journal: settlements, guardrail trips, errors of extensions, the caller's events.
-// 4. Only the closure has effects. Everything after it reads the record, so a replay repeats it.
-// 5. Nothing is awaited between the call of `run` and the journal: calls made side by side keep the order of the code.
+// 1. A step keeps its position. Each execution of it has the same name, the same number and the same subject.
+// 2. A record holds the charges of its own execution. Each execution is settled once, before its record is used: a
+//    discarded result was still paid for.
+// 3. The outbox is filled in the order of the journal: settlements, guardrail trips, extension errors, the caller's
+//    events.
+// 4. Only the closure has side effects. Everything after it reads the record, so a replay repeats it.
+// 5. Nothing is awaited between the call of `run` and the journal: concurrent calls keep the order of the code.
 // 6. Only steps of a model stop as `later` or `budget`; their retries are carried into the next execution.
 import { createHmac, randomUUID } from "node:crypto";
 import { Usage, type Model, type Secret, type StepScope, type TenantId } from "#kernel";
@@ -24,13 +25,13 @@ import type { Stop } from "./step-stop.ts";
 import type { RunServices } from "./run-services.ts";
 import { journaled, placeStep, type RunningStep, type StepPlace, type StepRecord } from "./step.ts";
 
-/** One execution of a gated step: what its closure works with. */
+/** One execution of a gated step: the argument of its closure. */
 export interface StepExecution extends RunningStep {
   readonly calls: ModelCalls;
   readonly extensions: ExtensionCalls;
 }
 
-/** The logs that a closure returns beside its result or stop. */
+/** The logs that a closure returns with its result or stop. */
 interface StepLogs {
   /** The log of the step's first hook. */
   readonly heard?: GuardrailLog | undefined;
@@ -38,18 +39,18 @@ interface StepLogs {
   readonly after?: GuardrailLog | undefined;
 }
 
-/** The result of a closure. Its kind is none of a `Stop`. */
+/** The result of a closure. Its kind differs from every kind of `Stop`. */
 export interface StepResult extends StepLogs {
   readonly kind: string;
 }
 
-/** A closure's end without a result: the step is executed again, or its run is over. */
+/** A closure's end without a result: the step is repeated, or its run ends. */
 export type StepStop = Stop & StepLogs;
 
 interface Bill {
   readonly charges: readonly Charge[];
   readonly reported: number;
-  /** The records that handlers of extensions have left. */
+  /** The effects of extension handlers. */
   readonly extensions?: ExtensionLog | undefined;
 }
 
@@ -58,13 +59,13 @@ interface GatedStepOptions {
   readonly kind: string;
   /** The data that the step depends on. */
   readonly subject: string;
-  /** Whether the step is a model call, or its model calls are made beside something else. */
+  /** Whether the step is a model call, or makes model calls for something else. */
   readonly of: CallsOwner["of"];
   /** The hook whose log the closure returns as `heard`. */
   readonly hook?: GuardHook;
 }
 
-/** A step at its place in the journal. Made again, it stays the same step. */
+/** A step at its position in the journal. A repeated step stays the same step. */
 export class GatedStep {
   readonly place: StepPlace;
   readonly #services: RunServices;
@@ -86,8 +87,8 @@ export class GatedStep {
   }
 
   /**
-   * Executes the closure, again and again until it has a result. Null from the closure: it had to stop, for the reason
-   * that its calls know. @throws CancellationError when the run is cancelled.
+   * Executes the closure until it has a result. Null from the closure: it had to stop, for the reason that its calls
+   * hold. @throws CancellationError when the run is cancelled.
    */
   async run<Result extends StepResult>(
     body: (execution: StepExecution) => Promise<Result | StepStop | null>,
@@ -135,7 +136,7 @@ export class GatedStep {
     if (record.extensions) applyLog(this.#services, record.extensions);
   }
 
-  /** Reports every attempt of a record: the bill first, then the events of the stream. */
+  /** Reports every attempt of a record: charges first, then the events of the stream. */
   #settle({ kind, charges, t }: StepResult & Bill & StepRecord): void {
     const { outbox } = this.#services.engine.driver;
     for (const { attempt, model, usage, ms, error, retry, again } of charges) {
@@ -192,7 +193,7 @@ function isStop(record: StepResult | StepStop): record is StepStop {
   return stopKinds.has(record.kind);
 }
 
-/** Lets the guardrails check something inside a step. Null: the step must end. */
+/** Runs the guardrails inside a step. Null: the step must end. */
 export function checkGuardrails(
   services: RunServices,
   execution: StepExecution,
@@ -231,7 +232,7 @@ export function toStepScope(
     get retries() {
       return calls.retries;
     },
-    // The words of a judge or a summariser are no part of the answer.
+    // The text of a judge or a summarizer is not part of the answer.
     llm: (messages, options = {}) =>
       calls.make({ model: requireModel(options.model ?? model), messages, options, isWatched: false }),
     embed: (embedder, texts) => embedTexts(calls, embedder, texts),
@@ -246,10 +247,10 @@ export function toStepScope(
   };
 }
 
-/** The decisions of middleware that are recorded of one call. */
+/** Maximum number of middleware decisions recorded for one call. */
 const maxNotes = 20;
 
-/** The id of a tenant has no slash, so no two tenants hash the same. */
+/** Returns a keyed hash for a tenant. The id of a tenant has no slash, so hashes of two tenants differ. */
 const hashForTenant = (key: Secret, tenantId: TenantId | null, text: string): string =>
   createHmac("sha256", key.reveal())
     .update(`${tenantId ?? ""}/${text}`)

@@ -14,13 +14,13 @@ import type { RunServices } from "./run-services.ts";
 
 const hooks = { turn: "onTurnStart", input: "onInput", output: "onOutput" } as const;
 
-/** Whether a guardrail checks this. The guardrails forget their notes when a turn begins. */
+/** Whether a guardrail checks this stage. Resets the guardrails' notes when a turn begins. */
 export function isGuarded({ policy }: RunServices, moment: GuardedMoment): boolean {
   if (moment === "turn") policy.guardrails.newTurn();
   return policy.launch.guardrailHooks.includes(hooks[moment]);
 }
 
-/** Lets the guardrails check text, in a step of its own. @throws GuardrailHalt */
+/** Runs the guardrails on a text, in a separate step. @throws GuardrailHalt */
 export async function guard(
   services: RunServices,
   moment: GuardedMoment,
@@ -42,7 +42,7 @@ export async function guard(
   }
 }
 
-/** The result of a tool call, as guardrails leave it. */
+/** The result of a tool call after its guardrails. */
 export interface GuardedOutcome {
   readonly result: ToolResult;
   readonly after?: GuardrailLog | undefined;
@@ -51,7 +51,7 @@ export interface GuardedOutcome {
   readonly diagnostic?: Diagnostic | undefined;
 }
 
-/** Lets the guardrails check the result of a tool call, inside the call's step. */
+/** Runs the guardrails on the result of a tool call, inside the call's step. */
 export async function checkResult(
   services: RunServices,
   execution: StepExecution,
@@ -73,7 +73,10 @@ export async function checkResult(
   return { result: addWarnings(shown, warnings), after: heard };
 }
 
-/** A check that was interrupted, because the run had to stop or to yield, counts as a guardrail that failed. */
+/**
+ * Returns the outcome of an interrupted check, because the run had to stop or to yield. It counts as a failed
+ * guardrail.
+ */
 function toUncheckedOutcome({ risk }: Tool, result: ToolResult): GuardedOutcome {
   const reason = "the guardrails were interrupted";
   const decision = risk === "safe" ? "allow" : "block";
@@ -81,7 +84,7 @@ function toUncheckedOutcome({ risk }: Tool, result: ToolResult): GuardedOutcome 
   return { result: risk === "safe" ? result : ToolResult.failure(`withheld: ${reason}`), after };
 }
 
-/** @throws GuardrailHalt where a guardrail has ended the run over the result of a call. */
+/** Throws if a guardrail has ended the run over the result of a call. @throws GuardrailHalt */
 export function throwHalt({ halt }: GuardedOutcome): void {
   if (halt) throw new GuardrailHalt(halt);
 }

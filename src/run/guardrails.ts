@@ -19,13 +19,13 @@ import type { ReportFailure } from "./failures.ts";
 
 const defaultTimeoutS = 30;
 
-/** Something a guardrail wants to remember for the turn. */
+/** A note of a guardrail, kept for the turn. */
 export interface GuardNote {
   readonly guardrail: string;
   readonly note: Json;
 }
 
-/** The part of a check that the journal keeps; absent where no guardrail tripped or noted anything. */
+/** The part of a check that the journal keeps. Absent if no guardrail tripped or noted anything. */
 export interface GuardrailLog {
   readonly trips: readonly EventPayloads["guardrail.trip"][];
   readonly notes: readonly GuardNote[];
@@ -38,7 +38,7 @@ export interface GuardrailResult {
   readonly guardrail: string;
   readonly reason: string;
   readonly warnings: readonly string[];
-  /** The changed content of a tool's result; undefined if no guardrail changed it. */
+  /** The changed content of a tool's result. Undefined if no guardrail changed it. */
   readonly content: readonly ContentBlock[] | undefined;
   readonly heard: GuardrailLog | undefined;
 }
@@ -48,19 +48,19 @@ type Reply = GuardrailDecision | Promise<GuardrailDecision> | undefined;
 /** The subject of a check. */
 export interface GuardrailSubject {
   readonly hook: GuardHook;
-  /** Shows the subject to one guardrail. `content`: a result's content, as the guardrails before have changed it. */
+  /** Calls one guardrail with the subject. `content`: a result's content, as changed by earlier guardrails. */
   readonly show: (
     guardrail: Guardrail,
     scope: GuardrailScope,
     content: readonly ContentBlock[] | undefined,
   ) => Reply;
-  /** The decision for a guardrail that fails. Default block. */
+  /** The decision for a guardrail that fails. Default: block. */
   readonly onFailure?: "allow" | "block";
 }
 
 /** A check inside a step. */
 export interface GuardrailCheck extends GuardrailSubject {
-  /** Identifies the check in the turn: one that is made again counts once. */
+  /** Identifies the check in the turn. A repeated check counts once. */
   readonly key: string;
   readonly clock: Clock;
   readonly agentId: AgentId;
@@ -68,7 +68,7 @@ export interface GuardrailCheck extends GuardrailSubject {
   readonly scope: StepScope;
   readonly nonce: string;
   readonly report: ReportFailure;
-  /** Whether the step must end, whatever a guardrail decided. */
+  /** Whether the step must end, regardless of the guardrails' decisions. */
   readonly mustStop: () => boolean;
 }
 
@@ -106,12 +106,15 @@ export class GuardrailRunner {
     for (const { reason } of trips) this.#reasons.add(reason);
   }
 
-  /** Has a guardrail given this reason in this execution? */
+  /** Whether a guardrail has given this reason in this execution. */
   hasReported(reason: string): boolean {
     return this.#reasons.has(reason);
   }
 
-  /** Asks the guardrails one after the other; each sees a result as those before changed it. Null: the step must end. */
+  /**
+   * Calls the guardrails one after the other. Each sees a result as changed by the previous ones. Null: the step must
+   * end.
+   */
   async check(check: GuardrailCheck): Promise<GuardrailResult | null> {
     const { hook, key, show } = check;
     this.#notes.delete(key);
@@ -146,7 +149,7 @@ export class GuardrailRunner {
     { clock, agentId, runId, key, scope, nonce, report, mustStop, onFailure = "block" }: GuardrailCheck,
   ): Promise<GuardrailDecision & { readonly failure?: string }> {
     const notes = this.notes.filter((noted) => noted.guardrail === name).map(({ note }) => note);
-    // Noted at once with the decision, so that calls made side by side see each other's notes.
+    // The note is stored together with the decision, so that concurrent calls see each other's notes.
     const take = (decision: GuardrailDecision | undefined): GuardrailDecision => {
       if (!decision || !kinds.has(decision.kind)) throw new TypeError("it said nothing clear");
       const { note } = decision;
@@ -177,7 +180,7 @@ const toTrip = (
   reason: string,
 ): EventPayloads["guardrail.trip"] => ({ guardrail, reason, decision });
 
-/** Returns the part of a tool call, without its input, that guardrails are shown. */
+/** Returns the fields of a tool call, without its input, that guardrails see. */
 export const toGuardedTool = (tool: Tool): Omit<GuardedCall, "input"> => ({
   tool: tool.name,
   risk: tool.risk,

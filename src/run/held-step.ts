@@ -9,15 +9,15 @@ import {
 import { withProtocol } from "#tree";
 import type { FoundSwitch, SwitchCache } from "./switch-cache.ts";
 
-/** The services of a run that tell whether it is disabled. */
+/** The services that are needed to check the switches of a run. */
 interface SwitchedServices {
   readonly engine: { readonly primitives: ExecutionPrimitives; readonly switches: SwitchCache };
   readonly identity: { readonly scope: RunScope; readonly agentId: AgentId };
 }
 
 /**
- * Asks, inside a step and before anything of it is done, whether the run's tenant or agent is disabled. If so, has the tree
- * hold the run. Returns whether it is held: then the step must end as `paused`. Not a promise while nothing is disabled.
+ * Checks, at the beginning of a step, whether the run's tenant or agent is disabled. If so, asks the tree to hold the
+ * run. Returns whether it is held: then the step must end as `paused`. Not a promise while nothing is disabled.
  */
 export function holdIfDisabled(services: SwitchedServices, io: StepIo): Promise<boolean> | false {
   const { engine, identity } = services;
@@ -36,7 +36,7 @@ async function hold(
   return (await io.call(launch.tree, "holdDisabled", withProtocol(argument, launch))) === true;
 }
 
-/** Asks, inside a step, whether a tool is disabled. Returns the refusal for the model; null: it may be called. */
+/** Checks, inside a step, whether a tool is disabled. Returns the refusal for the model. Null: it may be called. */
 export function refuseDisabledTool(
   { engine, identity }: SwitchedServices,
   io: StepIo,
@@ -46,7 +46,7 @@ export function refuseDisabledTool(
   return finding && finding.then((found) => found && `not called: ${toDisabledError(found).message}`);
 }
 
-/** Returns the error of a start or a call that a switch refuses. */
+/** Returns the error for a start or a call that a switch refuses. */
 export function toDisabledError({ kind: what, name: id, reason }: FoundSwitch): DisabledError {
   return new DisabledError({ what, id, reason });
 }

@@ -1,12 +1,12 @@
 // The handlers of extensions at the moments of a turn.
 //
-// Job: call them in their order, check their replies, and return what the turn goes on with. Neighbours: extension-calls
-// isolates each call; model-step, assemble-prompt and compaction-step call in here, inside their steps; tool calls and
-// results are intercepted by a guardrail and a layer, which the agents layer makes.
+// Job: call them in order, check their replies, and return the value that the turn continues with. Neighbours:
+// extension-calls isolates each call; model-step, assemble-prompt and compaction-step call this module inside their
+// steps; tool calls and results are intercepted by a guardrail and a layer, which the agents layer creates.
 //
 // Invariants:
-// 1. Every handler of a moment is called inside a step. The input has a step of its own.
-// 2. Each handler sees what those before it have left. A reply that is none is a failure of the handler.
+// 1. Every handler of a moment is called inside a step. The input has a separate step.
+// 2. Each handler sees the changes of the previous ones. An invalid reply is a failure of the handler.
 import {
   interceptedMoments,
   type CancelReply,
@@ -27,7 +27,7 @@ import { GatedStep, type StepExecution } from "./gated-step.ts";
 import type { ReportFailure } from "./failures.ts";
 import type { RunPolicy, RunServices } from "./run-services.ts";
 
-/** Lets extensions change the text of an input, in a step of its own. Null: none of the run's extensions does. */
+/** Runs the handlers that may change the text of an input, in a separate step. Null: the run has no such extension. */
 export function interceptInput(services: RunServices, text: string): Promise<string> | null {
   if (!services.policy.launch.interceptsInput) return null;
   const step = new GatedStep(services, { kind: "input", subject: text, of: "tool" });
@@ -40,7 +40,7 @@ export function interceptInput(services: RunServices, text: string): Promise<str
   return record.then((made) => made.text);
 }
 
-/** Lets extensions replace the system prompt of a turn. */
+/** Runs the handlers that may replace the system prompt of a turn. */
 export function interceptPrompt(
   services: RunServices,
   execution: StepExecution,
@@ -51,7 +51,7 @@ export function interceptPrompt(
   );
 }
 
-/** Lets extensions filter the messages of a prompt. Returns the same list if none has changed it. */
+/** Runs the handlers that may filter the messages of a prompt. Returns the same list if none has changed it. */
 export async function interceptMessages(
   services: RunServices,
   execution: StepExecution,
@@ -63,7 +63,7 @@ export async function interceptMessages(
   return shown === messages ? messages : viewOf({ compact: () => shown }, messages);
 }
 
-/** Lets extensions cancel a compaction, or write its summary. Null: it is made as ever. */
+/** Runs the handlers that may cancel a compaction, or write its summary. Null: it is made as usual. */
 export function interceptCompaction(
   services: RunServices,
   execution: StepExecution,
@@ -75,7 +75,7 @@ export function interceptCompaction(
   );
 }
 
-/** Calls the handlers of a moment one after the other. Undefined from one: it changes nothing. */
+/** Calls the handlers of a moment one after the other. Undefined from a handler: no change. */
 async function fold<Value>(
   { policy }: RunServices,
   { extensions }: StepExecution,
@@ -92,14 +92,14 @@ async function fold<Value>(
   return now;
 }
 
-/** @throws TypeError for a reply that is neither empty nor a text. */
+/** Reads a reply. @throws TypeError for a reply that is neither empty nor a text. */
 function readText(moment: InterceptedMoment, reply: unknown): string | undefined {
   if (reply === undefined || reply === null) return undefined;
   if (typeof reply === "string") return reply;
   throw new TypeError(`${moment} must return nothing or a text, got ${typeof reply}`);
 }
 
-/** @throws TypeError for a reply that is neither empty nor a list of messages. */
+/** Reads a reply. @throws TypeError for a reply that is neither empty nor a list of messages. */
 function readMessages(reply: readonly ChatMessage[] | undefined | void): readonly ChatMessage[] | undefined {
   if (reply === undefined || reply === null) return undefined;
   const isList = Array.isArray(reply) && reply.every((message) => Array.isArray(Object(message).content));
@@ -107,7 +107,7 @@ function readMessages(reply: readonly ChatMessage[] | undefined | void): readonl
   throw new TypeError("context must return nothing or a list of messages");
 }
 
-/** @throws TypeError for a reply that is neither empty, `{ cancel: true }` nor `{ summary }`. */
+/** Reads a reply. @throws TypeError for a reply that is neither empty, `{ cancel: true }` nor `{ summary }`. */
 function readCompaction(
   reply: CancelReply | { readonly summary: string } | undefined | void,
 ): CancelReply | { readonly summary: string } | undefined {
@@ -120,7 +120,7 @@ function readCompaction(
 
 const moments: ReadonlySet<string> = new Set(interceptedMoments);
 
-/** Creates the function that tells hooks and handlers of the run's events. */
+/** Creates the function that passes the run's events to hooks and handlers. */
 export function createOnEvents(
   services: () => RunServices,
   { policy, report }: { readonly policy: RunPolicy; readonly report: ReportFailure },
@@ -135,7 +135,7 @@ export function createOnEvents(
   };
 }
 
-/** Creates hooks of the handlers of events. Undefined: the run's extensions have none. */
+/** Creates hooks from the event handlers. Undefined: the run's extensions have none. */
 function createWatchers(services: () => RunServices, policy: RunPolicy): Hooks | undefined {
   const { interceptions = [] } = policy.agent;
   const known = interceptions.filter(({ extension }) => policy.launch.interceptors?.includes(extension));
@@ -160,12 +160,12 @@ function createWatchers(services: () => RunServices, policy: RunPolicy): Hooks |
         reportFailure(services(), extension, error);
       }
     };
-    // The names of handlers were checked when the extension was made.
+    // The names of handlers were checked when the extension was created.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     hooks.on(type as EventType, watch);
   }
   return hooks;
 }
 
-/** Longer than a handler may take. */
+/** Timeout of the hooks: longer than that of a handler. */
 const watchTimeoutMs = 90_000;

@@ -5,7 +5,7 @@ import { journaled, placeStep, type StepServices } from "./step.ts";
 
 /** An input on its way to another run. */
 export interface KeptInput {
-  /** A promise where a step must put files into the content port first. */
+  /** A promise if a step must put files into the content port first. */
   readonly parts: InputParts | Promise<InputParts>;
   /** The fingerprint of the input. */
   readonly print: string;
@@ -14,13 +14,13 @@ export interface KeptInput {
 /** Checks an input, and puts its large files into the content port. @throws InvalidInputError, TooLargeError */
 export type KeepInput = (input: Input) => KeptInput;
 
-/** The services that an input is checked and named with. */
+/** The services for checking and naming an input. */
 export interface InputOptions {
   readonly inputLimits: InputLimits | undefined;
   readonly nameContent: NameContent;
 }
 
-/** Returns the function that prepares what a run gives to other runs. */
+/** Returns the function that prepares inputs for other runs. */
 export function createKeepInput(
   services: () => StepServices,
   { inputLimits, nameContent }: InputOptions,
@@ -34,7 +34,7 @@ export function createKeepInput(
       const { engine } = services();
       const { key } = engine.primitives.launch.tree;
       const place = placeStep(engine, "content", inputKey(checked));
-      // Content is named by its bytes, so it does no harm to put it twice.
+      // Content is named by its bytes, so a repeated write is harmless.
       const { files } = await journaled<{ readonly files: readonly FileBlock[] }>(
         services(),
         place,

@@ -32,16 +32,16 @@ interface MessagingDeps {
   readonly runId: RunId;
   readonly agentId: AgentId;
   readonly uuid: () => string;
-  /** The labels of the content that the run has seen: they go with every message. */
+  /** The labels of the content that the run has seen. They are sent with every message. */
   readonly labels: RunLabels;
   readonly children: Children;
   readonly keepInput: KeepInput;
 }
 
-/** The messages that a run sends to other runs: it asks, replies and sends. */
+/** Sends messages to other runs: asks, replies and sends. */
 export class Messaging {
   readonly #deps: MessagingDeps;
-  /** The message whose replies are dropped; null: none. */
+  /** The message whose replies are dropped. Null: none. */
   #deferred: MessageId | null = null;
 
   constructor(deps: MessagingDeps) {
@@ -60,7 +60,7 @@ export class Messaging {
     }
     const { driver, runId, children } = this.#deps;
     const task = children.takeTask(target.runId);
-    // The child has the task that it was spawned with: the same message again is the same delivery.
+    // The child already has the task that it was spawned with, so the same message is not delivered again.
     const { print, parts } = this.#deps.keepInput(input);
     const isTask = task !== undefined && task.print === print;
     const messageId = isTask ? task.message : MessageId.of(this.#deps.uuid());
@@ -107,7 +107,7 @@ export class Messaging {
     );
   }
 
-  /** Returns the outcome of an ask that need not wait; null if it must. */
+  /** Returns the outcome of an ask that need not wait. Null if it must. */
   #getOutcome<Output>(handle: ChildHandle<Output>, returns: boolean): AskOutcome<Output> | null {
     const { children } = this.#deps;
     const ended = children.getResult<Output>(handle.runId);
@@ -135,7 +135,7 @@ export class Messaging {
     throw new AskFailedError({ outcome: outcome.kind, run: outcome.handle.runId });
   }
 
-  /** Drops every reply to a message until the returned function has given the final one. */
+  /** Drops every reply to a message until the returned function gives the final one. */
   deferReply(message: Envelope | null): (output: Json) => Promise<void> {
     this.#deferred = message?.id ?? null;
     return async (output) => {
@@ -192,17 +192,17 @@ export class InboxReader implements Inbox {
     this.#journal = journal;
   }
 
-  /** The message that agent code works on: if the code gives up now, this one is the poison. */
+  /** The message that agent code works on. If the code gives up now, it is the poison message. */
   get inHand(): Envelope | null {
     return this.#inHand;
   }
 
-  /** The first message that was not read: what the run was hired for. */
+  /** The first unread message: the task that the run was spawned with. */
   get first(): Envelope | null {
     return this.#firstQueue?.[0] ?? null;
   }
 
-  /** Other words for the first message. */
+  /** Replaces the text of the first message. */
   rewrite(text: string): void {
     const queue = this.#firstQueue;
     const message = queue?.[0];
@@ -213,7 +213,7 @@ export class InboxReader implements Inbox {
     return this.#queues.values().next().value;
   }
 
-  /** Everything that came and was not read, in the form it came in. */
+  /** Everything that came and was not read, in its original form. */
   get unread(): readonly InboxItem[] {
     const messages = [...this.#queues.values()].flat();
     return [
@@ -276,7 +276,7 @@ export class InboxReader implements Inbox {
     }
   }
 
-  /** The next message of the sender whose turn it is; that sender then stands last. */
+  /** Returns the next message of the sender whose turn it is. That sender then moves to the end. */
   #shift(): Envelope | null {
     const [entry] = this.#queues;
     if (!entry) return null;

@@ -32,26 +32,26 @@ import type { StepRecorder } from "./step-manifest.ts";
 import { getStopError, maxWaitInStepMs, type RunningStep, type StepServices } from "./step.ts";
 
 const defaultBaseMs = 2_000;
-/** How long a call waits, each time, for what other trees of its tenant return. */
+/** Delays between tries while other trees of the tenant are asked to return their unused money. */
 const tenantWaitsMs: readonly number[] = [50, 200, 500, 1_000, 2_000];
 /** The timeout of an attempt, unless a layer sets another. */
 export const defaultTimeoutMs = 600_000;
 
-/** One attempt that was made, for the bill and the stream. */
+/** A record of one attempt, for the charges and the stream. */
 export interface Charge {
   readonly attempt: AttemptId;
   readonly model: string;
-  /** Null: nobody knows. */
+  /** Null: unknown. */
   readonly usage: Usage | null;
   readonly ms: number;
   readonly error?: ErrorData | undefined;
-  /** The how many-th retry of its call this was; 0: none. */
+  /** The number of the retry. 0: the first try. */
   readonly retry: number;
-  /** The retry that followed, and how long it was waited for. */
+  /** The retry that followed, and its delay. */
   readonly again?: { readonly retry: number; readonly delayMs: number } | undefined;
 }
 
-/** The services that model calls need of their run. */
+/** The services that model calls need from their run. */
 interface CallServices extends StepServices {
   readonly policy: { readonly agent: Pick<AgentPolicy, "retry"> };
   readonly state: CallSizing & {
@@ -60,26 +60,26 @@ interface CallServices extends StepServices {
   };
 }
 
-/** A question to the gate, without what every question has. */
+/** A request to the gate, without the fields of every request. */
 type GateCall = Omit<BeginArgument, keyof FromRun | "epoch">;
 
-/** The kind of step that makes the calls, and what its executions before have left. */
+/** The kind of step that makes the calls, and the state of its earlier executions. */
 export interface CallsOwner {
   /**
-   * Beside a tool nothing is made twice: the calls have their own places in the ledger, and wait inside the step. So do
-   * those of a compaction, which do not count as turns of the run.
+   * In a tool's step nothing is repeated: its model calls have separate positions in the ledger, and wait inside the
+   * step. The same holds for a compaction, whose calls do not count as turns.
    */
   readonly of: "model" | "tool" | "compaction";
-  /** Retries made before this execution. Default 0. */
+  /** Retries before this execution. Default: 0. */
   readonly used?: number;
-  /** Since when the step has waited for money. Default: it has not. */
+  /** Start of the step's wait for money. Default: none. */
   readonly waitsSince?: number | null;
 }
 
-/** A call's place in the ledger, the same for all its attempts. */
+/** A call's position in the ledger, the same for all its attempts. */
 interface CallPlace {
   readonly step: StepId;
-  /** The last retry that was announced. */
+  /** The last retry that was recorded. */
   retry: number;
 }
 
@@ -88,33 +88,33 @@ interface ModelCall {
   readonly model: Model;
   readonly messages: readonly ChatMessage[];
   readonly options: LlmOptions;
-  /** The first entry of a stored conversation that the prompt begins with; null: it has none. Absent: it was not read. */
+  /** The stored conversation's first entry in the prompt. Null: none. Absent: it was not read. */
   readonly from?: EntryId | null | undefined;
-  /** As `ModelRequest.stable`. */
+  /** See `ModelRequest.stable`. */
   readonly stable?: readonly number[] | undefined;
-  /** Messages that are shown last, in this call only. They are kept nowhere. Default: none. */
+  /** Messages that are shown last, in this call only. They are not stored. Default: none. */
   readonly ephemeral?: readonly ChatMessage[] | undefined;
   /** Default: the agent's. */
   readonly retry?: ModelRetry | undefined;
-  /** Default 600,000. */
+  /** Default: 600,000. */
   readonly timeoutMs?: number;
-  /** Whether the pieces of the answer go to those who watch the run. Default true. */
+  /** Whether the pieces of the answer are streamed to subscribers. Default: true. */
   readonly isWatched?: boolean;
-  /** Whether it counts as a turn of the run, unless its step is a compaction. Default true. */
+  /** Whether it counts as a turn of the run, unless its step is a compaction. Default: true. */
   readonly isTurn?: boolean;
 }
 
-/** One call at its place: as many attempts as it takes. */
+/** One call at its position, with any number of attempts. */
 type Asked = CallPlace &
   Required<Omit<ModelCall, "retry" | "from" | "stable" | "ephemeral">> &
   Pick<ModelCall, "from" | "stable"> & { readonly ephemeral: readonly ChatMessage[] };
 
-/** The model calls of one execution of one step: each through the gate, each on the bill, each on its own. */
+/** The model calls of one execution of one step. Each passes the gate and is charged separately. */
 export class ModelCalls {
   readonly charges: Charge[] = [];
   /** The decisions of middleware about the next call, for its manifest. */
   readonly notes: StepDecision[] = [];
-  /** When each of them began. */
+  /** Start time of each charge. */
   readonly #began: number[] = [];
   /** The number of the last report that the tree has booked. */
   reported = 0;
@@ -125,10 +125,12 @@ export class ModelCalls {
   readonly #owner: CallsOwner;
   #calls = 0;
   #attempts = 0;
-  /** Of all calls of the step together, those before this execution included: so that levels never multiply. */
+  /**
+   * Retries of all calls of the step together, including earlier executions, so that levels of retries never multiply.
+   */
   #retries: number;
   #failed: { readonly attempt: AttemptId; readonly place: CallPlace } | null = null;
-  /** What the next call is another attempt of. */
+  /** The call that the next attempt belongs to. Null: a new call. */
   #repeated: CallPlace | null = null;
 
   constructor(services: CallServices, step: RunningStep, owner: CallsOwner) {
@@ -142,7 +144,7 @@ export class ModelCalls {
     return this.#retries;
   }
 
-  /** Calls until it is answered, refused, or fails for good. */
+  /** Makes a call, with retries, until it is answered, refused, or fails permanently. */
   async make({
     model,
     messages,
@@ -179,7 +181,7 @@ export class ModelCalls {
     }
   }
 
-  /** Keeps the manifest of a call: its attempts from `first` on. */
+  /** Records the manifest of a call: its attempts from `first` on. */
   #record(
     { step, model, messages, ephemeral, options, isWatched: isOwn }: Asked,
     first: number,
@@ -209,7 +211,7 @@ export class ModelCalls {
     await this.#pause(attempt, retry, toDelayMs(error, { retry, baseMs, attempt }));
   }
 
-  /** Waits: here if it is short, else by ending the step. */
+  /** Waits: in the step if it is short, else by ending the step. */
   async wait(ms: number): Promise<void> {
     const { clock } = this.#services.engine;
     if (this.stop !== null) throw new Error("the step has to end");
@@ -236,11 +238,11 @@ export class ModelCalls {
     const { primitives, clock, openFeed } = this.#services.engine;
     const { model, messages, timeoutMs } = asked;
     const { wish, remedy } = estimateCall(this.#services.state, asked);
-    // Before the gate: a file that cannot be read leaves no reservation behind.
+    // Before the gate, so that an unreadable file leaves no reservation.
     const reading = readFiles(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
     const whole = reading instanceof Promise ? await reading : reading;
     const gate = this.#granted(await this.#pass(attempt, asked, wish), asked, remedy);
-    // Beside the call. What fails is written by the next step.
+    // Concurrent with the call. If it fails, the next step writes the messages.
     void this.#services.state.session.flush().catch(() => undefined);
     const began = primitives.now();
     const granted = { messages: whole, maxOutputTokens: gate.outputTokens };
@@ -278,14 +280,17 @@ export class ModelCalls {
     return this.stopped() !== null || this.stop !== null;
   }
 
-  /** Returns why the step was told to end; null if it was not. A layer may have waited for something else than a call. */
+  /**
+   * Returns the reason why the step must end. Null: it need not. A layer may have waited for something else than a
+   * call.
+   */
   stopped(): ReeveError | null {
     const stopped = getStopError(this.#step.io.signal);
     if (stopped) this.stop ??= stopped.code === "preempted" ? { kind: "interrupted" } : toCancelled(stopped);
     return stopped;
   }
 
-  /** Asks the gate whether a call of the step, or its tool, may begin. What there is to report goes along. */
+  /** Asks the gate whether a call of the step, or its tool, may begin. Carries unsent reports. */
   async begin(call: GateCall): Promise<Gate> {
     const { primitives, driver } = this.#services.engine;
     const { launch } = primitives;
@@ -295,7 +300,7 @@ export class ModelCalls {
     const answer = await this.#step.io.call(launch.tree, "begin", withProtocol(begin, launch));
     // Not journaled, so never replayed.
     const { gate, reported } = driver.tree.unpack<"begin">(answer, true);
-    // Not the run's end: it goes on in another execution.
+    // The run has not ended: it continues in another execution.
     if (gate.kind === "refused" && gate.why === "superseded")
       return this.#step.io.giveUp(new SupersededError());
     this.reported = Math.max(this.reported, reported);
@@ -303,8 +308,8 @@ export class ModelCalls {
   }
 
   /**
-   * Asks the gate. Where other trees hold what the tenant could lend, they are asked to return it: then waits a little,
-   * and in the end takes what there is.
+   * Asks the gate. If other trees hold the tenant's money, they are asked to return it. Waits for it for a short time,
+   * and then takes what is available.
    */
   async #pass(attempt: AttemptId, asked: Asked, ask: Wish): Promise<Gate> {
     for (const ms of tenantWaitsMs) {
@@ -328,12 +333,12 @@ export class ModelCalls {
       })),
       subject: asked.model.id,
       timeoutMs: asked.timeoutMs,
-      // Beside a tool nothing is made twice, so no call of its step can wait.
+      // In a tool's step nothing is repeated, so none of its calls can wait.
       ...(this.#owner.of === "model" && { waitsSince: this.#owner.waitsSince ?? null }),
     };
   }
 
-  /** What the gate grants. What it refuses ends the step. @throws what says why. */
+  /** Returns the grant. A refusal ends the step. @throws the reason of the refusal. */
   #granted(gate: Gate, { step }: CallPlace, remedy: string | null): Extract<Gate, { kind: "granted" }> {
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.
@@ -367,7 +372,7 @@ export class ModelCalls {
     return AttemptId.of(number === 0 ? this.#step.io.attempt : `${this.#step.io.attempt}.${number}`);
   }
 
-  /** The step's own place is a tool's own; its model calls come after it. */
+  /** Returns a call's number in the step. In a tool's step, number 0 is the tool itself. */
   #number(index: number): number {
     return this.#owner.of === "model" ? index : index + 1;
   }

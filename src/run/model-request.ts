@@ -3,11 +3,11 @@ import type { ChatMessage, LlmOptions, Model, ModelRequest } from "#kernel";
 import { isNative } from "./call-estimate.ts";
 import type { RunIdentity } from "./step.ts";
 
-/** The parts of a call that its request is made of. */
+/** The parts of a call that its request is built from. */
 interface RequestedCall {
   readonly model: Model;
   readonly options: LlmOptions;
-  /** As `ModelRequest.stable`. */
+  /** See `ModelRequest.stable`. */
   readonly stable?: readonly number[] | undefined;
 }
 
@@ -30,8 +30,8 @@ export function toRequest(
 }
 
 /**
- * Returns where the parts of a prompt end that later prompts of the conversation repeat: the system message, the messages
- * before this turn, and this turn so far. Nothing that changes within a turn stands before it.
+ * Returns the ends of the prompt parts that later prompts of the conversation repeat: the system message, the messages
+ * before this turn, and this turn so far. Nothing before such an end changes within a turn.
  */
 export function stableParts(messages: readonly ChatMessage[], before = 0): readonly number[] {
   const system = messages[0]?.role === "system" ? 1 : 0;
@@ -39,7 +39,10 @@ export function stableParts(messages: readonly ChatMessage[], before = 0): reado
   return Object.freeze([...ends].filter((end) => end > 0));
 }
 
-/** Returns a name for the conversation of an agent: users may choose the same session id, and ids may be long. */
+/**
+ * Returns a cache key for the conversation of an agent. It is a hash, because users may choose the same session id, and
+ * ids may be long.
+ */
 function toCacheKey({ scope, agentId }: Pick<RunIdentity, "scope" | "agentId">): string {
   const { tenantId, userId, sessionId } = scope;
   return hash("sha256", JSON.stringify([tenantId, userId, sessionId, agentId])).slice(0, 32);

@@ -33,17 +33,17 @@ import type { CarriedPrompt } from "#tree";
 
 interface Answer {
   readonly response: ModelResponse;
-  /** Another model than the step's that answered, by the key of its price: a fallback. */
+  /** The model that answered instead of the step's (a fallback), by the key of its price. */
   readonly by?: string | undefined;
-  /** Stands for a prompt with a stored conversation: its size counts for the next one. */
+  /** The representation of a prompt with a stored conversation. Its size counts for the next one. */
   readonly told?: Omit<CarriedPrompt, "usage"> | undefined;
-  /** The labels of a stored conversation that the prompt has, where it has any. */
+  /** The labels of a stored conversation in the prompt, if any. */
   readonly brings?: Labels | undefined;
   /** Whether the context is so full that a compaction follows the turn. */
   readonly isDue?: boolean | undefined;
-  /** The labels of ephemeral state that the prompt has, where it has any. */
+  /** The labels of ephemeral state in the prompt, if any. */
   readonly shown?: Labels | undefined;
-  /** The labels of sections that a computed system message has, where it has any. */
+  /** The labels of sections in a computed system message, if any. */
   readonly sections?: Labels | undefined;
 }
 
@@ -56,15 +56,15 @@ interface ModelStepCall {
   readonly model: Model;
   readonly messages: readonly ChatMessage[];
   readonly options: LlmOptions;
-  /** The first entry of the conversation that the prompt begins with; null: it has none. Absent: it was not read. */
+  /** The conversation's first entry in the prompt. Null: none. Absent: it was not read. */
   readonly from?: EntryId | null | undefined;
-  /** As `ModelRequest.stable`. */
+  /** See `ModelRequest.stable`. */
   readonly stable?: readonly number[] | undefined;
-  /** As of a model call. */
+  /** See `ephemeral` of a model call. */
   readonly ephemeral?: readonly ChatMessage[] | undefined;
 }
 
-/** Makes one model call: through its middleware and the gate, as a step of its own. */
+/** Makes one model call: through its middleware and the gate, as a separate step. */
 export async function llm(
   services: RunServices,
   list: readonly ChatMessage[],
@@ -89,7 +89,7 @@ export async function llm(
     state.sizes.tell({ ...told, usage: response.usage });
     state.session.noteSize({ hash: told.digest, messages: told.messages, usage: response.usage });
   }
-  // A prompt that was sent as it is counts for the next one: of the model that answered.
+  // The size of a prompt that was sent unchanged counts for the next one, under the model that answered.
   const isKnown = !options.history || !state.session.readsHistory;
   if (isKnown && !response.rewritten && response.instructions === undefined)
     state.sizes.remember(by ?? Price.key(model), { messages, tools: options.tools ?? [] }, response.usage);
@@ -97,17 +97,19 @@ export async function llm(
   return response;
 }
 
-/** The characters of an answer that a paused run shows to those who wait for it. */
+/** Maximum characters of a paused run's answer that waiting runs are shown. */
 const maxShown = 4_000;
 
-/** Lets those who wait for the run see its last words if it is paused, unless output guardrails would have to see them. */
+/**
+ * Stores the last text of the model for runs that wait through a pause, unless output guardrails must check it first.
+ */
 function keepWords({ engine, policy, state }: RunServices, { message }: ModelResponse): void {
   const text = ChatMessage.text(message).slice(0, maxShown);
   if (text === "" || policy.launch.guardrailHooks.includes("onOutput")) return;
   engine.driver.outbox.say({ text, labels: state.labels.told });
 }
 
-/** The closure of a model step. Null: the step must end. */
+/** Calls the model inside its step. Null: the step must end. */
 async function callModel(
   services: RunServices,
   execution: StepExecution,
@@ -152,14 +154,17 @@ async function withInstructions(
   return { ...answer, ...(sections && { sections }), response: { ...answer.response, instructions } };
 }
 
-/** Returns the system message of the run that this one is a copy of; undefined: it is none, or this process does not know. */
+/**
+ * Returns the system message of the run that this one is a copy of. Undefined: it is no copy, or this process does not
+ * have the message.
+ */
 function sentByParent({ identity, policy, state }: RunServices): string | undefined {
   const { parentRunId } = identity.supervision;
   if (!state.session.isCopy || parentRunId === null) return undefined;
   return policy.prompt.sent.get(identity.scope.tenantId, parentRunId);
 }
 
-/** Puts the prompt together, and makes the call with it. */
+/** Assembles the prompt, and makes the call with it. */
 async function withHistory(
   services: RunServices,
   execution: StepExecution,
@@ -233,7 +238,10 @@ async function throughChat(
   return answerOf(result, sent, Price.key(call.model));
 }
 
-/** A layer that answers by itself, or changes the prompt or the figures, tells nothing about the prompt's size. */
+/**
+ * Returns the answer with the prompt's size. If a layer answers itself, or changes the prompt or the figures, the size
+ * is unknown.
+ */
 function answerOf(
   response: ModelResponse,
   sent: { readonly usage: Usage | null; readonly by: string } | null,
@@ -254,7 +262,10 @@ function systemOf(instructions: string): readonly ChatMessage[] {
 const toPrompt = ({ systemInstructions, messages }: ChatContext): readonly ChatMessage[] =>
   Object.freeze([...systemOf(systemInstructions), ...messages]);
 
-/** `onAnswer` sees the context as it is when a layer, or the call itself, gives the first answer. */
+/**
+ * Creates the context of chat middleware. `onAnswer` gets the context when a layer, or the call itself, gives the first
+ * answer.
+ */
 function createChatContext(
   services: RunServices,
   execution: StepExecution,
@@ -269,7 +280,7 @@ function createChatContext(
     agentName: agentId,
     runId: scope.runId,
     systemInstructions: systemText(messages),
-    // A layer that wants other messages or tools has to set them: what was measured is what is sent.
+    // Frozen, so that a layer must replace messages or tools to change them: the measured prompt is the sent one.
     messages: hasSystem ? Object.freeze(messages.slice(1)) : messages,
     tools: Object.freeze(options.tools ?? []),
     options: options.providerOptions ?? {},

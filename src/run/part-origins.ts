@@ -1,14 +1,14 @@
 import { type ChatMessage, type Envelope, Labels, type ManifestPart, RunId, type Tool } from "#kernel";
 import type { InboxItem } from "#tree";
 
-/** Inputs that are remembered: a message is recorded soon after it came. */
+/** Maximum number of remembered inputs. A message is recorded soon after it came. */
 const maxInputs = 100;
 
 type Origin = Pick<ManifestPart, "from" | "labels">;
 
 /**
- * Tells who brought a message into a prompt, and its labels: the sender of an input, and the labels of the tools whose results
- * it has. Inputs are found by their text, so one that an extension has changed has no sender.
+ * Finds the origin and the labels of a message in a prompt: the sender of an input, and the labels of the tools whose
+ * results it has. Inputs are found by their text, so an input that an extension has changed has no sender.
  */
 export class PartOrigins {
   readonly #tools: ReadonlyMap<string, Labels>;
@@ -18,7 +18,7 @@ export class PartOrigins {
     this.#tools = new Map(tools.map((tool) => [tool.name, Labels.broughtBy(tool)]));
   }
 
-  /** Notes an input that has arrived. */
+  /** Remembers an input that has arrived. */
   note(item: InboxItem): void {
     if (!("envelope" in item) || item.kind === "topic") return;
     const { text, labels } = item.envelope;
@@ -37,7 +37,7 @@ export class PartOrigins {
     return shownLabels(labels);
   }
 
-  /** A guardrail may have added a note behind the text. */
+  /** Returns the origin of an input. A guardrail may have added a note after the text. */
   #ofInput(text: string): Origin {
     const isOf = (input: string): boolean => text === input || text.startsWith(`${input}\n\nNote: `);
     return this.#inputs.findLast((input) => input.text !== "" && isOf(input.text))?.origin ?? {};
@@ -52,7 +52,7 @@ function senderName({ from }: Envelope): string {
     : from.name;
 }
 
-/** Returns labels without their sources; nothing where there are none. */
+/** Returns labels without their sources. Empty if there are none. */
 export function shownLabels(labels: Labels | undefined): Pick<ManifestPart, "labels"> {
   if (!labels || Labels.isNone(labels)) return {};
   return { labels: { untrusted: labels.untrusted, private: labels.private } };

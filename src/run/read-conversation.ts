@@ -3,16 +3,18 @@ import { historyLimits } from "./context-limits.ts";
 import type { RunServices } from "./run-services.ts";
 import { userStep } from "./step.ts";
 
-/** The store may be away for a while, and without the conversation nothing can go on. */
+/**
+ * Retries of the step: the store may be unavailable for a while, and the run cannot continue without the conversation.
+ */
 const patient: StepRetry = { maxRetries: 6, baseMs: 500 };
 
 interface ReadRecord {
   readonly messages: readonly ChatMessage[];
-  /** The labels of the conversation, where it has any. */
+  /** The labels of the conversation, if any. */
   readonly brings?: Labels | undefined;
 }
 
-/** Reads the messages before this turn in a step, and records what `select` makes of them. */
+/** Reads the messages before this turn in a step, and records the result of `select`. */
 export async function readConversation(
   services: RunServices,
   select: (before: readonly ChatMessage[]) => readonly ChatMessage[],

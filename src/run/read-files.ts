@@ -9,8 +9,8 @@ import {
 import { ContentPort } from "#base";
 
 /**
- * Returns messages whose files have their bytes. A message without such files stays the same object; without any, nothing
- * is awaited.
+ * Returns messages with the bytes of their files. A message without such files stays the same object. If there are
+ * none, nothing is awaited.
  */
 export function readFiles(
   messages: readonly ChatMessage[],
@@ -51,7 +51,7 @@ function namesContent(block: ContentBlock): boolean {
 }
 
 /**
- * Returns a message of an earlier turn as a later one is shown it: its files are named, because their bytes ended with
+ * Returns a message of an earlier turn, with its files replaced by their names, because their bytes were removed with
  * their tree. A message without such files stays the same object.
  */
 export function nameFiles(message: ChatMessage): ChatMessage {

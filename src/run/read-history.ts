@@ -12,7 +12,7 @@ import { estimateTokens } from "#models";
 import type { HistoryLimits } from "./context-limits.ts";
 import { nameFiles } from "./read-files.ts";
 
-/** Reads the messages before a turn from the store, and notes the entry of each. */
+/** Reads the messages before a turn from the store, and remembers the entry of each. */
 export async function readStored(
   session: Session,
   { at, ...limits }: HistoryLimits & { readonly at: EntryId | null },
@@ -41,7 +41,7 @@ export async function readProvided(
   return { messages: shown, entries: new Map(), from: null, labels: Labels.of(labels), tokens };
 }
 
-/** Turns an error of a store into one that may be retried: a store that cannot be reached may come back. */
+/** Converts an error of a store into a retryable one: an unreachable store may come back. */
 export function unreachable(error: unknown): RetryableError {
   if (error instanceof RetryableError) return error;
   const why = error instanceof Error ? error.message : String(error);

@@ -9,7 +9,9 @@ import { backoffMs, seededRandom } from "#base";
 
 const maxRetryAfterMs = 60_000;
 
-/** Returns the delay before a retry: the provider's, up to a minute, or a longer one of the schedule with its jitter. */
+/**
+ * Returns the delay before a retry: the provider's, up to a minute, or the schedule's with jitter if that is longer.
+ */
 export function toDelayMs(
   error: unknown,
   {
@@ -25,6 +27,6 @@ export function toDelayMs(
   return Math.round(Math.max(scheduledMs, Math.min(asked, maxRetryAfterMs)));
 }
 
-/** Is it no failure of the call, but the end of its run, or of its turn? */
+/** Whether an error is not a failure of the call, but the end of its run or of its turn. */
 export const isFinal = (error: unknown): boolean => finals.some((type) => error instanceof type);
 const finals = [MiddlewareTermination, CancellationError, BudgetExhaustedError, PreemptedError];

@@ -8,8 +8,8 @@ import { userStep } from "./step.ts";
 const kind = "review";
 
 /**
- * Looks whether so many turns were saved since the last review, in one step. If they were, an entry marks the new one, so
- * that the next turns count from there. What is read does not grow with the conversation.
+ * Checks, in one step, whether `every` turns were saved since the last review. If so, appends an entry that marks the
+ * new one, so that the next turns count from there. Reads a bounded part of the conversation.
  */
 export async function takeReview(services: RunServices, every: number): Promise<boolean> {
   const { engine, state } = services;
@@ -20,7 +20,7 @@ export async function takeReview(services: RunServices, every: number): Promise<
     if (!(await hasTurns(session, at, every))) return false;
     const id = EntryId.reviewOf(at);
     const leaf = await session.leaf();
-    // The mark of a lost execution. Anything else: the conversation has gone on without this worker.
+    // The mark of a lost execution. Otherwise the conversation has continued without this worker.
     if (leaf !== at) return leaf === id;
     const base = { id, parentId: at, branch: null, at: engine.clock.now() };
     const mark: SessionEntry = { ...base, type: "custom", kind, data: null };
@@ -32,7 +32,7 @@ export async function takeReview(services: RunServices, every: number): Promise<
   return isDue;
 }
 
-/** Whether a path has at least so many turns since the last review. A turn is what one run has written. */
+/** Whether a path has at least `every` turns since the last review. A turn consists of the entries of one run. */
 async function hasTurns(session: Session, at: EntryId, every: number): Promise<boolean> {
   const runs = new Set<string>();
   for await (const entry of session.path(at)) {

@@ -56,17 +56,17 @@ import { placeCopy, saveTurn } from "./save-turn.ts";
 import { journaled, placeStep, refuseInStep, userStep } from "./step.ts";
 import { callTool } from "./tool-step.ts";
 
-/** The parts of an execution that its context joins. */
+/** The parts of an execution that its context combines. */
 interface ContextDeps {
   readonly services: RunServices;
   readonly agent: Agent;
   readonly children: Children;
   readonly messaging: Messaging;
-  /** The state from `continueAs`; null in the first execution. */
+  /** The state from `continueAs`. Null in the first execution. */
   readonly state: Json;
 }
 
-/** The `ctx` of one execution. Every method refuses inside a step, then looks whether the run may go on. */
+/** The `ctx` of one execution. Every method refuses calls inside a step, then checks whether the run may continue. */
 export class JournaledContext implements RunContext {
   readonly meta: RunMeta;
   readonly supervision: Supervision;

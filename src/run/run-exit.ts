@@ -51,15 +51,15 @@ export interface Finished {
   readonly children: Children;
 }
 
-/** The end of a run's code, and the reason of a cancel; null if the run was not cancelled. */
+/** The end of a run's code, and the reason of its cancel. Null if the run was not cancelled. */
 interface Exit {
   readonly ending: Ending<Output>;
   readonly cancelled: string | null;
 }
 
 /**
- * Reports how the run ended, or that it goes on elsewhere. Returns the result of its tree, if that has ended with it.
- * @throws the error after which the engine executes again.
+ * Reports the end of the run, or its continuation. Returns the result of its tree, if that has ended with it. @throws
+ * the error after which the engine executes the run again.
  */
 export async function conclude(
   primitives: ExecutionPrimitives,
@@ -113,7 +113,10 @@ export async function conclude(
   return final;
 }
 
-/** Reports the guardrail that has ended a run, unless its trip is reported already: such as the loop detection of `agent()`. */
+/**
+ * Reports the guardrail that has ended a run, unless its trip is reported already, as by the loop detection of
+ * `agent()`.
+ */
 function reportTrip(
   { outbox, time }: Driver,
   guardrails: GuardrailRunner,
@@ -125,7 +128,7 @@ function reportTrip(
   outbox.event("guardrail.trip", time, null, { guardrail, reason, decision: "halt" });
 }
 
-/** Reports that a conversation has everything that was said, and that nothing more waits for an answer. */
+/** Reports that a conversation has all messages of the turn, and that none of them waits for an answer. */
 function reportSettled({ engine, state: { session } }: RunServices, { status }: EndReport): void {
   const { outbox, time } = engine.driver;
   const isDone = session.hasSaved || session.order !== undefined;
@@ -133,10 +136,10 @@ function reportSettled({ engine, state: { session } }: RunServices, { status }: 
     outbox.event("session.settled", time, null, { leaf: session.leaf });
 }
 
-/** The time that the store has to take the last messages of a turn that is not saved. */
+/** Time for the store to take the last messages of an unsaved turn. */
 const flushMs = 300;
 
-/** Writes the last messages of a turn that stays although it has no answer. Made again, it writes nothing more. */
+/** Writes the last messages of a turn that stays without an answer. A repeated call writes nothing more. */
 async function flushLast({ engine, state }: RunServices, cancelled: string | null): Promise<void> {
   const { session } = state;
   if (!session.isOpen || (cancelled === null && !session.hasActed)) return;
@@ -144,13 +147,13 @@ async function flushLast({ engine, state }: RunServices, cancelled: string | nul
   await withTimeout<void>(limit, () => session.flush()).catch(() => undefined);
 }
 
-/** Whether the conversation has everything that was said, and whether something has happened outside beside it. */
+/** Returns whether the conversation has all messages, and whether a tool had side effects. */
 function turnOf({ state: { session } }: RunServices): Pick<EndReport, "isSaved" | "hasActed"> {
   const isSaved = session.isKept && !session.isOpen;
   return { ...(isSaved && { isSaved }), ...(session.hasActed && { hasActed: true }) };
 }
 
-/** Waits for a call that may be refused because of its size. Returns why; null if it was accepted. */
+/** Waits for a call that may be refused because of its size. Returns the refusal. Null if it was accepted. */
 async function refusal(call: Promise<unknown>): Promise<TooLargeError | null> {
   try {
     await call;
@@ -168,7 +171,10 @@ function endTooLarge(driver: Driver, refused: unknown): Promise<ReplyOf<"end">> 
   return driver.finish("end", { end });
 }
 
-/** What a run has not read when it ends or goes on in a fresh execution: messages, signals, and what it was not told yet. */
+/**
+ * Returns the unread items of a run that ends or continues in a fresh execution: messages, signals, and undelivered
+ * items.
+ */
 function unreadOf({ waits, untold }: Driver, inbox: InboxReader): readonly InboxItem[] {
   const prefix = "signal/";
   const signals = waits.kept(prefix).map(({ key, value }): InboxItem => {
@@ -177,7 +183,7 @@ function unreadOf({ waits, untold }: Driver, inbox: InboxReader): readonly Inbox
   return [...inbox.unread, ...signals, ...untold];
 }
 
-/** The replies to tasks that the run has not asked for yet: it may ask in its next execution. */
+/** Returns the replies to tasks that the run has not asked for yet: it may ask in its next execution. */
 function repliesTo(tasks: readonly Task[], { waits }: Driver): readonly InboxItem[] {
   return tasks.flatMap(({ message }) =>
     waits.kept(`reply/${message}`).map(({ value }): InboxItem => {
@@ -187,15 +193,18 @@ function repliesTo(tasks: readonly Task[], { waits }: Driver): readonly InboxIte
   );
 }
 
-/** The error of a run's code: as it was recorded in a step, where it was reported; else it is reported now. */
+/**
+ * Returns the diagnostic of an error of a run's code: the recorded one, if a step reported it. Otherwise reports it
+ * now.
+ */
 function diagnosticOf({ engine, identity }: RunServices, error: unknown): Diagnostic {
   const source = failedLayer(error) ?? `agent ${AgentId.type(identity.agentId)}`;
   return recordedDiagnostic(error) ?? engine.report(source, error);
 }
 
 /**
- * Asks the tree what becomes of a run whose execution gave up. The call is not journaled: the stack of an error depends
- * on the build, and a replay must not.
+ * Asks the tree about a run whose execution gave up. The call is not journaled: the stack of an error depends on the
+ * build, and a replay must not.
  */
 export async function crashed(
   primitives: ExecutionPrimitives,
@@ -207,7 +216,7 @@ export async function crashed(
   return Json.as(await primitives.callUnjournaled(launch.tree, "crashed", withProtocol(argument, launch)));
 }
 
-/** Ends a run whose code cannot say so any more. */
+/** Ends a run whose code can no longer report it. */
 export async function endDirectly(primitives: ExecutionPrimitives, end: EndReport): Promise<void> {
   const { launch } = primitives;
   const { tree, runId: run, continuation } = launch;
@@ -218,7 +227,9 @@ export async function endDirectly(primitives: ExecutionPrimitives, end: EndRepor
   );
 }
 
-/** The journal is not this code's: people look at the run where the engine can stop it, else it has failed. */
+/**
+ * Ends a run whose journal does not match this code. If the engine can stop it, it waits for inspection; else it fails.
+ */
 export async function endDiverged(
   primitives: ExecutionPrimitives,
   error: ReplayDivergenceError,
@@ -232,7 +243,7 @@ export async function endDiverged(
   });
 }
 
-/** Errors that would come again, or were retried where they arose: the run is not started once more for them. */
+/** Whether an error would occur again, or was already retried. The run is then not restarted. */
 function isVerdict(error: unknown): boolean {
   return (
     error instanceof BudgetExhaustedError ||
@@ -249,7 +260,7 @@ function isVerdict(error: unknown): boolean {
   );
 }
 
-/** The ending of code whose value JSON cannot hold. */
+/** Returns the ending of code whose value JSON cannot hold. */
 function unencodable(what: string, problem: string): Ending<Output> {
   return { kind: "threw", error: new UnencodableError({ what, problem: `it${problem}` }) };
 }
@@ -271,7 +282,7 @@ function reportOf(ending: Ending<Output>, cancelled: string | null): EndReport {
   return { status: "failed", stopReason: failureOf(ending.error), output, error: encodeError(ending.error) };
 }
 
-/** What a run leaves behind, without the way it ended. */
+/** Returns a run's output, without its kind of end. */
 export function outputOf(value: Output): Json {
   if (Ended.is(value)) return value.output;
   return Continuation.is(value) ? null : Json.of(value ?? null);

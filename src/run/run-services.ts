@@ -1,8 +1,8 @@
 // The services of one run, in four parts: `engine`, `identity`, `policy` and `state`.
 //
 // A function takes the part it needs, or all four to pass them on. The parts that every step needs, `engine` and
-// `identity`, are defined beside the steps; the others here. Only `state` changes while the run executes, and only in the
-// order of its journal, so a replay finds the same.
+// `identity`, are defined in step.ts; the others here. Only `state` changes while the run executes, and only in the
+// order of its journal, so a replay sees the same.
 import {
   Labels,
   type AgentPolicy,
@@ -34,27 +34,29 @@ export interface RunServices extends StepServices {
   readonly state: RunState;
 }
 
-/** The policy part of a run's services: the agent's own options, and the limits set by others. */
+/**
+ * The policy part of a run's services: the agent's own options, and the limits set by its ancestors and the runtime.
+ */
 export interface RunPolicy {
   /** The agent's own policy. */
   readonly agent: AgentPolicy;
   /** The agent's own model. */
   readonly model: Model | undefined;
   readonly tools: readonly Tool[];
-  /** The names of the tools that the run may call; null: all. */
+  /** The names of the tools that the run may call. Null: all. */
   readonly whitelist: readonly string[] | null;
-  /** The agent's permissions; the runtime's where the agent has none. */
+  /** The agent's permissions, or the runtime's if the agent has none. */
   readonly permissions: Permissions;
-  /** The rules of the runs above, which only narrow. */
+  /** The rules of the ancestors, which only narrow. */
   readonly rules: readonly PermissionRule[];
-  /** The code that decides about approvals; null if this worker has none. */
+  /** The code that decides about approvals. Null if this worker has none. */
   readonly approver: Approver | null;
   /** The policy that the run was launched with: the same on every worker. */
   readonly launch: LaunchPolicy;
   readonly guardrails: GuardrailRunner;
   /** The data of this process that system prompts show. */
   readonly prompt: PromptDeps;
-  /** The runtime, as handlers of extensions reach it. */
+  /** The runtime's functions for handlers of extensions. */
   readonly extensions: ExtensionHost;
 }
 
@@ -65,9 +67,9 @@ interface RunState extends CallSizing {
   /** The run's part in its conversation. */
   readonly session: RunSession;
   readonly openMemory: OpenMemory;
-  /** Answers that steps may keep and find. */
+  /** The answer cache of the run. */
   readonly cache: RunCache;
-  /** Keeps the manifests of steps. */
+  /** Records the manifests of steps. */
   readonly steps: StepRecorder;
   readonly journal: Journal;
   readonly random: RunRandom;
@@ -75,7 +77,7 @@ interface RunState extends CallSizing {
   readonly subscriptions: Subscriptions;
   /** Whether messages, steering or follow-ups wait. */
   readonly hasPendingMessages: () => boolean;
-  /** The system prompt of the last model step; empty: there was none. */
+  /** The system prompt of the last model step. Empty: there was none. */
   readonly lastPrompt: { system: string };
 }
 
@@ -93,12 +95,12 @@ export class RunLabels {
     return this.#now;
   }
 
-  /** The labels that go with every message of the run; undefined where there are none. */
+  /** The labels of every message of the run. Undefined if there are none. */
   get told(): Labels | undefined {
     return Labels.isNone(this.#now) ? undefined : this.#now;
   }
 
-  /** Adds labels, with the source by which they came here if they name none themselves. */
+  /** Adds labels, with their source here if they name none themselves. */
   join(
     seen: Labels | undefined,
     kind: LabelSource["kind"],

@@ -1,14 +1,14 @@
-// A run's part in its conversation: it reads what was said before, and writes what it adds.
+// A run's part in its conversation: reads the earlier messages, and writes its own.
 //
-// Job: number the messages of the run, write them as entries on a branch of their own, and make the branch part of the
+// Job: number the messages of the run, write them as entries on a separate branch, and merge the branch into the
 // conversation when a turn is saved. Neighbours: model-step reads the history; model-calls and tool-step flush once the
 // gate has let them pass; run-context saves; run-exit reports whether a turn is left open, and the tree settles it.
 //
 // Invariants:
-// 1. The main path changes only in `save`: whatever crashes in between, it never holds half a turn.
-// 2. Ids and parents follow from the order of the run's own messages: written again, an entry is the same entry.
-// 3. Everything that decides which operations the run makes is the same on every replay. The answers of the store are not:
-//    it is read and written inside steps only.
+// 1. The main path changes only in `save`: no crash leaves half a turn on it.
+// 2. Ids and parents follow from the order of the run's own messages: a repeated write writes the same entry.
+// 3. Everything that decides which operations the run makes is the same on every replay. Answers of the store are not,
+//    so it is read and written only inside steps.
 import { Session, type PromptWindow } from "#agents";
 import {
   EntryId,
@@ -30,16 +30,16 @@ import { toEntry, type Added } from "./added-entry.ts";
 import type { HistoryLimits } from "./context-limits.ts";
 import { readProvided, readStored, unreachable } from "./read-history.ts";
 
-/** The conversation of a run, and the means to reach it. */
+/** The conversation of a run, and the access to it. */
 export interface RunSessionOptions {
   /** Null: this worker has no store. */
   readonly store: Store | null;
   readonly scope: RunScope;
   readonly agentId: AgentId;
   readonly clock: Clock;
-  /** The source of what was said before. Absent: the store. */
+  /** The source of earlier messages. Absent: the store. */
   readonly history?: HistoryProvider | undefined;
-  /** Where the run's turn begins; null: it takes no part in a conversation. */
+  /** The position at which the run's turn begins. Null: it takes no part in a conversation. */
   readonly place: TurnPlace | null;
 }
 
@@ -50,30 +50,30 @@ export class RunSession {
   #count: number;
   /** The number of them that are part of the conversation. */
   #saved: number;
-  /** The newest entry of the conversation after the last save; undefined: the run has saved nothing. */
+  /** The newest entry of the conversation after the last save. Undefined: the run has saved nothing. */
   #leaf: EntryId | null | undefined;
-  /** The messages of this turn that this execution has added, and those of them that are not known to be written. */
+  /** The messages of this turn that this execution has added. `#waiting` holds those that may not be written yet. */
   #added: Added[] = [];
   #waiting: Added[] = [];
-  /** Entries of extensions that came before the first message of the turn: they follow it. */
+  /** Entries of extensions that came before the first message of the turn. They follow it. */
   #early: { readonly entry: ExtensionEntry; readonly labels: Labels | undefined }[] = [];
   #opened: Session | null = null;
-  /** Where this turn begins, once it was read. */
+  /** The entry at which this turn begins, once it was read. */
   #start: Promise<EntryId | null> | null = null;
   #history: Promise<PromptWindow> | null = null;
   #writing: Promise<void> = Promise.resolve();
   #hasActed: boolean;
-  /** The compaction in the middle of this turn: what was added before it is read from the conversation. */
+  /** The compaction in the middle of this turn. Messages before it are read from the conversation. */
   #cut: CarriedTurn["cut"];
-  /** Whether a compaction was asked for after this turn. */
+  /** Whether a compaction was requested after this turn. */
   #isAsked: boolean;
-  /** Whether the run's own messages begin with a summary of what was said before. */
+  /** Whether the run's own messages begin with a summary of the earlier ones. */
   #skipsHistory: boolean;
-  /** The tokens of the last prompt and its answer, as the provider told. */
+  /** The tokens of the last prompt and its answer, as reported by the provider. */
   #contextTokens = 0;
-  /** Whether they are so many that a compaction follows the turn. */
+  /** Whether the context is so full that a compaction follows the turn. */
   #isDue = false;
-  /** Whether the last prompt was too long, and the next one is the shorter one. */
+  /** Whether the last prompt was too long, so that the next one is shorter. */
   #hasMadeRoom = false;
   #told: SessionEntry["told"];
   /** The entries of messages that this execution has added or read. */
@@ -90,12 +90,12 @@ export class RunSession {
     this.#skipsHistory = carried?.skipsHistory ?? false;
   }
 
-  /** Whether a tool has acted outside in this turn. */
+  /** Whether a tool has had side effects in this turn. */
   get hasActed(): boolean {
     return this.#hasActed;
   }
 
-  /** Notes that a tool may have acted outside: a turn that fails afterwards stays in the conversation. */
+  /** Records that a tool may have had side effects: a turn that fails afterwards stays in the conversation. */
   noteAct(): void {
     this.#hasActed = true;
   }
@@ -105,7 +105,7 @@ export class RunSession {
     return this.#options.place?.isKept ?? false;
   }
 
-  /** The compaction that the run makes instead of taking a turn; undefined: it takes one. */
+  /** The compaction that the run makes instead of taking a turn. Undefined: it takes one. */
   get order(): CompactionOrder | undefined {
     return this.#options.place?.compaction;
   }
@@ -120,7 +120,7 @@ export class RunSession {
     return this.isKept && this.#count > this.#saved;
   }
 
-  /** For the next execution of the run, which begins with everything written. */
+  /** The state for the next execution of the run, which begins with everything written. */
   get carried(): CarriedTurn {
     return {
       count: this.#count,
@@ -147,7 +147,7 @@ export class RunSession {
     for (const { entry, labels: before } of this.#early.splice(0)) this.appendEntry(entry, before);
   }
 
-  /** Adds an entry of an extension to the turn. The model is not shown it. */
+  /** Adds an entry of an extension to the turn. The model does not see it. */
   appendEntry(entry: ExtensionEntry, labels: Labels | undefined): void {
     if (!this.isKept) return;
     if (this.#count === this.#saved) this.#early.push({ entry, labels });
@@ -161,17 +161,17 @@ export class RunSession {
     this.#waiting.push(added);
   }
 
-  /** Returns the entry of a message; undefined: it is none. */
+  /** Returns the entry of a message. Undefined: it is none. */
   entryOf(message: ChatMessage): EntryId | undefined {
     return this.#entries.get(message);
   }
 
-  /** Notes the size of the last prompt, as the provider told it: it goes with the answer. */
+  /** Stores the reported size of the last prompt. It is written with the answer. */
   noteSize(told: NonNullable<SessionEntry["told"]>): void {
     this.#told = told;
   }
 
-  /** The tokens of the last prompt and its answer, as the provider told; 0: it told nothing. */
+  /** The tokens of the last prompt and its answer, as reported by the provider. 0: not reported. */
   get contextTokens(): number {
     return this.#contextTokens;
   }
@@ -186,44 +186,44 @@ export class RunSession {
     return this.#hasMadeRoom;
   }
 
-  /** Notes how full the model's context was in the last call. */
+  /** Records the usage of the last call, and whether a compaction is due. */
   noteContext(usage: Usage | null, isDue: boolean): void {
     this.#contextTokens = usage ? Usage.tokens(usage) : 0;
     this.#isDue = isDue;
     this.#hasMadeRoom = false;
   }
 
-  /** Asks for a compaction after this turn. */
+  /** Requests a compaction after this turn. */
   askForCompaction(): void {
     this.#isAsked = true;
   }
 
-  /** Whether a compaction was asked for. Asks no longer. */
+  /** Returns whether a compaction was requested, and resets the request. */
   takeRequest(): boolean {
     const isAsked = this.#isAsked;
     this.#isAsked = false;
     return isAsked;
   }
 
-  /** Whether something may have been said before this turn: the same on every replay. */
+  /** Whether there may be messages before this turn: the same on every replay. */
   get readsHistory(): boolean {
     const { place } = this.#options;
     if (place === null || this.#skipsHistory) return false;
     return this.#leaf !== undefined || this.#cut !== undefined || place.isNamed;
   }
 
-  /** Shows no more of what was said before: the run has a summary of it in its own messages. */
+  /** Stops showing earlier messages: the run has a summary of them in its own messages. */
   skipHistory(): void {
     this.#skipsHistory = true;
     this.#hasMadeRoom = true;
   }
 
-  /** Whether the run is a copy of the one that has the turn: it only reads. */
+  /** Whether the run is a copy of the one that has the turn. A copy only reads. */
   get isCopy(): boolean {
     return this.#options.place?.isCopy ?? false;
   }
 
-  /** The entry that this turn follows, where the run knows it without the store: the same on every replay. */
+  /** The entry that this turn follows, if the run knows it without the store: the same on every replay. */
   get turnStart(): "none" | "stored" | { readonly entry: EntryId | null } {
     const { place } = this.#options;
     if (place === null) return "none";
@@ -233,20 +233,20 @@ export class RunSession {
     return place.isNamed ? "stored" : { entry: null };
   }
 
-  /** The conversation up to the last turn, if that is saved and the conversation may go on. */
+  /** The conversation up to the last turn, if that is saved and the conversation may continue. */
   get savedPlace(): { readonly session: Session; readonly at: EntryId } | null {
     const at = this.#leaf ?? null;
     return at === null || this.isOpen || !this.goesOn ? null : { session: this.#session, at };
   }
 
-  /** Goes on below the mark of a review, after the step that has made it. */
+  /** Continues below the mark of a review, after the step that has made it. */
   reviewed(mark: EntryId): void {
     this.#leaf = mark;
     this.#start = null;
     this.#history = null;
   }
 
-  /** Reads the entry that this turn follows: inside a step. @throws RetryableError */
+  /** Reads the entry that this turn follows. Called inside a step. @throws RetryableError */
   async readTurnStart(): Promise<EntryId | null> {
     try {
       return await this.#turnStart();
@@ -255,15 +255,15 @@ export class RunSession {
     }
   }
 
-  /** Whether later turns may follow in a conversation that is kept. */
+  /** Whether later turns may follow in a stored conversation. */
   get goesOn(): boolean {
     const { place } = this.#options;
     return place !== null && place.isKept && place.isNamed;
   }
 
   /**
-   * The place of a compaction, inside a step: below everything that was said so far, in the middle of a turn on the branch of
-   * the run. Null: nothing was said. @throws RetryableError
+   * Returns the position of a compaction: below all messages so far; in the middle of a turn, on the branch of the run.
+   * Null: there are no messages. Called inside a step. @throws RetryableError
    */
   async compactionPlace(): Promise<{
     readonly session: Session;
@@ -277,7 +277,7 @@ export class RunSession {
     return at === null ? null : { session: this.#session, at, branch };
   }
 
-  /** Goes on below a compaction, after the step that has made it. */
+  /** Continues below a compaction, after the step that has made it. */
   compacted(entry: EntryId): void {
     if (this.#count > this.#saved) this.#cut = { entry, count: this.#count };
     else this.#leaf = entry;
@@ -294,7 +294,7 @@ export class RunSession {
     return this.#idOf(this.#saved + 1);
   }
 
-  /** Reads what was said before this turn: inside a step, once for each turn of an execution. */
+  /** Reads the messages before this turn. Called inside a step, once for each turn of an execution. */
   history(limits: HistoryLimits): Promise<PromptWindow> {
     return (this.#history ??= this.#read(limits).catch((error: unknown) => {
       this.#history = null;
@@ -302,7 +302,10 @@ export class RunSession {
     }));
   }
 
-  /** Writes what waits: inside a step that has passed the gate. What fails waits for the next one. @throws RetryableError */
+  /**
+   * Writes the waiting messages. Called inside a step that has passed the gate. If it fails, the next step writes them.
+   * @throws RetryableError
+   */
   flush(): Promise<void> {
     if (this.#waiting.length === 0) return this.#writing;
     const written = this.#writing
@@ -314,7 +317,7 @@ export class RunSession {
     return written;
   }
 
-  /** Makes the turn part of the conversation: inside a step. Returns the newest entry. @throws RetryableError */
+  /** Merges the turn into the conversation. Called inside a step. Returns the newest entry. @throws RetryableError */
   async adopt(): Promise<EntryId | null> {
     const { scope } = this.#options;
     try {
@@ -322,7 +325,7 @@ export class RunSession {
       await this.flush();
       const leaf = await this.#session.adopt(scope.runId, last);
       if (leaf === last) return leaf;
-      // Entries are missing, for example because a database was restored: the turn is written again.
+      // Entries are missing, for example because a database was restored. The turn is written again.
       this.#waiting = [...this.#added];
       throw new Error(`it ends with ${leaf ?? "nothing"}, not with ${last}`);
     } catch (error) {
@@ -351,7 +354,7 @@ export class RunSession {
   }
 
   async #write(): Promise<void> {
-    // More may be added while it is written.
+    // More messages may be added during the write.
     const given = [...this.#waiting];
     if (given.length === 0) return;
     const { clock, scope, agentId, place } = this.#options;
@@ -376,7 +379,10 @@ export class RunSession {
     this.#waiting = this.#waiting.filter((other) => !given.includes(other));
   }
 
-  /** Only a saved turn moves the main leaf, and the run has the turn: whenever it is read, it is the same. */
+  /**
+   * Returns the entry that this turn follows. Only a saved turn moves the main leaf, and the run has the turn, so every
+   * read gives the same.
+   */
   #turnStart(): Promise<EntryId | null> {
     if (this.#leaf !== undefined) return Promise.resolve(this.#leaf);
     const { place } = this.#options;
@@ -388,7 +394,7 @@ export class RunSession {
     }));
   }
 
-  /** The entry before a message of the run; null: the one where the turn begins. */
+  /** Returns the entry before a message of the run. Null: the one at which the turn begins. */
   #parentOf(number: number): EntryId | null {
     if (number - 1 === this.#cut?.count) return this.#cut.entry;
     return number - 1 === this.#saved ? null : this.#idOf(number - 1);

@@ -7,10 +7,10 @@ import type { RunServices } from "./run-services.ts";
 import type { ScopedMemory } from "./scoped-memory.ts";
 import { userStep } from "./step.ts";
 
-/** A turn has its answer: the store is waited for, about an hour in all. */
+/** Retries of the save: the turn has its answer, so the store is retried for about an hour. */
 const patient: StepRetry = { maxRetries: 12, baseMs: 500 };
 
-/** Saves a turn. Returns the newest entry of the conversation; null if none is kept. */
+/** Saves a turn. Returns the newest entry of the conversation. Null if none is kept. */
 export async function saveTurn(services: RunServices): Promise<EntryId | null> {
   const { engine, state } = services;
   const { session } = state;
@@ -32,10 +32,12 @@ export async function saveTurn(services: RunServices): Promise<EntryId | null> {
   return leaf;
 }
 
-/** The leaf of a turn that was saved; `lacksVectors`: memory was given an embedder, whose calls need a step that can be charged. */
+/**
+ * The leaf of a saved turn. `lacksVectors`: memory was given an embedder, whose calls need a step that can be charged.
+ */
 type SavedRecord = EntryId | null | { readonly leaf: EntryId; readonly lacksVectors: true };
 
-/** Makes the turn part of the conversation, and calls what wants to know of it: again, if the step is made again. */
+/** Merges the turn into the conversation, and calls the handlers of saved turns. A repeated step calls them again. */
 async function adoptTurn(services: RunServices, first: EntryId): Promise<SavedRecord> {
   const { identity, state } = services;
   const leaf = await state.session.adopt();
@@ -67,7 +69,7 @@ async function callHandlers(
   for (const handle of onSaved) await handle({ sessionId, entries, memory });
 }
 
-/** Has the texts of a saved turn turned into vectors. A failure is reported: the turn is found by its words. */
+/** Converts the texts of a saved turn to vectors. A failure is reported only: the turn is found by its terms. */
 async function embedTurn(services: RunServices, turn: TurnRange): Promise<void> {
   const { engine, identity, state } = services;
   const step = new GatedStep(services, { kind: "embed", subject: turn.leaf, of: "tool" });
@@ -83,16 +85,16 @@ async function embedTurn(services: RunServices, turn: TurnRange): Promise<void> 
   });
 }
 
-/** Writes what waits, before the run goes on in a fresh execution that does not have it. */
+/** Writes the waiting messages, before the run continues in a fresh execution that does not have them. */
 export async function flushTurn(services: RunServices): Promise<void> {
   const { session } = services.state;
   if (session.isOpen) await userStep(services, { name: "flush", run: () => session.flush(), retry: patient });
 }
 
 /**
- * Returns the place of a copy of this run in its conversation: it reads up to where this turn began, or up to the last
- * turn that was saved. Null: the run takes no part in a conversation. Only the store may know where a turn began, so that is
- * read in a step.
+ * Returns the position of a copy of this run in its conversation. The copy reads up to the beginning of this turn, or
+ * up to the last saved turn. Null: the run takes no part in a conversation. If only the store knows where a turn began,
+ * it is read in a step.
  */
 export function placeCopy(services: RunServices): TurnPlace | null | Promise<TurnPlace> {
   const { session } = services.state;

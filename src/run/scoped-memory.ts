@@ -33,22 +33,22 @@ import {
 } from "#kernel";
 import { valueText } from "#base";
 
-/** Entries of a turn that are read at once. */
+/** Number of entries of a turn that are read together. */
 const pageSize = 64;
-/** Characters of a text that an embedder is given. Models take about 8,000 tokens, which may be as few characters. */
+/** Maximum characters of a text for an embedder. Models take about 8,000 tokens, which may be as few characters. */
 const maxEmbedded = 8_000;
 
-/** Turns texts into vectors. Null: that failed, and is reported. @throws if the step must end. */
+/** Converts texts to vectors. Null: it failed and was reported. @throws if the step must end. */
 export type EmbedTexts = (
   embedder: Embedder,
   texts: readonly string[],
 ) => Promise<readonly (readonly number[])[] | null>;
 
-/** The reach of a {@link ScopedMemory}, and what it adds to writes. */
+/** The owners that a {@link ScopedMemory} can reach, and the fields it adds to writes. */
 interface MemoryScope {
   readonly tenantId: TenantId | null;
   readonly userId: UserId | null;
-  /** Null: nothing of a session can be reached. */
+  /** Null: no memory of a session can be reached. */
   readonly sessionId: SessionId | null;
   /** Null: no run writes. */
   readonly runId: RunId | null;
@@ -59,17 +59,17 @@ interface MemoryScope {
   readonly embed: EmbedTexts | null;
 }
 
-/** A text that was searched for. */
+/** A text that was searched for, with its vector. */
 interface AskedMeaning {
   readonly text: string;
   readonly embedder: Embedder;
-  /** Null: it could not be made. */
+  /** Null: it could not be computed. */
   readonly vector: readonly number[] | null;
 }
 
 /**
- * The memory of one tenant, user and session. Owners come from the scope alone, so no argument of a model can name
- * another one. It notes the labels of everything that was read: its opener joins them to those of the run.
+ * The memory of one tenant, user and session. Owners come only from the scope, so no argument of a model can name
+ * another one. It collects the labels of everything that was read; its opener joins them to those of the run.
  */
 export class ScopedMemory implements RunMemory {
   readonly #store: Store;
@@ -93,7 +93,7 @@ export class ScopedMemory implements RunMemory {
     return this.#seen;
   }
 
-  /** Whether an embedder was given where none can be called. */
+  /** Whether an embedder was given although none can be called. */
   get lacksVectors(): boolean {
     return this.#lacksVectors;
   }
@@ -149,7 +149,7 @@ export class ScopedMemory implements RunMemory {
     const byMeaning = embedder ? await this.#searchVectors(embedder, text, { kinds, limit }) : [];
     const hits = joinRankings([byWords, byMeaning]).slice(0, limit);
     const ids = hits.flatMap(({ item }) => (item.kind === "fact" ? [item.id] : []));
-    // A vector does not know how long its fact holds.
+    // A vector does not know how long its fact is valid.
     const facts = new Map(
       (ids.length > 0 ? await this.facts({ ids, at }) : []).map((fact) => [fact.id, fact]),
     );
@@ -166,7 +166,9 @@ export class ScopedMemory implements RunMemory {
     if (embedder) await this.#putVectors(await this.#embed(embedder, texts));
   }
 
-  /** Reads the entries of the session from one to a later one, oldest first. None, if the first is not before the last. */
+  /**
+   * Reads the entries of the session from one to a later one, oldest first. Empty if the first is not before the last.
+   */
   async readTurn(first: EntryId, last: EntryId): Promise<readonly SessionEntry[]> {
     const { sessionId: id, userId } = this.#scope;
     const entries: SessionEntry[] = [];
@@ -192,7 +194,7 @@ export class ScopedMemory implements RunMemory {
     text: string,
     range: Pick<MemorySearch, "kinds" | "limit">,
   ): Promise<readonly MemoryHit[]> {
-    // Facts and episodes are searched one after the other, for the same words.
+    // Facts and episodes are searched one after the other, for the same text.
     if (this.#asked?.text !== text || this.#asked.embedder !== embedder) {
       const [made] = await this.#embed(embedder, [{ item: MemoryItem.fact(""), at: 0, text }]);
       this.#asked = { text, embedder, vector: made?.vector ?? null };
@@ -203,7 +205,7 @@ export class ScopedMemory implements RunMemory {
     return this.#store.vectors.search(this.#partition, this.#user, query);
   }
 
-  /** Makes the vectors of texts that are not blank. None, where no call can be made or it failed. */
+  /** Computes the vectors of texts that are not blank. Empty if no call can be made, or it failed. */
   async #embed(embedder: Embedder, texts: readonly IndexedText[]): Promise<readonly MemoryVector[]> {
     const told = texts.filter(({ text }) => text.trim() !== "");
     if (told.length === 0) return [];
@@ -222,7 +224,7 @@ export class ScopedMemory implements RunMemory {
     });
   }
 
-  /** Null: it was erased after it was found. */
+  /** Opens a hit. Null: it was erased after it was found. */
   async #open({ item }: MemoryHit, facts: ReadonlyMap<string, Fact>): Promise<FoundMemory | null> {
     if (item.kind === "block") return null;
     if (item.kind === "fact") {
@@ -248,7 +250,7 @@ export class ScopedMemory implements RunMemory {
     return MemoryOwner.session({ id, userId });
   }
 
-  /** The labels of a write: the writer may have read here what it writes. */
+  /** Returns the labels of a write: the writer may have read here what it writes. */
   #ownLabels(): Labels {
     return Labels.join(this.#scope.labels(), this.#seen);
   }
@@ -258,12 +260,12 @@ export class ScopedMemory implements RunMemory {
   }
 }
 
-/** The weight of the first places in a joined ranking, as usual for this method: lower is more. */
+/** Constant of reciprocal rank fusion, with its usual value. Lower values favor the first ranks more. */
 const rankOffset = 60;
 
 /**
- * Joins rankings whose scores cannot be compared, by reciprocal rank fusion: an item that is high in one, or in both, comes
- * first.
+ * Merges rankings whose scores cannot be compared, by reciprocal rank fusion: an item that is high in one, or in both,
+ * comes first.
  */
 function joinRankings(rankings: readonly (readonly MemoryHit[])[]): readonly MemoryHit[] {
   const joined = new Map<string, { readonly hit: MemoryHit; score: number }>();
@@ -284,10 +286,13 @@ interface MemoryReader {
   readonly clock: Clock;
 }
 
-/** Opens the memory that a run can reach, for one reader; null: there is no store. Null for a session: of none. */
+/**
+ * Opens the memory that a run can reach, for one reader. Null: there is no store. A null session: without session
+ * memory.
+ */
 export type OpenMemory = (session: SessionId | null, embed?: EmbedTexts) => ScopedMemory | null;
 
-/** Returns what opens the memory of a run. */
+/** Returns the function that opens the memory of a run. */
 export function createOpenMemory(store: Store | null, { scope, labels, clock }: MemoryReader): OpenMemory {
   const means = { now: () => clock.now(), labels: () => labels.now };
   return (sessionId, embed) =>

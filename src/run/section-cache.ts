@@ -2,14 +2,14 @@ import type { Labels, PromptSection, RunId, SectionCall, TenantId } from "#kerne
 import { platformHints } from "#agents";
 import { LruMap } from "#base";
 
-/** The texts of one section, or of system messages, that a process keeps. */
+/** Maximum number of cached texts of one section, or of system messages. */
 const maxTexts = 1_000;
 const maxCharacters = 5_000_000;
 
 /** The data of a process that system prompts show. */
 export interface PromptDeps {
   readonly cache: SectionCache;
-  /** The system messages of runs that have computed theirs, for copies of them. */
+  /** The computed system messages of runs, for copies of them. */
   readonly sent: SentPrompts;
   /** Hints by channel. */
   readonly hints: ReadonlyMap<string, string>;
@@ -17,7 +17,7 @@ export interface PromptDeps {
   readonly workingDirectory: string | null;
 }
 
-/** Creates the data that system prompts of a runtime show. Its own hints replace those that are built in. */
+/** Creates the data that system prompts of a runtime show. Its hints override the built-in ones. */
 export function createPromptDeps({
   platforms = {},
   workingDirectory = null,
@@ -30,8 +30,8 @@ export function createPromptDeps({
 }
 
 /**
- * The newest system messages of runs in this process. A copy of a run is sent the same one, byte for byte, although its
- * sections may have changed. A process that does not have it computes it.
+ * The newest system messages of runs in this process. A copy of a run gets the same one, byte for byte, although its
+ * sections may have changed. A process without it computes it.
  */
 class SentPrompts {
   readonly #texts = new LruMap<string, string>({
@@ -49,34 +49,34 @@ class SentPrompts {
   }
 }
 
-/** A text of a section, with the labels that it brings. */
+/** A text of a section, with its labels. */
 export interface SectionContent {
   /** Empty: there is nothing to show. */
   readonly text: string;
   readonly labels: Labels;
 }
 
-/** A text that is kept, with the version that was asked for before it was read. */
+/** A cached text, with the version that was requested before it was read. */
 interface KeptText {
   readonly version: string | number;
   readonly content: SectionContent;
 }
 
-/** Where the text of a section is kept. */
+/** The cache position of a section's text. */
 interface KeptPlace {
-  /** Returns the text; undefined if there is none of this version. */
+  /** Returns the text. Undefined if there is none of this version. */
   get(version: string | number): SectionContent | undefined;
   set(version: string | number, content: SectionContent): void;
 }
 
 /**
- * The texts of sections that a process keeps, each by tenant, agent, channel and user. A text that was being read while
- * its section was dropped is kept nowhere: it may be old.
+ * The cached texts of sections, by tenant, agent, channel and user. A text that was being read while its section was
+ * dropped is not cached: it may be old.
  */
 class SectionCache {
   #sections = new WeakMap<PromptSection, LruMap<string, KeptText>>();
 
-  /** Returns the place for a call. It leads nowhere once its section is dropped. */
+  /** Returns the cache position for a call. It has no effect once its section is dropped. */
   placeFor(
     section: PromptSection,
     { tenantId, agentId, channel, userId }: Omit<SectionCall, "signal" | "report" | "memory">,
@@ -92,7 +92,7 @@ class SectionCache {
     };
   }
 
-  /** Drops the texts of these sections, by default of all. They are read again in the next turn that shows them. */
+  /** Drops the texts of these sections, by default of all. The next turn that shows them reads them again. */
   drop(sections?: readonly PromptSection[]): void {
     if (sections) for (const section of sections) this.#sections.delete(section);
     else this.#sections = new WeakMap();

@@ -1,13 +1,13 @@
 // The sections of an agent's system prompt.
 //
 // Job: read the sections inside the first model step of a turn, bound them, put them in the order of their places, and
-// say which labels they bring. Neighbours: model-step calls it while it computes instructions, and keeps the labels with
-// the step's record; section-cache has the texts that the process keeps; the agents layer joins the texts.
+// return their labels. Neighbours: model-step calls it while it computes instructions, and keeps the labels with the
+// step's record; section-cache has the cached texts; the agents layer joins the texts.
 //
 // Invariants:
-// 1. A section never fails the run: one that cannot be shown is left out, and reported.
-// 2. A kept text is read without a session, and shown to the same tenant, agent, channel and user only.
-// 3. Within a place, sections keep the order in which the agent has them.
+// 1. A section never fails the run: one that cannot be shown is left out and reported.
+// 2. A cached text is read without a session, and shown only to the same tenant, agent, channel and user.
+// 3. Within a place, sections keep the order of the agent.
 import {
   Labels,
   sectionPlaces,
@@ -21,18 +21,18 @@ import type { StepExecution } from "./gated-step.ts";
 import type { RunServices } from "./run-services.ts";
 import type { SectionContent } from "./section-cache.ts";
 
-/** Characters of a section. */
+/** Maximum characters of a section. */
 const maxCharacters = 100_000;
 const defaultTimeoutMs = 5_000;
 
 /** The sections of a turn. */
 interface SectionState {
   readonly sections: readonly ShownSection[];
-  /** Undefined: they bring none. */
+  /** Undefined: none. */
   readonly labels: Labels | undefined;
 }
 
-/** Reads the agent's sections: inside a model step. */
+/** Reads the agent's sections. Called inside a model step. */
 export async function readSections(services: RunServices, execution: StepExecution): Promise<SectionState> {
   const { sections } = services.policy.agent;
   if (!sections) return { sections: [], labels: undefined };
@@ -54,7 +54,10 @@ export async function readSections(services: RunServices, execution: StepExecuti
   };
 }
 
-/** Adds the hint of the channel and the footer, which ends with the session: all before it is equal in others. */
+/**
+ * Adds the hint of the channel and the footer. The session comes last, so that everything before it is equal in other
+ * sessions.
+ */
 function withBuiltIn(
   { engine, identity: { scope }, policy: { prompt } }: RunServices,
   sections: readonly PromptSection[],
@@ -72,7 +75,7 @@ function withBuiltIn(
   ];
 }
 
-/** Null: it is left out. */
+/** Reads a section. Null: it is left out. */
 async function readSection(
   services: RunServices,
   { io, calls }: StepExecution,
@@ -113,7 +116,7 @@ async function readSection(
   }
 }
 
-/** @throws TypeError for anything but a text, and for one that is too long. */
+/** Converts the result of a section. @throws TypeError for anything but a text, and for one that is too long. */
 function toContent(
   { trust = "trusted", sensitivity }: PromptSection,
   read: string | SectionText | null,

@@ -1,15 +1,16 @@
-// Manifests of steps: what each model call and tool call sent and got back.
+// Manifests of steps: the prompt and the response of each model call and tool call.
 //
-// Job: make a `StepManifest` of a call that was made, and write it with the texts that the store does not have yet.
-// Neighbours: model-calls and tool-step call it at the end of a closure; run-session knows which messages are entries; the
-// store seals what it is given. `prompt-reader` of the runtime layer reads it.
+// Job: create a `StepManifest` of a call, and write it with the texts that the store does not have yet. Neighbours:
+// model-calls and tool-step call it at the end of a closure; run-session knows which messages are entries; the store
+// seals its data. `prompt-reader` of the runtime layer reads it.
 //
 // Invariants:
-// 1. It is written inside the closure, before the step is journaled: an execution that ends after its step is journaled, or
-//    is suspended there, loses nothing. A call whose step was never journaled has a manifest of its own attempt.
-// 2. It is never in the way of the run: a write that fails or takes too long loses this manifest only.
-// 3. A message is hashed and sent once in an execution, however many prompts it is part of. A prompt that begins like the
-//    last one is written as the difference to it. So the cost of a run grows with its length, not with its square.
+// 1. It is written inside the closure, before the step is journaled: an execution that ends after its step is
+//    journaled, or is suspended there, loses nothing. A call whose step was never journaled has a manifest of its own
+//    attempt.
+// 2. It never fails the run: a write that fails or takes too long loses only this manifest.
+// 3. A message is hashed and sent once per execution, for any number of prompts. A prompt that begins like the last one
+//    is written as the difference to it. So the cost of a run grows linearly with its length.
 import { createHash, hash } from "node:crypto";
 import {
   AttemptId,
@@ -37,14 +38,14 @@ import { estimateTokens } from "#models";
 import { shownLabels, type PartOrigins } from "./part-origins.ts";
 import type { RunSession } from "./run-session.ts";
 
-/** The time that a step waits for its manifest to be written. */
+/** Maximum time that a step waits for its manifest to be written. */
 const maxWriteMs = 2_000;
-/** Characters of a text that is stored. */
+/** Maximum characters of a stored text. */
 const maxTextSize = 1_000_000;
-/** A manifest is found through so many others at most. */
+/** Maximum number of base manifests that a reader must follow. */
 const maxBases = 20;
 
-/** Agent code is part of its run's execution: it has no attempts of its own. */
+/** The attempt of agent code. It is part of its run's execution, so it has no attempts of its own. */
 const onlyAttempt = AttemptId.of("run");
 
 /** The run whose steps are recorded. */
@@ -63,12 +64,12 @@ interface RecordedModelCall {
   readonly step: StepId;
   readonly model: Model;
   readonly messages: readonly ChatMessage[];
-  /** The messages that are kept nowhere. */
+  /** The messages that are not stored. */
   readonly ephemeral: readonly ChatMessage[];
   readonly tools: readonly ToolDescription[];
   /** Whether the answer is the run's own. The prompts of a judge or an embedder are no beginning of its next prompt. */
   readonly isOwn: boolean;
-  /** The attempts that passed the gate, and when each began. */
+  /** The attempts that passed the gate, with their start times. */
   readonly attempts: readonly Omit<StepAttempt, "at">[];
   readonly began: readonly number[];
   /** Absent: the call failed. */
@@ -93,7 +94,7 @@ interface RecordedToolCall {
 /** A content with its part. */
 interface RecordedPart {
   readonly part: ManifestPart;
-  /** Returns the text to store; null: it is an entry, or is not stored. */
+  /** Returns the text to store. Null: it is an entry, or is not stored. */
   readonly text: () => string | null;
 }
 
@@ -153,17 +154,17 @@ export class StepRecorder {
       this.#last = { step, attempt: last.attempt, parts, bases };
   }
 
-  /** Notes a call of a tool that is agent code: the next closure writes it, because agent code is replayed. */
+  /** Queues a call of a tool that is agent code. The next closure writes it, because agent code is replayed. */
   noteRunTool(call: Omit<RecordedToolCall, "attempt">, { at, ms }: Pick<StepAttempt, "at" | "ms">): void {
     if (this.#options.store) this.#noted.push({ ...call, attempt: { attempt: onlyAttempt, at, ms } });
   }
 
-  /** Drops what was noted: the step that comes next was executed before, and its closure has written it. */
+  /** Drops the queued calls: the next step was executed before, and its closure has written them. */
   dropNoted(): void {
     this.#noted = [];
   }
 
-  /** Writes what was noted. */
+  /** Writes the queued calls. */
   async writeNoted(): Promise<void> {
     const noted = this.#noted;
     this.#noted = [];
@@ -194,7 +195,7 @@ export class StepRecorder {
     await this.#write(step, manifest, [prompt, answer]);
   }
 
-  /** Returns whether it was written. */
+  /** Writes a manifest. Returns whether it was written. */
   async #write(step: StepId, manifest: StepManifest, used: readonly RecordedPart[]): Promise<boolean> {
     const { store, scope, retention, clock } = this.#options;
     const last = manifest.attempts.at(-1);
@@ -245,7 +246,7 @@ export class StepRecorder {
     return this.#record(message.role, Json.of(message), { tokens, entry, notStored, ...origin });
   }
 
-  /** The list is made for each call, mostly of the same tools. */
+  /** Returns the part of the tool list. The list is created for each call, usually of the same tools. */
   #toolsOf(tools: readonly ToolDescription[]): RecordedPart {
     const isSame = tools.length === this.#tools.length && tools.every((tool, n) => tool === this.#tools[n]);
     const list = isSame ? this.#tools : tools;
@@ -281,13 +282,13 @@ export class StepRecorder {
     return { part, text: () => (isText ? JSON.stringify(content) : null) };
   }
 
-  /** Names the conversation of entries. */
+  /** Returns the conversation that the parts' entries belong to. */
   #sessionOf(parts: readonly ManifestPart[]): Pick<StepManifest, "session"> {
     const { sessionId: id, userId } = this.#options.scope;
     return parts.some(({ entry }) => entry !== undefined) ? { session: { id, userId } } : {};
   }
 
-  /** Leaves out the beginning that the last prompt has, too. */
+  /** Leaves out the beginning that is equal to the last prompt. */
   #shorten(parts: readonly ManifestPart[]): Pick<StepManifest, "prompt" | "base"> {
     const last = this.#last;
     if (!last || last.bases >= maxBases) return { prompt: parts };

@@ -34,21 +34,21 @@ import type { SwitchCache } from "./switch-cache.ts";
 import { withDiagnostic, type ReportFailure } from "./failures.ts";
 import { holdIfDisabled } from "./held-step.ts";
 
-/** Delays up to this are waited inside a step, longer ones durably between two steps. */
+/** Maximum delay that is waited inside a step. Longer ones are waited durably between two steps. */
 export const maxWaitInStepMs = 5_000;
 const maxRetryAfterMs = 60_000;
 
 const stepName = /^[\w.-]{1,40}$/;
 
-/** The engine part of a run's services: its operations, its time, its pieces of answers. */
+/** The engine part of a run's services: operations, time, live text. */
 export interface EngineServices {
   readonly primitives: ExecutionPrimitives;
   readonly driver: Driver;
   readonly clock: Clock;
   readonly report: ReportFailure;
-  /** The switches that this process knows of. */
+  /** The switches that this process knows. */
   readonly switches: SwitchCache;
-  /** Opens the feed for the pieces of an answer; undefined while it has no reader and can get none. */
+  /** Opens the feed for the pieces of an answer. Undefined if it has no subscriber and can get none. */
   readonly openFeed: (step: StepId, attempt: AttemptId) => AnswerFeed | undefined;
   /** Opens the feed for the progress of a tool call. */
   readonly openUpdates: (step: StepId, attempt: AttemptId) => UpdateFeed;
@@ -80,14 +80,14 @@ export interface StepRecord {
   readonly f: string;
 }
 
-/** A step's place and name. */
+/** A step's position and name. */
 export interface StepPlace {
   readonly id: StepId;
   readonly name: string;
   readonly print: string;
 }
 
-/** Gives the next step its place. A replay that comes to this place with another subject has diverged. */
+/** Gives the next step its position. A replay that reaches this position with another subject has diverged. */
 export function placeStep(
   { primitives: { launch }, driver }: EngineServices,
   kind: string,
@@ -100,17 +100,17 @@ export function placeStep(
 
 /** The input and output of a journaled step's closure. */
 export interface JournaledIo extends StepIo {
-  /** Ends the step without a result, whatever its layers would make of an error. Never resolves. */
+  /** Ends the step without a result, even if layers catch errors. Never resolves. */
   giveUp(error: SupersededError): Promise<never>;
 }
 
-/** A step whose closure runs. */
+/** A step whose closure is running. */
 export interface RunningStep {
   readonly place: StepPlace;
   readonly io: JournaledIo;
 }
 
-/** Runs a closure as a step of the journal, and holds its record against what is asked now. */
+/** Runs a closure as a step of the journal, and compares its record with the present request. */
 export async function journaled<Result extends object>(
   { engine: { driver, primitives }, identity: { scope } }: StepServices,
   place: StepPlace,
@@ -146,9 +146,9 @@ export async function journaled<Result extends object>(
 type Try =
   | { readonly value: Json }
   | { readonly error: ErrorData; readonly diagnostic?: Diagnostic | undefined }
-  /** Its run had to yield: to be made again. */
+  /** The run had to yield. The step is repeated. */
   | { readonly interrupted: true }
-  /** Its run is held, since its tenant or agent is disabled: to be made again. */
+  /** The run is held, because its tenant or agent is disabled. The step is repeated. */
   | { readonly paused: true }
   | { readonly retryAt: number; readonly retries: number };
 
@@ -161,7 +161,7 @@ interface UserStep {
   readonly retry?: StepRetry;
 }
 
-/** Runs a step of agent code: retries it while its error may pass, and records how it has ended. */
+/** Runs a step of agent code: retries transient errors, and records its end. */
 export async function userStep(
   services: StepServices,
   { name, run, input = null, retry }: UserStep,
@@ -199,7 +199,7 @@ export async function userStep(
   }
 }
 
-/** Runs a closure until it succeeds, fails for good, or has to wait for long. */
+/** Runs a closure until it succeeds, fails permanently, or needs a long wait. */
 async function runWithRetries(
   clock: Clock,
   io: StepIo,
@@ -232,7 +232,7 @@ async function runWithRetries(
   }
 }
 
-/** @throws UnencodableError */
+/** Returns the value as JSON. @throws UnencodableError */
 function encodable(step: string, value: unknown): Json {
   const problem = findJsonProblem(value);
   if (problem !== null)
@@ -240,20 +240,20 @@ function encodable(step: string, value: unknown): Json {
   return Json.of(value ?? null);
 }
 
-/** Returns the end of a try that was told to stop; null if it was not told. */
+/** Returns the end of a try that was asked to stop. Null if it was not. */
 function toTry(signal: AbortSignal): Try | null {
   const stopped = getStopError(signal);
   if (stopped === null) return null;
   return stopped instanceof PreemptedError ? { interrupted: true } : { error: stopped.toJSON() };
 }
 
-/** Returns the delay that the other side asked for, at most a minute; null if it asked for none. */
+/** Returns the requested delay of the other side, at most a minute. Null if none. */
 function getRetryAfterMs(error: ReeveError): number | null {
   const delayMs = "retryAfterMs" in error ? error.retryAfterMs : null;
   return typeof delayMs === "number" && delayMs >= 0 ? Math.min(delayMs, maxRetryAfterMs) : null;
 }
 
-/** Returns why a closure was told to stop; null if it was not. */
+/** Returns the reason why a closure must stop. Null if it need not. */
 export function getStopError(signal: AbortSignal): ReeveError | null {
   if (!signal.aborted) return null;
   return ReeveError.is(signal.reason)
@@ -263,13 +263,13 @@ export function getStopError(signal: AbortSignal): ReeveError | null {
 
 interface Ambient {
   readonly scope: RunScope;
-  /** The step whose closure this is; null in agent code. */
+  /** The step whose closure runs. Null in agent code. */
   readonly step: string | null;
 }
 
 const storage = new AsyncLocalStorage<Ambient>();
 
-/** Returns the scope of the run that the caller works for; null outside a run. */
+/** Returns the scope of the run that the caller works for. Null outside a run. */
 export function currentScope(): RunScope | null {
   return storage.getStore()?.scope ?? null;
 }
@@ -284,7 +284,7 @@ function inStep<T>(scope: RunScope, step: string, body: () => T): T {
   return storage.run({ scope, step }, body);
 }
 
-/** @throws NestedStepError inside the closure of a step. */
+/** Checks that the caller is not inside a step. @throws NestedStepError */
 export function refuseInStep(): void {
   const step = storage.getStore()?.step;
   if (step) throw new NestedStepError({ step });

@@ -17,13 +17,15 @@ interface SubscriptionDeps {
   readonly uuid: () => string;
 }
 
-/** The key under which the messages of a subscription arrive. */
+/** Returns the key under which the messages of a subscription arrive. */
 const keyOf = (subscription: string): string => `topic/${subscription}`;
 
-/** The subscriptions of a run to topics. A fresh execution can go on with those that were open when the one before ended. */
+/**
+ * The subscriptions of a run to topics. A fresh execution can resume those that were open when the previous one ended.
+ */
 export class Subscriptions {
   readonly #deps: SubscriptionDeps;
-  /** Subscriptions of the execution before that this one has not gone on with. */
+  /** Subscriptions of the previous execution that this one has not resumed. */
   #carried: readonly CarriedSubscription[];
   readonly #open = new Set<CarriedSubscription>();
 
@@ -32,7 +34,7 @@ export class Subscriptions {
     this.#carried = carried;
   }
 
-  /** The subscriptions that the next execution can go on with. */
+  /** The subscriptions that the next execution can resume. */
   get open(): readonly CarriedSubscription[] {
     return [...this.#open];
   }

@@ -1,24 +1,26 @@
-// The switches that a process knows of. They disable tenants, agents and tools.
+// The switches that a process knows. They disable tenants, agents and tools.
 //
-// Job: answer before every step whether something is disabled, without asking the engine before every step. Neighbours:
-// the object that holds the switches (tree layer), the steps that ask (held-step, authorize-tool), the start of trees.
+// Job: tell before every step whether something is disabled, without a call of the engine before every step.
+// Neighbours: the object that holds the switches (tree layer), the steps that check (held-step, authorize-tool), the
+// start of trees.
 //
 // Invariants:
-// 1. One object is asked, that of all tenants. It knows which tenants have switches; only the object of such a one is asked, too.
-// 2. An answer of "enabled" is at most `maxAgeMs` old, counted from when the question was sent, or `maxRenewedAgeMs` while a
-//    caller asks again: of many callers at the same time, one asks. None waits for another's question, which may be lost.
-// 3. An answer of "disabled" is never taken from memory: it is asked for again. So a lifted switch holds nothing up.
-// 4. A question that fails is not remembered.
+// 1. One object is read, that of all tenants. It knows which tenants have switches; only the objects of those are read,
+//    too.
+// 2. An answer of "enabled" is at most `maxAgeMs` old, counted from the start of the read, or `maxRenewedAgeMs` while a
+//    caller renews it. Of many concurrent callers, one reads. None waits for another's read, which may be lost.
+// 3. An answer of "disabled" is never taken from the cache: it is read again. So a lifted switch blocks nothing.
+// 4. A failed read is not cached.
 import { Json, type CallObject, type Clock, type ObjectAddress, type TenantId } from "#kernel";
 import { switchesAddress, withProtocol, type SwitchesReply, type SwitchRecord, type SwitchRef } from "#tree";
 
-/** The age up to which an answer counts. */
+/** Maximum age of an answer. */
 const maxAgeMs = 500;
 
-/** The age up to which it counts while another caller asks again. */
+/** Maximum age of an answer while another caller renews it. */
 const maxRenewedAgeMs = 900;
 
-/** The most tenants that a process remembers. */
+/** Maximum number of tenants that a process remembers. */
 const maxEntries = 10_000;
 
 /** The object with the switches of all tenants. */
@@ -38,7 +40,7 @@ export type FoundSwitch = SwitchRecord & SwitchRef;
 
 interface Entry {
   readonly askedAt: number;
-  /** When a question that renews it was sent last. */
+  /** Start of the last renewal. */
   readonly renewedAt: number;
   readonly reply: SwitchesReply;
 }
@@ -52,22 +54,24 @@ export class SwitchCache {
     this.#clock = clock;
   }
 
-  /** Finds what disables the subject; null: nothing does. Null at once, without a promise, while the answer is fresh. */
+  /**
+   * Finds the switch that disables the subject. Null: none. Returns null without a promise while the answer is fresh.
+   */
   find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> | null {
     const all = this.#fresh(everyTenant);
-    // Before each step: nothing is made while nothing is disabled.
+    // Called before each step, so nothing is allocated while nothing is disabled.
     if (all && all.switches.length === 0 && all.tenants.length === 0) return null;
     const known = this.#known(subject, (object) => this.#fresh(object));
     return known === null || known.length > 0 ? this.#find(call, subject) : null;
   }
 
-  /** Forgets what it knows of a tenant, after a change by this process; null: of the switches of all. */
+  /** Drops the cached switches of a tenant, after a change by this process. Null: those of all tenants. */
   forget(tenantId: TenantId | null): void {
     this.#entries.delete(switchesAddress(tenantId).key);
     this.#entries.delete(everyTenant.key);
   }
 
-  /** Returns the switches for a subject, as far as answers are there; null: one is missing. */
+  /** Returns the switches for a subject, as far as they are cached. Null: one answer is missing. */
   #known(
     subject: SwitchSubject,
     answerOf: (object: ObjectAddress) => SwitchesReply | null,
@@ -84,7 +88,7 @@ export class SwitchCache {
   async #find(call: CallObject, subject: SwitchSubject): Promise<FoundSwitch | null> {
     const found = await this.#read(call, subject, (object) => this.#fresh(object));
     if (found.length === 0) return null;
-    // Asked for again: it may have been lifted since.
+    // Read again: it may have been lifted since.
     return (await this.#read(call, subject, () => null))[0] ?? null;
   }
 
@@ -116,7 +120,7 @@ export class SwitchCache {
     const reply = Json.as<SwitchesReply>(await call(object, "read", withProtocol(null)));
     const known = this.#entries.get(object.key);
     if (known !== undefined && known.askedAt > askedAt) return reply;
-    // The entry that was written first goes first.
+    // The oldest entry is evicted first.
     this.#entries.delete(object.key);
     this.#entries.set(object.key, { askedAt, renewedAt: askedAt, reply });
     const [oldest] = this.#entries.keys();
@@ -127,7 +131,7 @@ export class SwitchCache {
 
 const isWithin = (age: number, maxMs: number): boolean => age >= 0 && age < maxMs;
 
-/** The object of the subject's own tenant; null: that tenant has no switches. */
+/** Returns the object of the subject's own tenant. Null: that tenant has no switches. */
 function ownAddress({ tenants }: SwitchesReply, { tenantId }: SwitchSubject): ObjectAddress | null {
   if (tenantId === null || tenants.length === 0) return null;
   const own = switchesAddress(tenantId);

@@ -7,7 +7,7 @@ import type { RunServices } from "./run-services.ts";
 interface LayeredCall {
   readonly tool: Tool;
   readonly input: Json;
-  /** The call itself, with the timeout that the layers have left it. */
+  /** Makes the call itself, with the timeout that the layers have set. */
   readonly core: (timeoutMs: number) => Promise<ToolResult>;
 }
 

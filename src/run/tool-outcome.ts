@@ -4,16 +4,16 @@ import { copyJson, safeMessage } from "#base";
 import type { GuardedOutcome } from "./guardrail-step.ts";
 import type { RunServices } from "./run-services.ts";
 
-/** Bytes that a tool may return. A model is shown far less; the journal keeps all of it. */
+/** Maximum bytes of a tool's result. A model is shown far less; the journal keeps all of it. */
 const maxResultBytes = 4_000_000;
 
-/** Returns the result for the model, which gets the message alone, and the error for the tool's author. */
+/** Returns the error result for the model, with the message alone, and the diagnostic for the tool's author. */
 export function toFailure({ engine }: RunServices, { name }: Tool, error: unknown): GuardedOutcome {
   const diagnostic = engine.report(failedLayer(error) ?? `tool ${name}`, error);
   return { result: ToolResult.failure(safeMessage(error)), diagnostic };
 }
 
-/** Returns a tool's value as a result, if JSON of a size that can be kept can hold it. */
+/** Converts a tool's value to a result. Returns an error result if JSON cannot hold it, or if it is too large. */
 export function toResult(tool: string, value: unknown): ToolResult {
   if (ToolResult.isTerminating(value)) {
     const result = toResult(tool, value.value);
@@ -29,7 +29,9 @@ export function toResult(tool: string, value: unknown): ToolResult {
   return bytes <= maxResultBytes ? result : tooLarge(tool, bytes);
 }
 
-/** Returns content that a tool wants shown, if JSON of a size that can be kept can hold it. */
+/**
+ * Converts a tool's shown content to a result. Returns an error result if JSON cannot hold it, or if it is too large.
+ */
 function toShownResult(tool: string, { content, isError, value }: ShownValue): ToolResult {
   const problem = findJsonProblem(content) ?? findJsonProblem(value);
   if (problem !== null)

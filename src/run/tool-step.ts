@@ -42,15 +42,15 @@ import { readLeft, readUnfinished, tellCancelled, type UnfinishedCall } from "./
 
 const defaultTimeoutS = 600;
 
-/** A tool call, as the agent's code asks for it. */
+/** A tool call, as requested by the agent's code. */
 interface ToolRequest {
   readonly name: string;
   readonly input: Json;
-  /** The model's own name for the call. */
+  /** The model's id for the call. */
   readonly callId?: string | undefined;
 }
 
-/** Makes one tool call. Every failure of the tool is a result that says so. */
+/** Makes one tool call. Every failure of the tool is an error result. */
 export function callTool(
   services: RunServices,
   ctx: RunContext,
@@ -75,7 +75,7 @@ export function callTool(
     : callEffectTool(services, { step, tool, input, callId });
 }
 
-/** The log of the guardrails' check before a call, where they have one. */
+/** The log of the guardrails' check before a call, if any. */
 interface CheckLog {
   readonly heard?: GuardrailLog;
 }
@@ -85,9 +85,9 @@ interface DoneCall extends GuardedOutcome, CheckLog {
   readonly kind: "done";
   readonly attempt: AttemptId;
   readonly ms: number;
-  /** Whether it passed the gate, which has then told the stream that it began. */
+  /** Whether it passed the gate, which has then recorded its beginning. */
   readonly gated: boolean;
-  /** The labels of the result, where it has any. */
+  /** The labels of the result, if any. */
   readonly brings?: Labels | undefined;
 }
 
@@ -97,7 +97,7 @@ interface LostCall extends CheckLog {
   readonly lost: AttemptId;
 }
 
-/** An effect tool: one step, in which it is authorised and executed. */
+/** Calls an effect tool: one step, in which it is authorized and executed. */
 async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>): Promise<ToolResult> {
   const { tool, callId } = call;
   const record = await authorizeTool<DoneCall | LostCall>(
@@ -110,7 +110,7 @@ async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>)
       const entry = { tool, callId, rerun: mayRerun || pending.rerun, log };
       const obstacle = tool.idempotent ? null : await passGate(execution, entry);
       if (obstacle) return obstacle;
-      // The call is in the store before what it does. What fails is written by the next step.
+      // The message with the call is stored before its effect. If that fails, the next step writes it.
       await services.state.session.flush().catch(() => undefined);
       const resumed = resumption?.resumed ?? null;
       const checked = { tool, input, callId, log, resumed, mayRerun, warnings: warnings ?? pending.warnings };
@@ -126,7 +126,7 @@ async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>)
   return record.result;
 }
 
-/** Tells the tree that a call is over; for one that passed no gate, also that it began. */
+/** Reports the end of a call; for one that passed no gate, also its beginning. */
 function reportDone(
   { engine: { driver } }: RunServices,
   { step, tool, callId }: ToolCall,
@@ -139,16 +139,16 @@ function reportDone(
   outbox.event("tool.end", t, attempt, { ...named, status: toStatus(result), durationMs, diagnostic });
 }
 
-/** A question of an effect tool to the gate. It reserves nothing: the tree keeps account of attempts that may get lost. */
+/** A request of an effect tool to the gate. It reserves nothing. The tree records the attempt, which may get lost. */
 interface EffectEntry {
   readonly tool: EffectTool;
-  /** The lost attempt after which the call may be made again; whether it may be after any. */
+  /** The lost attempt after which the call may be repeated. True: after any. */
   readonly rerun: AttemptId | boolean | undefined;
   readonly callId: string | undefined;
   readonly log: CheckLog;
 }
 
-/** Asks the gate whether a call may begin. Returns the obstacle; null if there is none. */
+/** Asks the gate whether a call may begin. Returns the obstacle. Null if there is none. */
 async function passGate(
   { place, io, calls }: StepExecution,
   { tool, callId, log, rerun: after }: EffectEntry,
@@ -165,7 +165,7 @@ async function passGate(
     subject,
     callId,
   });
-  // Checked again when it may begin: the log of that check counts.
+  // The call is checked again when it may begin. The log of that check counts.
   if (gate.kind === "refused") return toStop(gate);
   if (gate.kind === "denied") {
     const { message } = new BudgetExhaustedError(gate);
@@ -183,7 +183,7 @@ interface CheckedCall {
   readonly callId: string | undefined;
   readonly log: CheckLog;
   readonly resumed: ResumedCall | null;
-  /** Whether this execution may be made again, although the tool is not idempotent. */
+  /** Whether this execution may be repeated, although the tool is not idempotent. */
   readonly mayRerun: boolean;
   readonly warnings: readonly string[] | undefined;
 }
@@ -229,7 +229,7 @@ async function executeEffect(
     const stopped = getStopError(io.signal);
     if (stopped instanceof CancellationError && resumed) tellCancelled(tool, resumed.state);
     if (stopped) return { ...toEffectStop(stopped, mayRerun || tool.idempotent, attempt), ...log };
-    // The gate has refused a call of an embedder, because the run must yield or stop.
+    // The gate has refused an embedder call, because the run must yield or stop.
     if (calls.stop && tool.idempotent) return { ...calls.stop, ...log };
     outcome = toFailure(services, tool, error);
   } finally {
@@ -244,7 +244,7 @@ async function executeEffect(
   return { kind: "done", ...outcome, ...made, ...log };
 }
 
-/** Returns the end of a call that was told to stop. */
+/** Returns the end of a call that had to stop. */
 function toEffectStop(
   stopped: ReeveError,
   mayRepeat: boolean | undefined,
@@ -255,7 +255,10 @@ function toEffectStop(
   return { kind: "cancelled", reason: stopped instanceof CancellationError ? stopped.reason : "cancelled" };
 }
 
-/** A run tool is agent code whose own calls are steps. It is authorised in a step before it, and checked in one after it. */
+/**
+ * Calls a run tool: agent code whose own calls are steps. It is authorized in a step before it, and checked in one
+ * after it.
+ */
 async function callRunTool(
   services: RunServices,
   ctx: RunContext,
@@ -298,13 +301,13 @@ async function executeRunTool(
     if (endsRun(error)) throw error;
     const result = ToolResult.failure(safeMessage(error));
     if (ReeveError.is(error) || isTeamTool(tool)) return { result, diagnostic: recordedDiagnostic(error) };
-    // Its stack depends on the build: only what the journal holds may be reported by replayed code.
+    // Its stack depends on the build: replayed code may report only what the journal holds.
     const place = placeStep(services.engine, "diagnose", tool.name);
     return journaled(services, place, async () => toFailure(services, tool, error));
   }
 }
 
-/** Returns whether an error is the run's end rather than the tool's failure. */
+/** Returns whether an error is the run's end, not the tool's failure. */
 const endsRun = (error: unknown): boolean =>
   error instanceof CancellationError ||
   error instanceof MiddlewareTermination ||
@@ -312,11 +315,11 @@ const endsRun = (error: unknown): boolean =>
   error instanceof ProgramError ||
   (error instanceof BudgetExhaustedError && !isSpawnRefused(error));
 
-/** Whether no child can be spawned. The run itself ends, if so, with its next model call: with what it has. */
+/** Whether no child can be spawned. The run itself then lands at its next model call. */
 const isSpawnRefused = ({ dimension, reason }: BudgetExhaustedError): boolean =>
   dimension === "agents" || reason === "exceeded";
 
-/** The step after a run tool: its middleware and guardrails see the result. */
+/** Runs the step after a run tool, in which its middleware and guardrails see the result. */
 async function closeRunTool(
   services: RunServices,
   call: { readonly tool: RunTool; readonly input: Json; readonly made: GuardedOutcome },

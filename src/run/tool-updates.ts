@@ -12,25 +12,25 @@ import {
 import { TreeSecret } from "#tree";
 import type { RunIdentity, StepPlace } from "./step.ts";
 
-/** The time between two updates that readers are told, at least. */
+/** Minimum time between two published updates. */
 const minIntervalMs = 100;
-/** Bytes of an update as JSON, at most. */
+/** Maximum bytes of an update as JSON. */
 const maxUpdateBytes = 4_096;
 
-/** The call that the updates are of, and the means to tell them. */
+/** The call that the updates belong to, and the feed. */
 interface UpdateOptions extends Pick<ToolUpdate, "tool" | "callId"> {
   readonly feed: UpdateFeed;
   readonly clock: Clock;
 }
 
 /**
- * The updates of one tool call on their way to readers. An update never fails and never waits. Between two that are told
- * lie 100 ms: of those in between, the newest is told. Nothing is recorded.
+ * The progress updates of one tool call. An update never fails and never waits. Updates are published at most every 100
+ * ms; of those in between, the newest is published. Nothing is recorded.
  */
 export class ToolUpdates {
   readonly #options: UpdateOptions;
   #nextAt = -Infinity;
-  /** The update that waits until the next one may be told. */
+  /** The update that waits for the end of the interval. */
   #waiting: { readonly progress: unknown; readonly disarm: () => void } | null = null;
   #isOver = false;
 
@@ -54,7 +54,7 @@ export class ToolUpdates {
     this.#waiting = { progress, disarm };
   };
 
-  /** The call is over. What it says afterwards is not told. */
+  /** Ends the call. Later updates are not published. */
   end(): void {
     this.#isOver = true;
     this.#waiting?.disarm();
@@ -69,7 +69,7 @@ export class ToolUpdates {
   }
 }
 
-/** Returns an update as JSON; a text that says why where it cannot be told. */
+/** Converts an update to JSON. A text with the reason if it cannot be encoded. */
 function toProgress(progress: unknown): ToolUpdate["progress"] {
   const problem = findJsonProblem(progress);
   if (problem !== null) return `[an update that cannot be encoded as JSON: it${problem}]`;
@@ -80,7 +80,7 @@ function toProgress(progress: unknown): ToolUpdate["progress"] {
     : `[an update of ${bytes} bytes: ${maxUpdateBytes} are the most]`;
 }
 
-/** A call of an effect tool, with the means for what its tool is given. */
+/** A call of an effect tool, with the data for its argument. */
 interface MadeCall {
   readonly identity: RunIdentity;
   readonly place: StepPlace;
@@ -91,7 +91,7 @@ interface MadeCall {
   readonly llm: EffectCall["llm"];
 }
 
-/** Creates what an effect tool is given. Its values are made when the tool asks for them: few do. */
+/** Creates the argument of an effect tool. Its values are lazy, because few tools use them. */
 export function createEffectCall({
   identity,
   place: { id },

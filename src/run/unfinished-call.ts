@@ -17,38 +17,38 @@ import type { StepRecord } from "./step.ts";
 
 const maxQuestions = 20;
 const maxWaits = 1_000;
-/** Bytes of question and state together, as JSON. */
+/** Maximum bytes of question and state together, as JSON. */
 const maxBytes = 100_000;
 
-/** The record of an execution after which the call goes on. */
+/** The record of an execution that does not finish the call. */
 export interface UnfinishedCall {
   readonly kind: "unfinished";
-  /** The question to a person; null where `afterS` is set. */
+  /** The question to a person. Null if `afterS` is set. */
   readonly question: HumanQuestion | null;
-  /** The seconds until the next execution; null: a person is asked. */
+  /** Seconds until the next execution. Null: a person is asked. */
   readonly afterS: number | null;
   readonly state: Json;
   readonly attempt: AttemptId;
-  /** Whether it passed the gate, whose account of open attempts it leaves. */
+  /** Whether it passed the gate. If so, its attempt must be settled. */
   readonly gated: boolean;
   readonly risk: Risk;
-  /** Set where the next execution may be made again if its worker dies. */
+  /** Set if the next execution may be repeated after its worker dies. */
   readonly rerun?: true;
 }
 
-/** The questions and waits of a call so far, and what its next execution is given. */
+/** The questions and waits of a call so far, and the input of its next execution. */
 export interface Resumption {
   readonly resumed: ResumedCall;
   readonly asked: number;
   readonly waited: number;
-  /** Whether the execution may be made again if its worker dies. */
+  /** Whether the execution may be repeated after its worker dies. */
   readonly rerun: boolean;
 }
 
 /** The part of the record that the tool decides. */
 type UnfinishedState = Pick<UnfinishedCall, "question" | "afterS" | "state" | "rerun">;
 
-/** Reads what an execution has returned. Returns an error result if it cannot be kept. */
+/** Reads the returned value of an execution. Returns an error result if it cannot be stored. */
 export function readUnfinished(
   tool: string,
   { question: asked, afterS, state, rerun }: UnfinishedValue,
@@ -72,7 +72,10 @@ export function readUnfinished(
     : ToolResult.failure(`${tool} asked with ${bytes} bytes, and ${maxBytes} are the most`);
 }
 
-/** The state that an execution has left for the next one; null: it was the last. Middleware has seen an error result. */
+/**
+ * Returns the state that an execution has left for the next one. Null: it was the last. If the state is invalid,
+ * middleware has seen an error result.
+ */
 export const readLeft = (left: UnfinishedState | ToolResult | null): UnfinishedState | null =>
   left && "afterS" in left ? left : null;
 
@@ -85,7 +88,7 @@ interface GoingCall {
   readonly before: Resumption | undefined;
 }
 
-/** Waits, through every restart, until a call can be executed again. Returns what it is given then, or a refusal. */
+/** Waits, across restarts, until a call can be executed again. Returns its resumption, or a refusal. */
 export async function awaitResumption(
   services: RunServices,
   { step, tool, callId, before }: GoingCall,
@@ -115,7 +118,7 @@ const noPerson = {
   reason: 'no person is here to answer; createRuntime({ approver: "people" }) would ask one',
 } as const;
 
-/** Waits; if the run is cancelled, the tool is told. */
+/** Waits. If the run is cancelled, notifies the tool. */
 async function orCancelled<T>(tool: Tool, state: Json, wait: () => Promise<T>): Promise<T> {
   try {
     return await wait();
@@ -126,8 +129,8 @@ async function orCancelled<T>(tool: Tool, state: Json, wait: () => Promise<T>): 
 }
 
 /**
- * Tells a tool that its call will not be executed again. Nothing is journaled, because a cancelled run makes no steps:
- * a replay that is cancelled tells it again.
+ * Notifies a tool that its call will not be executed again. Nothing is journaled, because a cancelled run makes no
+ * steps: a cancelled replay notifies it again.
  */
 export function tellCancelled(tool: Tool, state: Json): void {
   if ("run" in tool) return;

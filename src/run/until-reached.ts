@@ -1,9 +1,9 @@
 import type { ModelCalls } from "./model-calls.ts";
 
-/** Retries of a step that cannot reach the store. */
+/** Maximum retries of a step that cannot reach the store. */
 const maxRetries = 6;
 
-/** Reads or writes a conversation inside a step. A store that cannot be reached is tried as often as a provider. */
+/** Reads or writes a conversation inside a step. An unreachable store is retried like a provider. */
 export async function untilReached<T>(
   calls: Pick<ModelCalls, "retries" | "again">,
   act: () => Promise<T>,

@@ -1,8 +1,8 @@
 import type { Operation, ExecutionPrimitives } from "#kernel";
 
 /**
- * The timers of one execution. An engine cannot take a timer back, so one that is armed already serves if it fires early:
- * then the next is armed. Waits that end early leave no timer each.
+ * The timers of one execution. An engine cannot cancel a timer, so an armed timer that fires earlier is reused, and the
+ * next one is armed then. So waits that end early do not leave one timer each.
  */
 export class ArmedTimers {
   readonly #primitives: Pick<ExecutionPrimitives, "sleepUntil">;
@@ -13,7 +13,7 @@ export class ArmedTimers {
     this.#primitives = primitives;
   }
 
-  /** A timer that fires at that moment, or before. */
+  /** Returns a timer that fires at that moment, or earlier. */
   arm(at: number): Operation {
     const earliest = this.#armed.at(-1);
     if (earliest && earliest.at <= at) return earliest.operation;
@@ -22,7 +22,7 @@ export class ArmedTimers {
     return operation;
   }
 
-  /** Takes out the timer that has fired. Returns its moment; null if the operation is not the earliest timer. */
+  /** Removes the timer that has fired. Returns its time. Null if the operation is not the earliest timer. */
   take(operation: Operation): number | null {
     if (this.#armed.at(-1)?.operation !== operation) return null;
     return this.#armed.pop()?.at ?? null;

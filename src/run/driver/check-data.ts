@@ -1,8 +1,8 @@
 import { findJsonProblem, UnencodableError } from "#kernel";
 
 /**
- * Checks the data that agent code hands to its tree. Here, and not by the engine, so that every replay is told the same.
- * @throws UnencodableError
+ * Checks the data that agent code passes to its tree. The driver checks it, not the engine, so that every replay gets
+ * the same error. @throws UnencodableError
  */
 export function checkData(method: string, argument: object | null): void {
   if (argument === null || !("data" in argument)) return;

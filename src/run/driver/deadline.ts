@@ -1,4 +1,4 @@
-/** The deadline of a run. Only the tree's time counts: a worker whose clock says that it is over asks the tree. */
+/** The deadline of a run. Only the tree's time counts: a worker whose clock says that it has passed asks the tree. */
 export class Deadline {
   #at: number | null;
   #askAt: number;
@@ -9,12 +9,12 @@ export class Deadline {
     this.#askAt = (at ?? Infinity) + 1;
   }
 
-  /** When to ask, by the clock of a worker. */
+  /** The worker time at which to ask the tree. */
   get askAt(): number {
     return this.#at === null ? Infinity : this.#askAt;
   }
 
-  /** The tree must be asked before anything begins. */
+  /** Whether the tree must be asked before anything begins. */
   get mustAsk(): boolean {
     return this.#mustAsk;
   }
@@ -28,13 +28,13 @@ export class Deadline {
     if (this.isOver(time)) this.#mustAsk = true;
   }
 
-  /** The tree was asked. Where the deadline is not over, it is asked again when as much time has passed as is left. */
+  /** Handles the tree's time. If the deadline has not passed, the tree is asked again after the remaining time. */
   answered(workerTime: number, treeTime: number): void {
     this.#mustAsk = false;
     if (this.#at !== null) this.#askAt = workerTime + this.#at - treeTime + 1;
   }
 
-  /** The run ends anyway. */
+  /** Drops the deadline, because the run ends anyway. */
   drop(): void {
     this.#at = null;
     this.#mustAsk = false;

@@ -1,18 +1,21 @@
 // The driver of one execution of a run: lets plain async code run over a journal.
 //
-// Job: hand agent code native promises for its effects and waits, and be the only one that awaits the engine. Each turn
-// races everything that is open, settles exactly the one that finished, lets the code run as far as it can, and races
-// again. Above it: the steps and the context, which only ask for effects and waits. Below it: the engine's primitives.
-// Beside it: Effects (operations), Waits (keys), Intake (the order of the inbox), TreeCalls and Outbox (the tree).
+// Job: give agent code native promises for its effects and waits, and be the only code that awaits the engine. Each
+// turn races everything that is open, settles exactly the one that finished, lets the code run as far as it can, and
+// races again. Neighbours above: the steps and the context, which only request effects and waits. Below: the engine's
+// primitives. Same level: Effects (operations), Waits (keys), Intake (the order of the inbox), TreeCalls and Outbox
+// (the tree).
 //
 // Invariants:
-// 1. One thing happens per turn: one operation is settled, or one item of the inbox is delivered. So a replay issues the
-//    same operations in the same order.
+// 1. One thing happens per turn: one operation is settled, or one inbox item is delivered. So a replay issues the same
+//    operations in the same order.
 // 2. Nothing begins while the run has no slot, is cancelled, or has a deadline that the tree was not asked about.
-// 3. Time only grows, and comes from the journal and the tree: never from the worker's clock between two operations.
-// 4. Items of the inbox are delivered in the order of the inbox, each once, and before the call that brought them resolves.
-// 5. After a cancel every open effect is told once and has a second to end; waits fail; code that goes on is refused.
-// 6. Code that waits for anything but the driver cannot be replayed: with nothing open and nothing awaited, the run fails.
+// 3. Time only grows. It comes from the journal and the tree, never from the worker's clock between two operations.
+// 4. Inbox items are delivered in the order of the inbox, each once, and before the call that brought them resolves.
+// 5. After a cancel, every open effect is notified once and has a second to end. Waits fail, and further calls are
+//    refused.
+// 6. Code that waits for anything but the driver cannot be replayed: with nothing open and nothing awaited, the run
+//    fails.
 import {
   CancellationError,
   Json,
@@ -37,15 +40,15 @@ import { StepNames } from "./step-names.ts";
 import { TreeCalls } from "./tree-calls.ts";
 import { Waits } from "./waits.ts";
 
-/** How long an effect may take to notice that its run is cancelled. */
+/** Time for an effect to react to the cancel of its run. */
 const graceMs = 1_000;
 
-/** How agent code ended. */
+/** The end of agent code. */
 export type Ending<T> =
   | { readonly kind: "returned"; readonly value: T }
   | { readonly kind: "threw"; readonly error: unknown };
 
-/** Lets plain async code run over a journal. */
+/** Runs plain async code over a journal. */
 export class Driver {
   readonly tree: TreeCalls;
   readonly waits = new Waits();
@@ -54,7 +57,7 @@ export class Driver {
   readonly #token: CancellationToken;
   readonly #onItem: (item: InboxItem) => void;
   readonly #effects = new Effects();
-  /** What the code is told next, one at a time: things from the inbox, and calls that waited for them. */
+  /** Deliveries to the code, one at a time: inbox items, and calls that waited for them. */
   readonly #news: (InboxItem | (() => void))[] = [];
   readonly #intake: Intake;
   readonly #raced: Raced;
@@ -62,7 +65,7 @@ export class Driver {
   readonly #deadline: Deadline;
   #grace: number | null = null;
   #resting = false;
-  /** Has nothing happened since the last news? Then they need not be taken again, once. */
+  /** Whether nothing has happened since the inbox was last taken. If so, one take can be skipped. */
   #isFresh = false;
   #fatal: Error | null = null;
   #isOver = false;
@@ -74,7 +77,7 @@ export class Driver {
     readonly token: CancellationToken;
     readonly deadline: number | null;
     readonly news: News;
-    /** Takes what is not the driver's own: everything but pauses and cancels. */
+    /** Takes items that the driver does not handle itself: everything but pauses and cancels. */
     readonly onItem: (item: InboxItem) => void;
     /** Takes the run's events from the tree: each at most once, and never on replay. */
     readonly onEvents: (events: readonly NumberedEvent[]) => void;
@@ -98,37 +101,40 @@ export class Driver {
     return this.tree.outbox;
   }
 
-  /** The latest time this run knows of: the same on every replay. */
+  /** The latest time that this run knows: the same on every replay. */
   get time(): number {
     return this.#time;
   }
 
-  /** The tree's time. A deadline that lies behind it is over before anything else happens. */
+  /** Takes the tree's time. A passed deadline cancels the run before anything else happens. */
   #learnTime(at: number): void {
     this.#time = Math.max(this.#time, at);
     if (this.#deadline.isOver(at)) this.#token.cancel("deadline");
   }
 
-  /** A worker's time, which may be wrong: whether the deadline is over, the tree is asked before anything else begins. */
+  /**
+   * Takes a worker's time, which may be wrong. If the deadline may have passed, the tree is asked before anything
+   * begins.
+   */
   learnWorkerTime(at: number): void {
     this.#time = Math.max(this.#time, at);
     this.#deadline.noticeWorkerTime(at);
   }
 
-  /** What was taken from the inbox and not told to the code. */
+  /** Items that were taken from the inbox and not delivered to the code. */
   get untold(): readonly InboxItem[] {
     return this.#news.filter((news) => typeof news !== "function");
   }
 
   /**
-   * @throws CancellationError when cancelled or past the deadline. Code that has caught too many of them is left behind
-   * at its next `await`: nothing is thrown here any more, or a loop without `await` would never come to one.
+   * Checks for cancellation and deadline. Code that catches too many of these errors is abandoned at its next `await`.
+   * Then nothing is thrown here any more: a loop without `await` would never reach one. @throws CancellationError
    */
   check(): void {
     if (this.#token.cancelled && this.#countRefusal()) throw this.#cancellation();
   }
 
-  /** The tree has refused to let anything more begin. @throws CancellationError */
+  /** Handles the tree's refusal to let anything more begin. @throws CancellationError */
   stopped(reason: string): never {
     this.#token.cancel(reason);
     throw this.#cancellation();
@@ -139,7 +145,7 @@ export class Driver {
     return this.#start(() => this.#primitives.step(name, run));
   }
 
-  /** Calls the tree, with whatever there is to report. */
+  /** Calls the tree, with all unsent reports. */
   async report<Method extends RunMethod>(
     method: Method,
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
@@ -159,26 +165,26 @@ export class Driver {
     return Json.as(await this.#start(() => this.tree.issue(method, argument)));
   }
 
-  /** Takes what has come, so that it is there when the promise resolves. */
+  /** Takes the inbox. Its items are delivered when the promise resolves. */
   async refresh(): Promise<void> {
     if (this.#isFresh) this.#isFresh = false;
     else await this.#told(await this.report("take", {}));
   }
 
-  /** Answers another run. What has come meanwhile is there when the promise resolves. */
+  /** Replies to another run. New inbox items are delivered when the promise resolves. */
   async reply(answer: Omit<ArgumentOf<"reply">, keyof FromRun>): Promise<void> {
     await this.#told(await this.report("reply", answer));
     this.#isFresh = true;
   }
 
-  /** Resolves when the code has been told. */
+  /** Resolves when the items are delivered to the code. */
   #told(news: News): Promise<void> {
     return new Promise((resolve) => this.#ingest(news, resolve));
   }
 
   /** Runs agent code to its end. */
   async drive<T>(body: () => Promise<T>): Promise<Ending<T>> {
-    // What waited when the run began is there before its code is.
+    // Items that waited when the run began are delivered before its code runs.
     for (const news of this.#news.splice(0)) this.#tell(news);
     const code: { ending: Ending<T> | null } = { ending: null };
     body().then(
@@ -187,7 +193,7 @@ export class Driver {
     );
     await this.#primitives.flushMicrotasks();
     while (!code.ending || !this.#effects.isEmpty || this.#deadline.mustAsk) {
-      // Each turn waits for the one before: that is the point of the driver.
+      // Each turn waits for the previous one: this is the purpose of the driver.
       const stuck = await this.#turn(() => code.ending === null);
       if (!stuck) continue;
       this.#isOver = true;
@@ -205,13 +211,13 @@ export class Driver {
     return this.#callNow(method, argument);
   }
 
-  /** Ends the run from outside its code: what the journal holds is not what the code asks for. */
+  /** Ends the run from outside its code: the journal does not match the code's requests. */
   diverge(error: Error): Promise<never> {
     this.#fatal ??= error;
     return new Promise(() => undefined);
   }
 
-  /** One thing happens. Returns an error when nothing more can. */
+  /** Processes one event. Returns an error if nothing more can happen. */
   async #turn(isAlive: () => boolean): Promise<Error | null> {
     if (this.#fatal) return this.#fatal;
     const news = this.#news.shift();
@@ -244,7 +250,7 @@ export class Driver {
     return null;
   }
 
-  /** Nothing is in flight: yield, rest, or find out that nothing can ever happen. */
+  /** Handles the state with nothing in flight: yields, waits, or detects that nothing can ever happen. */
   async #isStuck(isAlive: () => boolean): Promise<boolean> {
     if (this.#token.cancelled || this.waits.size === 0) {
       await this.#primitives.flushMicrotasks();
@@ -268,13 +274,13 @@ export class Driver {
     return new UnjournaledAwaitError({ run: this.#primitives.launch.runId, lastStep: this.steps.last });
   }
 
-  /** Asks for what can happen beside effects: news, and the earliest moment anything is due. */
+  /** Requests the events other than effects: the inbox wake-up, and the earliest due time. */
   #expectNews(): void {
     this.#raced.wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`);
     this.#raced.timer = this.#armTimer();
   }
 
-  /** Something else than an effect has happened. */
+  /** Handles an event that is not an effect. */
   async #notice(winner: Operation): Promise<void> {
     if (winner === this.#raced.wake) {
       await this.#takeNews();
@@ -284,7 +290,7 @@ export class Driver {
       do {
         await this.#takeNews();
       } while (this.#intake.hasMore);
-      // Without a word from the tree it was the engine's operator.
+      // Without a cancel from the tree, it was the engine's operator.
       this.#news.push(() => this.#token.cancel("engine"));
     } else {
       const at = this.#timers.take(winner);
@@ -302,14 +308,14 @@ export class Driver {
 
   #expire(now: number): void {
     if (this.#grace !== null && now >= this.#grace) {
-      // What does not notice the cancel is left behind.
+      // Effects that ignore the cancel are abandoned.
       this.#grace = null;
       this.#effects.abandon(this.#cancellation());
     }
     if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
   }
 
-  /** A timer for the earliest moment anything is due. */
+  /** Arms a timer for the earliest due time. */
   #armTimer(): Operation | null {
     const at = Math.min(this.waits.earliest ?? Infinity, this.#grace ?? Infinity, this.#deadline.askAt);
     return at === Infinity ? null : this.#timers.arm(at);
@@ -333,11 +339,11 @@ export class Driver {
   #receive(item: InboxItem): void {
     if (item.kind === "cancel") this.#token.cancel(item.reason);
     else if (item.kind === "abortCall") this.#effects.abort(new PreemptedError());
-    // Pauses and resumes only wake the run: how it stands comes with the news.
+    // Pauses and resumes only wake the run. Its slot state comes with the inbox.
     else if (item.kind !== "pause" && item.kind !== "resume") this.#onItem(item);
   }
 
-  /** The run was cancelled: by its tree, by its deadline, or by its own code. */
+  /** Stops the run: cancelled by its tree, by its deadline, or by its own code. */
   #stop(): void {
     this.#deadline.drop();
     this.#grace = this.#time + graceMs;
@@ -347,12 +353,12 @@ export class Driver {
     this.waits.failAll(error, () => this.#refuse());
   }
 
-  /** Refuses a call after the cancel. Code that goes on regardless, again and again, waits for ever. */
+  /** Refuses a call after the cancel. Code that keeps calling waits forever. */
   #refuse(): Promise<never> {
     return this.#countRefusal() ? Promise.reject(this.#cancellation()) : new Promise(() => undefined);
   }
 
-  /** False: one call too many was refused. The run is then concluded without its code. */
+  /** Counts a refused call. Returns false after too many: the run is then concluded without its code. */
   #countRefusal(): boolean {
     const isTold = this.#refusals.next();
     if (!isTold) this.#fatal ??= this.#cancellation();
@@ -363,9 +369,9 @@ export class Driver {
     return new CancellationError({ reason: this.#token.reason ?? "cancelled" });
   }
 
-  /** Begins something, now or when there is room and the run has its slot. */
+  /** Begins an operation, now or when there is room and the run has its slot. */
   #start(issue: () => Operation): Promise<Json> {
-    // Code that outlives its run, on a promise of its own, gets nowhere.
+    // Code that outlives its run, on a promise of its own, waits forever.
     if (this.#isOver) return new Promise(() => undefined);
     if (this.#token.cancelled) return this.#refuse();
     this.#isFresh = false;
@@ -374,7 +380,7 @@ export class Driver {
     return promise;
   }
 
-  /** A call that the driver itself makes, between the turns of the code. */
+  /** Makes a call for the driver itself, between the turns of the code. */
   async #callNow<Method extends RunMethod>(
     method: Method,
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,

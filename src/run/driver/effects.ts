@@ -1,6 +1,6 @@
 import { decodeError, type Json, type Operation } from "#kernel";
 
-/** Effects of one run that may be open at once; more stand in line. */
+/** Maximum number of open effects of one run. Further ones are queued. */
 const maxOpen = 64;
 
 interface Promised {
@@ -9,37 +9,37 @@ interface Promised {
   readonly reject: (error: Error) => void;
 }
 
-/** What a run has begun and what it will begin: operations of its engine, handed to code as native promises. */
+/** The open and queued effects of a run: operations of its engine, given to code as native promises. */
 export class Effects {
   readonly #open = new Map<Operation, Promised>();
   readonly #line: Promised[] = [];
 
-  /** Those that have begun and not ended, oldest first. */
+  /** The open operations, oldest first. */
   get open(): Iterable<Operation> {
     return this.#open.keys();
   }
 
-  /** Has this one begun and not ended? */
+  /** Whether an operation is open. */
   has(operation: Operation): boolean {
     return this.#open.has(operation);
   }
 
-  /** Has anything begun and not ended? */
+  /** Whether any operation is open. */
   get hasOpen(): boolean {
     return this.#open.size > 0;
   }
 
-  /** Is nothing open, and nothing in line? */
+  /** Whether nothing is open or queued. */
   get isEmpty(): boolean {
     return this.#open.size === 0 && this.#line.length === 0;
   }
 
-  /** Puts one in line. It begins with the next `begin`. To be awaited at once. */
+  /** Queues an operation. It begins with the next `begin`. The caller must await the promise immediately. */
   add(issue: () => Operation): Promise<Json> {
     return new Promise((resolve, reject) => this.#line.push({ issue, resolve, reject }));
   }
 
-  /** Begins those in line, as far as there is room. One that cannot even be asked for fails at once. */
+  /** Begins queued operations, as far as there is room. One that cannot be issued fails immediately. */
   begin(): void {
     while (this.#open.size < maxOpen) {
       const next = this.#line.shift();
@@ -52,7 +52,7 @@ export class Effects {
     }
   }
 
-  /** Tells the code what became of one. False if it is none of these. */
+  /** Settles the promise of an operation. Returns false if it is not one of these. */
   settle(operation: Operation): boolean {
     const promised = this.#open.get(operation);
     if (!promised || !operation.outcome) return false;
@@ -63,17 +63,17 @@ export class Effects {
     return true;
   }
 
-  /** Asks everything that is open to stop. */
+  /** Asks all open operations to stop. */
   abort(error: Error): void {
     for (const operation of this.#open.keys()) operation.cancel(error);
   }
 
-  /** Those in line never begin. */
+  /** Rejects all queued operations. */
   dismiss(error: Error): void {
     for (const { reject } of this.#line.splice(0)) reject(error);
   }
 
-  /** Those that are open and do not end are left behind. */
+  /** Rejects all open operations that have not ended. */
   abandon(error: Error): void {
     for (const { reject } of this.#open.values()) reject(error);
     this.#open.clear();

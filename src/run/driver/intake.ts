@@ -1,14 +1,14 @@
 import type { News } from "#tree";
 
-/** What one take brought, and whom to tell when that is told. */
+/** The items of one take, and the callback for their delivery. */
 export interface Taken {
   readonly news: News;
   readonly done: (() => void) | null;
 }
 
 /**
- * How a run stands in its inbox. Takes that are in flight together may be answered in any order: here they are put
- * back into the order of the inbox.
+ * The position of a run in its inbox. Replies to concurrent takes may arrive in any order. They are put back into the
+ * order of the inbox here.
  */
 export class Intake {
   #latest: News;
@@ -30,7 +30,7 @@ export class Intake {
     return this.#latest.standing;
   }
 
-  /** Everything that can be told now, in order. What comes too early waits for what is still on its way. */
+  /** Returns everything that can be delivered now, in order. Items that arrive early wait for those on their way. */
   accept(taken: Taken): readonly Taken[] {
     if (this.#early.length === 0 && this.#isNext(taken)) {
       this.#advance(taken);

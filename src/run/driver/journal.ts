@@ -1,11 +1,11 @@
 import { delegatePrimitives, TooManyStepsError, type Operation, type ExecutionPrimitives } from "#kernel";
 
-/** From here on a replay would take minutes. */
+/** Maximum number of journal entries. With more, a replay would take minutes. */
 const maxEntries = 50_000;
 
 /**
- * Counts what one execution has put into its journal: steps, calls of the tree, waits and timers. Whatever it is, a crash
- * replays it, so every kind counts.
+ * Counts the journal entries of one execution: steps, calls of the tree, waits and timers. A crash replays all of them,
+ * so every kind counts.
  */
 export class Journal {
   readonly #primitives: ExecutionPrimitives;
@@ -15,12 +15,15 @@ export class Journal {
     this.#primitives = primitives;
   }
 
-  /** How many entries there are. The same on every replay. */
+  /** Number of entries. The same on every replay. */
   get length(): number {
     return this.#length;
   }
 
-  /** @throws TooManyStepsError once the journal is full. The driver itself goes on: the run must end. */
+  /**
+   * Checks the number of entries. The driver itself does not check, because the run must end. @throws TooManyStepsError
+   * once the journal is full.
+   */
   check(): void {
     if (this.#length < maxEntries) return;
     throw new TooManyStepsError({ run: this.#primitives.launch.runId, limit: maxEntries });

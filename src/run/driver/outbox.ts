@@ -2,8 +2,8 @@ import { Json, type AttemptId, type EventPayloads } from "#kernel";
 import type { Report, ReportedEventType, Settlement, Spoken } from "#tree";
 
 /**
- * What a run has to tell its tree, numbered in the order of its journal: a replayed run makes the same list, and
- * the tree books each number once. Whatever call comes next takes it along.
+ * The reports of a run to its tree, numbered in the order of its journal. A replayed run makes the same list, and the
+ * tree books each number once. The next call of any kind carries them.
  */
 export class Outbox {
   #unsent: Report[] = [];
@@ -21,28 +21,28 @@ export class Outbox {
     payload: EventPayloads[Type],
   ): void {
     const report = { number: ++this.#last, event: { type, at, attempt, payload } };
-    // The type parameter ties type and payload together; the union has lost that.
+    // The type parameter connects type and payload. The union has lost that connection.
     this.#unsent.push(Json.as<Report>(Json.of(report)));
   }
 
-  /** Keeps the last words of the model: they go to the tree when the run comes to rest. */
+  /** Stores the last text of the model. It is sent to the tree when the run waits or yields. */
   say(said: Spoken): void {
     this.#said = said;
   }
 
-  /** Returns words that the tree does not have, once. */
+  /** Returns the text that the tree does not have, once. */
   takeWords(): { readonly said?: Spoken } {
     const said = this.#said;
     this.#said = null;
     return said ? { said } : {};
   }
 
-  /** What the tree may not know yet. */
+  /** Reports that the tree may not have yet. */
   get unsent(): readonly Report[] {
     return this.#unsent;
   }
 
-  /** The tree has booked everything up to this number. */
+  /** Removes the reports that the tree has booked, up to this number. */
   acknowledge(number: number): void {
     if ((this.#unsent[0]?.number ?? Infinity) > number) return;
     this.#unsent = this.#unsent.filter((report) => report.number > number);

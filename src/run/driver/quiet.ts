@@ -1,6 +1,8 @@
 const ignore = (): void => undefined;
 
-/** Whoever awaits it hears of a failure; whoever does not must not bring the process down. */
+/**
+ * Marks a promise as handled, so that its rejection does not end the process. Code that awaits it still gets the error.
+ */
 export function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(ignore);
   return promise;

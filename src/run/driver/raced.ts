@@ -2,8 +2,8 @@ import type { OpenOperations, Operation } from "#kernel";
 import type { Effects } from "./effects.ts";
 
 /**
- * Everything that can happen next to one execution, effects first. It is looked at, not copied: a turn costs the same
- * however much is open.
+ * Everything that can happen next in one execution, effects first. It is a view, not a copy, so a turn costs the same
+ * for any number of open operations.
  */
 export class Raced implements OpenOperations {
   wake: Operation | null = null;

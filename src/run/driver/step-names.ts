@@ -1,10 +1,10 @@
 import { TooManyStepsError, type ExecutionPrimitives } from "#kernel";
 
-/** From here on a replay takes seconds; there it would take minutes. */
+/** Number of steps from which a warning is logged: a replay takes seconds. */
 const manySteps = 10_000;
 const mostSteps = 50_000;
 
-/** Names the steps of one execution: each by its kind and its place. */
+/** Names the steps of one execution: each by its kind and its position. */
 export class StepNames {
   readonly #primitives: ExecutionPrimitives;
   #count = 0;
@@ -18,12 +18,12 @@ export class StepNames {
     return this.#count;
   }
 
-  /** The name that was given last; null before the first. */
+  /** The last name. Null before the first. */
   get last(): string | null {
     return this.#last;
   }
 
-  /** @throws TooManyStepsError */
+  /** Returns the name of the next step. @throws TooManyStepsError */
   next(kind: string): { readonly name: string; readonly number: number } {
     const run = this.#primitives.launch.runId;
     if (this.#count >= mostSteps) throw new TooManyStepsError({ run, limit: mostSteps });

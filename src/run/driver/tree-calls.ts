@@ -26,7 +26,7 @@ export class TreeCalls {
     return this.#primitives.call(launch.tree, method, withProtocol(argument, launch));
   }
 
-  /** Prepares a call that takes along whatever there is to report when it is issued. */
+  /** Prepares a call that carries all unsent reports when it is issued. */
   reporting<Method extends RunMethod>(
     method: Method,
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
@@ -38,7 +38,7 @@ export class TreeCalls {
     });
   }
 
-  /** Unpacks the tree's answer to a run. Its events are told, unless an execution before this one has had them. */
+  /** Unpacks the tree's reply to a run. Publishes its events, unless an earlier execution had them. */
   unpack<Method extends RunMethod>(answer: Json, isFirst: boolean): ReplyOf<Method> {
     const { reply, events } = Json.as<RunReply<ReplyOf<Method>>>(answer);
     if (events && isFirst) this.#onEvents(events);
@@ -63,7 +63,7 @@ class ReportingCall<Method extends RunMethod> {
     return (this.#operation = this.#issue(at));
   }
 
-  /** The reply, once the operation has ended. @throws the error that it ended with. */
+  /** Returns the reply, once the operation has ended. @throws the error that it ended with. */
   finish(): ReplyOf<Method> {
     const { outcome, isFirst } = this.#operation ?? { outcome: null, isFirst: false };
     this.#calls.outbox.acknowledge(this.#lastReport);

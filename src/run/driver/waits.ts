@@ -1,6 +1,6 @@
 import type { Json, RunId } from "#kernel";
 
-/** What ended a wait: something that arrived under a key, or its time. */
+/** The end of a wait: a value that arrived under a key, or the timeout. */
 export type Arrival =
   | { readonly key: string; readonly value: Json }
   | { readonly key: "timeout"; readonly value: null };
@@ -13,17 +13,17 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** How to wait. */
+/** Options of a wait. */
 export interface WaitOptions {
-  /** Give up at this moment. Default: never. */
+  /** Time of the timeout. Default: never. */
   readonly at?: number | null;
-  /** The run that is waited for, where it is one. */
+  /** The run that is waited for. Null: none. */
   readonly on?: RunId | null;
 }
 
 /**
- * Everything a run waits for that is not an effect. Things arrive under a key; a thing that nobody waits for yet is
- * kept. Costs the engine nothing, however many there are.
+ * The waits of a run that are not effects. Values arrive under a key; a value without a waiter is kept. Waits are free
+ * for the engine, in any number.
  */
 export class Waits {
   readonly #waiters = new Set<Waiter>();
@@ -33,7 +33,7 @@ export class Waits {
   /** Set once no wait can end any more. */
   #refuse: (() => Promise<never>) | null = null;
 
-  /** Waits for the first thing under any of these keys. */
+  /** Waits for the first value under any of these keys. */
   first(keys: readonly string[], { at = null, on = null }: WaitOptions = {}): Promise<Arrival> {
     if (this.#refuse) return this.#refuse();
     for (const key of keys) {
@@ -51,7 +51,7 @@ export class Waits {
     });
   }
 
-  /** Settles the oldest wait for this key, or keeps the thing. */
+  /** Settles the oldest wait for this key, or keeps the value. */
   arrive(key: string, value: Json): void {
     if (this.#dead.has(key)) return;
     const waiter = this.#byKey.get(key)?.[0];
@@ -64,25 +64,25 @@ export class Waits {
     for (const waiter of this.#byKey.get(key) ?? []) this.#settle(waiter, { key, value });
   }
 
-  /** Has something arrived under this key that nobody has taken? */
+  /** Whether a value has arrived under this key that was not taken. */
   peek(key: string): boolean {
     return this.#kept.has(key);
   }
 
-  /** Nothing that arrives under this key from now on is wanted. */
+  /** Discards all values that arrive under this key from now on. */
   close(key: string): void {
     this.#dead.add(key);
     this.#kept.delete(key);
   }
 
-  /** The earliest moment somebody wants to be woken at. */
+  /** The earliest timeout of all waits. */
   get earliest(): number | null {
     let earliest: number | null = null;
     for (const { at } of this.#waiters) if (at !== null && at < (earliest ?? Infinity)) earliest = at;
     return earliest;
   }
 
-  /** Settles one wait whose time has come. False if there is none. */
+  /** Settles one wait whose time has come. Returns false if there is none. */
   expireOne(now: number): boolean {
     for (const waiter of this.#waiters) {
       if (waiter.at === null || waiter.at > now) continue;
@@ -92,13 +92,13 @@ export class Waits {
     return false;
   }
 
-  /** What arrived under keys that begin like this and was not taken, oldest first for each key. */
+  /** Returns the values that arrived under keys with this prefix and were not taken, oldest first for each key. */
   kept(prefix: string): readonly Arrival[] {
     const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix));
     return keys.flatMap((key) => (this.#kept.get(key) ?? []).map((value) => ({ key, value })));
   }
 
-  /** Ends every wait with this error. Every later one is refused. */
+  /** Fails every wait with this error. Refuses every later one. */
   failAll(error: Error, refuse: () => Promise<never>): void {
     this.#refuse = refuse;
     for (const waiter of this.#waiters) {
@@ -111,7 +111,7 @@ export class Waits {
     return this.#waiters.size;
   }
 
-  /** The runs that are waited for; null where anything else is, too. */
+  /** The runs that are waited for. Null if anything else is, too. */
   get on(): readonly RunId[] | null {
     const runs: RunId[] = [];
     for (const { on } of this.#waiters) {
