@@ -3,7 +3,7 @@ import { noWorkerAnswered } from "./roles.ts";
 
 /** The judgement of a critic. Its agent needs an output schema with these fields. */
 export interface Verdict {
-  /** A score from 0 to 1. */
+  /** From 0 to 1. */
   readonly score: number;
   readonly feedback: string;
 }
@@ -18,10 +18,7 @@ export interface ActorCriticOptions {
   readonly threshold?: number | undefined;
 }
 
-/**
- * One worker produces, another one judges, until the score is high enough. The answer is the best attempt, not the last
- * one.
- */
+/** One worker makes, another judges, until it is good enough. The answer is the best attempt, not the last one. */
 export function actorCritic({
   actor,
   critic,

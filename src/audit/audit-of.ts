@@ -9,7 +9,7 @@ import {
 } from "#kernel";
 import type { AuditNote } from "./chain.ts";
 
-/** Kinds of audited decisions. */
+/** What can be decided. */
 export type AuditKind =
   | "permission"
   | "approval"
@@ -28,9 +28,7 @@ interface Told {
   readonly data: JsonObject;
 }
 
-/**
- * Maps each event type to its audit note. Null: nothing was decided. Notes hold ids, names and amounts, never content.
- */
+/** What the audit says of every kind of event; null: nothing was decided. Ids, names and amounts only, nobody's words. */
 const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Told | null) | null } = {
   "run.start": ({ allowsAll }) =>
     allowsAll ? { kind: "permission", data: { decision: "allow-all" } } : null,
@@ -75,7 +73,7 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
   "run.paused": null,
   "run.resumed": null,
   "run.reprioritized": null,
-  // A reason is free text, unless it is a built-in stop reason.
+  // Why is somebody's words, unless it is one of our own reasons.
   "run.cancelling": ({ reason }) => ({ kind: "cancel", data: { decision: toStopReason(reason) } }),
   "budget.warning": null,
   "budget.reserved": null,
@@ -107,7 +105,7 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
   custom: null,
 };
 
-/** Returns the audit note of an event. Null if nothing was decided. */
+/** What the audit says of an event; null if nothing was decided. */
 export function auditOf(event: NumberedEvent): AuditNote | null {
   const told = tell(event.type, event);
   if (!told) return null;
@@ -117,23 +115,23 @@ export function auditOf(event: NumberedEvent): AuditNote | null {
   return { at, kind, data: { ...data, ...about }, source: `${treeId}/${seq}` };
 }
 
-/** Returns the audit note of the erasure of a tree's content, with its number of runs. */
+/** What the audit says when a tree's words are gone: those of so many runs. */
 export function erasure(tree: TreeId, runs: number, at: number): AuditNote {
   const kind: AuditKind = "retention";
   return { at, kind, data: { decision: "erased", tree, runs }, source: `${tree}/erased` };
 }
 
-/** Returns a note about the chain itself: links after the new end, up to this head, are missing. */
+/** A note of the audit about itself: links that it had are gone, all after the new end, up to this head. */
 export function movedBack({ index, hash }: AuditHead, at: number): AuditNote {
   const kind: AuditKind = "audit";
   return { at, kind, data: { decision: "moved-back", index, hash }, source: `audit/${index}/${hash}` };
 }
 
-/** Whether a link reports that earlier links are missing. */
+/** Whether a link says that links before it are gone. */
 export const isMovedBack = ({ kind, source }: AuditNote): boolean =>
   kind === ("audit" satisfies AuditKind) && source.startsWith("audit/");
 
-/** A separate type parameter lets the compiler match mapper and event. */
+/** With the type apart, the compiler knows which teller belongs to which event. */
 function tell<Type extends EventType>(type: Type, event: ReeveEvent<Type>): Told | null {
   return tellers[type]?.(event) ?? null;
 }

@@ -8,7 +8,7 @@ import {
   type KeyRing,
 } from "#kernel";
 
-/** The content of a link before it is part of a chain. */
+/** What a link tells, before it is part of a chain. */
 export type AuditNote = Pick<AuditEntry, "at" | "kind" | "data" | "source">;
 
 /** Why a link is not what follows the one before it. */
@@ -17,14 +17,12 @@ export type LinkFault =
   | "missing"
   /** It follows another link than the one before it. */
   | "misplaced"
-  /** The link differs from what was written, or was written without the key. */
+  /** It is not what was written, or was written by somebody without the key. */
   | "changed"
-  /** The key it names is not available. */
+  /** Nobody has the key it names. */
   | "unknown-key";
 
-/**
- * The keys of one tenant's chain, derived from the sealing keys, so the database alone is not enough to forge links.
- */
+/** The keys of one tenant's chain. They follow from those that seal, so whoever has the database alone has none. */
 export class ChainKeys {
   readonly #newest: string;
   readonly #secrets: ReadonlyMap<string, KeyObject>;
@@ -38,7 +36,7 @@ export class ChainKeys {
     this.#secrets = new Map(derived);
   }
 
-  /** Returns the links for these notes, after a head. */
+  /** The links that tell these, after a head. */
   link(head: AuditHead | null, notes: readonly AuditNote[]): readonly AuditEntry[] {
     let last = head;
     return notes.map((note) => {
@@ -50,7 +48,7 @@ export class ChainKeys {
     });
   }
 
-  /** Returns the fault of a link that should follow this head. Null if it has none. */
+  /** What is wrong with a link that should follow this head; null if nothing is. */
   faultOf(link: AuditEntry, head: AuditHead | null): LinkFault | null {
     const index = (head?.index ?? -1) + 1;
     if (link.index > index) return "missing";
@@ -70,7 +68,7 @@ export class ChainKeys {
     return this.#hashCheck(check) === check.hash;
   }
 
-  /** The hashed text has another prefix than a link's, so neither can be used as the other. */
+  /** Its text begins otherwise than that of a link: neither passes for the other. */
   #hashCheck({ at, body, keyId }: Omit<AuditCheck, "hash">): string | null {
     return this.#hashText(keyId, `check ${canonical([at, body, keyId])}`);
   }
@@ -86,7 +84,7 @@ export class ChainKeys {
   }
 }
 
-/** Returns the same text for equal values, regardless of field order. */
+/** The same text for the same value, whatever the order of its fields. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);

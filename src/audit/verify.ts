@@ -2,14 +2,14 @@ import type { AuditEntry, AuditHead } from "#kernel";
 import { isMovedBack } from "./audit-of.ts";
 import type { ChainKeys, LinkFault } from "./chain.ts";
 
-/** Faults of a chain. */
+/** What is wrong with a chain. */
 export type AuditFault =
   | LinkFault
-  /** The content of the link cannot be opened. */
+  /** What the link says cannot be opened. */
   | "unreadable"
-  /** The chain ends before the head stored elsewhere, or records itself that links are missing. */
+  /** It ends before the head that was kept elsewhere, or says itself that links are gone. */
   | "truncated"
-  /** The links are consistent, but the head stored elsewhere is not among them. */
+  /** Its links are whole, but not those that the head kept elsewhere was the last of. */
   | "forked";
 
 /** Whether a chain is whole. `at` is the index of its first fault. */
@@ -20,10 +20,7 @@ export type AuditVerdict =
 /** Some links in order, or why the next one cannot be read. */
 export type AuditPage = readonly AuditEntry[] | "unreadable";
 
-/**
- * Verifies a chain from its first link. `kept`: a head it once had. `onPage` is called with the number of links
- * verified.
- */
+/** Walks a chain from its first link. `kept`: a head it once had. `onPage` is called with the number of links walked. */
 export async function verifyChain(
   pages: AsyncIterable<AuditPage> | Iterable<AuditPage>,
   keys: ChainKeys,

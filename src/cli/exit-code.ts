@@ -1,6 +1,6 @@
 import type { EndStatus } from "#kernel";
 
-/** Exit codes of commands. */
+/** What a script learns from how a command ended. */
 export const ExitCode = {
   ok: 0,
   /** Something that should not happen. */
@@ -9,7 +9,7 @@ export const ExitCode = {
   usage: 2,
   /** No server answers. */
   unreachable: 3,
-  /** The run, agent or approval does not exist. */
+  /** No such run, agent or approval. */
   notFound: 4,
   /** The server does not do it: no permission, too late, or already done. */
   refused: 5,
@@ -22,7 +22,7 @@ export const ExitCode = {
   detached: 130,
 } as const;
 
-/** Returns the exit code for the end status of a run. */
+/** What the end of a run means for a script. */
 export function exitCodeOf(status: EndStatus): number {
   return status === "completed" ? ExitCode.ok : ExitCode[status];
 }

@@ -22,23 +22,23 @@ import { asTyped } from "./text/as-typed.ts";
 
 const exitCodes = `
 Exit codes:
-  0  done; a run completed        5  refused: no permission, too late, already done
-  1  something unforeseen         6  the audit chain is broken
-  2  not understood              10  the run landed (met a limit, handed back what it had)
+  0  done; a run completed        5  refused: no permission, too late, or already done
+  1  unexpected error             6  the audit chain is broken
+  2  usage error                 10  the run landed (reached a limit, returned its work so far)
   3  no server answers           11  the run failed
   4  no such run or agent        12  the run was cancelled
-                                130  detached by Ctrl-C; the run goes on`;
+                                130  detached by Ctrl-C; the run continues`;
 
 const examples = `
 Examples:
-  reeve init demo                      a project that runs at once, without a key
-  reeve dev agents.ts                  Restate, store, worker and server on this machine
+  reeve init demo                      create a project that runs without an API key
+  reeve dev agents.ts                  run Restate, store, worker and server on this machine
   reeve run lead "heat pumps in Europe" --max-cost 0.50
   reeve runs --status waiting
-  reeve why <id>                       why it stopped or waits, in words
+  reeve why <id>                       why it stopped or waits
   reeve approve <id>`;
 
-/** Runs the command line. Resolves with the exit code; writes only to the terminal. */
+/** The command line. Resolves with the exit code; writes to the terminal and nothing else. */
 export async function main(words: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const isJson = words.includes("--json");
@@ -65,7 +65,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
     .configureOutput({
       writeOut: (text) => terminal.out.write(text),
       writeErr: (text) => terminal.errors.write(text),
-      // Usage errors are thrown as well, and printed like any other error.
+      // A mistake is thrown, too, and told like any other error.
       outputError: () => undefined,
       getOutHelpWidth: () => terminal.out.columns,
       getErrHelpWidth: () => terminal.errors.columns,
@@ -79,8 +79,8 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
     exit,
     asking: (command) =>
       command
-        .option("--json", "one JSON object, or one on each line")
-        .option("--url <url>", "the server (default: REEVE_URL, else the `reeve dev` of this folder)"),
+        .option("--json", "print JSON: one object, or one per line")
+        .option("--url <url>", "server address (default: REEVE_URL, else the `reeve dev` of this folder)"),
     contextOf: ({ url, json = false }) => ({
       terminal,
       json,
@@ -105,7 +105,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
 
 /** Returns a command line that was not understood as an error like any other. */
 function toUsageError({ message }: CommanderError): CliError {
-  const hint = "add --help to see what there is";
+  const hint = "add --help for usage";
   return new CliError(message.replace(/^error: /, ""), { code: "usage", exitCode: ExitCode.usage, hint });
 }
 

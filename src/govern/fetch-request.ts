@@ -6,14 +6,14 @@ import { wireOf, type Wire } from "./wires.ts";
 
 type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** Output tokens a model needs at least after thinking. */
+/** Less than this a model cannot say after it has thought. */
 const leastAfterThinking = 16;
 
-/** A request before it is sent. */
+/** A request before it is made. */
 export class FetchRequest {
   readonly url: string;
   readonly unchanged: FetchArguments;
-  /** Undefined if the format is unknown, so that the cost cannot be bounded. */
+  /** Undefined: nobody can say what it will cost. */
   readonly wire: Wire | undefined;
   readonly #body: JsonObject | undefined;
 
@@ -90,7 +90,7 @@ function limitOf({ limits }: Wire, body: JsonObject): number | undefined {
   return Number.isSafeInteger(highest) ? highest : undefined;
 }
 
-/** Lowers every limit in the request. If there is none, sets the field the provider supports. */
+/** Every limit that is there, lowered; where there is none, the field that the provider knows. */
 function limitsWithin(
   { limits }: Wire,
   body: JsonObject,

@@ -7,9 +7,9 @@ import type { SpendAccount } from "./spend-account.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** Options of a governed `fetch`. */
+/** How requests are governed. */
 export type GovernFetchOptions = GovernOptions & {
-  /** The `fetch` to call. Default: the global one. */
+  /** What the requests are made with. Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 };
 
@@ -48,7 +48,7 @@ async function made(request: FetchRequest, governor: Governor, send: Fetch): Pro
   }
 }
 
-/** Returns an error body that clients of OpenAI and of Anthropic both understand. */
+/** In the form of OpenAI's errors and of Anthropic's. */
 function refusal(error: BudgetExhaustedError): Response {
   const body = { type: "error", error: { ...error.toJSON(), type: "budget_exhausted" } };
   return Response.json(body, { status: 402, headers: { "x-should-retry": "false" } });

@@ -8,10 +8,10 @@ import type {
 } from "#kernel";
 import type { Amounts } from "#ledger";
 
-/** Limits of all calls on an account together. Absent: no limit. 0 allows nothing. */
+/** What may be spent by all calls on an account together. An absent limit is none; 0 allows nothing. */
 export type SpendBudget = Pick<ExecutionBudget, "maxTokens" | "maxCostUsd" | "maxTurns">;
 
-/** A booking of a call. Every booking is an event, so the events add up to the spend. */
+/** What happened to the money of a call. Every booking is an event, so that the events add up to the spend. */
 export type GovernEvent =
   | {
       readonly [Type in "budget.reserved" | "budget.settled"]: { readonly type: Type } & EventPayloads[Type] &
@@ -43,41 +43,41 @@ interface WarningEvent extends Pick<CallOf, "account"> {
   readonly used: number;
 }
 
-/** Options of an account. */
+/** How an account is opened. */
 export interface AccountOptions {
   /** Default: no limit. Counted all the same. */
   readonly budget?: SpendBudget | undefined;
-  /** Name of the account in events. Default: `account`. */
+  /** What events call it. Default: `account`. */
   readonly name?: string | undefined;
-  /** Called with each booking and each refusal, in order. If it throws, the exception is uncaught. */
+  /** Told of everything that is booked or refused, in order. What it throws is nobody's: an uncaught exception. */
   readonly onEvent?: ((event: GovernEvent) => void) | undefined;
 }
 
-/** Tokens and micro-dollars spent; together never over a limit. */
+/** What has been spent. Tokens, and micro-dollars; together never over a limit. */
 export interface Spend {
-  /** As reported by providers. */
+  /** As reported. */
   readonly settled: Amounts;
   /** Ceilings of calls in flight. */
   readonly reserved: Amounts;
-  /** Ceilings of calls with unknown outcome. */
+  /** Ceilings of calls whose outcome nobody knows. */
   readonly inDoubt: Amounts;
-  /** Number of calls, those in flight included. */
+  /** Calls, those in flight included. */
   readonly turns: number;
 }
 
-/** A call booked at its ceiling until its real cost is reported. */
+/** A call that stays booked at its ceiling until somebody finds out what it cost. */
 export interface DoubtfulCall {
   readonly attempt: AttemptId;
   readonly model: string;
   readonly ceiling: Amounts;
 }
 
-/** The account on which the calls of a model, or of everything inside `govern.run`, are booked. */
+/** Where the calls of a model, or of everything inside `govern.run`, are booked. */
 export interface SpendAccount {
   readonly name: string;
   readonly budget: SpendBudget;
   readonly spend: Spend;
   readonly doubts: readonly DoubtfulCall[];
-  /** Settles a call in doubt with its real usage. Returns false if it is not in doubt or the usage is impossible. */
+  /** What a call in doubt really used, found out later. False: it is not in doubt, or these figures cannot be. */
   reconcile(attempt: AttemptId, usage: Usage): boolean;
 }

@@ -3,25 +3,22 @@ import { Joint, type Amounts, type Ask, type Booked, type Denial, type Fit, type
 import type { DoubtfulCall } from "./spend-account.ts";
 import { Tab } from "./tab.ts";
 
-/** A reservation request on all accounts of a call. */
+/** What a call asks of the accounts it is booked on. */
 export interface Wish extends Omit<Ask, "landing"> {
   readonly model: string;
-  /**
-   * The unbounded part of the call and the option that allows it; it is refused if anything is limited. Null if the
-   * call is bounded.
-   */
+  /** The part without an upper bound, and the line that allows it: then nothing may be limited. Null: the call is bounded. */
   readonly remedy: string | null;
 }
 
 let last = 0;
 
-/** One model call and the accounts it is booked on. */
+/** One model call on the accounts it is booked on. */
 export class TabCall implements JointCall, DoubtfulCall {
   readonly attempt: AttemptId;
   readonly model: string;
   readonly ceiling: Amounts;
   readonly price: Price | null;
-  /** Maximum output tokens of the call. */
+  /** The most the model may say. */
   readonly outputTokens: number;
   /** Whether that is less than was asked for: an answer cut at this length must not be acted on. */
   readonly isShrunk: boolean;
@@ -38,7 +35,7 @@ export class TabCall implements JointCall, DoubtfulCall {
     this.#tabs = tabs;
   }
 
-  /** Reserves the worst case. @throws BudgetExhaustedError with nothing booked. */
+  /** Books the worst case. @throws BudgetExhaustedError with nothing booked. */
   static begin(tabs: readonly Tab[], wish: Wish): TabCall {
     if (wish.remedy !== null) TabCall.refuseUnbounded(tabs, wish.model, wish.remedy);
     const decision = Tab.decide(tabs, (accounts) => Joint.begin(accounts, { ...wish, landing: false }));
@@ -54,7 +51,7 @@ export class TabCall implements JointCall, DoubtfulCall {
     if (limit) throw denied(tabs, model, { ...limit, reason: "unbounded", remedy });
   }
 
-  /** Ends the call. Null if its usage is unknown. Only the first end counts. Returns whether it is settled. */
+  /** The call has ended. Null: nobody knows what it used. Only the first end counts. True: it is settled. */
   end(usage: Usage | null): boolean {
     if (this.#state !== "open") return false;
     const booked = Tab.decide(this.#tabs, (accounts) => Joint.settle(accounts, this, usage));

@@ -19,11 +19,11 @@ import type { Tool } from "./tool.ts";
 
 /** An identity and an entry point. Everything else has a default. */
 export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Task> {
-  /** Runs the agent: plain async code that awaits only `ctx` and `inbox`. The returned value is the run's output. */
+  /** Plain async code. Awaits only `ctx` and `inbox`. What it returns is the run's output. */
   run(ctx: RunContext, inbox: Inbox): Promise<Output | Continuation | Ended | void>;
-  /** Default model of `ctx.llm`. */
+  /** What `ctx.llm` asks unless told otherwise. */
   readonly model?: Model | undefined;
-  /** Tools that `ctx.tool` may call. */
+  /** What `ctx.tool` may call. */
   readonly tools?: readonly Tool[] | undefined;
   /** The agents that it spawns. They are part of every program that the agent is part of. */
   readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
@@ -31,9 +31,9 @@ export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Tas
   readonly handoffs?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
   /** The way in which it leads its workers. They are part of every program that the agent is part of. */
   readonly architecture?: Architecture | undefined;
-  /** Maximum restarts of a crashed run of this agent. Default: the runtime's. */
+  /** How often a run of it that crashed is started again. Default: the runtime's. */
   readonly maxRestarts?: number | undefined;
-  /** Layers around the agent's runs, model calls and tool calls. */
+  /** What happens around its runs, its model calls and its tool calls. */
   readonly policy?: AgentPolicy | undefined;
 }
 
@@ -42,17 +42,17 @@ export interface AgentPolicy {
   readonly agent?: readonly AgentMiddleware[] | undefined;
   readonly chat?: readonly ChatMiddleware[] | undefined;
   readonly function?: readonly FunctionMiddleware[] | undefined;
-  /** Observers of the agent's events. */
+  /** Who watches. */
   readonly hooks?: Hooks | undefined;
-  /** Rules that decide about tool calls. Default: safe tools run, all other tools are refused. */
+  /** Who decides about tools. Default: safe ones run, others are refused. */
   readonly permissions?: Permissions | undefined;
-  /** Checks of input, output and tool calls. They run after the runtime's guardrails. */
+  /** Who looks at what goes in and out, after those of the runtime. */
   readonly guardrails?: readonly Guardrail[] | undefined;
-  /** Retry rules for model calls. */
+  /** How model calls are retried. */
   readonly retry?: ModelRetry | undefined;
-  /** Rules that keep prompts within the model's context. False: no summaries. Default: the default of each field. */
+  /** How prompts are kept within the context of the model; false: no summaries. Default: with the defaults of its fields. */
   readonly compaction?: CompactionPolicy | false | undefined;
-  /** Source of the messages before a turn. Default: the store. */
+  /** Where the messages before a turn come from. Default: the store. */
   readonly history?: HistoryProvider | undefined;
   /** State that its model is shown last in every call of a turn, and that is kept nowhere. Default: none. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;

@@ -6,18 +6,18 @@ import type { LabelSource } from "./labels.ts";
 import type { Micros } from "./money.ts";
 import type { Risk } from "./permission.ts";
 
-/** A question to a person: may this call be made with exactly these arguments? Or a question that a tool asks. */
+/** A question to a person: may this call be made, with exactly these arguments? Or one that a tool asks. */
 export interface ApprovalRequest {
   readonly id: ApprovalId;
   readonly treeId: TreeId;
   readonly runId: RunId;
-  /** The agent that makes the call. */
+  /** Who wants to make it. */
   readonly agentId: AgentId;
   readonly tool: string;
   readonly risk: Risk;
-  /** Null once the tree's content is erased. */
+  /** Null once the tree's words are erased. */
   readonly arguments: Json;
-  /** Hash of tree, run, tool and arguments. A decision with another hash is refused. */
+  /** Of tree, run, tool and arguments: a decision that names another one is refused. */
   readonly hash: string;
   readonly why: string;
   /**
@@ -25,42 +25,39 @@ export interface ApprovalRequest {
    * It is never remembered, and no remembered approval answers it.
    */
   readonly asks?: true | undefined;
-  /**
-   * Set if the approval is required because untrusted and private content meet. A remembered approval does not cover
-   * it.
-   */
+  /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
   readonly ruleOfTwo?: true | undefined;
   /** The first sources of the untrusted and private content that meet: at most 20. Absent: none is known. */
   readonly sources?: readonly LabelSource[] | undefined;
   /** The name of the tree. Absent: it has none. */
   readonly treeName?: string | undefined;
-  /** Ancestors of the run that asks, root first. Absent: none. */
+  /** The runs above the one that asks, root first. Absent: there are none. */
   readonly parents?: readonly ApprovalParent[] | undefined;
   readonly requestedAt: number;
-  /** Decisions after this moment do not count. */
+  /** No decision counts after it. */
   readonly expiresAt: number;
-  /** Cost of the whole tree when the question was asked. */
+  /** What the whole tree had spent when it was asked. */
   readonly spentMicros: Micros;
 }
 
-/** An ancestor of the run that asks. */
+/** A run above the one that asks. */
 interface ApprovalParent {
   readonly runId: RunId;
   readonly agentId: AgentId;
 }
 
-/** A decision of a person or a program that may decide. */
+/** What somebody who may decide says. */
 export interface ApprovalAnswer {
   readonly decision: "approved" | "denied" | "edited";
-  /** The decider's name, for the audit. */
+  /** Who says so, for the audit. */
   readonly by: string;
-  /** Replacement arguments for the tool, or the answer to its question. Only with `edited`. */
+  /** The other arguments that the tool is called with, or the answer to its question. Only where `edited`. */
   readonly arguments?: Json | undefined;
-  /** A reason that the model is shown. */
+  /** What the model is told. */
   readonly reason?: string | undefined;
-  /** Whether every further call of this tool by this run is approved. Default: false. */
+  /** Approve every further call of this tool by this run. Default false. */
   readonly remember?: boolean | undefined;
-  /** Hash of the request that the person saw. Default: that of the pending request with this id. */
+  /** The hash of what the person saw. Default: whatever was asked under this id. */
   readonly hash?: string | undefined;
 }
 
@@ -79,7 +76,7 @@ export const ApprovalAnswer = {
   },
 } as const;
 
-/** The settled state of a request: decided by an approver, or expired. */
+/** How a question was settled: by somebody, or by the clock. */
 export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "hash"> {
   readonly decision: ApprovalAnswer["decision"] | "expired";
   readonly at: number;
@@ -88,16 +85,13 @@ export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "has
 /** A decision without its content. */
 export type SettledDecision = Pick<ApprovalDecision, "decision" | "by" | "at">;
 
-/** An approval request and its decision. */
+/** A question, and what became of it. */
 export interface ApprovalRecord extends ApprovalRequest {
   /** Null while pending. */
   readonly decision: ApprovalDecision | null;
 }
 
-/**
- * Code that decides instead of a person. The call is denied if it throws, times out after a minute, or returns no
- * decision.
- */
+/** Code that decides instead of a person. Throwing, no answer in a minute, or one that is none: denied. */
 export type Approver = (
   request: ApprovalRequest,
   call: { readonly signal: AbortSignal },

@@ -7,17 +7,17 @@ import type { Model } from "./model.ts";
 import type { Risk } from "./permission.ts";
 import type { ToolResult } from "./tool-result.ts";
 
-/** The facilities of a guardrail. Its model calls are charged to the run. */
+/** What a guardrail has at hand. Its model calls are charged to the run. */
 export interface GuardrailScope extends StepScope {
   readonly agentId: AgentId;
   readonly runId: RunId;
-  /** The guardrail's notes in this turn, in order. */
+  /** What it has noted in this turn, in order. */
   readonly notes: readonly Json[];
-  /** An unguessable token, fresh for every call. */
+  /** A word that nobody can guess, fresh for every call. */
   readonly nonce: string;
 }
 
-/** A message on its way to the model, or an answer on its way to the caller. */
+/** Words on their way to the model, or from it to whoever asked. */
 interface GuardedText {
   readonly text: string;
 }
@@ -27,11 +27,11 @@ export interface GuardedCall {
   readonly tool: string;
   readonly risk: Risk;
   readonly input: Json;
-  /** The labels of the tool's results. */
+  /** What the tool says of its results. */
   readonly brings: Labels;
 }
 
-/** A tool call and its result. */
+/** A tool call, and what came of it. */
 export interface GuardedResult extends GuardedCall {
   readonly result: ToolResult;
 }
@@ -39,21 +39,20 @@ export interface GuardedResult extends GuardedCall {
 type Said = GuardrailDecision | Promise<GuardrailDecision>;
 
 /**
- * A check of a run's input, output and tool calls. It runs only for real execution, never on replay, so it may have
- * side effects. One that throws, times out or returns no decision counts as `block`. Exception: around a safe tool the
- * failure is recorded and ignored.
+ * Looks at what goes in and out. Runs only when it really happens, never on replay, so it may touch the world. One that
+ * throws, is late or says nothing clear has blocked, except around a safe tool: there it is recorded and passed over.
  */
 export interface Guardrail {
   readonly name: string;
-  /** Timeout of one check, in seconds. Default: 30. */
+  /** How long one look may take. Default 30. */
   readonly timeoutS?: number | undefined;
-  /** Models that the guardrail may call. Their prices are pinned when a tree opens. Default: none. */
+  /** Models that it may ask: their prices are pinned when a tree opens. Default: none. */
   readonly models?: readonly Model[] | undefined;
   onTurnStart?(turn: GuardedText, scope: GuardrailScope): Said;
-  /** Checks every message for the model. `block` ends the run, because no model exists yet that could react. */
+  /** Every message for the model. Blocked: there is no model yet that could be told, so the run ends. */
   onInput?(input: GuardedText, scope: GuardrailScope): Said;
   beforeCall?(call: GuardedCall, scope: GuardrailScope): Said;
   afterCall?(call: GuardedResult, scope: GuardrailScope): Said;
-  /** Checks every answer. On `block` the model may answer again, twice. Then the run ends. */
+  /** Every answer. Blocked: the model may answer again, twice; then the run ends. */
   onOutput?(output: GuardedText, scope: GuardrailScope): Said;
 }

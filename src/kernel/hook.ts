@@ -1,18 +1,15 @@
 import type { EventType, NumberedEvent } from "./event.ts";
 
-/** An observer of events. It gets a frozen event. Its errors and results do not affect the run. */
+/** Watches. Gets a frozen event; what it throws, returns or breaks changes nothing in the run. */
 export type Hook<Type extends EventType = EventType> = (event: NumberedEvent<Type>) => void | Promise<void>;
 
-/** The registry of an agent's hooks. */
+/** Where hooks are registered, per agent. */
 export interface Hooks {
-  /**
-   * Calls every hook of this event's type. `onError` gets each hook's error. Never throws, never waits longer than its
-   * timeout.
-   */
+  /** Tells everybody who watches this type. `onError` gets what a hook throws. Never throws, never waits longer than its timeout. */
   dispatch(event: NumberedEvent, onError?: (error: unknown) => void): Promise<void>;
   /**
-   * Registers `hook` for events of `type`, called after they are appended to the tree's stream. At most once per event:
-   * a crash may lose a call. Returns a function that removes the hook.
+   * Calls `hook` with each event of `type` as it is in the tree's stream, after it was appended: at most once. A crash may
+   * lose a call. Returns a function that ends it.
    */
   on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void;
 }

@@ -1,31 +1,26 @@
 import { TenantId, TreeId } from "./ids.ts";
 
-/** The owner of data. Every call of a store names it first: there is no query without a tenant. */
+/** Whose data. Every call of a store names it first: there is no query without a tenant. */
 export interface Partition {
   readonly tenantId: TenantId | null;
 }
 
 const nobody = "-";
-/** Prefix of names that are not trees: no tree's id begins with it. */
+/** No tree's name begins with it. */
 const otherMark = "~";
 
 /** Readers of {@link Partition}. */
 export const Partition = {
-  /** Returns the partition of a tenant. Undefined: the partition without a tenant. */
+  /** The partition of a tenant; undefined: that of those without one. */
   of: (tenant: string | undefined): Partition => ({
     tenantId: tenant === undefined ? null : TenantId.of(tenant),
   }),
-  /**
-   * Returns the name of the partition, or of a tree in it, in keys. `-` names the partition without a tenant, because
-   * no tenant has that id.
-   */
+  /** Its name, or that of a tree in it, in keys. No tenant is called `-`: those without one are a partition too. */
   key: ({ tenantId }: Partition, tree: TreeId | null = null): string =>
     tree === null ? (tenantId ?? nobody) : `${tenantId ?? nobody}/${tree}`,
-  /** Returns the name, in keys, of an object of the tenant that is not a tree. */
+  /** The name, in keys, of something else than a tree that the tenant owns. */
   part: ({ tenantId }: Partition, name: string): string => `${tenantId ?? nobody}/${otherMark}${name}`,
-  /**
-   * Parses a name of `key` or `part`. `tree` is null unless a tree is named. @throws TypeError if the name is invalid.
-   */
+  /** What those named; no tree but for a tree's. @throws TypeError if it is no such name. */
   parse: (key: string): { readonly partition: Partition; readonly tree: TreeId | null } => {
     const [tenant = "", ...rest] = key.split("/");
     const name = rest.join("/");

@@ -5,10 +5,10 @@ import type { Labels } from "./labels.ts";
 import type { Micros } from "./money.ts";
 import type { Usage } from "./usage.ts";
 
-/** The final statuses of a run. */
+/** How a run can end. */
 export type EndStatus = "completed" | "landed" | "failed" | "cancelled";
 
-/** The status of a run: queued, working, waiting, without a slot or held, or ended. */
+/** Where a run stands: queued, at work, waiting for something, without a slot or held, or ended. */
 export type RunStatus = "pending" | "running" | "waiting" | "paused" | EndStatus;
 
 /** All statuses, in the order in which a run can have them. */
@@ -23,11 +23,11 @@ export const RunStatus = {
     "failed",
     "cancelled",
   ]) satisfies readonly RunStatus[],
-  /** Statuses of runs that have not ended. */
+  /** Those of runs that have not ended. */
   live: Object.freeze(["pending", "running", "waiting", "paused"]) satisfies readonly RunStatus[],
 } as const;
 
-/** The reason why a run ended. */
+/** Why a run ended. */
 export type StopReason =
   | "answer"
   | "budget.tokens"
@@ -71,29 +71,29 @@ export interface RunResult<Output = Json> {
   readonly runId: RunId;
   readonly status: EndStatus;
   readonly stopReason: StopReason;
-  /** The value that the agent returned, or the partial output of a cancelled run. Null: none, or erased. */
+  /** The value that the agent returned; of a cancelled run, its partial output. Null: there is none, or it was erased. */
   readonly output: Output | null;
-  /** Tokens of the run and its descendants. */
+  /** Tokens of the run and everything it hired. */
   readonly usage: Usage;
-  /** Cost of the run and its descendants, including calls in doubt. */
+  /** Money of the run and everything it hired, calls in doubt included. */
   readonly costMicros: Micros;
-  /** The part of `costMicros` for calls whose outcome is unknown: the maximum cost of each. */
+  /** The part of `costMicros` for calls whose outcome is not known: what each may have cost at most. */
   readonly inDoubtMicros: Micros;
   readonly error?: ErrorData | undefined;
-  /** Labels of the output. Absent: none. */
+  /** What the output is made of. Absent: nothing untrusted, nothing private. */
   readonly labels?: Labels | undefined;
-  /** Set if the content is erased by its retention: the output is null, and the error has only its code. */
+  /** Its words are gone, as its retention says: the output is null, the error has its code only. */
   readonly erased?: true | undefined;
 }
 
-/** The effect of a cancel. */
+/** What a cancel did. */
 export interface CancelReceipt {
   readonly reason: string;
   readonly runs: readonly {
     readonly runId: RunId;
     /** Milliseconds from the cancel until the run had ended. */
     readonly tookMs: number;
-    /** Cost booked on the run itself after the cancel was accepted: the cost of its calls in flight. */
+    /** Money booked on the run itself after the cancel was accepted: what its calls in flight came to. */
     readonly spentAfter: Micros;
   }[];
 }

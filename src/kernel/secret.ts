@@ -1,13 +1,13 @@
 const shown = "[secret]";
-/** Minimum length of a secret that is searched for in texts. A shorter one may occur in harmless text. */
+/** A shorter text may be a part of an innocent one. */
 const shortest = 6;
 /** Secrets of this process, so that error messages can be cleaned of them. Held weakly: a secret without another holder is forgotten. */
 const known = new Set<WeakRef<Secret<unknown>>>();
 const forgotten = new FinalizationRegistry<WeakRef<Secret<unknown>>>((secret) => known.delete(secret));
 
 /**
- * A value that hides itself. Printed, logged, concatenated or encoded as JSON, it becomes `[secret]`. So it never
- * reaches a journal, event, prompt or store.
+ * A value that shows itself to nobody: printed, logged, joined to a text, put into JSON, and so into a journal, an event,
+ * a prompt or a store, it is `[secret]`. What was written that way cannot be read back.
  */
 export class Secret<T = string> {
   readonly #value: T;
@@ -21,7 +21,7 @@ export class Secret<T = string> {
     forgotten.register(this, made);
   }
 
-  /** Returns the value, for the line of code that passes it on. */
+  /** The value itself, for the line of code that hands it over. */
   reveal(): T {
     return this.#value;
   }
@@ -34,21 +34,21 @@ export class Secret<T = string> {
     return shown;
   }
 
-  /** Returns the placeholder, even if a number is requested. */
+  /** Also where a number is asked for. */
   [Symbol.toPrimitive](): string {
     return shown;
   }
 
-  /** Returns the placeholder, for `console.log` and other printers that follow Node's inspection. */
+  /** For `console.log`, and whatever else prints like Node. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return shown;
   }
 }
 
-/** Wraps a value in a {@link Secret}. */
+/** Keeps a value to itself. */
 export const secret = <T>(value: T): Secret<T> => new Secret(value);
 
-/** Returns the secrets of this process that are texts. */
+/** Returns the values of the secrets that this process holds, as far as they are text. */
 export function knownSecrets(): readonly string[] {
   return [...known].flatMap((made) => {
     const value = made.deref()?.reveal();

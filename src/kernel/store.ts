@@ -38,24 +38,24 @@ export interface RunRecord {
   readonly stopReason: StopReason | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Cost of the run and its descendants: settled and in doubt. */
+  /** Money of the run and everything it hired: settled and in doubt. */
   readonly costMicros: Micros;
-  /** The part of `costMicros` for calls whose outcome is unknown. */
+  /** The part of `costMicros` for calls whose outcome is not known. */
   readonly inDoubtMicros: Micros;
-  /** Additional ceilings of calls in flight. */
+  /** The ceilings of calls in flight, on top of it. */
   readonly reservedMicros: Micros;
-  /** The limit of this cost; for a root, also the tree's. Null: none. */
+  /** The limit of this money; of a root, also the tree's. Null: none. */
   readonly maxCostMicros: Micros | null;
   /** The name that a root was started with; null: none. */
   readonly name: string | null;
-  /** Number of runs of the tree. `liveAgents` counts those that have not ended. Null for runs that are not a root. */
+  /** The runs of the tree so far, and those of them that have not ended. Null for runs that are no root. */
   readonly agents: number | null;
   readonly liveAgents: number | null;
-  /** The last event of the tree that this record covers. */
+  /** The last event of the tree that this record takes into account. */
   readonly seq: number;
 }
 
-/** A filter of runs. Absent fields match any. */
+/** Which runs to list. Absent: any. */
 export interface RunFilter {
   /** One status, or any of several. */
   readonly status?: RunStatus | readonly RunStatus[];
@@ -72,13 +72,13 @@ export interface RunFilter {
   readonly runIds?: readonly RunId[];
 }
 
-/** A search for trees by one field. Results are in the order of that field. */
+/** Which trees to find, by one of these, in the order of what they are found by. */
 export type TreeSearch =
-  /** Prefix of the id; ordered by id. */
+  /** The beginning of the id; by id. */
   | { readonly id: string }
-  /** Prefix of the name; ordered by name. */
+  /** The beginning of the name; by name. */
   | { readonly name: string }
-  /** Minimum cost; highest first. */
+  /** The least that it cost; the dearest first. */
   | { readonly minCostMicros: Micros };
 
 /** Sums over the trees that have not ended. */
@@ -93,25 +93,22 @@ export interface LiveTotals {
 
 /** The read model of runs. */
 export interface RunStore {
-  /**
-   * Writes a record. Replaces a record of the same run only if it covers more events: a late, older one changes
-   * nothing.
-   */
+  /** Replaces a record of the same run only if it takes more events into account: an old one, late, changes nothing. */
   put(partition: Partition, run: RunRecord): Promise<void>;
   list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>>;
-  /** Finds roots by a prefix or an amount. */
+  /** Roots that are found by a beginning or an amount. */
   search(partition: Partition, search: TreeSearch, page: PageRequest): Promise<Page<RunRecord>>;
-  /** Returns sums over the trees that have not ended: all, or those of a user. */
+  /** Sums over the trees that have not ended: all, or those of a user. */
   live(partition: Partition, filter: { readonly userId?: UserId }): Promise<LiveTotals>;
-  /** Returns every run of a tree, in the order of their numbers. */
+  /** Every run of a tree, in the order of their numbers. */
   tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]>;
 }
 
-/** The event streams of trees. The store never assigns numbers: the tree does. */
+/** The event streams of trees. Never numbers: the sequence comes from the tree. */
 export interface EventStore {
   /**
-   * Appends events. Idempotent by (tree, seq): the first one stays. `fleeting` events need not be readable once the key
-   * of the tree is destroyed. Default: none.
+   * Idempotent by (tree, seq): the first one stays. What is `fleeting` need not be readable once the key of the tree is
+   * destroyed. Default: none is.
    */
   append(
     partition: Partition,
@@ -119,11 +116,11 @@ export interface EventStore {
     events: readonly NumberedEvent[],
     isFleeting?: (event: NumberedEvent) => boolean,
   ): Promise<void>;
-  /** Replaces events with the same sequence by lasting ones. Notifies no subscriber. */
+  /** Puts events in the place of those with the same sequence, to last. Tells nobody. */
   rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
   /**
-   * Returns events with a sequence above `after`, in order, up to the first gap. So a reader never skips an event that
-   * another writer is about to append.
+   * Events with a sequence above `after`, in order, up to the first that is missing. So a reader never passes an
+   * event that another writer is about to append.
    */
   read(
     partition: Partition,
@@ -131,8 +128,8 @@ export interface EventStore {
     range: { readonly after: number; readonly limit: number },
   ): Promise<readonly NumberedEvent[]>;
   /**
-   * Resolves when there are events above `after`, and returns the first of them. A reader that tails a tree need not
-   * read those again. Rejects with the signal's reason.
+   * Resolves when there is something to read above `after`, with the first of it; rejects with the signal's reason. Whoever
+   * tails a tree need not read again what it waited for.
    */
   changed(
     partition: Partition,
@@ -140,37 +137,37 @@ export interface EventStore {
     options: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]>;
   /**
-   * Yields immediately, then whenever events of any tree of the partition may have been appended since the last yield.
-   * Several appends may be one yield. Runs and approvals written before those events are readable by then. Rejects with
+   * Yields at once, and then whenever events of any tree of the partition may have been appended since the yield before:
+   * many appends are one. The runs and approvals that were written before those events can be read by then. Rejects with
    * the signal's reason.
    */
   changes(partition: Partition, options: { readonly signal: AbortSignal }): AsyncGenerator<void, void>;
 }
 
-/** A filter of sessions. Absent fields match any. */
+/** Which sessions to list. Absent: any. */
 export interface SessionFilter {
   readonly userId?: UserId | null;
   readonly agentId?: AgentId;
-  /** Whether sessions with a generated id are included. Default: false. */
+  /** Also those whose id no caller chose. Default: false. */
   readonly unnamed?: boolean;
 }
 
 /** A session to open. */
 export type NewSession = Omit<SessionHead, "leaf" | "forkedFrom" | "updatedAt">;
 
-/** A session to fork into. It gets the user, agent and channel of its source. Default: no title, no metadata. */
+/** A session to fork into. It has the user, agent and channel of its source. Default: no title, no metadata. */
 export type NewFork = Pick<SessionHead, "id" | "startedAt"> &
   Partial<Pick<SessionHead, "title" | "metadata">>;
 
 /**
- * Conversations. The main branch is `null`; the branch of a run is the run's id. A turn is written on the branch of its
- * root run, and joins the main branch when it is adopted. Every write is all or nothing.
+ * Conversations. The main branch is `null`, a run's is its id. A turn is written on the branch of its root run, and
+ * becomes part of the main one when it is adopted. Each call that writes does all of it or nothing.
  */
 export interface SessionStore {
-  /** Opens a session. Idempotent: an existing session stays unchanged. */
+  /** Idempotent: a session that is there already stays as it is. */
   open(partition: Partition, session: NewSession): Promise<void>;
   /**
-   * Creates a session of the same user with the path from an entry to the root, all on the main branch, and a link
+   * A new session of the same user with the path from an entry to the root, all of it on the main branch, and a link
    * back. Entries keep their ids, which are unique within a session. Idempotent.
    *
    * @throws NotFoundError if there is no such entry.
@@ -181,24 +178,24 @@ export interface SessionStore {
     into: NewFork,
   ): Promise<void>;
   head(partition: Partition, session: SessionKey): Promise<SessionHead | null>;
-  /** Lists sessions, newest first, by `startedAt`. */
+  /** Newest first, by `startedAt`. */
   list(partition: Partition, filter: SessionFilter, page: PageRequest): Promise<Page<SessionHead>>;
-  /** Sets the title; null removes it. @throws NotFoundError if the session was not opened. */
+  /** Gives it another title; null takes it away. @throws NotFoundError if the session was not opened. */
   rename(partition: Partition, session: SessionKey, title: string | null): Promise<void>;
-  /** Removes the conversation, its memory, and its episodes from the index. Idempotent. */
+  /** Removes the whole conversation, what it owns in memory, and its episodes from the index. Idempotent. */
   remove(partition: Partition, session: SessionKey): Promise<void>;
   /**
-   * Appends entries. Idempotent by entry id. Moves only the leaf of the branch that a new entry is on.
+   * Idempotent by entry id. Moves the leaf only of the branch that a new entry is on.
    *
    * @throws NotFoundError if the session was not opened.
    */
   append(partition: Partition, session: SessionKey, entries: readonly SessionEntry[]): Promise<void>;
   /**
-   * Merges a branch into the main one and moves the main leaf to its end. Returns the main leaf. Without such a branch,
-   * or if the branch ends with another entry than `leaf`, nothing changes: a superseded execution must not adopt half
-   * of the next turn.
+   * Makes a branch part of the main one and moves the main leaf to its end. Returns the main leaf. Without such a
+   * branch, or if the branch ends with another entry than `leaf`, nothing changes: an execution that was left behind
+   * must not adopt half of the next turn.
    *
-   * Drops the branches of other root runs. Only one root at a time has the turn, so a dead process left them.
+   * Drops the branches of other root runs. Only one root at a time has the turn, so a process that is gone left them.
    */
   adopt(
     partition: Partition,
@@ -207,20 +204,20 @@ export interface SessionStore {
     /** Default: any. */
     leaf?: EntryId,
   ): Promise<EntryId | null>;
-  /** Returns entries from one entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
+  /** From an entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
   path(
     partition: Partition,
     session: SessionKey,
     range: { readonly from: EntryId; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
-  /** Returns every entry of every branch, in the order of arrival. `after`: the last one already seen. */
+  /** Every entry of every branch, in the order they came. `after`: the last one already seen. */
   entries(
     partition: Partition,
     session: SessionKey,
     range: { readonly after: EntryId | null; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
   leaf(partition: Partition, session: SessionKey, branch: RunId | null): Promise<EntryId | null>;
-  /** Moves the main leaf. @throws NotFoundError if the session has no such entry. */
+  /** @throws NotFoundError if the session has no such entry. */
   moveLeaf(
     partition: Partition,
     session: SessionKey,
@@ -230,7 +227,7 @@ export interface SessionStore {
   dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void>;
 }
 
-/** A filter of approvals. Absent fields match any. */
+/** Which approvals to list. Absent: any. */
 export interface ApprovalFilter {
   readonly state?: "pending" | "decided";
   readonly treeId?: TreeId;
@@ -242,14 +239,14 @@ export interface ApprovalFilter {
   readonly risk?: Risk;
 }
 
-/** The read model of approvals. */
+/** Questions to people, for those who look for them. */
 export interface ApprovalStore {
-  /** Stores a request. Idempotent by id. */
+  /** Idempotent by id. */
   request(partition: Partition, approval: ApprovalRequest): Promise<void>;
-  /** Records a decision. The first decision stays. Returns the resulting record. @throws NotFoundError */
+  /** The first decision stays: returns the record as it then stands. @throws NotFoundError */
   decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord>;
   list(partition: Partition, filter: ApprovalFilter, page: PageRequest): Promise<Page<ApprovalRecord>>;
-  /** Removes the content of every request of a tree. Decisions and deciders stay. */
+  /** Removes arguments and words of every question of a tree; who decided what stays. */
   erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
@@ -260,30 +257,28 @@ export interface AuditEntry {
   readonly at: number;
   readonly kind: string;
   readonly data: Json;
-  /** Identity of the recorded event. Unique among the links of a tenant. */
+  /** What it tells of. No two links of a tenant have the same. */
   readonly source: string;
   /** The key of its hash. */
   readonly keyId: string;
-  /** The hash of the previous link. Empty in the first. */
+  /** The hash of the link before; empty in the first. */
   readonly previous: string;
   readonly hash: string;
 }
 
-/**
- * The last link of a chain. It commits to the whole chain: a copy kept elsewhere later proves that nothing was cut off.
- */
+/** The last link of a chain, and so all of it: kept elsewhere, it shows later that nothing was cut off. */
 export type AuditHead = Pick<AuditEntry, "index" | "hash">;
 
-/** A filter of audit links. */
+/** The links of a list of the audit. */
 export interface AuditFilter {
   readonly kind?: string;
-  /** Prefix of the sources, such as `books/` for the events of the tree `books`. */
+  /** The beginning of the sources, such as `books/` for the events of the tree `books`. */
   readonly sourcePrefix?: string;
   /** Only links before this index. Default: all. */
   readonly before?: number;
 }
 
-/** The outcome of the last verification of a chain. The writer computes its hash, as for links. */
+/** The outcome of the last verification of a chain. Its hash is the writer's business, as with links. */
 export interface AuditCheck {
   readonly at: number;
   readonly body: Json;
@@ -292,26 +287,26 @@ export interface AuditCheck {
   readonly hash: string;
 }
 
-/** The audit chain of each tenant. The writer computes hashes; the store only keeps the order of the links. */
+/** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
 export interface AuditStore {
-  /** Whether the store keeps links. If false, none are made. Default: true. */
+  /** False: it keeps no link, so none is made for it. Default: true. */
   readonly keeps?: boolean;
   /**
-   * Appends links, all or none. Links that are present already change nothing.
+   * Adds links, all or none. Those that are there already, given again, change nothing.
    *
-   * @throws AuditChainError if they do not follow the head and each other, or repeat the source of another link.
+   * @throws AuditChainError if they do not follow the head and each other, or tell of what another link tells of.
    */
   append(partition: Partition, links: readonly AuditEntry[]): Promise<void>;
-  /** Returns those of the sources that have a link. */
+  /** Which of these sources a link tells of. */
   known(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
-  /** Returns links from an index on. */
+  /** From an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
-  /** Lists links, newest first. */
+  /** Newest first. */
   list(partition: Partition, filter: AuditFilter, limit: number): Promise<readonly AuditEntry[]>;
   head(partition: Partition): Promise<AuditHead | null>;
-  /** Returns the latest stored check. Null: none. */
+  /** The check that was kept last; null: none was. */
   check(partition: Partition): Promise<AuditCheck | null>;
-  /** Stores a check, replacing the previous one. An older check changes nothing. */
+  /** Keeps a check in place of the one before. An older one changes nothing. */
   keepCheck(partition: Partition, check: AuditCheck): Promise<void>;
 }
 
@@ -327,9 +322,9 @@ export interface ManifestRecord {
   readonly body: Json;
 }
 
-/** The content of a part, stored once per tree. */
+/** The content of a part, kept once for a tree. */
 export interface ManifestText {
-  /** Hash as in the manifest's parts. */
+  /** As the parts have it. */
   readonly hash: string;
   readonly text: string;
 }
@@ -337,8 +332,8 @@ export interface ManifestText {
 /** Manifests of model and tool steps, and the texts that they name. */
 export interface ManifestStore {
   /**
-   * Writes a manifest and texts of its tree, all or nothing. Idempotent, by step and attempt and by hash. The first one
-   * stays, but a lasting one replaces one that is not.
+   * Writes a manifest and texts of its tree, all or nothing. Idempotent, by step and attempt and by hash: the first one
+   * stays, but one that lasts replaces one that does not.
    */
   put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void>;
   /** Writes texts of a tree. Idempotent by hash: the first one stays. */
@@ -347,96 +342,95 @@ export interface ManifestStore {
     tree: TreeId,
     texts: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
   ): Promise<void>;
-  /** Returns every manifest of a step, oldest first. */
+  /** Every manifest of a step, oldest first. */
   get(partition: Partition, step: StepId): Promise<readonly ManifestRecord[]>;
-  /** Lists the manifests of a run, oldest first. */
+  /** The manifests of a run, oldest first. */
   list(partition: Partition, run: RunId, page: PageRequest): Promise<Page<ManifestRecord>>;
-  /** Returns the present texts with these hashes. */
+  /** The texts with these hashes that are there. */
   texts(
     partition: Partition,
     tree: TreeId,
     query: { readonly hashes: readonly string[]; readonly lasts: boolean },
   ): Promise<readonly ManifestText[]>;
-  /** Removes the manifest bodies and texts of a tree that do not last. */
+  /** Removes the bodies of manifests and the texts of a tree that do not last. */
   erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
-/** A key encrypted with a wrapping key that is kept elsewhere. */
+/** A key that only its wrapping key, kept elsewhere, can open. */
 export interface WrappedKey {
   readonly id: string;
   readonly wrapped: Uint8Array;
 }
 
-/** Wrapped keys: one per tree, and one of the tenant itself, under the tree `null`. */
+/** Wrapped keys: one for each tree, and one of the tenant itself, which is the tree `null`. */
 export interface KeyStore {
   /**
-   * Stores a key. The first key stays, but it may be replaced by the same key in a new wrapping. Returns the stored
-   * key. @throws KeyDestroyedError
+   * The first one stays, but the same one may be wrapped anew: returns the key that is kept. @throws KeyDestroyedError
    */
   put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey>;
-  /** Returns a key. Null if there never was one. @throws KeyDestroyedError */
+  /** Null if there never was one. @throws KeyDestroyedError */
   get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null>;
-  /** Destroys a key permanently, even if there never was one: no key can be put in its place. */
+  /** For ever, also if there never was one: no key can be put in its place. */
   destroy(partition: Partition, tree: TreeId | null): Promise<void>;
 }
 
 /** A process that executes runs. */
 export interface WorkerRecord {
   readonly id: string;
-  /** URL of the worker's live text stream. */
+  /** Where the pieces of its models' answers can be watched. */
   readonly url: string;
   readonly expiresAt: number;
 }
 
-/** The live workers. They belong to no tenant, and nothing here is content. */
+/** The workers that live. They belong to no tenant, and nothing here is content. */
 export interface WorkerStore {
-  /** Adds a worker, or extends its lease. Removes workers that have expired by then. */
+  /** Puts it on the list, or prolongs its stay; takes off those that had expired by then. */
   announce(worker: WorkerRecord, at: number): Promise<void>;
-  /** Lists workers that have not expired by then, in the order of their ids. */
+  /** Those that have not expired by then, in the order of their ids. */
   list(at: number): Promise<readonly WorkerRecord[]>;
   withdraw(id: string): Promise<void>;
 }
 
-/** Rate limits that processes share, such as a provider's. The caller gives the time: clocks may differ slightly. */
+/** Limits that processes share, such as a provider's. Moments are the caller's: clocks may differ a little. */
 export interface LimitStore {
   /**
-   * Takes all of a request, or nothing. Returns 0, or the milliseconds until a retry makes sense. A request whose reply
-   * was lost may count twice, never too little.
+   * Takes all of a wish, or nothing: 0, or the milliseconds until another try is worth it. One whose answer was lost may
+   * count twice: never too little.
    */
   take(
     partition: Partition,
     key: string,
     request: { readonly wish: LimitWish; readonly now: number },
   ): Promise<number>;
-  /** Books the difference to the real usage: positive amounts take more, negative ones give back. */
+  /** Takes more than is left, or with less than zero gives back: what was used turned out to differ. */
   correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void>;
-  /** Blocks all requests until a moment. The latest moment wins. */
+  /** Nobody takes anything before a moment. The latest one holds. */
   slow(partition: Partition, key: string, until: number): Promise<void>;
 }
 
-/** API keys. The key determines its tenant, so it is found without naming one. */
+/** API keys. Whose a key is follows from the key, so it is found without naming a tenant. */
 export interface ApiKeyStore {
-  /** Stores a key. Idempotent by id: the first one stays. */
+  /** Idempotent by id: the first one stays. */
   put(key: ApiKeyRecord): Promise<void>;
   find(id: string): Promise<ApiKeyRecord | null>;
-  /** Lists the keys of a tenant, in the order of their ids. */
+  /** Those of a tenant, in the order of their ids. */
   list(tenant: string | null): Promise<readonly ApiKeyRecord[]>;
-  /** Revokes a key permanently. A key of another tenant stays. */
+  /** For good. One of another tenant stays. */
   revoke(tenant: string | null, id: string): Promise<void>;
 }
 
 /**
- * Storage for data that outlives a run, or that is listed, searched and tailed. Every write is idempotent, so a caller
- * that is unsure whether one succeeded repeats it.
+ * What must outlive a run, or be listed, searched and tailed. Every write may be made again without harm, so whoever
+ * does not know whether one came through repeats it.
  */
 export interface Store extends AsyncDisposable {
-  /** Whether the data outlives this process and is shared with other processes. */
+  /** Whether it outlives this process, and other processes see the same. */
   readonly lasts: boolean;
   readonly runs: RunStore;
   readonly events: EventStore;
   readonly sessions: SessionStore;
   readonly memory: MemoryStore;
-  /** Vectors of memory. Null: none are stored, because a vector reveals its text and this store seals texts. */
+  /** Vectors of memory. Null: none are kept, because a vector tells of its text and this store seals texts. */
   readonly vectors: VectorStore | null;
   readonly approvals: ApprovalStore;
   readonly audit: AuditStore;
@@ -449,9 +443,9 @@ export interface Store extends AsyncDisposable {
   readonly webhooks: WebhookStore;
   readonly spend: SpendStore;
   /**
-   * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their
-   * trees. Destroys these trees' keys and revokes API keys bound to the user. The audit stays, because removing a link
-   * would break its chain. The cost of these trees stays in the tenant's sums, without user and tree.
+   * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their trees, destroys
+   * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.
+   * The money of these trees stays in the sums of the tenant, under no user and no tree.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

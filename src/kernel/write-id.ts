@@ -1,6 +1,6 @@
 const writeIdPattern = /^[\x21-\x7e]{1,200}$/;
 
-/** Checks the id of a write. @throws TypeError if it is invalid. */
+/** @throws TypeError unless it can name a write. */
 export function checkWriteId(id: string): void {
   if (!writeIdPattern.test(id))
     throw new TypeError(

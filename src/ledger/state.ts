@@ -5,7 +5,7 @@ import type { Fence } from "./slots/fence.ts";
 import type { Lease } from "./money/tenant.ts";
 
 /**
- * The slot state of a live run. `running`, `waiting` and `yielding` hold a slot; `pending` (not begun) and `parked`
+ * Where a live run stands. `running`, `waiting` and `yielding` hold a slot; `pending` (not begun) and `parked`
  * (begun, without a slot) do not.
  */
 export type Phase = "pending" | "running" | "waiting" | "yielding" | "parked";
@@ -15,52 +15,52 @@ export interface Slot {
   /** Null at the root. */
   readonly parent: RunId | null;
   readonly priority: Priority;
-  /** Its number in spawn order. */
+  /** When it was hired, as a number that only grows. */
   readonly order: number;
   readonly phase: Phase;
-  /** Whether a person or a policy holds it. Only `resume` lifts it. A held root keeps its slot. */
+  /** Held by a person or a policy: only `resume` lifts it. A held root keeps its slot. */
   readonly held: boolean;
-  /** Start of its wait for a slot. Meaningless while it holds one. */
+  /** Since when it has been in line for a slot; meaningless while it holds one. */
   readonly since: number;
-  /** While waiting or parked: whether only runs can wake it. The `waits` of the state name them. */
+  /** While waiting or parked: whether only runs can wake it. They are in the `waits` of the state. */
   readonly waitsForRuns: boolean;
-  /** While yielding to a preempting run: that run. */
+  /** While yielding to a run that preempts: that run. */
   readonly taker: RunId | null;
-  /** While queued and preempting: the run whose slot it will get. */
+  /** While in line and preempting: the run whose slot will come. */
   readonly victim: RunId | null;
-  /** Whether it was just demoted. It is skipped until another slot frees or it is raised. */
+  /** Just demoted: passed over until another slot frees or it is raised. */
   readonly skipped: boolean;
-  /** Whether it was parked while it waited. It is queued only once it has woken. */
+  /** Parked while it waited: it stands in line only once it has woken. */
   readonly asleep: boolean;
   readonly detached: boolean;
-  /** Maximum duration, counted from its launch. Null: unlimited, or already launched. */
+  /** How long it may take, counted from its launch; null for as long as it likes, or launched already. */
   readonly allowedMs: number | null;
-  /** No call begins after this moment. The minimum along the path. */
+  /** No call begins after this moment; the minimum along the path. */
   readonly deadline: number | null;
-  /** The reason of its cancel. Null: not cancelled. */
+  /** Why it was cancelled; null if it was not. */
   readonly cancelled: string | null;
   /** The execution of the run that may begin calls. */
   readonly fence: Fence;
-  /** Number of live children. */
+  /** How many live runs have it as their parent. */
   readonly children: number;
-  /** Its page of the queue. Null: none. */
+  /** The page of the line in which it is; null: in none. */
   readonly page: number | null;
 }
 
-/** An entry of a queue, as stored in a page: a run that can use a slot, or a call that waits for money. */
+/** An entry of a line, as a page of the line names it: a run that can use a slot, or one of its calls that waits for money. */
 export interface Queued extends Pick<Slot, "since" | "order" | "deadline"> {
   readonly run: RunId;
-  /** Absent in the queue for slots. */
+  /** Absent in the line for slots. */
   readonly call?: QueuedCall | undefined;
 }
 
-/** A model call that waits for money. The account of its run holds the other fields. */
+/** A model call that waits for money. The account of its run has the rest. */
 export interface QueuedCall extends Pick<WaitingCall, "step" | "needsTopUp"> {
-  /** The run whose limit blocks it. Null: the tree's, the tenant's or the user's. */
+  /** The run whose limit is in its way; null: the tree's, the tenant's or the user's. */
   readonly owner: RunId | null;
 }
 
-/** The pages of one priority's queue: from `first` to `last`. Some between them may be empty. */
+/** The pages of the line that hold the runs of one priority: from `first` to `last`. Some between them may be empty. */
 export interface PageRange {
   readonly first: number;
   readonly last: number;
@@ -69,41 +69,44 @@ export interface PageRange {
 /** A line: its queues by priority. */
 export type LineRanges = Readonly<Partial<Record<Priority, PageRange>>>;
 
-/** Figures of all slots, updated with each change of a slot. So a decision reads only the slots that it is about. */
+/**
+ * Figures of all slots, kept up to date with each change of a slot. So a decision reads the slots that it is about, and
+ * not all of them.
+ */
 export interface Headcount {
   /** Runs that are alive. */
   readonly live: number;
-  /** Runs that hold a slot. */
+  /** Those of them that hold a slot. */
   readonly holders: number;
-  /** Runs that hold a slot, or could continue by themselves, and do not only wait for other runs. */
+  /** Those that hold a slot, or would go on by themselves, and do not only wait for other runs. */
   readonly active: number;
-  /** Runs that are skipped. Few: those demoted since a slot was last freed. */
+  /** Runs that are passed over. Few: those that were demoted since a slot became free. */
   readonly skipped: readonly RunId[];
-  /** The queue by priority: runs that can use a slot, without skipped ones. */
+  /** The line by priority: runs that can use a slot, without those passed over. */
   readonly line: LineRanges;
 }
 
 /** The model calls of a tree that wait for money. */
 interface WaitingCalls {
   readonly line: LineRanges;
-  /** No open reservation is due before this moment. Null: none was opened. */
+  /** No open reservation is due before this moment; null: none was opened. */
   readonly due: number | null;
 }
 
 /** The lease of a tree: the part of its tenant's budgets that it may use without asking. */
 export interface Block extends Lease {
-  /** Amounts of calls reserved under this lease, with those in flight at their ceilings. */
+  /** The use by calls that were reserved under this lease, those in flight at their ceilings. */
   readonly used: Amounts;
 }
 
-/** The state shared by a whole tree. */
+/** What a whole tree has in common. */
 export interface TreeState {
   readonly root: RunId;
   readonly spawn: SpawnBudget;
   readonly account: Account;
   /** Null: it has no tenant. */
   readonly block: Block | null;
-  /** Time in the queue after which a run moves up one level. */
+  /** How long a run stands in line before it moves forward by one level. */
   readonly ageingMs: number;
   readonly nextOrder: number;
   readonly headcount: Headcount;
@@ -123,33 +126,34 @@ export interface Holder extends Pick<Slot, "priority" | "order"> {
   readonly run: RunId;
 }
 
-/** A reader of rows that a state does not hold, for a host that stores rows separately and loads them on demand. */
+/** Reads rows that a state does not hold, for a host that stores each row apart and loads it when it is needed. */
 export interface LedgerSource {
   slot(run: RunId): Slot | undefined;
   waits(run: RunId): readonly RunId[] | undefined;
   account(run: RunId): RunAccount | undefined;
   page(name: string): readonly Queued[] | undefined;
-  /** Returns every live run. */
+  /** Every live run. */
   runs(): readonly RunId[];
-  /** Returns the live children of `run`. */
+  /** The live runs whose parent is `run`. */
   children(run: RunId): readonly RunId[];
-  /** Returns the live runs that hold a slot. */
+  /** The live runs that hold a slot. */
   holders(): readonly Holder[];
-  /** Announces rows that will be read, so that a remote host loads them in one round trip. */
+  /** These will be read: a host that is far from them loads them in one round trip. */
   prefetch(rows: RowNames): void;
 }
 
 /**
- * The money and headcount of one tree: plain data. `accounts` must hold the path of the command's run, and `doubts` the
- * attempt it reconciles; the host need not load more. `slots`, `waits` and `pages` hold every row, unless a `source`
- * reads the missing ones. The source also reads accounts of other runs whose calls wait.
+ * The state of one tree's money and headcount: plain data. `accounts` needs to hold the path of the run a command
+ * is about, `doubts` the attempt it reconciles, nothing more: a host may load the rest never. `slots`, `waits` and `pages`
+ * hold every row, unless a `source` reads those that are not here. It reads the accounts of other runs, too: of those whose
+ * calls wait.
  */
 export interface LedgerState {
   readonly tree: TreeState;
   readonly slots: Readonly<Record<RunId, Slot>>;
-  /** The runs that a run waits for. Rows of runs that no longer wait are stale. */
+  /** The runs that a run waits for. Rows of runs that go on are stale. */
   readonly waits: Readonly<Record<RunId, readonly RunId[]>>;
-  /** The queues, by name, priority and number of the page. A page without entries is absent. */
+  /** The lines, by name, priority and number of the page. A page without entries is none. */
   readonly pages: Readonly<Record<string, readonly Queued[]>>;
   readonly accounts: Readonly<Record<RunId, RunAccount>>;
   readonly doubts: Readonly<Record<AttemptId, Doubt>>;

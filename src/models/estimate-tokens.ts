@@ -5,14 +5,14 @@ import type { Measured } from "./input-bound.ts";
 
 /** The estimate counts JSON a third too low. */
 const jsonFactor = 1.5;
-/** Tokens of a message beyond its text. */
+/** What a message costs besides its words. */
 const tokensPerMessage = 4;
-/** Approximate tokens of a picture of common size. */
+/** About what a picture of common size costs. */
 const tokensPerFile = 1_500;
 
 /**
- * Estimates the tokens of a prompt, for display and for compaction. Not a bound, so not sufficient for a reservation.
- * Starts from the last reported count if there is one; each message is estimated once.
+ * About how many tokens a prompt has: for display, and to tell when to compact. No bound, and no ground for a
+ * reservation by itself. Counts from the last report where there is one; each message estimated once.
  */
 export function estimateTokens(
   messages: readonly ChatMessage[],

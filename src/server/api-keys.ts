@@ -12,10 +12,10 @@ import { systemClock } from "#base";
 import type { Auth, Principal, Scope } from "./auth.ts";
 import { checkLimits } from "./start-limits.ts";
 
-/** A source of API keys: `store.apiKeys`, a list, or any object that finds a key by id. */
+/** Where keys are looked up: `store.apiKeys`, a list, or whatever finds one by its id. */
 export type ApiKeySource = readonly ApiKeyRecord[] | Pick<ApiKeyStore, "find">;
 
-/** Options of a new API key. */
+/** What a new key is good for. */
 export interface NewApiKey {
   readonly tenant: string | null;
   /** The only user for whom the key acts. Default null: the key is bound to no user. */
@@ -26,10 +26,7 @@ export interface NewApiKey {
   readonly limits?: StartLimits;
 }
 
-/**
- * Creates a key and its record. The key is returned only here: the record stores a hash. @throws RangeError for invalid
- * limits or an invalid time; TypeError.
- */
+/** Makes a key. It is shown here and never again: only its record is kept. @throws RangeError on limits or a time that are none; TypeError. */
 export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }: NewApiKey): {
   readonly key: string;
   readonly record: ApiKeyRecord;
@@ -48,7 +45,7 @@ export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }:
   return { key, record: { id, hash: hashOf(key), ...owner, scopes, expiresAt, ...(limits && { limits }) } };
 }
 
-/** Authenticates callers by API key. */
+/** Knows people by API keys. */
 export function apiKeys(
   source: ApiKeySource,
   { clock = systemClock }: { readonly clock?: Clock } = {},
@@ -85,7 +82,7 @@ function inList(records: readonly ApiKeyRecord[]): Pick<ApiKeyStore, "find"> {
 
 const hashOf = (key: string): string => hash("sha256", key);
 
-/** Hash that unknown keys are compared with, so that they take as long as known keys. */
+/** What an unknown key is held against, so that it takes as long as a known one. */
 const nobody = "0".repeat(64);
 
 function isSame(one: string, other: string): boolean {

@@ -4,9 +4,9 @@ import type { Clock } from "#kernel";
 /** The media type of a stream: server-sent events, or JSON lines. */
 export type StreamType = "text/event-stream" | "application/x-ndjson";
 
-/** Heartbeat and timeout of a stream. */
+/** How a stream is kept alive, and when it is given up. */
 export interface ByteStreamOptions {
-  /** Only server-sent events have comments, which serve as heartbeat. */
+  /** Only server-sent events have comments, which keep a quiet stream alive. */
   readonly type: StreamType;
   readonly clock: Clock;
   readonly stallS: number;
@@ -16,7 +16,7 @@ export interface ByteStreamOptions {
   readonly onClose: () => void;
 }
 
-/** Formats one server-sent event. Without an id, it does not move the position at which a reader resumes. */
+/** One message of a stream of server-sent events. Without an id it changes nothing about where a reader resumes. */
 export function frame(
   data: string,
   { id, event }: { readonly id?: number | string; readonly event?: string } = {},
@@ -26,8 +26,8 @@ export function frame(
 }
 
 /**
- * Creates a response that is sent as the client reads it. Nothing is buffered ahead. A client whose connection remains
- * full is disconnected; it can reconnect and resume a stream of events.
+ * A response that is sent as it is read. Nothing is read ahead: what waits, waits where it came from. A reader whose
+ * connection stays full is cut; it can come again, and resume where there are events.
  */
 export function byteStream(frames: AsyncGenerator<string, void>, options: ByteStreamOptions): Response {
   const body = new ReadableStream<Uint8Array>(new FrameSource(frames, options), { highWaterMark: 1 });
@@ -83,7 +83,7 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
     this.#close();
   }
 
-  /** The pending read continues during heartbeats. */
+  /** What was asked for stays asked for while the heart beats. */
   async #nextOrBeat(): Promise<IteratorResult<string, void> | "beat"> {
     const { type, clock, heartbeatS } = this.#options;
     if (type !== "text/event-stream") return this.#frames.next();
@@ -101,7 +101,7 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
     }
   }
 
-  /** Fails the stream if the client does not read for too long. */
+  /** Nobody takes what lies ready. */
   #watchStall(controller: ReadableStreamDefaultController<Uint8Array>): void {
     const { clock, stallS } = this.#options;
     this.#unstall = clock.callAt(

@@ -3,14 +3,14 @@ import type { RunHandle, Runtime } from "#runtime";
 import { partitionOf, type Principal } from "./auth.ts";
 
 const eventsPerRead = 256;
-/** Events kept in memory per tree. A reader that is further behind reads the store itself. */
+/** Whoever is further behind reads the store for itself. */
 const mostRecent = 64;
 
-/** A subscription to the events of one tree. */
+/** What is watched, by whom and from where. */
 export interface Watch {
   readonly run: RunHandle;
   readonly principal: Principal;
-  /** Number of the last event the reader has. */
+  /** The number of the last event that is known already. */
   readonly after: number;
   readonly signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ export class Feeds {
     try {
       for (let after = known; ;) {
         signal.throwIfAborted();
-        // Read before the store is read, so that no event in between is missed.
+        // Asked before it is read: what comes in between is not missed.
         const { told, isOver } = feed;
         const events =
           feed.above(after) ?? (await store.read(partition, run.treeId, { after, limit: eventsPerRead }));
@@ -75,15 +75,15 @@ export class Feeds {
   }
 }
 
-/** One tree with at least one subscriber. */
+/** One tree that somebody watches. */
 class Feed {
   readonly key: string;
   watchers = 0;
-  /** Counts notifications. */
+  /** How often there was news. */
   told = 0;
   isOver = false;
   #error: unknown = null;
-  /** The newest events, consecutive, and the number before the first one. */
+  /** The newest events, one after the other, and the number before them. */
   #recent: NumberedEvent[] = [];
   #before: number;
   readonly #stop = new AbortController();
@@ -95,7 +95,7 @@ class Feed {
     void this.#listen(run, after);
   }
 
-  /** Returns the events above a number. Null if they are no longer in memory. */
+  /** What has come above a number; null if it has been forgotten here. */
   above(after: number): readonly NumberedEvent[] | null {
     return after < this.#before ? null : this.#recent.slice(after - this.#before);
   }

@@ -24,7 +24,7 @@ export const genAi = {
   errorType: "error.type",
 } as const;
 
-/** Attributes without a name in the conventions. */
+/** What the conventions have no name for. */
 export const reeve = {
   tree: "reeve.tree.id",
   run: "reeve.run.id",

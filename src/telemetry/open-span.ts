@@ -22,7 +22,7 @@ export class OpenSpan {
     this.#beganAt = beganAt;
   }
 
-  /** The context for child spans. */
+  /** For what is started below it. */
   get context(): Context {
     return trace.setSpan(ROOT_CONTEXT, this.#span);
   }

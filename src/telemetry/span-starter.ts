@@ -12,7 +12,7 @@ import type { TraceParent } from "#kernel";
 import type { DerivedIds } from "./derived-ids.ts";
 import { hrTime, OpenSpan } from "./open-span.ts";
 
-/** The parameters of a new span. */
+/** What a span is started with. */
 export interface SpanStart {
   readonly id: string;
   readonly at: number;
@@ -21,7 +21,7 @@ export interface SpanStart {
   readonly kind?: SpanKind;
 }
 
-/** Starts the spans of one trace with predetermined ids. */
+/** Starts the spans of one trace, with ids that are known beforehand. */
 export class SpanStarter {
   readonly #tracer: Tracer;
   readonly #ids: DerivedIds;

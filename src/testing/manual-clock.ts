@@ -1,10 +1,10 @@
 import type { Clock } from "#kernel";
 
-/** A clock that moves only on request. */
+/** A clock that stands still until told. */
 export interface ManualClock extends Clock {
-  /** Advances the time and wakes all due sleepers, earliest first. */
+  /** Moves on, and lets everybody whose time has come go on, earliest first. */
   advance(ms: number): Promise<void>;
-  /** Number of sleepers. */
+  /** How many wait. */
   readonly waiting: number;
 }
 

@@ -9,10 +9,7 @@ import type { TreeWork } from "./state/tree-work.ts";
 
 const first = { state: null, carried: null };
 
-/**
- * Launches an execution of a run, with the run's facts, its inbox, and the state that the previous execution carried
- * over.
- */
+/** Sends an execution of a run off, with what the run is, what waits for it, and what the one before it passed on. */
 export function launch(
   work: TreeWork,
   id: RunId,
@@ -55,7 +52,7 @@ export function launch(
   if (work.slot(id)?.cancelled) work.object.cancel(execution);
 }
 
-/** Takes the items of a run's inbox that fit into one reply, with the run's slot state. */
+/** Hands a run what has come for it, and says how it stands. */
 export function takeNews(work: TreeWork, id: RunId): News {
   const run = work.run(id);
   const slot = work.slot(id);
@@ -71,9 +68,7 @@ export function takeNews(work: TreeWork, id: RunId): News {
   };
 }
 
-/**
- * Takes the items that fit into one reply. Topic messages that do not fit stay, with everything that came after them.
- */
+/** Takes what fits into one answer. Messages of topics that do not fit stay, and all that came after them. */
 function takeItems(
   { object }: TreeWork,
   id: RunId,

@@ -22,7 +22,7 @@ test("a question is shown with its choices, and takes one of them", async () => 
   await town.asked("t1");
   const listed = await town.reeve("approvals");
   expect(listed.said).toMatch(
-    /lead asks a person.*question: "On which day\?"\n {2}choices: \["Monday","Friday"\]/s,
+    /lead asks a question.*question: "On which day\?"\n {2}choices: \["Monday","Friday"\]/s,
   );
   expect((await town.reeve("why", "t1")).said).toContain("reeve answer t1~0:tool:2");
   expect(await town.reeve("approve", "t1")).toMatchObject({ code: 5 });
@@ -35,7 +35,7 @@ test("a question is shown with its choices, and takes one of them", async () => 
   const { code, complained, said } = await running;
   expect([code, said + complained]).toEqual([
     0,
-    expect.stringContaining("asks a person: reeve answer t1~0:tool:2"),
+    expect.stringContaining("asks a question: reeve answer t1~0:tool:2"),
   ]);
   const { items } = await town.runtime.approvals.list({}, { size: 10 });
   expect(items[0]?.decision).toMatchObject({ decision: "edited", arguments: "Friday" });
@@ -52,10 +52,10 @@ test("a form is answered by JSON, and over HTTP it is checked all the same", asy
   expect((await running).code).toBe(0);
 });
 
-test("a call that needs approval is no question", async () => {
+test("a call that needs approval is not a question", async () => {
   await using town = await Town.open();
   void town.reeve("run", "steward", "sell", "--id", "t1");
   await town.asked("t1");
   const { code, complained } = await town.reeve("answer", "t1", "yes");
-  expect([code, complained]).toEqual([2, expect.stringContaining("no question")]);
+  expect([code, complained]).toEqual([2, expect.stringContaining("not a question")]);
 });

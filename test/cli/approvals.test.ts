@@ -36,7 +36,7 @@ test("an approver sees every argument in full", () => {
   const lines = shown({ memo, to: "ACME", iban: "DE00 EVIL", amount: 1_000_000, more: { deep: [1, null] } });
   for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(100);
   expect(lines[0]).toBe(
-    "report~0:tool:12  writer wants to call pay · risk critical · pending for 1.0s, refused on 2026-11-22 09:00:00",
+    "report~0:tool:12  writer wants to call pay · risk critical · pending for 1.0s, denied on 2026-11-22 09:00:00",
   );
   expect(lines[1]).toBe("  policy");
   const [, , first = "", ...rest] = lines;
@@ -124,7 +124,7 @@ test("a tree in which several calls wait is answered with all of them, and none 
   expect(refused.said).toContain('\n  to: "ACME"\n');
   expect(refused.said).toContain('\n  to: "EVIL"\n');
   expect(refused.complained).toMatch(
-    /^reeve: 2 calls wait for approval in t1, and none was decided: name one\n {2}→ reeve approve t1~0:/,
+    /^reeve: 2 calls wait for approval in t1: give the id of one approval\n {2}→ reeve approve t1~0:/,
   );
   const { items } = await town.runtime.approvals.list({ state: "pending" }, { size: 10 });
   expect(items).toHaveLength(2);
@@ -161,7 +161,7 @@ test("a watcher cannot approve what the screen does not show in full", async () 
   const screen = (): string => screenOf(terminal.said).join("\n");
   await expect.poll(screen).toContain("needs approval: pay");
   terminal.type("a");
-  await expect.poll(screen).toContain("too long for this screen: leave it, and approve t1~0:tool:2 on");
+  await expect.poll(screen).toContain("too long for this screen: leave with q, and approve t1~0:tool:2 on");
   terminal.type("y");
   await expect.poll(screen).toContain("needs approval: pay");
   terminal.type("q");

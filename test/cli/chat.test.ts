@@ -137,7 +137,7 @@ test("users have conversations of their own under one name", async () => {
 test("an agent that is not there is told before anything is asked", async () => {
   await using town = await open();
   const { code, complained } = await town.reeve("chat", "leda");
-  expect([code, complained]).toEqual([4, "reeve: no agent leda\n  → there is lead\n"]);
+  expect([code, complained]).toEqual([4, "reeve: no agent leda\n  → agents: lead\n"]);
 });
 
 /** A chat whose answer has begun, and does not end. */
@@ -146,9 +146,9 @@ async function hanging(town: Town, search: PromiseWithResolvers<string>): Promis
   await chat.asked();
   chat.terminal.enter("hang");
   // A model in the process of the server streams only while a reader is there.
-  await expect.poll(() => chat.terminal.said, patient).toBe("lead calls search\n");
+  await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
   search.resolve("found");
-  await expect.poll(() => chat.terminal.said, patient).toBe("lead calls search\nWell, ");
+  await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\nWell, ");
   return chat;
 }
 
@@ -158,12 +158,12 @@ test("Ctrl-C cancels an answer, and the next message goes on", async () => {
   const chat = await hanging(town, search);
   expect(chat.terminal.interrupt()).toBe(true);
   await chat.asked();
-  expect(chat.terminal.said).toBe("lead calls search\nWell, \n");
+  expect(chat.terminal.said).toBe("lead: calling search\nWell, \n");
   expect(chat.terminal.complained).toMatch(/\ncancelled\n$/);
   // The message, the call, its result, and how it ended: then this one.
   expect(await chat.say("two")).toBe("5: two\n");
   expect(await chat.leave()).toBe(0);
-  expect(chat.terminal.complained).toContain(`go on with: reeve chat lead --session ${chat.session}\n`);
+  expect(chat.terminal.complained).toContain(`continue with: reeve chat lead --session ${chat.session}\n`);
 });
 
 test("what follows a Ctrl-C begins a line, also if nothing was said before", async () => {
@@ -172,10 +172,10 @@ test("what follows a Ctrl-C begins a line, also if nothing was said before", asy
   const chat = new Typed(town);
   await chat.asked();
   chat.terminal.enter("hang");
-  await expect.poll(() => chat.terminal.said, patient).toBe("lead calls search\n");
+  await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
   chat.terminal.interrupt();
   await chat.asked();
-  expect(chat.terminal.said).toBe("lead calls search\n\n");
+  expect(chat.terminal.said).toBe("lead: calling search\n\n");
 });
 
 test("a second Ctrl-C leaves without waiting for the cancelled answer", async () => {
@@ -190,7 +190,7 @@ test("a second Ctrl-C leaves without waiting for the cancelled answer", async ()
 test("history, retry, a new conversation, and words that are no command", async () => {
   await using town = await open();
   const chat = new Typed(town);
-  expect(await chat.say("/retry")).toBe("there is no message to send again\n");
+  expect(await chat.say("/retry")).toBe("no message to send again\n");
   expect(await chat.say("one")).toBe("1: one\n");
   expect(await chat.say("two")).toBe("3: two\n");
   expect(await chat.say("/retry")).toBe("3: two\n");
@@ -198,9 +198,11 @@ test("history, retry, a new conversation, and words that are no command", async 
   expect(await chat.say("fail")).toContain("failed: error");
   expect(await chat.say("/retry")).toContain("failed: error");
   expect(await chat.say("/history")).toBe("> one\n1: one\n> two\n3: two\n");
-  expect(await chat.say("/compact")).toBe("summed up\n");
-  expect(await chat.say("/compact")).toBe("there is nothing to sum up\n");
-  expect(await chat.say("/help")).toBe("there is no /help: /history  /retry  /compact  /new  /exit\n");
+  expect(await chat.say("/compact")).toBe("compacted\n");
+  expect(await chat.say("/compact")).toBe("nothing to compact\n");
+  expect(await chat.say("/help")).toBe(
+    "unknown command /help; commands: /history  /retry  /compact  /new  /exit\n",
+  );
   const { session } = chat;
   expect(await chat.say("/new")).toMatch(/^session \S+\n$/);
   expect(await chat.say("three")).toBe("1: three\n");

@@ -12,7 +12,7 @@ test("a run is shown as it happens, and ends with a receipt and what was said", 
   const { code, said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.5");
   expect(code).toBe(0);
   expect(said).toMatch(
-    /^tree t1 · http:\/\/127\.0\.0\.1:\d+\/ui\/runs\/t1\nclerk starts\nclerk completed: answered/,
+    /^tree t1 · http:\/\/127\.0\.0\.1:\d+\/ui\/runs\/t1\nclerk: started\nclerk: completed: answered/,
   );
   expect(said).toMatch(
     /\ndone\n\n✓ completed: answered\n[^]*\ntotal \$0\.\d{6} · \d+ tokens · 1 agent · .*\n$/,
@@ -24,7 +24,7 @@ test("a call that needs somebody's word is granted from another terminal", async
   const running = town.reeve("run", "steward", "sell", "--id", "t2");
   await town.asked("t2");
   const why = await town.reeve("why", "t2");
-  expect(why.said).toMatch(/^steward has waited .* for somebody's word on sell\.\n/);
+  expect(why.said).toMatch(/^steward: waiting .* for approval of sell\n/);
   expect((await town.reeve("approvals")).said).toMatch(
     /steward wants to call sell · risk high .*\n.*\n {2}field: "north"\n/,
   );
@@ -34,8 +34,8 @@ test("a call that needs somebody's word is granted from another terminal", async
   });
   const { code, said } = await running;
   expect(code).toBe(0);
-  expect(said).toContain("steward needs approval for sell: reeve approve t2~0:tool:2\n");
-  expect(said).toContain("steward is told: approved by loopback\n");
+  expect(said).toContain("steward: waiting for approval of sell: reeve approve t2~0:tool:2\n");
+  expect(said).toContain("steward: approval: approved by loopback\n");
   expect((await town.reeve("deny", "t2~0:tool:2")).code).toBe(5);
   expect((await town.reeve("approve", "t2")).code).toBe(4);
 });
@@ -61,11 +61,11 @@ test("a run that is cancelled says so with its exit code", async () => {
   expect((await town.reeve("why", "t4", "--json")).said).toContain('"status":"paused"');
   expect(await town.reeve("resume", "t4")).toMatchObject({ code: 0 });
   expect(await town.reeve("top-up", "t4", "--cost", "1")).toMatchObject({ code: 0 });
-  expect(await town.reeve("reprioritize", "t4", "high")).toMatchObject({ said: "t4 is high\n" });
+  expect(await town.reeve("reprioritize", "t4", "high")).toMatchObject({ said: "t4: priority high\n" });
   const cancelled = await town.reeve("cancel", "t4", "--reason", "wrong field");
   expect(cancelled).toMatchObject({ code: 0, said: "1 run stopped\n" });
   expect((await running).code).toBe(12);
-  expect((await town.reeve("why", "t4")).said).toContain("somebody cancelled it (wrong field)");
+  expect((await town.reeve("why", "t4")).said).toContain('steward was cancelled: reason "wrong field".');
 });
 
 test("trees are listed, and shown with their receipt when they are over", async () => {
@@ -77,7 +77,7 @@ test("trees are listed, and shown with their receipt when they are over", async 
     /^✓ completed · .*\nclerk .*\n\n✓ completed: answered\n/,
   );
   const verified = await town.reeve("audit", "verify");
-  const head = /^whole: \d+ links?, head (\S+)\n$/.exec(verified.said)?.[1] ?? "";
+  const head = /^intact: \d+ links?, head (\S+)\n$/.exec(verified.said)?.[1] ?? "";
   expect((await town.reeve("audit", "verify", "--head", head)).code).toBe(0);
   const forged = await town.reeve("audit", "verify", "--head", `999:${head.split(":")[1]}`);
   expect(forged).toMatchObject({ code: 6, said: expect.stringMatching(/^broken at link \d+: truncated\n$/) });
@@ -89,7 +89,7 @@ test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it"
   const running = main(["run", "steward", "sell", "--id", "t6"], terminal);
   await town.asked("t6");
   await expect.poll(() => terminal.interrupt()).toBe(true);
-  await expect.poll(() => terminal.complained).toContain("detached; t6 goes on");
+  await expect.poll(() => terminal.complained).toContain("detached; t6 continues");
   expect(await town.runtime.run("t6").status()).toBe("waiting");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(12);
@@ -140,7 +140,7 @@ test("a run that rests in its code is told, and woken with a signal", async () =
   const running = town.reeve("run", "waiter", "wait", "--id", "t12");
   await expect
     .poll(async () => (await town.reeve("why", "t12")).said)
-    .toMatch(/^waiter has waited .* for something from outside: .*[^]*→ reeve signal t12~0 <name>/);
+    .toMatch(/^waiter: waiting .* for a signal, a message or a time\n[^]*→ reeve signal t12~0 <name>/);
   expect(await town.reeve("signal", "t12", "go", "{by")).toMatchObject({ code: 2 });
   expect(await town.reeve("signal", "t12", "go", '{"by":"ada"}')).toMatchObject({ code: 0 });
   expect((await running).said).toContain('{\n  "by": "ada"\n}\n\n✓ completed: answered');
@@ -158,7 +158,7 @@ test("a conversation whose turn somebody has says who to look for; a tree in lin
   expect((await town.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +steward/);
   await town.runtime.start(town.agent("clerk"), "write", { id: "t14", session: "talk", onBusy: "queue" });
   expect((await town.reeve("why", "t14")).said).toMatch(
-    /^t14~0 was accepted and has not begun: another tree/,
+    /^t14~0: accepted, not started: another tree has the turn/,
   );
   await town.reeve("approve", "t13");
   expect((await turn).code).toBe(0);
@@ -170,7 +170,7 @@ test.each([
   [["budget", "set", "--per", "day"], 2, "--max-cost or --max-tokens"],
   [["budget", "set", "--max-cost", "1"], 2, "--per"],
   [["budget", "show"], 2, "it has no tenant"],
-  [["run", "clerk", "x", "--max-cost", "much"], 2, "a number of at least 0"],
+  [["run", "clerk", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
   [["tree", "nobody"], 4, "no run nobody~0"],
   [["run", "nobody", "x"], 4, "no agent nobody"],
   [["approve", "not:an:id"], 2, "not an approval's id"],
@@ -211,13 +211,13 @@ test("a tenant's budget is set, shown and removed", async () => {
     expect(await main(["budget", ...words], terminal)).toBe(0);
     return terminal.said;
   };
-  expect(await reeve("show")).toBe("no budget: unlimited\n");
+  expect(await reeve("show")).toBe("no budget (unlimited)\n");
   const set = await reeve("set", "--max-cost", "5", "--max-tokens", "1000", "--per", "ever");
   expect(set).toBe(
-    "$5.00 for ever: $0 spent, $0 held by open trees\n1,000 tokens for ever: 0 spent, 0 held by open trees\n",
+    "$5.00 in total: $0 spent, $0 held by live trees\n1,000 tokens in total: 0 spent, 0 held by live trees\n",
   );
   expect(await reeve("set", "--user", "ann", "--max-tokens", "9", "--per", "day")).toMatch(
-    /^9 tokens a day: 0 spent, 0 held by open trees\nstarts over at \d{4}-\d\d-\d\dT00:00:00\.000Z\n$/,
+    /^9 tokens per day: 0 spent, 0 held by live trees\nresets at \d{4}-\d\d-\d\dT00:00:00\.000Z\n$/,
   );
   await reeve("remove");
   expect(JSON.parse(await reeve("show", "--json"))).toEqual({ budget: null });
@@ -239,11 +239,11 @@ test("a run is steered, and goes on with what it is told last", async () => {
   await town.asked("t1");
   expect(await town.reeve("steer", "t1", "sell the south instead")).toMatchObject({
     code: 0,
-    said: "t1 reads it before its next model call\n",
+    said: "t1: reads the message before its next model call\n",
   });
   expect(await town.reeve("follow-up", "t1", "and then report")).toMatchObject({
     code: 0,
-    said: "t1 reads it when it would stop\n",
+    said: "t1: reads the message when it would stop\n",
   });
   await town.reeve("approve", "t1");
   expect((await running).code).toBe(0);
@@ -257,7 +257,7 @@ test("a call that is not in doubt cannot be reconciled, and that is said", async
   expect(await town.reeve(...words)).toEqual({
     code: 5,
     said: "",
-    complained: "reeve: t1~0:model:1#1 is not in doubt in t1\n",
+    complained: "reeve: attempt t1~0:model:1#1 of t1 is not in doubt\n",
   });
   expect((await town.reeve(...words.slice(0, 5))).complained).toContain("--output <tokens>' not specified");
 });

@@ -41,11 +41,11 @@ test("Windows is told what needs WSL and what does not, another machine where to
   const built = "reeve dev starts a Restate server, which is built for Linux and macOS on x64 and arm64";
   expect(said("win32-x64", ["hono"])).toEqual([
     `${built}; this is win32-x64`,
-    "run it in WSL (wsl --install); commands that ask a server, and programs without Restate, need no WSL",
+    "run it in WSL (wsl --install); client commands and programs without Restate need no WSL",
   ]);
   expect(said("freebsd-x64")).toEqual([
     `${built}; this is freebsd-x64`,
-    "run it on another machine, and say where it is with --url or REEVE_URL",
+    "run it on another machine, and set --url or REEVE_URL",
   ]);
 });
 
@@ -122,7 +122,7 @@ test("runs are not moved where no Restate is known, or none answers", async () =
     const terminal = new FakeTerminal({ folder });
     expect(await main(["move", "one"], terminal)).toBe(3);
     expect(terminal.complained).toBe(
-      "reeve: no Restate is known here\n  → say where its admin is with --admin or RESTATE_ADMIN\n",
+      "reeve: the address of Restate's admin is not known\n  → set --admin or RESTATE_ADMIN to the address of Restate's admin\n",
     );
     const elsewhere = new FakeTerminal({ folder, environment: { RESTATE_ADMIN: "http://127.0.0.1:9" } });
     expect(await main(["move", "one"], elsewhere)).toBe(3);

@@ -28,9 +28,9 @@ test("one calm screen says where to ask, who is there and what runs", () => {
       server     http://127.0.0.1:7433
       restate    http://127.0.0.1:9070
       agents     boss, digger
-      build      4, since 2026-11-15 09:00:00, 2 older alive
+      build      4, since 2026-11-15 09:00:00, 2 older still running
 
-      try: reeve run boss "..." · Ctrl-C stops everything, and nothing is lost"
+      try: reeve run boss "..." · Ctrl-C stops everything; runs continue on the nex…"
   `);
 });
 
@@ -38,7 +38,7 @@ test("code that does not load is shown, and that the build before still serves",
   const failure = `ReferenceError: missing is not defined\n    at ${"far/".repeat(40)}agents.ts:3:7`;
   const text = shown({ failure });
   expect(text).toContain(
-    "the newest code does not load; the build before still serves:\n  ReferenceError: missing",
+    "the newest code does not load; the previous build still serves:\n  ReferenceError: missing",
   );
   for (const line of text.split("\n")) expect(widthOf(line)).toBeLessThanOrEqual(80);
 });

@@ -24,7 +24,7 @@ test("tools are approved in a file, a change is shown, and what was not approved
     ]);
     expect(await reeve("evil", "--check", "--", process.execPath, server, "honest")).toEqual([
       0,
-      "evil: nothing has changed\n",
+      "evil: no changes\n",
     ]);
     const [code, said] = await reeve(...verbose);
     expect([code, said.slice(0, 20)]).toEqual([5, "changed look  xxxxxx"]);

@@ -44,7 +44,7 @@ test.each([
   "file:///etc/passwd",
   "http://127.0.0.1.example.com/",
 ])("%s is not opened", async (address) => {
-  await expect(openBrowser(address, "linux")).rejects.toThrow("only pages of this machine are opened");
+  await expect(openBrowser(address, "linux")).rejects.toThrow("only addresses of this machine can be opened");
   expect(opened()).toBe("");
 });
 

@@ -98,6 +98,6 @@ test("a refusal is told after a landing call, and forgotten after a top-up", () 
 test("the log of a run names the limit that refuses a call", () => {
   const [refusal] = boss().denies(0, { dimension: "tokens", limit: 9_000, used: 8_990 }).events.slice(-1);
   expect(refusal && eventLine(refusal)).toBe(
-    "boss is refused a call: the tree's limit is 9,000 tokens, 8,990 tokens are used, and the next call does not fit",
+    "boss: call denied: the tree's limit is 9,000 tokens, 8,990 tokens are used, and the next call does not fit",
   );
 });

@@ -56,7 +56,7 @@ test("what is said shows while it is said, below whoever says it; an attempt tha
   const shown = (): string => screenOf(terminal.said).join("\n");
   await expect.poll(shown).toContain("● running");
   await town.runtime.run("t9").signal("go");
-  await expect.poll(shown).toContain("asks speaker");
+  await expect.poll(shown).toContain("calling speaker");
   model.say("Dear town,\nthe mill was");
   await expect.poll(shown).toMatch(/\nclerk +● running .*\n {2}“the mill was\n/);
   model.say(" built");
@@ -106,11 +106,11 @@ test("a tree is watched with keys, and left with q", async () => {
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t11"], terminal);
   const shown = (): string => screenOf(terminal.said).join("\n");
-  await expect.poll(shown).toContain("steward has waited");
+  await expect.poll(shown).toContain("steward: waiting");
   terminal.type("a");
   await expect.poll(shown).toContain("approve t11~0:tool:2? y / n");
   terminal.type("y");
-  await expect.poll(shown).toContain("the tree is over · q leaves");
+  await expect.poll(shown).toContain("the tree has ended · q leaves");
   terminal.type("q");
   expect(await watching).toBe(0);
   expect(terminal.said).toContain("\u001B[?1049lsold it\n\n✓ completed: answered\n");

@@ -18,6 +18,9 @@ test("a kind that is none, and a name that is missing, are refused", async () =>
   await using town = await Town.open();
   expect((await town.reeve("disable", "model", "x")).code).toBe(2);
   const nameless = await town.reeve("disable", "tool");
-  expect([nameless.code, nameless.complained]).toEqual([2, expect.stringContaining("which tool?")]);
+  expect([nameless.code, nameless.complained]).toEqual([
+    2,
+    expect.stringContaining("give the name of the tool"),
+  ]);
   expect((await town.reeve("disable", "tenant", "acme")).code).toBe(2);
 });

@@ -38,7 +38,7 @@ test("an agent that is not there is answered with those that are", async () => {
   expect(await town.reeve("run", "nobody", "x")).toEqual({
     code: 4,
     said: "",
-    complained: "reeve: no agent nobody\n  → there is steward, clerk\n",
+    complained: "reeve: no agent nobody\n  → agents: steward, clerk\n",
   });
 });
 
@@ -46,19 +46,19 @@ test.each([
   [["runs", "--frob"], "unknown option '--frob'"],
   [["frob"], "unknown command 'frob'"],
   [["run", "lead"], "missing required argument 'input'"],
-  [["top-up", "t1"], "how much? --cost, --tokens or --turns"],
+  [["top-up", "t1"], "give --cost, --tokens or --turns"],
   [["budget"], "unknown option '--json'"],
 ])("a line that is not understood (%j) is told as JSON where JSON was asked for", async (words, message) => {
   const json = new FakeTerminal();
   expect(await main([...words, "--json"], json)).toBe(2);
-  const error = { code: "usage", message, hint: "add --help to see what there is" };
+  const error = { code: "usage", message, hint: "add --help for usage" };
   expect(JSON.parse(json.complained)).toEqual({ error });
 });
 
 test("a line that is not understood is told in words, once", async () => {
   const terminal = new FakeTerminal();
   expect(await main(["runs", "--frob"], terminal)).toBe(2);
-  expect(terminal.complained).toBe("reeve: unknown option '--frob'\n  → add --help to see what there is\n");
+  expect(terminal.complained).toBe("reeve: unknown option '--frob'\n  → add --help for usage\n");
   const bare = new FakeTerminal();
   expect(await main([], bare)).toBe(2);
   expect(bare.complained).toMatch(/^Usage: reeve [^]*Exit codes:/);
@@ -79,7 +79,7 @@ test("hints print the command as it was typed, and nothing else changes", async 
     environment: { REEVE_URL: "http://127.0.0.1:9" },
   });
   expect(await main(["runs"], terminal)).toBe(3);
-  expect(terminal.complained).toContain("→ start one with `npx reeve dev agents.ts`, or say");
+  expect(terminal.complained).toContain("→ start one with `npx reeve dev agents.ts`, or set");
   expect(asTyped("reeve run lead", "npx reeve")).toBe("npx reeve run lead");
   expect(asTyped("see: reeve runs --all", "npx reeve")).toBe("see: npx reeve runs --all");
   expect(asTyped("the reeve it needs", "npx reeve")).toBe("the reeve it needs");
@@ -87,7 +87,7 @@ test("hints print the command as it was typed, and nothing else changes", async 
   const typed = town.terminal({ command: "npx reeve" });
   void main(["run", "steward", "sell", "--id", "t1"], typed);
   await town.asked("t1");
-  await expect.poll(() => typed.said).toContain("approval for sell: npx reeve approve t1~0:tool:2\n");
+  await expect.poll(() => typed.said).toContain("approval of sell: npx reeve approve t1~0:tool:2\n");
   const why = town.terminal({ command: "npx reeve" });
   await main(["why", "t1"], why);
   expect(why.said).toContain("  → npx reeve deny t1~0:tool:2\n");
@@ -112,7 +112,7 @@ test.each([
     expect(await main(["runs"], terminal)).toBe(3);
     expect(terminal.complained).toBe(
       `reeve: the server at ${url} is not Reeve: it answered /runs with ${status} and ${type}\n` +
-        "  → say where Reeve is with --url or REEVE_URL, or serve it on another port: `reeve dev --port 7434`\n",
+        "  → set --url or REEVE_URL to the address of Reeve, or use another port: `reeve dev --port 7434`\n",
     );
   } finally {
     other.close();
@@ -158,9 +158,9 @@ test("a watcher that leaves a tree is told whether it goes on", async () => {
     expect(await watching).toBe(0);
     return terminal.complained;
   };
-  expect(await leave()).toBe("t1 goes on\n");
+  expect(await leave()).toBe("t1: continues\n");
   await town.reeve("pause", "t1");
-  expect(await leave()).toBe("t1 is paused\n  → reeve resume t1\n");
+  expect(await leave()).toBe("t1: paused\n  → reeve resume t1\n");
   await town.reeve("cancel", "t1");
 });
 
@@ -168,6 +168,6 @@ test("a limit that ends a run is named once while it runs, and once on the recei
   await using town = await Town.open();
   const { said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.0001");
   const limit = "the tree's limit is $0.000100, $0 is used, and the next call does not fit\n";
-  expect(said).toContain(`clerk starts\nclerk is refused a call: ${limit}clerk failed: cost budget, $0\n`);
+  expect(said).toContain(`clerk: started\nclerk: call denied: ${limit}clerk: failed: cost budget, $0\n`);
   expect(said.split(limit)).toHaveLength(3);
 });

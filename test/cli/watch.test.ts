@@ -154,11 +154,11 @@ test("with 200 agents a key is drawn at once, whatever the clock says; those tha
   const { terminal, shown } = screen(crowd(200), { columns: 140, rows: 50 });
   for (let n = 1; n <= 9; n += 1) {
     terminal.type("j");
-    expect(shown().join("\n")).toContain(`mill-books~${n}  digger/${n} `);
+    expect(shown().join("\n")).toContain(`mill-books~${n}  digger/${n}:`);
   }
   const before = terminal.out.written.length;
   terminal.type("j".repeat(30));
-  expect(shown().join("\n")).toContain("mill-books~39  digger/39 ");
+  expect(shown().join("\n")).toContain("mill-books~39  digger/39:");
   expect(terminal.out.written.length - before).toBe(1);
 });
 

@@ -8,7 +8,7 @@ test("webhooks are set, listed, given another secret and removed, and secrets ar
   const set = await town.reeve("webhooks", "set", "ops", "https://ops.example.com/reeve", ...events);
   expect([set.code, set.said]).toEqual([
     0,
-    expect.stringMatching(/^ops: run\.end, budget\.warning\nsecret, shown this once: whsec_\S{44}\n$/),
+    expect.stringMatching(/^ops: run\.end, budget\.warning\nsecret \(shown once\): whsec_\S{44}\n$/),
   ]);
   const again = await town.reeve("webhooks", "set", "ops", "https://ops.example.com/reeve", "--all-runs");
   expect(again.said).toBe("ops: run.end, approval.requested, budget.warning\n");
@@ -20,7 +20,7 @@ test("webhooks are set, listed, given another secret and removed, and secrets ar
   expect((await town.reeve("webhooks", "deliveries", "ops", "--status", "dead")).said).toBe(
     "no deliveries\n",
   );
-  expect((await town.reeve("webhooks", "redeliver", "ops")).said).toBe("ops: 0 to be sent again\n");
+  expect((await town.reeve("webhooks", "redeliver", "ops")).said).toBe("ops: 0 deliveries queued again\n");
   expect((await town.reeve("webhooks", "remove", "ops")).said).toBe("ops: removed\n");
   expect((await town.reeve("webhooks", "remove", "ops")).code).toBe(4);
 });

@@ -259,7 +259,7 @@ test("every error is told in words of its own", () => {
 test("hires that were refused are told, whatever became of the run", () => {
   const told = keysOf(denials).map((reason) => {
     const story = boss().tell(0, "spawn.denied", { ...clerk, reason });
-    return /It could not hire [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
+    return /It could not spawn [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
   });
   expect(told).toMatchSnapshot();
 });

@@ -66,21 +66,19 @@ test("a run whose build is gone, or has another version, or whom no worker answe
 
   const first = await work("one", "1");
   await reeve("run", "waiter", "wait", "--id", "books", "--detach");
-  await expectWhy(/^waiter has waited .* for something from outside/);
+  await expectWhy(/^waiter: waiting .* for a signal, a message or a time/);
   await kill(first);
   const second = await work("two", "2");
   await reeve("signal", "books", "go");
-  await expectWhy(/^waiter waits for a worker: nobody serves its build \(one\) now\.\n/);
+  await expectWhy(/^waiter: waiting for a worker: no worker serves its build \(one\)\n/);
   expect(await engine.moveRuns({ from: "one" })).toEqual({ moved: 1, left: 0 });
   await expectWhy(
-    /^waiter waits for a build that has its version: .*\(two\) .*\n.* agent waiter is at version 2 here; the run began with 1\.\n[^]*→ reeve move two --to <the old build> --refused\n {2}→ reeve cancel books\n/,
+    /^waiter: waiting for a build with its version: .*\(two\) .*\n.* agent waiter is at version 2 here; the run began with 1\.\n[^]*→ reeve move two --to <the old build> --refused\n {2}→ reeve cancel books\n/,
   );
   await kill(second);
-  expect(await reeve("why", "books")).toMatch(
-    /^No worker answers for waiter: .*\n {2}The last that is known:/,
-  );
+  expect(await reeve("why", "books")).toMatch(/^waiter: no worker answers; .*\n {2}Last known state:/);
   await work("one", "1");
   await engine.promote("one");
   await engine.moveRuns({ from: "two", to: "one" });
-  await expectWhy(/^waiter completed: it has answered\./);
+  await expectWhy(/^waiter completed: it answered\./);
 }, 300_000);

@@ -49,18 +49,18 @@ const question: ApprovalRecord = {
 
 test("a run that waits for somebody's word says for which tool, since when, and how to give it", () => {
   expect(told(askingTeam(), 2, { pending: [question] })).toBe(`\
-clerk has waited 2m 5s for somebody's word on send_letter.
+clerk: waiting 2m 5s for approval of send_letter
   the policy asks about send_letter, whose risk is high.
   to: "ada"
-  Unless somebody decides, it is refused on 2026-11-22 09:00:00.
+  Without a decision it is denied on 2026-11-22 09:00:00.
   → reeve approve mill-books~2:tool:2
   → reeve deny mill-books~2:tool:2`);
 });
 
 test("a boss that waits names what holds up its helper", () => {
   expect(told(askingTeam(), 0)).toBe(`\
-boss has waited 2m 6s for clerk.
-  clerk has waited 2m 5s for somebody's word on send_letter.
+boss: waiting 2m 6s for clerk
+  clerk: waiting 2m 5s for approval of send_letter
   the policy asks about send_letter, whose risk is high.
   → reeve approve mill-books~2:tool:2
   → reeve deny mill-books~2:tool:2`);
@@ -74,9 +74,9 @@ test("a queued run says how many slots there are, and who is to give way", () =>
     victim: story.run(0),
   });
   expect(told(story.after(4_000), 1)).toBe(`\
-clerk has been queued for a slot for 4.0s: 3 of 3 agents are alive.
-  mill-books~0 is to give up its slot for it, and does so at its next step.
-  Its priority is normal; the highest and oldest goes first.
+clerk: queued 4.0s for a slot: 3 of 3 agents are alive
+  mill-books~0 will give up its slot for it before its next step.
+  Its priority is normal. The highest priority goes first, then the oldest run.
   → reeve reprioritize mill-books~1 high`);
 });
 
@@ -88,32 +88,28 @@ test("a preempted run names who took its slot", () => {
     victim: story.run(1),
   });
   story.tell(1, "run.paused", { cause: "preempted" });
-  expect(told(story.after(60_000), 1)).toMatch(
-    /^digger was preempted 1m 0s ago: mill-books~2 took its slot\./,
-  );
+  expect(told(story.after(60_000), 1)).toMatch(/^digger: preempted 1m 0s ago: mill-books~2 took its slot;/);
 });
 
 test("a held run says so, also before it has come to its next step", () => {
   const story = new Story().starts(0, "boss").asks(0, "a1", {});
   expect(told(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
-    /^boss is to pause: .*\n  → reeve resume mill-books~0$/,
+    /^boss: pausing \(stops before its next step\)\n  → reeve resume mill-books~0$/,
   );
   story.tell(0, "run.paused", { cause: "held" });
-  expect(told(story, 0)).toMatch(/^A person paused boss 0\.0s ago\./);
+  expect(told(story, 0)).toMatch(/^boss: paused by a person 0\.0s ago;/);
 });
 
 test("a run that no worker has taken up says so", () => {
   const story = new Story().starts(0, "boss");
   const spawn = { child: story.run(1), childAgent: AgentId.of("clerk"), priority: "normal" } as const;
   story.tell(0, "spawn.admitted", spawn).after(9_000);
-  expect(told(story, 1)).toMatch(/^clerk was accepted 9\.0s ago and has not begun: no worker/);
+  expect(told(story, 1)).toMatch(/^clerk: accepted 9\.0s ago, not started: no worker/);
 });
 
 test("a run that only works says that it waits for nobody", () => {
   const story = new Story().starts(0, "boss").asks(0, "a1", {}).after(90_000);
-  expect(told(story, 0)).toMatch(
-    /^boss does not wait for anybody: .* for 1m 30s\.\n  If its worker has died/,
-  );
+  expect(told(story, 0)).toMatch(/^boss: not blocked, calling .* for 1m 30s\n  If its worker has died/);
 });
 
 test("a run between two tries says when, and what went wrong", () => {
@@ -121,7 +117,7 @@ test("a run between two tries says when, and what went wrong", () => {
   const error = { code: "model", kind: "overloaded", message: "try later" };
   story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
   expect(told(story, 0)).toBe(`\
-boss tries its model again in 5.0s: overloaded.
+boss: retrying its model call in 5.0s after overloaded
   try later
   → reeve watch mill-books`);
 });
@@ -132,14 +128,14 @@ test("a call that waits for budget says what holds it, until it begins", () => {
   const story = new Story().starts(0, "boss");
   const step = StepId.of(story.run(0), "model", 1);
   story.waitsForBudget(0, 3, step).after(2_000);
-  expect(told(story, 0)).toContain("boss has waited 2.0s for budget: 3 calls in flight hold $0.27 of $0.30.");
+  expect(told(story, 0)).toContain("boss: waiting 2.0s for budget: 3 calls in flight hold $0.27 of $0.30");
   story.tell(0, "model.start", { model: "claude-sonnet-4-5", step }, "a1");
-  expect(told(story, 0)).toContain("it has been asking claude-sonnet-4-5");
+  expect(told(story, 0)).toContain("boss: not blocked, calling claude-sonnet-4-5");
 });
 
 test("a call that no call in flight can make room for says that it needs a top-up", () => {
   const story = new Story().starts(0, "boss").waitsForBudget(0, 0);
-  expect(told(story, 0)).toMatch(/the limit of \$0\.30 leaves no room, so it needs\s+a top-up\./);
+  expect(told(story, 0)).toMatch(/the limit of \$0\.30 has no room for this call, so\nit needs a top-up\n/);
   expect(told(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
 });
 
@@ -149,10 +145,10 @@ test("a budget stop names the dimension, whose limit it was, and the amounts", (
   expect(told(story, 0)).toBe(`\
 boss landed: the tree's limit is $0.50, $0.498 is used, and the next call does
 not fit.
-  It took 2.4s, 1 call of its own and $0.499000 with all it hired.
-  It landed: a last call without tools handed back what it had.
+  It took 2.4s, 1 call of its own and $0.499000 with its children.
+  It landed: a last call without tools returned the work so far.
   → reeve run boss "..." --max-cost <more than 0.5>
-  → agent({ maxOutputTokens: <less> }) # a call reserves its longest answer`);
+  → agent({ maxOutputTokens: <less> }) # a call reserves its maximum output`);
 });
 
 test.each([
@@ -161,7 +157,7 @@ test.each([
     "failed",
     "budget.agents",
     { code: "budget-exhausted", limit: 3, reason: "nobody-below" },
-    "all 3 slots of the tree were taken, and nobody alive is less\nimportant.",
+    "all 3 slots of the tree were taken, and no live run has a lower\npriority.",
   ],
   ["cancelled", "deadline", undefined, "was stopped: its deadline passed after 2.4s."],
   [
@@ -176,14 +172,14 @@ test.each([
     { code: "model", kind: "billing" },
     "the provider's account has no money or quota left.",
   ],
-  ["failed", "error", { code: "key-destroyed" }, "its key was destroyed, so nothing of it can be read."],
+  ["failed", "error", { code: "key-destroyed" }, "its key was destroyed, so its content cannot be read."],
   [
     "failed",
     "error",
     { code: "incompatible-version", agent: "clerk", wanted: "2", present: "3" },
-    "it needs version 2 of clerk, and there is 3.",
+    "it needs version 2 of clerk, and the worker has 3.",
   ],
-  ["failed", "terminated", undefined, "a middleware stopped it."],
+  ["failed", "terminated", undefined, "middleware stopped it."],
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
   "%s by %s is told in words",
   (status, stopReason, error, words) => {
@@ -200,7 +196,7 @@ test("a cancel gives its reason, a guardrail its name", () => {
   story.ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 });
   story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" });
   story.ends(1, { status: "failed", stopReason: "guardrail", costMicros: 0 });
-  expect(told(story, 0)).toMatch(/^boss was stopped: somebody cancelled it \(wrong mill\)\./);
+  expect(told(story, 0)).toMatch(/^boss was cancelled: reason "wrong mill"\./);
   expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
 });
 

@@ -67,14 +67,16 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
     const dev = first.start(serve);
     await dev.prints(ready);
     const run = inTeam().start(readme.run[0] ?? "");
-    await run.prints("writer needs approval for send_email");
+    await run.prints("writer: waiting for approval of send_email");
     await dev.interrupt();
     await first.start(serve).prints(ready);
 
     const person = inTeam();
     const printed: string[] = [];
     for (const line of readme.approve) printed.push(await person.run(line));
-    expect(printed.join("")).toMatch(/writer has waited .* send_email\.[\s\S]*approved report~6:tool:6/);
+    expect(printed.join("")).toMatch(
+      /writer: waiting .* for approval of send_email\n[\s\S]*approved report~6:tool:6/,
+    );
     expect(await run.exitCode()).toBe(0);
     expect(run.printed).toMatch(
       /✓ completed: answered[\s\S]*lead +✓ completed[\s\S]*researcher[\s\S]*writer/,

@@ -60,7 +60,7 @@ test("steps have their money, and decisions in their order, also of what came be
     "gate budget: settled, $0.000015",
   ]);
   expect(sold && told(sold)).toEqual([
-    "approval sell: asked a person",
+    "approval sell: asked for approval",
     "approval dana: approved",
     "guardrail careful: warn",
   ]);

@@ -9,10 +9,10 @@ function newId(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Creates the id of a new tree. */
+/** The id of a tree that is to be started. */
 export const newTreeId = newId;
 
-/** Sends an action to a run and reports the outcome. Returns whether it was accepted. */
+/** Does something to a run and says what came of it. Returns whether it was accepted. */
 async function act(
   run: string,
   action: {

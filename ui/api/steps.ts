@@ -19,7 +19,7 @@ export interface PartRecord {
   readonly labels?: { readonly untrusted: boolean; readonly private: boolean };
 }
 
-/** A step as recorded in its manifest. */
+/** A step as its manifest tells it. */
 export interface StepRecord {
   readonly content: "recorded" | "erased" | "not-recorded";
   readonly manifest: {
@@ -76,11 +76,11 @@ interface LogQuery {
   readonly run: string;
   /** Whether other runs are left out. */
   readonly own?: boolean;
-  /** Event types or prefixes of them. Empty: all. */
+  /** Types of events, or their first words. Empty: all. */
   readonly types?: readonly string[];
 }
 
-/** Reads the events after the known ones. */
+/** Reads the events after those that are known. */
 async function readOn(
   { run, own = false, types = [] }: LogQuery,
   known: EventLog,
@@ -102,7 +102,7 @@ async function readOn(
   return { events, seq, isOver };
 }
 
-/** Reads the events of a tree or a run, and continues while it is live. */
+/** The events of a tree or a run, read on while it lives. */
 export function useEvents(query: LogQuery): UseQueryResult<EventLog> {
   const queries = useQueryClient();
   const queryKey = ["events", query.run, query.own ?? false, ...(query.types ?? [])];

@@ -1,7 +1,7 @@
 import { type AgentView, TreeModel, type TreeSnapshot } from "#view";
 import type { AgentRow, TreeEvent, TreeProblem, TreeUpdate } from "./messages.ts";
 
-/** Number of events kept for the log. */
+/** Events that are kept for the log. */
 const keptEvents = 40;
 
 /** The part of a tree that a tab has. */
@@ -13,10 +13,10 @@ export interface SentMark {
 
 const nothing: SentMark = { epoch: -1, version: -1, seq: 0 };
 
-/** One tree that a tab watches: its model, and its changes since any mark. */
+/** One tree that a tab watches: its model, and what of it changed since any point. */
 export class HubTree {
   #model: TreeModel | null = null;
-  /** Counts the models: versions of different models cannot be compared. */
+  /** Counts the models: versions of one say nothing about another. */
   #epoch = 0;
   #events: TreeEvent[] = [];
   /** Events that came before the view. */
@@ -24,7 +24,7 @@ export class HubTree {
   #isOver = false;
   problem: TreeProblem | null = null;
 
-  /** Number of the last known event. Null if there is none. */
+  /** The last event that is known; null: none. */
   get seq(): number | null {
     return this.#model?.seq ?? null;
   }
@@ -66,11 +66,11 @@ export class HubTree {
 
   end(): void {
     this.#isOver = true;
-    // A new epoch makes the tab paint that the tree has ended.
+    // Another paint tells that it is over.
     this.#epoch += 1;
   }
 
-  /** Returns the changes since a mark, and the new mark. Null if nothing changed. */
+  /** Returns what changed since a mark, and the new mark; null: nothing did. */
   since(mark: SentMark = nothing): { readonly update: TreeUpdate; readonly mark: SentMark } | null {
     const model = this.#model;
     const view = model?.view;

@@ -88,7 +88,7 @@ export function RunsScreen(): ReactNode {
   );
 }
 
-/** Filters the trees with an open question. */
+/** The trees with an open question, of the list that needs the reader. */
 function onlyAsking(list: RunList, show: Show, pending: readonly ApprovalRecord[]): RunList {
   if (show !== "asks" || list.items === null) return list;
   const asking = new Set<string>(pending.map(({ treeId }) => treeId));

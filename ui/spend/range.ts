@@ -21,7 +21,7 @@ export interface Period {
 
 /** One bar. */
 export interface Column {
-  /** As named by the server. */
+  /** As the server names it. */
   readonly key: string;
   readonly from: number;
   readonly to: number;

@@ -31,10 +31,10 @@ const fields = [
   ["output", "Output tokens"],
 ] as const;
 
-/** Milliseconds until the roll-up includes it. */
+/** The time in which the roll-up hears of it. */
 const heardMs = 1_000;
 
-/** Removes a call from the list at once, and reads the sums again when they include it. */
+/** Takes a call off the list at once, and reads the sums again when they know of it. */
 function forgetDoubt(queries: QueryClient, attempt: string): void {
   queries.setQueryData<Page<DoubtRecord>>(
     doubtsKey,
@@ -43,7 +43,7 @@ function forgetDoubt(queries: QueryClient, attempt: string): void {
   setTimeout(() => void queries.invalidateQueries({ queryKey: ["spend"] }), heardMs);
 }
 
-/** Books the real usage of a call in doubt. Shows the cost of the tokens before, and the booking after. */
+/** Books what a call in doubt really used: says what the tokens come to before it is done, and what was booked after. */
 export function SettleDialog({
   doubt,
   onClose,

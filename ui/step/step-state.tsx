@@ -18,7 +18,7 @@ const words: Readonly<Record<StepState, string>> = {
   lost: "lost",
 };
 
-/** The icon of a step and its text. */
+/** The mark of a step and its word. */
 export function StepMark({
   state,
   markOnly = false,

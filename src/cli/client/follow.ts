@@ -6,29 +6,29 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
-/** An item of a followed tree: an event, a piece of an answer, or a lost or restored connection. */
+/** What comes of following a tree: an event, a piece of an answer, or the line to the server going and coming back. */
 export type Followed =
   | { readonly kind: "event"; readonly event: NumberedEvent }
   | { readonly kind: "delta"; readonly delta: RunDelta }
   | { readonly kind: "lost"; readonly why: string }
   | { readonly kind: "found" };
 
-/** Options of `follow`. */
+/** How to follow. */
 export interface FollowOptions {
   readonly signal: AbortSignal;
-  /** Number of the last event the caller has. Default: none. */
+  /** The last event that is known already. Default: none. */
   readonly after?: number;
   /** Pieces of answers, too, as they are given: each once at most, and none that was missed. Default false. */
   readonly deltas?: boolean;
-  /** Milliseconds until an unreachable server is given up. Default: 2 minutes. */
+  /** How long a server may stay away before it is given up. Default 2 minutes. */
   readonly patienceMs?: number;
 }
 
 const reconnect = { firstMs: 100, maxMs: 2_000 };
 
 /**
- * Yields every event of a tree once, in order, until the tree ends. Reconnects as often as needed. A missing event is
- * requested again before any later one is yielded.
+ * Every event of a tree, once, in order, until the tree is over, through as many connections as it takes. An event
+ * that is missing is asked for again; nothing after it is passed on before.
  */
 export async function* follow(
   client: ReeveClient,
@@ -55,7 +55,7 @@ export async function* follow(
         failures = 0;
         yield { kind: "event", event: next };
       }
-      throw new Error("the stream was cut");
+      throw new Error("the event stream broke off");
     } catch (error) {
       if (signal.aborted || isFinal(error)) throw error;
       const isNew = lostAt === null;
@@ -86,7 +86,7 @@ function isFinal(error: unknown): boolean {
 
 function givenUp(url: string, cause: unknown): CliError {
   if (cause instanceof CliError) return cause;
-  return new CliError(`the server at ${url} does not come back`, {
+  return new CliError(`no answer from the server at ${url}`, {
     code: "unreachable",
     exitCode: ExitCode.unreachable,
   });

@@ -48,14 +48,14 @@ export interface AgentEntry {
   readonly version: string;
 }
 
-/** The state of a run. */
+/** Where a run stands. */
 export interface Standing {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly status: RunStatus;
 }
 
-/** The body of a request that starts a tree. */
+/** How a tree is started over HTTP. */
 export type StartBody = Pick<
   StartOptions,
   "id" | "user" | "session" | "onBusy" | "after" | "budget" | "spawn" | "priority" | "deadlineS"
@@ -64,13 +64,13 @@ export type StartBody = Pick<
 /** Asks a Reeve server. Every method throws a {@link CliError}. */
 export class ReeveClient {
   readonly #http: Http;
-  /** Memory of agents. */
+  /** What agents remember. */
   readonly memory: ClientMemory;
   /** Disables tenants, agents and tools. */
   readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
-  /** Webhooks: URLs that receive events of runs. */
+  /** URLs that are told what happens to runs. */
   readonly webhooks: ClientWebhooks;
 
   constructor({ url, key }: Server) {
@@ -85,10 +85,7 @@ export class ReeveClient {
     return this.#http.url;
   }
 
-  /**
-   * Returns the address of a dashboard page, such as `/runs/books`. Null if the server has no dashboard or does not
-   * report one.
-   */
+  /** The address of a screen of the dashboard, such as `/runs/books`; null: the server has none, or does not say. */
   async screenAddress(path: string): Promise<string | null> {
     const me = await this.#http.get("/me").catch(() => null);
     const page = isJsonObject(me) ? me["page"] : null;
@@ -107,17 +104,17 @@ export class ReeveClient {
     return this.#http.list(`/runs?${new URLSearchParams(query).toString()}`);
   }
 
-  /** Returns the state of a run. A worker answers it; the signal limits how long that may take. */
+  /** A worker answers: the signal says how long that may take. */
   async standing(run: string, signal: AbortSignal | null = null): Promise<Standing> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}`, { signal }));
   }
 
-  /** Returns what blocks the run. Null if nothing does. */
+  /** What keeps it from going on; null: nothing. */
   async obstacle(run: string): Promise<Obstacle | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/obstacle`));
   }
 
-  /** Returns the result. Null while the run is live. */
+  /** Null while it lives. */
   async result(run: string): Promise<RunResult | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/result`));
   }
@@ -148,7 +145,7 @@ export class ReeveClient {
     return this.#http.list(`/sessions/${encodeURIComponent(session)}/messages?${search}`);
   }
 
-  /** Compacts the oldest part of a conversation. The output of the run is the entry with the summary, or null. */
+  /** Has the oldest part of a conversation summed up. The output of the run is the entry with the summary, or null. */
   async compact(session: string, body: Pick<StartBody, "user">): Promise<Pick<Standing, "treeId" | "runId">> {
     return Json.as(await this.#http.post(`/sessions/${encodeURIComponent(session)}/compaction`, body));
   }
@@ -229,15 +226,15 @@ function toCliError(error: ClientError): CliError {
 function hintOf({ code, session }: ClientError): string | null {
   switch (code) {
     case "unreachable":
-      return "start one with `reeve dev agents.ts`, or say where it is with --url or REEVE_URL";
+      return "start one with `reeve dev agents.ts`, or set --url or REEVE_URL";
     case "not-reeve":
-      return "say where Reeve is with --url or REEVE_URL, or serve it on another port: `reeve dev --port 7434`";
+      return "set --url or REEVE_URL to the address of Reeve, or use another port: `reeve dev --port 7434`";
     case "unauthorized":
-      return "give a key with REEVE_API_KEY";
+      return "set REEVE_API_KEY";
     case "session-busy":
       return `another tree has its turn: reeve runs --session ${session ?? "<session>"}`;
     case "no-answer":
-      return "no worker is there: start one, such as `reeve dev agents.ts`";
+      return "no worker is running: start one, for example `reeve dev agents.ts`";
     default:
       return null;
   }

@@ -30,7 +30,7 @@ export interface InputFlags {
   readonly data?: Json;
 }
 
-/** Returns a text with its data and files. @throws CliError for a file that cannot be read or has an unknown type. */
+/** Returns a text with its data and files. @throws CliError for a file that cannot be read, or is of no known type. */
 export async function readSentInput(text: string, flags: InputFlags, folder: string): Promise<SentInput> {
   const { file: paths = [], data } = flags;
   if (paths.length === 0 && data === undefined) return text;
@@ -45,17 +45,17 @@ export async function readSentInput(text: string, flags: InputFlags, folder: str
 async function readOne(path: string, folder: string) {
   const mediaType = mediaTypes[extname(path).toLowerCase()];
   if (mediaType === undefined)
-    throw new CliError(`${path}: its type is not known`, {
+    throw new CliError(`${path}: unknown file type`, {
       code: "usage",
       exitCode: ExitCode.usage,
-      hint: `a file ends with ${Object.keys(mediaTypes).join(", ")}`,
+      hint: `supported file types: ${Object.keys(mediaTypes).join(", ")}`,
     });
   try {
     const bytes = await readFile(resolve(folder, path));
     return { mediaType, name: basename(path), data: bytes.toString("base64") };
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    throw new CliError(`${path}: it cannot be read (${why})`, {
+    throw new CliError(`${path}: cannot be read (${why})`, {
       code: "usage",
       exitCode: ExitCode.usage,
       hint: null,

@@ -9,7 +9,7 @@ import { pendingApproval } from "./look.ts";
 import type { SentInput } from "#client";
 import { counted, exactUsd } from "#view";
 
-/** Options of a decision. */
+/** What goes with a decision. */
 export interface DecideOptions {
   readonly reason?: string;
   /** The arguments to call with instead. */
@@ -17,7 +17,7 @@ export interface DecideOptions {
   readonly remember?: boolean;
 }
 
-/** Decides an approval. */
+/** Settles a question to people. */
 export async function decide(
   context: Context,
   { verb, id }: { readonly verb: "approve" | "deny" | "edit"; readonly id: string },
@@ -31,11 +31,11 @@ export async function decide(
   return done(context, { approval, decision, hash }, `${decision} ${approval}`);
 }
 
-/** Answers a question. The answer to a form is JSON, any other is text. */
+/** Answers a question to people. The answer to a form is JSON, any other a text. */
 export async function answer(context: Context, id: string, text: string): Promise<number> {
   const { asks, arguments: question, id: approval } = await pendingApproval(context, id);
   if (!asks)
-    throw new CliError(`${approval} is a call that needs approval, and no question`, {
+    throw new CliError(`${approval} is a call to approve, not a question`, {
       code: "no-question",
       exitCode: ExitCode.usage,
       hint: `reeve approve ${approval}`,
@@ -57,12 +57,12 @@ function parseForm(text: string): Json {
 
 export async function pause(context: Context, id: string): Promise<number> {
   await context.client.pause(id);
-  return done(context, { run: id, paused: true }, `${id} is held; it stops at its next step`);
+  return done(context, { run: id, paused: true }, `${id}: pausing (stops before its next step)`);
 }
 
 export async function resume(context: Context, id: string): Promise<number> {
   await context.client.resume(id);
-  return done(context, { run: id, resumed: true }, `${id} goes on`);
+  return done(context, { run: id, resumed: true }, `${id}: resumed`);
 }
 
 export async function signal(
@@ -71,20 +71,20 @@ export async function signal(
   { name, data }: { readonly name: string; readonly data: Json },
 ): Promise<number> {
   await context.client.signal(id, name, data);
-  return done(context, { run: id, signal: name }, `${id} has ${name}`);
+  return done(context, { run: id, signal: name }, `${id}: received signal ${name}`);
 }
 
 export async function steer(context: Context, id: string, input: SentInput): Promise<number> {
   await context.client.steer(id, input);
-  return done(context, { run: id, steered: true }, `${id} reads it before its next model call`);
+  return done(context, { run: id, steered: true }, `${id}: reads the message before its next model call`);
 }
 
 export async function followUp(context: Context, id: string, input: SentInput): Promise<number> {
   await context.client.followUp(id, input);
-  return done(context, { run: id, followedUp: true }, `${id} reads it when it would stop`);
+  return done(context, { run: id, followedUp: true }, `${id}: reads the message when it would stop`);
 }
 
-/** Reports the real usage of a call in doubt. */
+/** Tells what a call in doubt really used. */
 export async function reconcile(
   context: Context,
   id: string,
@@ -92,38 +92,40 @@ export async function reconcile(
 ): Promise<number> {
   const reconciled = await context.client.reconcile(id, attempt, usage);
   if (!reconciled)
-    throw new CliError(`${attempt} is not in doubt in ${id}`, {
+    throw new CliError(`attempt ${attempt} of ${id} is not in doubt`, {
       code: "not-in-doubt",
       exitCode: ExitCode.refused,
     });
-  return done(context, { run: id, attempt, reconciled }, `${attempt} is settled`);
+  return done(context, { run: id, attempt, reconciled }, `${attempt}: settled`);
 }
 
-/** Stops a run and its descendants, and reports the result. */
+/** Stops a run and everything below it, and says what that came to. */
 export async function cancel(context: Context, id: string, reason: string): Promise<number> {
   const receipt = await context.client.cancel(id, reason);
   const after = receipt.runs.reduce((sum, { spentAfter }) => sum + spentAfter, 0);
   const spent = after > 0 ? `, ${exactUsd(after)} spent after the cancel` : "";
   const words =
-    receipt.runs.length === 0 ? `${id} was over` : `${counted(receipt.runs.length, "run")} stopped${spent}`;
+    receipt.runs.length === 0
+      ? `${id}: had already ended`
+      : `${counted(receipt.runs.length, "run")} stopped${spent}`;
   return done(context, receipt, words);
 }
 
 export async function topUp(context: Context, id: string, amounts: TopUpAmounts): Promise<number> {
   await context.client.topUp(id, amounts);
-  return done(context, { run: id, ...amounts }, `${id} may spend more`);
+  return done(context, { run: id, ...amounts }, `${id}: topped up`);
 }
 
 export async function reprioritize(context: Context, id: string, priority: Priority): Promise<number> {
   await context.client.reprioritize(id, priority);
-  return done(context, { run: id, priority }, `${id} is ${priority}`);
+  return done(context, { run: id, priority }, `${id}: priority ${priority}`);
 }
 
 /** Walks the whole audit chain; with a head that it once had, also to see whether links were cut off. */
 export async function verifyAudit(context: Context, head?: AuditHead): Promise<number> {
   const verdict = await context.client.verifyAudit(head);
   const words = verdict.ok
-    ? `whole: ${counted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.index}:${verdict.head.hash}` : ""}`
+    ? `intact: ${counted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.index}:${verdict.head.hash}` : ""}`
     : `broken at link ${verdict.at}: ${verdict.fault}`;
   done(context, verdict, words);
   return verdict.ok ? ExitCode.ok : ExitCode.broken;

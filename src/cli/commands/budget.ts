@@ -8,7 +8,7 @@ export async function showBudget(context: Context, user?: string): Promise<numbe
   return show(context, await context.client.budget(user));
 }
 
-/** Sets a budget, and shows how much of it is used. */
+/** Sets it, and shows what was used of it. */
 export async function setBudget(
   context: Context,
   budget: TenantBudget & { readonly user?: string },
@@ -24,14 +24,14 @@ export async function removeBudget(context: Context, user?: string): Promise<num
 
 function show(context: Context, budget: TenantBudgetView | null): number {
   if (context.json) sayJson(context, { budget });
-  else say(context, budget ? budgetLines(budget) : ["no budget: unlimited"]);
+  else say(context, budget ? budgetLines(budget) : ["no budget (unlimited)"]);
   return ExitCode.ok;
 }
 
 function budgetLines(budget: TenantBudgetView): readonly string[] {
   const { maxCostMicros, maxTokens, spent, lent, per, until } = budget;
   const line = (limit: string, used: string, held: string): string =>
-    `${limit} ${per === "ever" ? "for ever" : `a ${per}`}: ${used} spent, ${held} held by open trees`;
+    `${limit} ${per === "ever" ? "in total" : `per ${per}`}: ${used} spent, ${held} held by live trees`;
   return [
     ...(maxCostMicros === null
       ? []
@@ -39,6 +39,6 @@ function budgetLines(budget: TenantBudgetView): readonly string[] {
     ...(maxTokens === null
       ? []
       : [line(`${count(maxTokens)} tokens`, count(spent.tokens), count(lent.tokens))]),
-    ...(until === null ? [] : [`starts over at ${new Date(until).toISOString()}`]),
+    ...(until === null ? [] : [`resets at ${new Date(until).toISOString()}`]),
   ];
 }

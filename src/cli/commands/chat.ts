@@ -16,7 +16,7 @@ import { asTypedIn, type Context, say, sayJson } from "./command.ts";
 export type ChatOptions = Pick<StartBody, "agent" | "user" | "session" | "budget">;
 
 const commands = "/history  /retry  /compact  /new  /exit";
-/** Events that the user sees before the answer. */
+/** The events that a user is told of before the answer comes. */
 const told: ReadonlySet<string> = new Set(["tool.start", "approval.requested"] satisfies EventType[]);
 /** The messages that a conversation is continued with on the screen. */
 const reminded = 4;
@@ -57,20 +57,20 @@ class Chat {
     this.#session = options.session ?? randomUUID();
   }
 
-  /** Prints the conversation's id and, if it exists already, its last messages. */
+  /** Says which conversation this is and, of one that goes on, what was said last. */
   async begin(): Promise<void> {
     this.#tell(`session ${this.#session}${this.#isTyped ? ` · ${commands}` : ""}`);
     if (this.#isTyped && this.#options.session !== undefined) await this.#history(reminded);
   }
 
-  /** Handles a line: a command or a message. Returns false when the chat ends. */
+  /** Takes a line: a command or a message. False: there is nothing more to take. */
   async take(line: string): Promise<boolean> {
     try {
       if (line === "/history") await this.#history();
       else if (line === "/new") this.#begin(randomUUID());
       else if (line === "/compact") await this.#compact();
       else if (line === "/retry") return await this.#retry();
-      else if (/^\/\w*$/.test(line)) this.#tell(`there is no ${line}: ${commands}`);
+      else if (/^\/\w*$/.test(line)) this.#tell(`unknown command ${line}; commands: ${commands}`);
       else return await this.#turn(line);
       return true;
     } catch (error) {
@@ -87,7 +87,9 @@ class Chat {
     const { agent, user } = this.#options;
     const again = `${this.#context.terminal.command} chat ${agent} --session ${this.#session}`;
     if (this.#isTyped && this.#last)
-      this.#tell(this.#paint("faint", `go on with: ${again}${user === undefined ? "" : ` --user ${user}`}`));
+      this.#tell(
+        this.#paint("faint", `continue with: ${again}${user === undefined ? "" : ` --user ${user}`}`),
+      );
     return this.#exitCode;
   }
 
@@ -105,24 +107,24 @@ class Chat {
     const found = items[at];
     const text = sent?.text ?? (found && ChatMessage.text(found));
     if (text === undefined) {
-      this.#tell("there is no message to send again");
+      this.#tell("no message to send again");
       return true;
     }
     // A message that left no trace is sent again where it was.
     return this.#turn(text, found && { after: items[at + 1]?.id ?? null });
   }
 
-  /** Compacts the oldest part of the conversation. */
+  /** Has the oldest part of the conversation summed up. */
   async #compact(): Promise<void> {
     const { client } = this.#context;
     const { user } = this.#options;
     const { treeId } = await client.compact(this.#session, user === undefined ? {} : { user });
     for await (const _ of follow(client, treeId, { signal: new AbortController().signal, deltas: false }));
     const result = await client.result(treeId);
-    this.#tell(typeof result?.output === "string" ? "summed up" : "there is nothing to sum up");
+    this.#tell(typeof result?.output === "string" ? "compacted" : "nothing to compact");
   }
 
-  /** Sends one message and shows its answer. Returns false if the user leaves. */
+  /** One message and its answer. False: the user wants to leave. */
   async #turn(text: string, place: Pick<StartBody, "after"> = {}): Promise<boolean> {
     const { client, terminal, json } = this.#context;
     const body = { ...this.#options, session: this.#session, ...place };
@@ -140,7 +142,7 @@ class Chat {
     try {
       await this.#follow(treeId, answer, leave.signal);
       const result = await client.result(treeId);
-      if (!result) throw new TypeError(`the tree ${treeId} is over and has no result`);
+      if (!result) throw new TypeError(`tree ${treeId} has ended without a result`);
       if (json) sayJson(this.#context, { session: this.#session, ...result });
       else this.#end(treeId, answer, result);
       this.#exitCode = exitCodeOf(result.status);
@@ -217,6 +219,6 @@ async function checkAgent({ client }: Context, agent: string): Promise<void> {
     throw error;
   });
   if (!agents || agents.some(({ name }) => name === agent)) return;
-  const hint = `there is ${agents.map(({ name }) => name).join(", ")}`;
+  const hint = `agents: ${agents.map(({ name }) => name).join(", ")}`;
   throw new CliError(`no agent ${agent}`, { code: "not-found", exitCode: ExitCode.notFound, hint });
 }

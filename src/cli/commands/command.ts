@@ -3,11 +3,11 @@ import type { Terminal } from "../terminal.ts";
 import type { Screen } from "../views/screen.ts";
 import { asTyped } from "../text/as-typed.ts";
 
-/** Dependencies of every command. */
+/** What every command works with. */
 export interface Context {
   readonly terminal: Terminal;
   readonly client: ReeveClient;
-  /** Whether output is JSON: one object, or one per line. */
+  /** One JSON object, or one on each line, instead of words. */
   readonly json: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function linkLines(
   return address === null ? [] : [paint("faint", `  ${address}`)];
 }
 
-/** Writes lines for human readers. */
+/** Writes lines for people. */
 export function say({ terminal }: Context, lines: readonly string[]): void {
   terminal.out.write(`${lines.join("\n")}\n`);
 }

@@ -30,7 +30,7 @@ export async function graph(
     throw new CliError(`${file} exports no agent ${agent}`, {
       code: "not-found",
       exitCode: ExitCode.notFound,
-      hint: `it exports ${all.map(({ id }) => AgentId.type(id)).join(", ")}`,
+      hint: `agents: ${all.map(({ id }) => AgentId.type(id)).join(", ")}`,
     });
   for (const graphed of chosen.map(agentGraph)) {
     const text = mermaid ? graphMermaid(graphed) : graphLines(graphed).join("\n");

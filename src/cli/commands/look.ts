@@ -36,7 +36,7 @@ export async function sessions(context: Context, query: Readonly<Record<string, 
   return ExitCode.ok;
 }
 
-/** Lists approval questions, newest first. */
+/** Lists questions to people, newest first. */
 export async function approvals(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
   const page = await context.client.approvals(query);
   if (context.json) for (const approval of page.items) sayJson(context, approval);
@@ -48,7 +48,7 @@ export async function approvals(context: Context, query: Readonly<Record<string,
   return ExitCode.ok;
 }
 
-/** Shows a tree in its current state; an ended tree with its receipt. */
+/** Shows a tree as it is now; one that is over with its receipt. */
 export async function tree(context: Context, id: string): Promise<number> {
   const { client } = context;
   const model = await snapshot(client, id);
@@ -69,7 +69,7 @@ export async function tree(context: Context, id: string): Promise<number> {
   return ExitCode.ok;
 }
 
-/** Returns the call that waits for approval, named by its own id, or by a run or tree in which it is the only one. */
+/** The call that waits for approval, as it was named: by its own id, or by a run or tree in which it is the only one. */
 export async function pendingApproval(context: Context, id: string): Promise<ApprovalRecord> {
   const { client } = context;
   const isApproval = id.includes(":");
@@ -90,7 +90,7 @@ export async function pendingApproval(context: Context, id: string): Promise<App
       exitCode: ExitCode.notFound,
     });
   if (!context.json) say(context, [...approvalLines(named, screenOf(context.terminal)), ""]);
-  throw new CliError(`${named.length} calls wait for approval in ${id}, and none was decided: name one`, {
+  throw new CliError(`${named.length} calls wait for approval in ${id}: give the id of one approval`, {
     code: "ambiguous",
     exitCode: ExitCode.usage,
     hint: `reeve approve ${only.id}`,
@@ -108,7 +108,7 @@ function toApprovalId(text: string): ApprovalId {
 
 function rootOf({ root, treeId }: TreeModel): AgentView {
   if (root) return root;
-  throw new CliError(`nothing has happened in ${treeId} yet`, {
+  throw new CliError(`tree ${treeId} has no events yet`, {
     code: "not-begun",
     exitCode: ExitCode.notFound,
   });

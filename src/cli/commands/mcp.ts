@@ -7,7 +7,7 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** A server whose tools are approved, and the file that stores the approval. */
+/** A server whose tools are approved, and the file that says so. */
 export interface PinRequest {
   readonly terminal: Terminal;
   readonly address: McpServerAddress;
@@ -16,7 +16,7 @@ export interface PinRequest {
   readonly check: boolean;
 }
 
-/** Reads the tools of a server, shows how they differ from the approved ones, and approves them. */
+/** Reads the tools of a server, shows how they differ from those that were approved, and approves them. */
 export async function pin({ terminal, address, file, check }: PinRequest): Promise<number> {
   const path = resolve(terminal.folder, file);
   const known = readPinsFile(path);
@@ -29,7 +29,7 @@ export async function pin({ terminal, address, file, check }: PinRequest): Promi
     const [line = ""] = clean(description).split("\n");
     terminal.out.write(`${kind.padEnd(8)}${clean(tool)}  ${line.slice(0, 200)}\n`);
   }
-  if (changes.length === 0) terminal.out.write(`${address.name}: nothing has changed\n`);
+  if (changes.length === 0) terminal.out.write(`${address.name}: no changes\n`);
   if (check) return changes.length === 0 ? ExitCode.ok : ExitCode.refused;
   const servers = { ...known?.servers, [address.name]: listed };
   writeFileSync(path, `${JSON.stringify({ servers }, null, 2)}\n`);

@@ -20,8 +20,8 @@ export async function move(terminal: Terminal, { options, admin, json }: MoveCom
   });
   const words =
     moved + left === 0
-      ? `nothing to move: no such run is with ${options.from}`
-      : `${counted(moved, "execution")} moved${left === 0 ? "" : `, ${left} left: their step runs, so move them again later`}`;
+      ? `nothing to move: build ${options.from} has no such run`
+      : `${counted(moved, "execution")} moved${left === 0 ? "" : `, ${left} not moved because a step is running: run the command again later`}`;
   terminal.out.write(json ? `${JSON.stringify({ moved, left })}\n` : `${words}\n`);
   return left === 0 ? ExitCode.ok : ExitCode.refused;
 }
@@ -32,7 +32,7 @@ function toCliError(error: unknown, admin: string): unknown {
     return new CliError(`no Restate answers at ${admin}`, {
       code: "unreachable",
       exitCode: ExitCode.unreachable,
-      hint: "say where its admin is with --admin or RESTATE_ADMIN",
+      hint: "set --admin or RESTATE_ADMIN to the address of Restate's admin",
     });
   return new CliError(error.message, { code: "not-found", exitCode: ExitCode.notFound });
 }

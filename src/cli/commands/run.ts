@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { TreeId } from "#kernel";
+import { counted } from "#view";
 import { follow } from "../client/follow.ts";
 import type { StartBody } from "../client/reeve-client.ts";
 import { CliError } from "../cli-error.ts";
@@ -8,13 +9,13 @@ import { JsonShow, LogShow, type Show } from "../live/show.ts";
 import { TreeShow } from "../live/tree-show.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
-/** Options of `reeve run`. */
+/** How `reeve run` behaves. */
 export interface RunOptions {
   /** Print the id and leave. */
   readonly detach: boolean;
   /** Ctrl-C cancels at once, instead of detaching. */
   readonly cancelOnInterrupt: boolean;
-  /** Whether JSON output includes pieces of answers. */
+  /** As JSON: pieces of answers, too. */
   readonly deltas: boolean;
 }
 
@@ -40,14 +41,14 @@ async function start({ client }: Context, body: StartBody): Promise<{ readonly t
     // A key may start a tree and not list agents.
     const agents = await client.agents().catch(() => []);
     const names = agents.map(({ name }) => name).join(", ");
-    const hint = names === "" ? error.hint : `there is ${names}`;
+    const hint = names === "" ? error.hint : `agents: ${names}`;
     throw new CliError(error.message, { code: error.code, exitCode: error.exitCode, hint });
   }
 }
 
 /** Shows a tree until it is over, or until Ctrl-C. */
 export async function attend(context: Context, treeId: TreeId, options: RunOptions): Promise<number> {
-  // Requested first, because the tree view draws itself as soon as it is created.
+  // Asked first: a tree on a screen draws itself from the moment it is made.
   const path = `/runs/${encodeURIComponent(treeId)}`;
   const address = context.json ? null : await context.client.screenAddress(path);
   const { show, deltas } = showFor(context, treeId, options);
@@ -61,7 +62,7 @@ export async function attend(context: Context, treeId: TreeId, options: RunOptio
       else show.line(followed.kind);
     }
     const result = await context.client.result(treeId);
-    if (!result) throw new TypeError(`the tree ${treeId} is over and has no result`);
+    if (!result) throw new TypeError(`tree ${treeId} has ended without a result`);
     show.end(result);
     return exitCodeOf(result.status);
   } catch (error) {
@@ -75,10 +76,12 @@ export async function attend(context: Context, treeId: TreeId, options: RunOptio
   }
 }
 
-/** Prints how to find the tree again. A second Ctrl-C within two seconds cancels it. */
+/** Says where to find it; whoever presses Ctrl-C again within two seconds means to cancel. */
 async function detach(context: Context, treeId: TreeId): Promise<number> {
   const { errors, command } = context.terminal;
-  errors.write(`\ndetached; ${treeId} goes on. Ctrl-C again cancels it.\n  → ${command} watch ${treeId}\n`);
+  errors.write(
+    `\ndetached; ${treeId} continues. Press Ctrl-C again to cancel it.\n  → ${command} watch ${treeId}\n`,
+  );
   const again = new AbortController();
   const release = context.terminal.onInterrupt(() => again.abort());
   await wait(secondThoughtMs, undefined, { signal: again.signal }).catch(() => undefined);
@@ -89,11 +92,11 @@ async function detach(context: Context, treeId: TreeId): Promise<number> {
 async function cancel(context: Context, treeId: TreeId): Promise<number> {
   context.terminal.errors.write(`\ncancelling ${treeId}\n`);
   const { runs } = await context.client.cancel(treeId, "interrupted");
-  context.terminal.errors.write(`cancelled; ${runs.length} stopped\n`);
+  context.terminal.errors.write(`cancelled; ${counted(runs.length, "run")} stopped\n`);
   return ExitCode.cancelled;
 }
 
-/** Text output shows answers as they stream; JSON output only if `--deltas` is set. */
+/** People see words as they are spoken; programs where they ask for them. */
 function showFor(context: Context, treeId: TreeId, { deltas }: RunOptions): { show: Show; deltas: boolean } {
   if (context.json) return { show: new JsonShow(context), deltas };
   if (!context.terminal.out.isTTY) return { show: new LogShow(context, treeId), deltas: false };

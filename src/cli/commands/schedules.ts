@@ -46,7 +46,7 @@ export async function change(
 
 function showNext(context: Context, schedule: ScheduleView): number {
   const { id, paused, nextAt } = schedule;
-  const next = paused ? "paused" : nextAt === null ? "no further tick" : `next tick at ${moment(nextAt)}`;
+  const next = paused ? "paused" : nextAt === null ? "no next tick" : `next tick at ${moment(nextAt)}`;
   if (context.json) sayJson(context, schedule);
   else say(context, [`${id}: ${next}`]);
   return ExitCode.ok;

@@ -8,7 +8,7 @@ import { Watcher } from "../watch/watcher.ts";
 import { type Context, say } from "./command.ts";
 import { attend } from "./run.ts";
 
-/** Shows a live tree until the user leaves. Without a terminal, or as JSON: one line per event. */
+/** A live tree until its watcher leaves. Without a terminal, or as JSON: what happens, line by line. */
 export async function watch(context: Context, id: string): Promise<number> {
   const { client, terminal } = context;
   const { treeId } = await client.standing(id);
@@ -28,14 +28,14 @@ export async function watch(context: Context, id: string): Promise<number> {
   }
   const result = await client.result(treeId);
   if (result) say(context, closing(context, watcher.model, result));
-  else terminal.errors.write(`${treeId} ${await leftAs(context, treeId)}\n`);
+  else terminal.errors.write(`${treeId}: ${await leftAs(context, treeId)}\n`);
   return ExitCode.ok;
 }
 
-/** Returns the message about the tree's state when the user leaves. */
+/** Says how a tree is left. */
 async function leftAs({ client, terminal }: Context, treeId: TreeId): Promise<string> {
   const { status } = await client.standing(treeId);
-  return status === "paused" ? `is paused\n  → ${terminal.command} resume ${treeId}` : "goes on";
+  return status === "paused" ? `paused\n  → ${terminal.command} resume ${treeId}` : "continues";
 }
 
 async function feed(

@@ -16,7 +16,7 @@ export async function list(context: Context): Promise<number> {
 /** Creates a webhook, or replaces it. Shows the secret of a new one, once. */
 export async function set(context: Context, id: string, body: WebhookBody): Promise<number> {
   const found = await context.client.webhooks.set(id, body);
-  const secret = found.secret === undefined ? [] : [`secret, shown this once: ${found.secret}`];
+  const secret = found.secret === undefined ? [] : [`secret (shown once): ${found.secret}`];
   if (context.json) sayJson(context, found);
   else say(context, [`${id}: ${found.events.join(", ")}`, ...secret]);
   return ExitCode.ok;
@@ -34,7 +34,7 @@ export async function remove(context: Context, id: string): Promise<number> {
 export async function rotate(context: Context, id: string, keepOldS: number | undefined): Promise<number> {
   const rotated = await context.client.webhooks.rotateSecret(id, keepOldS === undefined ? {} : { keepOldS });
   if (context.json) sayJson(context, rotated);
-  else say(context, [`secret, shown this once: ${rotated.secret}`]);
+  else say(context, [`secret (shown once): ${rotated.secret}`]);
   return ExitCode.ok;
 }
 
@@ -59,6 +59,6 @@ export async function deliveries(
 export async function redeliver(context: Context, id: string, delivery: string | undefined): Promise<number> {
   const count = await context.client.webhooks.redeliver(id, delivery === undefined ? {} : { delivery });
   if (context.json) sayJson(context, { count });
-  else say(context, [`${id}: ${count} to be sent again`]);
+  else say(context, [`${id}: ${count} ${count === 1 ? "delivery" : "deliveries"} queued again`]);
   return ExitCode.ok;
 }

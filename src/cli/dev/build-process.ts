@@ -10,15 +10,15 @@ import {
   type WorkerSettings,
 } from "./worker-settings.ts";
 
-// Beside this file, with the same file extension.
+// Beside this file, in whichever form this file is.
 const script = fileURLToPath(
   new URL(`./worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
 );
 
-/** The result of loading a build. */
+/** How a build came up. */
 export type Loaded = ({ readonly ok: true } & ReadyBuild) | { readonly ok: false; readonly words: string };
 
-/** One build of the agents, in its own process. */
+/** One build of the agents, in a process of its own. */
 export class BuildProcess {
   readonly settings: WorkerSettings;
   readonly #child: ChildProcess;
@@ -59,20 +59,20 @@ export class BuildProcess {
       return { ...news, ok: true };
     }
     await this.#exited;
-    return { ok: false, words: news?.words ?? "its process ended before it served" };
+    return { ok: false, words: news?.words ?? "its process ended before it was ready" };
   }
 
-  /** Orders the build to take over runs of other builds. */
+  /** Has it take over runs of other builds. */
   adopt(builds: readonly string[], only?: "refused"): void {
     if (builds.length > 0) this.#order({ type: "adopt", builds, ...(only && { only }) });
   }
 
-  /** Orders the build's page to show why newer code does not load. Null: nothing is wrong. */
+  /** Has its page show why newer code does not load; null: nothing is wrong. */
   showFailure(words: string | null): void {
     this.#order({ type: "failure", words });
   }
 
-  /** Orders the build to count the runs of a build. Null if it ends before it has answered. */
+  /** Has it count the runs of a build; null if it ends before it has. */
   async count(build: string): Promise<number | null> {
     const counted = new Promise<number>((resolve) => {
       this.#child.on("message", (news: WorkerNews) => {

@@ -3,20 +3,20 @@ import { backoffMs } from "#base";
 import { BuildProcess } from "./build-process.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
-/** Dependencies of `Builds`. */
+/** What builds are made with, and who is told. */
 export interface BuildsHost {
-  /** All settings except name and port. */
+  /** Everything but its name and port. */
   readonly settings: Omit<WorkerSettings, "build" | "port">;
   freePort(): Promise<number>;
-  /** Names of builds of an earlier `reeve dev`, whose runs continue here. */
+  /** Names of builds of an earlier `reeve dev`, whose runs go on here. */
   readonly earlier: readonly string[];
-  /** Called with every new name before it is used. */
+  /** Is told every new name, before it is used. */
   readonly remember: (build: string) => void;
   readonly onChange: (state: BuildsState) => void;
   readonly onLog: (words: string) => void;
 }
 
-/** The displayed state of the builds. */
+/** What there is to show. */
 export interface BuildsState {
   readonly number: number;
   readonly phase: "loading" | "ready" | "restarting";
@@ -30,12 +30,12 @@ export interface BuildsState {
   readonly failure: string | null;
 }
 
-/** Builds kept alive at most, unless more of them have runs that no other build can continue. */
+/** So many builds are alive at most, unless more of them have runs that no other build can go on with. */
 const keptAlive = 3;
 const mostAlive = 10;
 const restart = { firstMs: 200, maxMs: 5_000 };
 
-/** The live builds: the newest one serves, older ones finish their runs. */
+/** The builds that are alive: the newest one serves, older ones finish what they began. */
 export class Builds {
   readonly #host: BuildsHost;
   #alive: readonly BuildProcess[] = [];
@@ -48,7 +48,7 @@ export class Builds {
     pid: null,
     failure: null,
   };
-  /** The build that is loading and has started no run yet. */
+  /** Is loading, and has begun nothing yet. */
   #next: BuildProcess | null = null;
   #isClosing = false;
   #isBusy = false;
@@ -58,7 +58,7 @@ export class Builds {
     this.#host = host;
   }
 
-  /** Address of the newest build's server. Null if there is none. */
+  /** Where the newest build's server listens; null while there is none. */
   get url(): string | null {
     return this.#alive.at(-1)?.ready?.url ?? null;
   }
@@ -68,7 +68,7 @@ export class Builds {
     return this.#state.failure;
   }
 
-  /** Loads the agents as they are now. On failure, nothing changes. */
+  /** Loads the agents as they are now. A failure leaves everything as it was. */
   async load(): Promise<void> {
     this.#isStale = true;
     if (this.#isBusy) return;
@@ -110,7 +110,7 @@ export class Builds {
     if (this.#isClosing) return build.drain();
     if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
     if (this.#alive.length === 0) build.adopt(this.#host.earlier);
-    // Runs that another build refused because the code had changed may fit this build.
+    // Runs whose code had changed when they came to another build may fit this one.
     build.adopt(
       this.#alive.map(({ settings: { build: older } }) => older),
       "refused",
@@ -152,7 +152,7 @@ export class Builds {
     );
   }
 
-  /** The newest build ended unexpectedly. It is started again under its name and resumes its runs. */
+  /** The newest build ended although nobody wanted it to: started again at its place, it takes up its runs. */
   async #restartWhenGone(build: BuildProcess): Promise<void> {
     let gone = build;
     for (let failures = 0; ; failures++) {

@@ -5,7 +5,7 @@ import { CliError } from "../cli-error.ts";
 import { devFile } from "../client/find-server.ts";
 import { ExitCode } from "../exit-code.ts";
 
-/** The record of a running `reeve dev`. */
+/** What is kept of the `reeve dev` that runs. */
 interface Running {
   readonly pid: number;
   readonly restatePid: number;
@@ -50,7 +50,7 @@ export class DevFolder {
     if (text === "") return;
     const { pid, restatePid, url }: Running = JSON.parse(text);
     if (commandOf(pid) !== "")
-      throw new CliError(`reeve dev runs here already, at ${url} (process ${pid})`, {
+      throw new CliError(`reeve dev is already running in this folder, at ${url} (process ${pid})`, {
         code: "already-running",
         exitCode: ExitCode.refused,
         hint: `if that process is another program, remove ${join(this.#path, devFile)}`,
@@ -75,7 +75,7 @@ export class DevFolder {
   }
 }
 
-/** Returns the command line of a process. Empty if there is no such process. */
+/** How a process was started; empty if there is none. */
 function commandOf(pid: number): string {
   try {
     return execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" });

@@ -33,8 +33,8 @@ const machineText = (machine: string): string =>
 
 const hintFor = (machine: string): string =>
   machine.startsWith("win32")
-    ? "run it in WSL (wsl --install); commands that ask a server, and programs without Restate, need no WSL"
-    : "run it on another machine, and say where it is with --url or REEVE_URL";
+    ? "run it in WSL (wsl --install); client commands and programs without Restate need no WSL"
+    : "run it on another machine, and set --url or REEVE_URL";
 
 /** Whether this package finds an optional one. It is not loaded: that takes long. */
 function isInstalledHere(name: string): boolean {

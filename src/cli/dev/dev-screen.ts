@@ -4,7 +4,7 @@ import { paintOf, type Terminal } from "../terminal.ts";
 import { cut } from "../text/width.ts";
 import type { BuildsState } from "./builds.ts";
 
-/** The addresses of `reeve dev`. */
+/** Where everything is. */
 interface DevPlace {
   readonly file: string;
   readonly url: string;
@@ -14,9 +14,9 @@ interface DevPlace {
 /** Returns the address of the dashboard of a server. */
 export const dashboardOf = (url: string): string => `${url}/ui`;
 
-/** The output of `reeve dev`. */
+/** What `reeve dev` shows. */
 export interface DevScreen {
-  /** Shows the current activity before the server is ready. */
+  /** What is done now, before anything serves. */
   progress(words: string): void;
   show(place: DevPlace, state: BuildsState): void;
   log(words: string): void;
@@ -67,7 +67,7 @@ class LineScreen implements DevScreen {
   }
 
   show({ url }: DevPlace, { failure, number, phase, agents }: BuildsState): void {
-    // The first build has no number until it has loaded.
+    // Nothing is known of the first one until it has loaded.
     const build = number === 0 ? "first build" : `build ${number}`;
     const whose = agents.length === 0 ? "" : `: ${agents.join(", ")}`;
     const where = phase === "ready" ? dashboardOf(url) : url;
@@ -99,7 +99,7 @@ class CalmScreen implements DevScreen {
     this.#draw(devLines(place, state, this.#terminal));
   }
 
-  /** Output of workers is printed above the screen and scrolls away. */
+  /** What workers say goes above, and scrolls away. */
   log(words: string): void {
     this.#region.clear();
     this.#terminal.out.write(`${words}\n`);
@@ -119,7 +119,7 @@ class CalmScreen implements DevScreen {
 /** The width of a name on the left, and of the gap after it. */
 const nameWidth = 11;
 
-/** Returns the screen: addresses, agents, and runs. */
+/** One screen: where to ask, who is there, what runs. */
 export function devLines(
   { file, url, admin }: DevPlace,
   state: BuildsState,
@@ -129,10 +129,10 @@ export function devLines(
   const width = terminal.out.columns;
   const row = (name: string, words: string): string =>
     `  ${paint("faint", name.padEnd(nameWidth))}${cut(words, width - nameWidth - 3)}`;
-  const older = state.alive > 1 ? `, ${state.alive - 1} older alive` : "";
+  const older = state.alive > 1 ? `, ${state.alive - 1} older still running` : "";
   const phase = {
     loading: "loading …",
-    restarting: "its process ended; starting again …",
+    restarting: "process ended; restarting …",
     ready: `since ${moment(state.since)}`,
   };
   const [first = "lead"] = state.agents;
@@ -148,12 +148,12 @@ export function devLines(
     row("build", `${state.number}, ${phase[state.phase]}${older}`),
     ...(state.failure === null
       ? []
-      : ["", paint("bad", "  the newest code does not load; the build before still serves:"), ...failed]),
+      : ["", paint("bad", "  the newest code does not load; the previous build still serves:"), ...failed]),
     "",
     paint(
       "faint",
       cut(
-        `  try: ${terminal.command} run ${first} "..." · Ctrl-C stops everything, and nothing is lost`,
+        `  try: ${terminal.command} run ${first} "..." · Ctrl-C stops everything; runs continue on the next start`,
         width,
       ),
     ),

@@ -14,23 +14,23 @@ import { openBrowser } from "./open-browser.ts";
 import { Proxy } from "./proxy.ts";
 import { watchFiles } from "./watch-files.ts";
 
-/** Options of `reeve dev`. */
+/** How `reeve dev` behaves. */
 export interface DevOptions {
   readonly port: number;
   readonly json: boolean;
 }
 
-/** Earlier builds that are searched for unfinished runs. */
+/** How many builds are looked at for runs that they have left. */
 const mostEarlier = 20;
 
 /** The builds before there are any. */
 const nothing = { url: null, failure: null };
 
-/** Runs everything on this machine until Ctrl-C. */
+/** Everything on this machine, until Ctrl-C. */
 export async function dev(terminal: Terminal, given: string, options: DevOptions): Promise<number> {
   const file = resolve(terminal.folder, given);
   if (!existsSync(file))
-    throw new CliError(`there is no ${given}`, {
+    throw new CliError(`file ${given} does not exist`, {
       code: "not-found",
       exitCode: ExitCode.notFound,
       hint: "reeve init",
@@ -109,15 +109,15 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** Opens the dashboard, or prints its address. */
+/** Opens the dashboard, or says where it is. */
 function openPage(url: string, screen: DevScreen): void {
   const address = dashboardOf(url);
   openBrowser(address).catch((error: unknown) =>
-    screen.log(`no browser was opened (${errorMessage(error)}): open ${address}`),
+    screen.log(`no browser was opened (${errorMessage(error)}): open ${address} yourself`),
   );
 }
 
-/** Handles keys: `o` opens the dashboard, Ctrl-C stops. In raw mode, the terminal sends no signals. */
+/** Does what a key stands for: `o` opens the dashboard, Ctrl-C stops. A keyboard that is listened to sends no signals. */
 function listenForKeys(
   terminal: Terminal,
   { stopped, open }: { readonly stopped: Interrupts; readonly open: () => void },

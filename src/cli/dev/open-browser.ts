@@ -4,13 +4,13 @@ import { spawn } from "node:child_process";
 const openers: Readonly<Record<string, string>> = { linux: "xdg-open", darwin: "open" };
 
 /**
- * Opens a local page in the default browser, without a shell: the address is one argument. Resolves once the program
- * has started. @throws TypeError if the address is not local; Error if there is no such program.
+ * Opens a page of this machine in the default browser: without a shell, the address is one argument. Resolves once the
+ * program has started. @throws TypeError if the address is not of this machine; Error if there is no such program.
  */
 export function openBrowser(address: string, platform: string = process.platform): Promise<void> {
   const { protocol, hostname } = new URL(address);
   if (protocol !== "http:" || hostname !== "127.0.0.1")
-    return Promise.reject(new TypeError(`only pages of this machine are opened, got ${address}`));
+    return Promise.reject(new TypeError(`only addresses of this machine can be opened, got ${address}`));
   const opener = openers[platform];
   if (opener === undefined) return Promise.reject(new Error(`no browser can be opened on ${platform}`));
   return new Promise((resolve, reject) => {

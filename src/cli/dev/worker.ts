@@ -77,7 +77,7 @@ async function obey(
   }
 }
 
-/** Returns the first lines of an error: location and message. */
+/** The first lines of what was thrown: where, and why. */
 function wordsOf(error: unknown): string {
   if (error instanceof ProgramError) return error.message;
   if (error instanceof StartupError || !(error instanceof Error)) return String(error);
@@ -86,7 +86,7 @@ function wordsOf(error: unknown): string {
   return lines.slice(0, 6).join("\n");
 }
 
-// The parent process has ended, so this worker ends too.
+// Whoever started us is gone: nothing is left behind.
 process.on("disconnect", () => process.exit(0));
 process.on("uncaughtException", (error) => {
   tell({ type: "log", words: wordsOf(error) });

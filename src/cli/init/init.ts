@@ -6,7 +6,7 @@ import { readPackage } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
 import { projectFiles, type Versions } from "./project-files.ts";
 
-/** Options of `reeve init`. */
+/** How `reeve init` behaves. */
 export interface InitOptions {
   readonly json?: boolean;
   /** The `reeve` that the project depends on: a version, or the path of a tarball. Default: this version. */
@@ -22,7 +22,7 @@ export async function init(
   const folder = resolve(terminal.folder, given);
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).some((name) => !name.startsWith(".")))
-    throw new CliError(`${given} is not empty`, {
+    throw new CliError(`folder ${given} is not empty`, {
       code: "not-empty",
       exitCode: ExitCode.refused,
       hint: "reeve init <new folder>",
@@ -36,7 +36,7 @@ export async function init(
 
 function nextSteps(folder: string): string {
   const enter = folder === "" ? "" : `  cd ${folder}\n`;
-  return `made ${folder === "" ? "a project here" : folder}. Next:\n\n${enter}  npm install\n  npx reeve dev\n\nand in another terminal:\n\n${enter}  npx reeve run lead "heat pumps in Europe" --max-cost 0.50\n`;
+  return `created ${folder === "" ? "a project here" : folder}. Next:\n\n${enter}  npm install\n  npx reeve dev\n\nand in another terminal:\n\n${enter}  npx reeve run lead "heat pumps in Europe" --max-cost 0.50\n`;
 }
 
 /** Makes the path of a file absolute: npm would resolve it from the new project, not from where it was typed. */
@@ -55,7 +55,7 @@ function nameFor(folder: string): string {
   return name === "" || name === "reeve" ? "agents" : name;
 }
 
-/** Returns the versions that this package was built and tested with. */
+/** Those that this package was built and tested with. */
 function versions(reeve: string | undefined): Versions {
   const { version, devDependencies } = readPackage();
   return { reeve: reeve ?? `^${version}`, of: (name) => devDependencies[name] ?? "latest" };

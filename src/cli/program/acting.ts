@@ -19,46 +19,46 @@ export function addActing(commands: Commands): void {
   addMessages(commands);
   const { program, asking, contextOf, exit } = commands;
   asking(program.command("pause <id>"))
-    .description("hold a run and everything below it")
+    .description("pause a run and everything below it")
     .action(async (id: string, flags: ActFlags) => exit(await act.pause(contextOf(flags), id)));
   asking(program.command("resume <id>"))
-    .description("lift a hold")
+    .description("resume a paused run")
     .action(async (id: string, flags: ActFlags) => exit(await act.resume(contextOf(flags), id)));
   asking(program.command("signal <id> <name>"))
-    .description("wake a run that waits for a signal of that name")
-    .argument("[data]", "what goes with it, as JSON", json, null)
+    .description("wake a run that waits for this signal")
+    .argument("[data]", "data for the signal, as JSON", json, null)
     .addHelpText("after", `\nExample:\n  reeve signal books go '{"by":"ada"}'`)
     .action(async (id: string, name: string, data: Json, flags: ActFlags) =>
       exit(await act.signal(contextOf(flags), id, { name, data })),
     );
   asking(program.command("cancel <id>"))
-    .description("stop a run and everything below it; returns when all have ended")
-    .option("--reason <words>", "for the record", "user")
+    .description("stop a run and everything below it; returns when all runs have ended")
+    .option("--reason <text>", "reason for the audit", "user")
     .action(async (id: string, { reason, ...flags }: ActFlags & { readonly reason: string }) =>
       exit(await act.cancel(contextOf(flags), id, reason)),
     );
   asking(program.command("top-up <id>"))
-    .description("add to a run's limits and, for a root, to its tree's")
+    .description("raise the limits of a run and, for a root, of its tree")
     .option("--cost <dollars>", "more dollars", amount)
     .option("--tokens <number>", "more tokens", whole)
     .option("--turns <number>", "more model calls", whole)
     .action(async (id: string, flags: ActFlags & TopUpFlags, command) => {
       const { cost: maxCostUsd, tokens: maxTokens, turns: maxTurns } = flags;
       const amounts = given({ maxCostUsd, maxTokens, maxTurns });
-      if (Object.keys(amounts).length === 0) command.error("error: how much? --cost, --tokens or --turns");
+      if (Object.keys(amounts).length === 0) command.error("error: give --cost, --tokens or --turns");
       exit(await act.topUp(contextOf(flags), id, amounts));
     });
   asking(program.command("reprioritize <id>"))
-    .description("give a run another priority")
+    .description("change the priority of a run")
     .addArgument(new Argument("<priority>").choices(Priority.all))
     .action(async (id: string, priority: Priority, flags: ActFlags) =>
       exit(await act.reprioritize(contextOf(flags), id, priority)),
     );
   asking(program.command("reconcile <id> <attempt>"))
-    .description("tell what a call in doubt really used, as the provider's bill says")
-    .requiredOption("--input <tokens>", "tokens in", whole)
-    .requiredOption("--output <tokens>", "tokens out", whole)
-    .option("--cached-input <tokens>", "how many of those in came from the cache", whole)
+    .description("settle a call in doubt with the tokens from the provider's bill")
+    .requiredOption("--input <tokens>", "input tokens", whole)
+    .requiredOption("--output <tokens>", "output tokens", whole)
+    .option("--cached-input <tokens>", "input tokens read from the cache", whole)
     .action(async (id: string, attempt: string, flags: ActFlags & UsageFlags) => {
       const { input, output, cachedInput } = flags;
       const usage = { input, output, ...given({ cachedInput }) };
@@ -66,8 +66,8 @@ export function addActing(commands: Commands): void {
     });
   const audit = program.command("audit").description("the audit chain");
   asking(audit.command("verify"))
-    .description("walk the whole chain and check every link")
-    .option("--head <head>", "as an earlier verify told it: links that were cut off since show", auditHead)
+    .description("check every link of the chain")
+    .option("--head <head>", "head from an earlier verify, to detect removed links", auditHead)
     .action(async ({ head, ...flags }: ActFlags & { readonly head?: AuditHead }) =>
       exit(await act.verifyAudit(contextOf(flags), head)),
     );
@@ -82,16 +82,16 @@ interface UsageFlags {
 function addMessages({ program, asking, contextOf, exit }: Commands): void {
   const withContent = (command: Command): Command =>
     asking(command)
-      .option("--file <path>", "an image, a PDF or another file that goes with it; again for more", several)
-      .option("--data <json>", "data that goes with it, as JSON", json);
+      .option("--file <path>", "attach an image, a PDF or another file; may be repeated", several)
+      .option("--data <json>", "attach data, as JSON", json);
   withContent(program.command("steer <id> <text>"))
-    .description("tell a run something before its next model call")
+    .description("send a message that a run reads before its next model call")
     .action(async (id: string, text: string, flags: ActFlags & InputFlags) => {
       const context = contextOf(flags);
       exit(await act.steer(context, id, await readSentInput(text, flags, context.terminal.folder)));
     });
   withContent(program.command("follow-up <id> <text>"))
-    .description("tell a run something when it would stop: it goes on with that")
+    .description("send a message that a run reads when it would stop; it then continues")
     .action(async (id: string, text: string, flags: ActFlags & InputFlags) => {
       const context = contextOf(flags);
       exit(await act.followUp(context, id, await readSentInput(text, flags, context.terminal.folder)));
@@ -108,31 +108,31 @@ interface BudgetFlags extends ActFlags {
 function addBudgets({ program, asking, contextOf, exit }: Commands): void {
   const budget = program
     .command("budget")
-    .description("what all trees of the tenant, or of one of its users, may spend together");
-  const whose = ["--user <user>", "of this user; else of the tenant"] as const;
+    .description("budget of all trees of the tenant, or of one of its users");
+  const whose = ["--user <user>", "budget of this user (default: of the tenant)"] as const;
   asking(budget.command("show"))
-    .description("show the budget and what was used of it")
+    .description("show the budget and its use")
     .option(...whose)
     .action(async ({ user, ...flags }: BudgetFlags) =>
       exit(await budgets.showBudget(contextOf(flags), user)),
     );
   asking(budget.command("set"))
-    .description("set the budget; open trees follow within a minute")
+    .description("set the budget; live trees apply it within a minute")
     .option(...whose)
-    .option("--max-cost <dollars>", "at most so many dollars", amount)
-    .option("--max-tokens <number>", "at most so many tokens", whole)
+    .option("--max-cost <dollars>", "maximum cost in dollars", amount)
+    .option("--max-tokens <number>", "maximum number of tokens", whole)
     .addOption(
-      new Option("--per <period>", "in each day or month of UTC, or for ever")
+      new Option("--per <period>", "period in UTC: day, month or ever")
         .choices(["day", "month", "ever"])
         .makeOptionMandatory(),
     )
     .action(async ({ user, maxCost: maxCostUsd, maxTokens, per, ...flags }: BudgetFlags, command) => {
       const limits = given({ maxCostUsd, maxTokens });
-      if (Object.keys(limits).length === 0) command.error("error: how much? --max-cost or --max-tokens");
+      if (Object.keys(limits).length === 0) command.error("error: give --max-cost or --max-tokens");
       exit(await budgets.setBudget(contextOf(flags), { ...limits, ...given({ user }), per }));
     });
   asking(budget.command("remove"))
-    .description("remove the budget: nothing limits them together any more")
+    .description("remove the budget")
     .option(...whose)
     .action(async ({ user, ...flags }: BudgetFlags) =>
       exit(await budgets.removeBudget(contextOf(flags), user)),
@@ -147,30 +147,30 @@ interface TopUpFlags {
 
 function addDeciding({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("approve <id>"))
-    .description("let a call be made that waits for somebody's word")
-    .option("--remember", "every further call of this tool by this run, too")
-    .addHelpText("after", "\n<id> is an approval, or a tree or run in which only one call waits")
+    .description("approve a call that waits for approval")
+    .option("--remember", "also approve every further call of this tool by this run")
+    .addHelpText("after", "\n<id> is an approval, or a tree or run in which exactly one call waits")
     .action(async (id: string, { remember, ...flags }: ActFlags & { readonly remember?: boolean }) =>
       exit(await act.decide(contextOf(flags), { verb: "approve", id }, given({ remember }))),
     );
   asking(program.command("edit <id>"))
-    .description("let it be made with other arguments")
-    .argument("<arguments>", "all of them, as JSON", json)
-    .option("--reason <words>", "what the model is told")
+    .description("approve a call with other arguments")
+    .argument("<arguments>", "all arguments, as JSON", json)
+    .option("--reason <text>", "reason for the model")
     .action(async (id: string, edited: Json, { reason, ...flags }: ActFlags & { readonly reason?: string }) =>
       exit(
         await act.decide(contextOf(flags), { verb: "edit", id }, { arguments: edited, ...given({ reason }) }),
       ),
     );
   asking(program.command("answer <id>"))
-    .description("answer a question of an agent")
-    .argument("<answer>", "a text or one of the choices; the fields of a form as JSON")
+    .description("answer an agent's question")
+    .argument("<answer>", "a text, one of the choices, or the fields of a form as JSON")
     .action(async (id: string, answer: string, flags: ActFlags) =>
       exit(await act.answer(contextOf(flags), id, answer)),
     );
   asking(program.command("deny <id>"))
-    .description("refuse it; the model is told so")
-    .option("--reason <words>", "what the model is told")
+    .description("deny a call; the model receives the reason")
+    .option("--reason <text>", "reason for the model")
     .action(async (id: string, { reason, ...flags }: ActFlags & { readonly reason?: string }) =>
       exit(await act.decide(contextOf(flags), { verb: "deny", id }, given({ reason }))),
     );

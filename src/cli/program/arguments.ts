@@ -5,14 +5,14 @@ import { type AuditHead, Json } from "#kernel";
 export function amount(text: string): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value) || value < 0)
-    throw new InvalidArgumentError("a number of at least 0");
+    throw new InvalidArgumentError("must be a number >= 0");
   return value;
 }
 
 /** A whole number of at least 0. @throws InvalidArgumentError */
 export function whole(text: string): number {
   const value = amount(text);
-  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError("a whole number");
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError("must be an integer >= 0");
   return value;
 }
 
@@ -21,22 +21,22 @@ export function json(text: string): Json {
   try {
     return Json.of(JSON.parse(text));
   } catch {
-    throw new InvalidArgumentError("JSON: a text has quotes, too");
+    throw new InvalidArgumentError("must be JSON (put a text in double quotes)");
   }
 }
 
-/** Collects an option that may be given several times. */
+/** One more of an option that may be given several times. */
 export const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 /** `<index>:<hash>`. @throws InvalidArgumentError */
 export function auditHead(text: string): AuditHead {
   const [, index, hash] = /^(\d{1,15}):([\w-]+)$/.exec(text) ?? [];
   if (index === undefined || hash === undefined)
-    throw new InvalidArgumentError("an index, a colon and a hash");
+    throw new InvalidArgumentError("must be <index>:<hash>, as `audit verify` prints it");
   return { index: Number(index), hash };
 }
 
-/** Returns the options that were given. */
+/** What was given, without what was not. */
 export function given<Options extends object>(options: Options): Given<Options> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Json.as(Json.of(Object.fromEntries(entries)));

@@ -20,11 +20,11 @@ interface CreateFlags extends KeyFlags {
 
 const inStore = (command: Command): Command =>
   command
-    .option("--store <place>", "a postgres:// address, or a SQLite file (default: DATABASE_URL)")
-    .option("--tenant <tenant>", "of this tenant; else of none")
-    .option("--json", "one JSON object, or one on each line");
+    .option("--store <place>", "postgres:// address, or SQLite file (default: DATABASE_URL)")
+    .option("--tenant <tenant>", "keys of this tenant (default: no tenant)")
+    .option("--json", "print JSON: one object, or one per line");
 
-/** Loads the commands, which need optional packages. @throws CliError that names the missing packages. */
+/** Loads the commands: they need packages that are optional. @throws CliError that names those that are missing. */
 const load = async (): Promise<typeof KeyCommands> => {
   const { checkPackages } = await import("../dev/dev-needs.ts");
   checkPackages("reeve keys", ["hono", "kysely"]);
@@ -33,17 +33,17 @@ const load = async (): Promise<typeof KeyCommands> => {
 
 /** `reeve keys`: it opens the store itself, because the first key cannot be asked for with a key. */
 export function addKeys({ program, terminal, exit }: Commands): void {
-  const keys = program.command("keys").description("API keys of a server, in its store");
+  const keys = program.command("keys").description("manage the API keys of a server in its store");
   const contextOf = ({ store, tenant, json = false }: KeyFlags): KeyCommands.KeysContext => {
     const place = store ?? terminal.environment["DATABASE_URL"];
     if (place === undefined) throw unknownStore();
     return { terminal, json, tenant: tenant ?? null, store: place };
   };
   inStore(keys.command("create"))
-    .description("make a key and show it, once")
+    .description("create a key and print it once")
     .requiredOption("--scopes <scopes>", `one or more of ${ApiKeyRecord.scopes.join(",")}`, scopesOf)
-    .option("--user <user>", "bind it to this user; else it is for the whole tenant")
-    .option("--days <days>", "for how long it is good", whole, 365)
+    .option("--user <user>", "bind the key to this user (default: the whole tenant)")
+    .option("--days <days>", "days until the key expires", whole, 365)
     .addHelpText("after", "\nExample:\n  reeve keys create --tenant acme --user ada --scopes read,run")
     .action(async ({ user, scopes, days, ...flags }: CreateFlags) => {
       const context = contextOf(flags);
@@ -56,7 +56,7 @@ export function addKeys({ program, terminal, exit }: Commands): void {
       exit(await (await load()).listKeys(context));
     });
   inStore(keys.command("revoke <id>"))
-    .description("revoke a key, for good")
+    .description("revoke a key permanently")
     .action(async (id: string, flags: KeyFlags) => {
       const context = contextOf(flags);
       exit(await (await load()).revokeKey(context, id));
@@ -72,8 +72,8 @@ function scopesOf(text: string): readonly ApiKeyScope[] {
 }
 
 const unknownStore = (): CliError =>
-  new CliError("no store is known here", {
+  new CliError("no store is configured", {
     code: "usage",
     exitCode: ExitCode.usage,
-    hint: "say where it is with --store or DATABASE_URL",
+    hint: "set --store or DATABASE_URL",
   });

@@ -17,16 +17,16 @@ interface ListFlags {
   readonly limit: number;
 }
 
-/** Adds commands that change nothing. */
+/** Commands that change nothing. */
 export function addLooking({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("runs"))
     .description("list trees, newest first")
-    .addOption(new Option("--status <status>", "only these").choices(RunStatus.all))
-    .option("--agent <agent>", "only those of this agent")
-    .option("--user <user>", "only those that work for this user")
-    .option("--session <session>", "only turns of this conversation")
-    .option("--all", "helpers, too")
-    .option("--limit <number>", "how many", whole, 20)
+    .addOption(new Option("--status <status>", "only trees with this status").choices(RunStatus.all))
+    .option("--agent <agent>", "only trees of this agent")
+    .option("--user <user>", "only trees of this user")
+    .option("--session <session>", "only turns of this session")
+    .option("--all", "also list child runs")
+    .option("--limit <number>", "maximum number of rows", whole, 20)
     .action(async ({ status, agent, user, session, all, limit, ...flags }: ListFlags) => {
       const query = {
         size: String(limit),
@@ -39,24 +39,24 @@ export function addLooking({ program, asking, contextOf, exit }: Commands): void
     .description("list the agents that can be started")
     .action(async (flags: ListFlags) => exit(await look.agents(contextOf(flags))));
   asking(program.command("tree <id>"))
-    .description("show a tree as it is now; one that is over with its receipt")
+    .description("show the current state of a tree, with a receipt if it has ended")
     .action(async (id: string, flags: ListFlags) => exit(await look.tree(contextOf(flags), id)));
   asking(program.command("why <id>"))
-    .description("why a run stopped or waits, in words")
+    .description("explain why a run stopped or waits")
     .addHelpText("after", "\n<id> is a tree, or a run of it such as books-2026~3 (see `reeve runs --all`)")
     .action(async (id: string, flags: ListFlags) => exit(await explain(contextOf(flags), id)));
   asking(program.command("sessions"))
-    .description("list conversations, newest first")
-    .option("--user <user>", "only those of this user")
-    .option("--limit <number>", "how many", whole, 20)
+    .description("list sessions (conversations), newest first")
+    .option("--user <user>", "only sessions of this user")
+    .option("--limit <number>", "maximum number of rows", whole, 20)
     .action(async ({ user, limit, ...flags }: ListFlags) =>
       exit(await look.sessions(contextOf(flags), { size: String(limit), ...texts({ user }) })),
     );
   asking(program.command("approvals"))
-    .description("list calls that wait for somebody's word")
-    .option("--tree <tree>", "only those of this tree")
-    .option("--all", "decided ones, too")
-    .option("--limit <number>", "how many", whole, 20)
+    .description("list calls that wait for approval")
+    .option("--tree <tree>", "only approvals of this tree")
+    .option("--all", "also list decided approvals")
+    .option("--limit <number>", "maximum number of rows", whole, 20)
     .action(async ({ tree, all, limit, ...flags }: ListFlags) => {
       const query = { size: String(limit), ...(!all && { state: "pending" }), ...texts({ tree }) };
       exit(await look.approvals(contextOf(flags), query));

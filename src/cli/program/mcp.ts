@@ -15,16 +15,16 @@ const load = async (): Promise<typeof McpCommands> => import("../commands/mcp.ts
 
 /** `reeve mcp`: it connects to the MCP server itself, from here. */
 export function addMcp({ program, terminal, exit }: Commands): void {
-  const mcp = program.command("mcp").description("tools of MCP servers");
+  const mcp = program.command("mcp").description("manage tools of MCP servers");
   mcp
     .command("pin <name> [command...]")
-    .description("show the tools of a server, and approve them as they are now")
-    .option("--endpoint <url>", "of a server that is reached over HTTP; else a command that starts it")
-    .option("--header <name: value>", "a header of every request; may be repeated", toHeader, {})
-    .option("--allow-host <host>", "a host that is not public; may be repeated", toList, [])
-    .option("--allow-download", "let the command download what it runs, as npx does")
-    .option("--file <path>", "the file of pins", "mcp-pins.json")
-    .option("--check", "only show what has changed; exit code 5 if anything has")
+    .description("show the tools of a server, and approve their current form")
+    .option("--endpoint <url>", "HTTP address of the server (else give the command that starts it)")
+    .option("--header <name: value>", "header for every request; may be repeated", toHeader, {})
+    .option("--allow-host <host>", "non-public host to allow; may be repeated", toList, [])
+    .option("--allow-download", "allow a command that downloads its code, such as npx")
+    .option("--file <path>", "file of pins", "mcp-pins.json")
+    .option("--check", "only show changes; exit code 5 if there are any")
     .addHelpText(
       "after",
       "\nExample:\n  reeve mcp pin files -- node node_modules/@modelcontextprotocol/server-filesystem/dist/index.js .",
@@ -44,7 +44,7 @@ export function addMcp({ program, terminal, exit }: Commands): void {
 
 function toHeader(text: string, known: PinFlags["header"]): PinFlags["header"] {
   const [, name, value] = /^([\w-]+): ?(.+)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new InvalidArgumentError("a header is name: value");
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("must be <name>: <value>");
   return { ...known, [name]: value };
 }
 

@@ -10,13 +10,16 @@ interface MemoryFlags {
 
 /** `reeve memory`: what agents remember of a user. */
 export function addMemory({ program, asking, contextOf, exit }: Commands): void {
-  const memory = program.command("memory").description("what agents remember of a user");
-  const whose = ["--user <user>", "of this user; else of the key's, or of the anonymous one"] as const;
+  const memory = program.command("memory").description("show and erase what agents remember about a user");
+  const whose = [
+    "--user <user>",
+    "memory of this user (default: the user of the key, else the anonymous user)",
+  ] as const;
   asking(memory.command("facts"))
-    .description("list facts that hold now")
+    .description("list current facts")
     .option(...whose)
-    .option("--key <key>", "only those of this key")
-    .option("--history", "earlier and later ones, too")
+    .option("--key <key>", "only facts with this key")
+    .option("--history", "also list facts of other times")
     .action(
       async ({
         user,
@@ -27,11 +30,11 @@ export function addMemory({ program, asking, contextOf, exit }: Commands): void 
         exit(await memories.facts(contextOf(flags), { user, key, history })),
     );
   asking(memory.command("blocks"))
-    .description("show the texts that agents are shown in every turn")
+    .description("show the memory blocks that are part of every turn")
     .option(...whose)
     .action(async ({ user, ...flags }: MemoryFlags) => exit(await memories.blocks(contextOf(flags), user)));
   asking(memory.command("recall <words...>"))
-    .description("search facts and earlier turns by words")
+    .description("search facts and earlier turns")
     .option(...whose)
     .option("--limit <number>", "how many", whole, 20)
     .action(
@@ -39,13 +42,13 @@ export function addMemory({ program, asking, contextOf, exit }: Commands): void 
         exit(await memories.recall(contextOf(flags), words.join(" "), { user, limit })),
     );
   asking(memory.command("forget <key>"))
-    .description("erase the facts of a key with their history")
+    .description("erase the facts of a key and their history")
     .option(...whose)
     .action(async (key: string, { user, ...flags }: MemoryFlags) =>
       exit(await memories.forget(contextOf(flags), key, user)),
     );
   asking(memory.command("export"))
-    .description("write facts and blocks as JSON lines")
+    .description("print facts and blocks as JSON lines")
     .option(...whose)
     .action(async ({ user, ...flags }: MemoryFlags) =>
       exit(await memories.exportMemory(contextOf(flags), user)),

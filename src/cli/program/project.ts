@@ -17,12 +17,9 @@ interface MoveFlags {
 export function addProject({ program, terminal, exit }: Commands): void {
   program
     .command("init [folder]")
-    .description("a project that runs at once, without a key")
-    .option("--json", "one JSON object")
-    .option(
-      "--reeve <spec>",
-      "the reeve it depends on: a version, or the path of a tarball (default: this version)",
-    )
+    .description("create a project that runs without an API key")
+    .option("--json", "print one JSON object")
+    .option("--reeve <spec>", "version of reeve, or path of a tarball (default: this version)")
     .action(
       async (folder: string | undefined, options: { readonly json?: boolean; readonly reeve?: string }) => {
         const { init } = await import("../init/init.ts");
@@ -31,17 +28,14 @@ export function addProject({ program, terminal, exit }: Commands): void {
     );
   program
     .command("dev [file]")
-    .description("Restate, a store, a worker that reloads and the server, on this machine")
-    .option("--port <port>", "where the server listens", whole, 7433)
-    .option("--json", "one JSON object for each change, on a line")
-    .addHelpText(
-      "after",
-      "\n<file> exports agents (default agents.ts). Everything is kept in .reeve beside it.",
-    )
+    .description("run Restate, a store, a reloading worker and the server on this machine")
+    .option("--port <port>", "port of the server", whole, 7433)
+    .option("--json", "print one JSON object per change")
+    .addHelpText("after", "\n<file> exports agents (default: agents.ts). Data is stored in .reeve beside it.")
     .action(async (file: string | undefined, options: { readonly port: number; readonly json?: boolean }) => {
       const { checkDevNeeds } = await import("../dev/dev-needs.ts");
       checkDevNeeds(`${process.platform}-${process.arch}`);
-      // Imported only after the check for the packages it needs.
+      // Loaded only now: it imports what was looked for.
       const { dev } = await import("../dev/dev.ts");
       exit(await dev(terminal, file ?? "agents.ts", { json: false, ...options }));
     });
@@ -49,7 +43,7 @@ export function addProject({ program, terminal, exit }: Commands): void {
   addMove({ program, terminal, exit });
   program
     .command("completion")
-    .description("a script that teaches a shell these commands")
+    .description("print a shell completion script")
     .addArgument(new Argument("<shell>").choices(shells))
     .addHelpText("after", '\nExample:\n  eval "$(reeve completion bash)"')
     .action((shell: (typeof shells)[number]) => terminal.out.write(completionScript(program, shell)));
@@ -64,10 +58,10 @@ interface GraphFlags {
 function addGraph({ program, terminal, exit }: Pick<Commands, "program" | "terminal" | "exit">): void {
   program
     .command("graph [agent]")
-    .description("an agent with its team, its workers and its flows, as a tree")
-    .option("--file <file>", "the file that exports it", "agents.ts")
-    .option("--mermaid", "as a Mermaid flowchart")
-    .option("--json", "one JSON object for each agent, on a line")
+    .description("show an agent with its team, workers and flows, as a tree")
+    .option("--file <file>", "file that exports the agents", "agents.ts")
+    .option("--mermaid", "print a Mermaid flowchart")
+    .option("--json", "print one JSON object per agent")
     .action(async (agent: string | undefined, { file, mermaid = false, json = false }: GraphFlags) => {
       const { graph } = await import("../commands/graph.ts");
       exit(await graph(terminal, { file, agent, mermaid, json }));
@@ -78,13 +72,13 @@ function addMove({ program, terminal, exit }: Pick<Commands, "program" | "termin
   program
     .command("move <from>")
     .description("move the runs of a build to another build; no step is repeated")
-    .option("--to <build>", "where they go on (default: the build that new runs start with)")
-    .option("--refused", "only those that <from> refuses, because it has another version of their agent")
+    .option("--to <build>", "target build (default: the build for new runs)")
+    .option("--refused", "only runs that <from> refuses because it has another version of their agent")
     .option(
       "--admin <url>",
-      "Restate's admin (default: RESTATE_ADMIN, else that of the `reeve dev` of this folder)",
+      "address of Restate's admin (default: RESTATE_ADMIN, else the `reeve dev` of this folder)",
     )
-    .option("--json", "one JSON object")
+    .option("--json", "print one JSON object")
     .action(async (from: string, { to, refused, admin: told, json = false }: MoveFlags) => {
       const admin = findAdmin(told, terminal.environment, terminal.folder);
       if (admin === null) throw unknownAdmin();
@@ -97,8 +91,8 @@ function addMove({ program, terminal, exit }: Pick<Commands, "program" | "termin
 }
 
 const unknownAdmin = (): CliError =>
-  new CliError("no Restate is known here", {
+  new CliError("the address of Restate's admin is not known", {
     code: "unreachable",
     exitCode: ExitCode.unreachable,
-    hint: "say where its admin is with --admin or RESTATE_ADMIN",
+    hint: "set --admin or RESTATE_ADMIN to the address of Restate's admin",
   });

@@ -26,20 +26,20 @@ interface RunFlags extends InputFlags {
 /** `reeve run`, `reeve chat` and `reeve watch`. */
 export function addRunning({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("run <agent> <input>"))
-    .description("start a tree and show it until it is over (Ctrl-C detaches)")
-    .option("--file <path>", "an image, a PDF or another file that goes with it; again for more", several)
-    .option("--data <json>", "data that goes with it, as JSON", json)
-    .option("--max-cost <dollars>", "what the whole tree may spend", amount)
-    .option("--max-tokens <number>", "tokens of the whole tree", whole)
-    .option("--max-turns <number>", "model calls of the root", whole)
-    .option("--max-agents <number>", "agents alive at once", whole)
-    .option("--deadline <seconds>", "how long the tree may take", amount)
-    .addOption(new Option("--priority <priority>", "how important it is").choices(Priority.all))
-    .option("--id <id>", "names the tree: the same id again is the same tree")
-    .option("--user <user>", "for whom it works")
-    .option("--session <session>", "the conversation that it is a turn of")
-    .option("--detach", "print the id and leave")
-    .option("--deltas", "with --json: pieces of answers, too, as they are given")
+    .description("start a tree and show it until it ends (Ctrl-C detaches)")
+    .option("--file <path>", "attach an image, a PDF or another file; may be repeated", several)
+    .option("--data <json>", "attach data, as JSON", json)
+    .option("--max-cost <dollars>", "maximum cost of the whole tree", amount)
+    .option("--max-tokens <number>", "maximum tokens of the whole tree", whole)
+    .option("--max-turns <number>", "maximum model calls of the root", whole)
+    .option("--max-agents <number>", "maximum agents alive at once", whole)
+    .option("--deadline <seconds>", "maximum duration of the tree", amount)
+    .addOption(new Option("--priority <priority>", "priority of the root").choices(Priority.all))
+    .option("--id <id>", "id of the tree; the same id again is the same tree")
+    .option("--user <user>", "user that the tree works for")
+    .option("--session <session>", "session (conversation) of which this is a turn")
+    .option("--detach", "print the id and exit")
+    .option("--deltas", "with --json: also print answers as they are streamed")
     .option("--cancel-on-interrupt", "Ctrl-C cancels the run instead of detaching")
     .addHelpText(
       "after",
@@ -54,13 +54,13 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
       exit(await run(context, bodyOf(agent, content, flags), options));
     });
   asking(program.command("chat <agent>"))
-    .description("talk with an agent, line by line (Ctrl-C cancels an answer, and at the prompt leaves)")
-    .option("--session <session>", "the conversation to go on with (default: a new one)")
-    .option("--user <user>", "whose conversation it is")
-    .option("--max-cost <dollars>", "what each answer may cost", amount)
+    .description("chat with an agent (Ctrl-C cancels an answer; at the prompt it leaves)")
+    .option("--session <session>", "session to continue (default: a new one)")
+    .option("--user <user>", "user of the session")
+    .option("--max-cost <dollars>", "maximum cost of each answer", amount)
     .addHelpText(
       "after",
-      '\nCommands in it: /history, /retry, /compact, /new, /exit\nExample:\n  echo "and in Spain?" | reeve chat lead --session report',
+      '\nChat commands: /history, /retry, /compact, /new, /exit\nExample:\n  echo "and in Spain?" | reeve chat lead --session report',
     )
     .action(async (agent: string, { session, user, maxCost, ...flags }: RunFlags) => {
       const { chat } = await import("../commands/chat.ts");
@@ -68,7 +68,7 @@ export function addRunning({ program, asking, contextOf, exit }: Commands): void
       exit(await chat(contextOf(flags), { agent, ...given({ session, user, budget }) }));
     });
   asking(program.command("watch <id>"))
-    .description("a live tree: watch it, pause, resume, top up, approve, deny, cancel")
+    .description("watch a live tree and control it: pause, resume, top up, approve, deny, cancel")
     .action(async (id: string, flags: RunFlags) => {
       const { watch } = await import("../commands/watch.ts");
       exit(await watch(contextOf(flags), id));

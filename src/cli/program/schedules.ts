@@ -23,33 +23,36 @@ interface SetFlags extends ScheduleFlags {
 
 /** `reeve schedules`: trees that start by the clock. */
 export function addSchedules({ program, asking, contextOf, exit }: Commands): void {
-  const group = program.command("schedules").description("trees that start by the clock");
-  const whose = ["--user <user>", "of this user; else of the key's, or of none"] as const;
+  const group = program.command("schedules").description("manage trees that start on a schedule");
+  const whose = [
+    "--user <user>",
+    "schedules of this user (default: the user of the key, else no user)",
+  ] as const;
   asking(group.command("list"))
-    .description("list schedules with their next and their last tick")
-    .option("--user <user>", "only those of this user")
+    .description("list schedules with their next and last tick")
+    .option("--user <user>", "only schedules of this user")
     .action(async ({ user, ...flags }: ScheduleFlags) => exit(await schedules.list(contextOf(flags), user)));
   asking(group.command("set <id> <agent> <input>"))
     .description("start an agent at each tick; the same id again replaces the schedule")
-    .requiredOption("--cron <expression>", "minute hour day month weekday; seconds may come in front")
-    .option("--time-zone <zone>", "an IANA time zone, such as Europe/Berlin (default: UTC)")
+    .requiredOption("--cron <expression>", "minute hour day month weekday, with optional seconds in front")
+    .option("--time-zone <zone>", "IANA time zone, such as Europe/Berlin (default: UTC)")
     .addOption(
-      new Option("--catch-up <ticks>", "missed ticks that start late (default: latest)").choices([
+      new Option("--catch-up <ticks>", "missed ticks to start late (default: latest)").choices([
         "all",
         "latest",
         "none",
       ]),
     )
     .addOption(
-      new Option("--overlap <rule>", "while the tree of a tick before lives (default: start)").choices([
-        "start",
-        "skip",
-      ]),
+      new Option(
+        "--overlap <rule>",
+        "action while the tree of an earlier tick lives (default: start)",
+      ).choices(["start", "skip"]),
     )
-    .option("--max-cost <dollars>", "what each tree may spend", amount)
-    .option("--max-tokens <number>", "tokens of each tree", whole)
-    .option("--max-agents <number>", "agents of each tree alive at once", whole)
-    .option("--deadline <seconds>", "how long each tree may take", amount)
+    .option("--max-cost <dollars>", "maximum cost of each tree", amount)
+    .option("--max-tokens <number>", "maximum tokens of each tree", whole)
+    .option("--max-agents <number>", "maximum agents of each tree alive at once", whole)
+    .option("--deadline <seconds>", "maximum duration of each tree", amount)
     .option(...whose)
     .addHelpText(
       "after",
@@ -59,14 +62,14 @@ export function addSchedules({ program, asking, contextOf, exit }: Commands): vo
       exit(await schedules.set(contextOf(flags), id, { agent, input, ...settingsOf(flags) }));
     });
   asking(group.command("remove <id>"))
-    .description("remove a schedule; trees that live go on")
+    .description("remove a schedule; live trees continue")
     .option(...whose)
     .action(async (id: string, { user, ...flags }: ScheduleFlags) =>
       exit(await schedules.remove(contextOf(flags), id, user)),
     );
   for (const verb of ["pause", "resume"] as const)
     asking(group.command(`${verb} <id>`))
-      .description(verb === "pause" ? "let ticks start nothing" : "let ticks start trees again, from now")
+      .description(verb === "pause" ? "stop starting trees until resumed" : "start trees again from now on")
       .option(...whose)
       .action(async (id: string, { user, ...flags }: ScheduleFlags) =>
         exit(await schedules.change(contextOf(flags), { id, verb, user })),

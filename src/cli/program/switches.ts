@@ -16,23 +16,23 @@ const kinds = ["agent", "tool", "tenant"] as const;
 export function addSwitches({ program, asking, contextOf, exit }: Commands): void {
   const withTarget = (command: Command): Command =>
     asking(command)
-      .addArgument(new Argument("<kind>", "what it is").choices(kinds))
-      .argument("[name]", "its name; none for the tenant, which is that of the key");
+      .addArgument(new Argument("<kind>", "kind to switch").choices(kinds))
+      .argument("[name]", "name of the agent or tool; none for the tenant (that of the key)");
   withTarget(program.command("disable"))
-    .description("stop an agent, a tool or the tenant on all workers, until it is enabled")
-    .option("--reason <words>", "told to callers, to models and to the audit")
+    .description("disable an agent, a tool or the tenant on all workers")
+    .option("--reason <text>", "reason for callers, models and the audit")
     .addHelpText("after", '\nExample:\n  reeve disable tool send_email --reason "sends to wrong addresses"')
     .action(
       async (kind: string, name: string | undefined, { reason, ...flags }: SwitchFlags, command: Command) =>
         exit(await switches.disable(contextOf(flags), targetOf(command, kind, name), given({ reason }))),
     );
   withTarget(program.command("enable"))
-    .description("let it work again: runs that were held go on")
+    .description("enable an agent, a tool or the tenant again; held runs continue")
     .action(async (kind: string, name: string | undefined, flags: SwitchFlags, command: Command) =>
       exit(await switches.enable(contextOf(flags), targetOf(command, kind, name))),
     );
   asking(program.command("switches"))
-    .description("list what is disabled")
+    .description("list disabled agents, tools and tenants")
     .action(async (flags: SwitchFlags) => exit(await switches.list(contextOf(flags))));
 }
 
@@ -40,6 +40,8 @@ function targetOf(command: Command, kind: string, name: string | undefined): Cli
   if (kind === "tenant" && name === undefined) return { kind };
   if (kind !== "tenant" && name !== undefined) return { kind: kind === "agent" ? "agent" : "tool", name };
   return command.error(
-    kind === "tenant" ? "error: the tenant is that of the key: give no name" : `error: which ${kind}?`,
+    kind === "tenant"
+      ? "error: give no name for a tenant: it is the tenant of the key"
+      : `error: give the name of the ${kind}`,
   );
 }

@@ -22,16 +22,16 @@ interface DeliveryFlags extends WebhookFlags {
   readonly status?: WebhookDelivery["status"];
 }
 
-/** Adds `reeve webhooks`: URLs that receive events of runs. */
+/** `reeve webhooks`: URLs that are told what happens to runs. */
 export function addWebhooks({ program, asking, contextOf, exit }: Commands): void {
-  const group = program.command("webhooks").description("URLs that are told what happens to runs");
+  const group = program.command("webhooks").description("manage webhooks for events of runs");
   asking(group.command("list"))
     .description("list webhooks")
     .action(async (flags: WebhookFlags) => exit(await webhooks.list(contextOf(flags))));
   asking(group.command("set <id> <target>"))
     .description("send events to a URL; the same id again replaces the webhook")
     .option("--events <events>", `one or more of ${webhookEvents.join(",")} (default: all)`, eventsOf)
-    .option("--all-runs", "also the ends of runs below the root")
+    .option("--all-runs", "also send run.end of child runs")
     .addHelpText(
       "after",
       "\nExample:\n  reeve webhooks set ops https://ops.example.com/reeve --events run.end,approval.requested",
@@ -40,22 +40,24 @@ export function addWebhooks({ program, asking, contextOf, exit }: Commands): voi
       exit(await webhooks.set(contextOf(flags), id, { url: target, ...given({ events, allRuns }) })),
     );
   asking(group.command("remove <id>"))
-    .description("remove a webhook, and what was not sent to it")
+    .description("remove a webhook and its pending deliveries")
     .action(async (id: string, flags: WebhookFlags) => exit(await webhooks.remove(contextOf(flags), id)));
   asking(group.command("rotate-secret <id>"))
-    .description("make a new secret and show it, once")
-    .option("--keep-old <seconds>", "how long the old one signs as well (default: a day)", whole)
+    .description("create a new secret and print it once")
+    .option("--keep-old <seconds>", "how long the old secret still signs (default: one day)", whole)
     .action(async (id: string, { keepOld, ...flags }: RotateFlags) =>
       exit(await webhooks.rotate(contextOf(flags), id, keepOld)),
     );
   asking(group.command("deliveries <id>"))
-    .description("list events that are on their way, or were given up")
-    .addOption(new Option("--status <status>", "only those").choices(["pending", "dead"]))
+    .description("list pending and dead deliveries")
+    .addOption(
+      new Option("--status <status>", "only deliveries with this status").choices(["pending", "dead"]),
+    )
     .action(async (id: string, { status, ...flags }: DeliveryFlags) =>
       exit(await webhooks.deliveries(contextOf(flags), id, status)),
     );
   asking(group.command("redeliver <id> [delivery]"))
-    .description("send events again that were given up: one of them, or all")
+    .description("send dead deliveries again: one, or all")
     .action(async (id: string, delivery: string | undefined, flags: WebhookFlags) =>
       exit(await webhooks.redeliver(contextOf(flags), id, delivery)),
     );

@@ -13,10 +13,10 @@ const styles = {
   bad: "red",
 } as const;
 
-/** Text without styles. */
+/** Words only. */
 export const plainPaint: Paint = (_tone, text) => text;
 
-/** Text with colours, for terminals. */
+/** With colours, for terminals. */
 const colourPaint: Paint = (tone, text) =>
   tone === "plain" || text === "" ? text : styleText(styles[tone], text, { validateStream: false });
 

@@ -14,16 +14,16 @@ export function approvalLines(approvals: readonly ApprovalRecord[], screen: Scre
   ]);
 }
 
-/** Formats one call that needs or needed approval: a headline, the reason, and every argument in full. */
+/** One call that needs approval, or needed it: a headline, the reason, and every argument in full. */
 export function approvalText(record: ApprovalRecord, screen: Screen): readonly string[] {
   const { id, agentId, tool, risk, decision, requestedAt, expiresAt, why, asks } = record;
   const { paint, now } = screen;
   const tone = risk === "critical" ? "bad" : "waiting";
   const state = decision
     ? `${decision.decision} by ${visible(decision.by ?? "")}`
-    : `pending for ${duration(now - requestedAt)}, refused on ${moment(expiresAt)}`;
+    : `pending for ${duration(now - requestedAt)}, denied on ${moment(expiresAt)}`;
   const agent = AgentId.type(agentId);
-  const call = asks ? `${agent} asks a person` : `${agent} wants to call ${visible(tool)}`;
+  const call = asks ? `${agent} asks a question` : `${agent} wants to call ${visible(tool)}`;
   return [
     `${paint("strong", id)}  ${call} · risk ${paint(tone, risk)} · ${state}`,
     ...fold(visible(why), screen.width - indent.length).map((line) => paint("faint", `${indent}${line}`)),

@@ -17,7 +17,7 @@ import { wrap } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 import { treeRows, type TreeRow } from "./tree-lines.ts";
 
-/** Formats the receipt: cost, duration and stop reason of each run. */
+/** What it came to: who spent what, how long it took, why each stopped. */
 export function receiptLines(
   root: AgentView,
   result: Pick<RunResult, "status" | "stopReason" | "usage" | "costMicros" | "inDoubtMicros" | "error">,
@@ -48,7 +48,7 @@ export function receiptLines(
 /** The refusals that a receipt explains. */
 const maxRefusals = 3;
 
-/** Returns the limit that stopped a run and the remedy. Null if none did. */
+/** Which limit stopped a run, and what to do about it; null if none did. */
 function refusalText(
   run: AgentView,
   rows: readonly TreeRow[],
@@ -91,4 +91,4 @@ function tokensText(usage: Usage): string {
 }
 
 const doubt = (amount: Micros): string =>
-  `${exactUsd(amount)} of it is in doubt: the outcome of a call is not known, so it is booked at its ceiling`;
+  `${exactUsd(amount)} of it is in doubt: the outcome of a call is unknown, so it is booked at its ceiling`;

@@ -1,6 +1,6 @@
 import type { Paint } from "../text/paint.ts";
 
-/** The width, style and clock of a view. */
+/** What a view is drawn on. */
 export interface Screen {
   readonly width: number;
   readonly paint: Paint;

@@ -13,22 +13,22 @@ import { bar } from "../text/bar.ts";
 import { cut, fit, widthOf } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
-/** The known limits. */
+/** What limits are known. */
 export interface Caps {
-  /** Limit of the whole tree. Null: no limit, or unknown. */
+  /** Of the whole tree. Null: no limit, or not known. */
   readonly tree: Micros | null;
-  /** Limits of single runs. */
+  /** Of single runs. */
   readonly runs: ReadonlyMap<RunId, Micros>;
 }
 
-/** One run and its position in the drawn tree. */
+/** One run in its place. */
 export interface TreeRow {
   readonly run: AgentView;
   /** The branches that lead to it. */
   readonly branches: string;
 }
 
-/** Returns all runs in the order in which they are drawn. */
+/** Everybody, in the order they are drawn. */
 export function treeRows(root: AgentView): readonly TreeRow[] {
   return [{ run: root, branches: "" }, ...below(root, "")];
 }
@@ -41,16 +41,16 @@ function* below({ children }: AgentView, indent: string): Generator<TreeRow, voi
   }
 }
 
-/** The columns of a drawn tree. */
+/** Where the columns of a tree are. */
 export interface TreeLayout {
   readonly name: number;
   readonly money: number;
-  /** 0 if no run has a limit. */
+  /** 0: nobody has a limit. */
   readonly bar: number;
   readonly rest: number;
 }
 
-/** Computes the columns: names and amounts as wide as needed up to a limit; the rest is for the activity. */
+/** Columns for these rows: names and money as wide as they need, within reason; what is left tells what is done. */
 export function layOut(rows: readonly TreeRow[], caps: Caps, width: number): TreeLayout {
   let name = 8;
   let money = 6;
@@ -72,7 +72,7 @@ export function treeLines(root: AgentView, caps: Caps, screen: Screen): readonly
   return rows.map((row) => treeLine(row, { layout, caps, screen }));
 }
 
-/** Draws one run: name, status, cost against its limit, activity. */
+/** One run: name, status, money against its limit, what it does. */
 export function treeLine(
   { run, branches }: TreeRow,
   { layout, caps, screen }: { readonly layout: TreeLayout; readonly caps: Caps; readonly screen: Screen },
@@ -96,7 +96,7 @@ export function treeLine(
   return cells.join(" ").trimEnd();
 }
 
-/** Draws the whole tree in one line: status, live runs, cost against the limit. */
+/** The whole tree in one line: how it stands, who is alive, money against the limit. */
 export function treeHeadline(root: AgentView, caps: Caps, { width, paint, now }: Screen): string {
   const all = [...allAgents(root)];
   const alive = all.filter(({ end }) => end === null).length;

@@ -13,17 +13,17 @@ export interface WatchScreen extends Screen {
   readonly height: number;
 }
 
-/** Rows around the tree: headline, two rules, details of the selected run, and key help. */
+/** Around the rows: the headline, its rule, the rule below, what the selected run does, and the keys. */
 const frameHeight = 6;
 
-/** Returns the number of tree rows that fit. */
+/** How many rows are drawn at once. */
 export function rowsShown(height: number): number {
   return Math.max(1, height - frameHeight);
 }
 
 const keys = "↑↓ select · p pause · r resume · t top up · a approve · d deny · c cancel · q leave";
 
-/** The watched tree and its state. */
+/** What is watched. */
 interface Watched {
   readonly root: AgentView | null;
   readonly caps: Caps;
@@ -73,7 +73,7 @@ function reviewLines(record: ApprovalRecord, screen: WatchScreen): readonly stri
   const { paint, width, height } = screen;
   const lines = approvalText(record, screen).map((line) => cut(line, width));
   if (fitsReview(record, screen)) return [...lines, paint("waiting", `approve ${record.id}? y / n`)];
-  const advice = `too long for this screen: leave it, and approve ${record.id} on the command line`;
+  const advice = `too long for this screen: leave with q, and approve ${record.id} on the command line`;
   return [...lines.slice(0, height - 1), paint("bad", cut(advice, width))];
 }
 
@@ -82,7 +82,7 @@ function rule(hidden: number, where: "above" | "below", { paint, width }: Screen
   return paint("faint", `──${words}${"─".repeat(Math.max(0, width - words.length - 2))}`);
 }
 
-/** Returns why the selected run is in its state, and its live text or further details. */
+/** Why the selected run stands where it stands; then what it says now, or else more about that. */
 function detail(row: TreeRow | undefined, speech: Speech, screen: Screen): readonly string[] {
   const { paint, width, now } = screen;
   if (!row) return ["", ""];
@@ -95,10 +95,7 @@ function footer({ prompt, note, isLost }: WatchState, { paint, width }: Screen):
   if (prompt?.kind === "cancel")
     return paint("bad", cut(`cancel ${prompt.run} and everything below it? y / n`, width));
   if (prompt?.kind === "top-up")
-    return paint(
-      "waiting",
-      cut(`how many dollars more for ${prompt.run}? $${prompt.text}▏ (Enter, Esc)`, width),
-    );
+    return paint("waiting", cut(`top up ${prompt.run} by $${prompt.text}▏ (Enter, Esc)`, width));
   if (isLost) return paint("waiting", cut("waiting for the server …", width));
   return paint(note === null ? "faint" : "plain", cut(note ?? keys, width));
 }

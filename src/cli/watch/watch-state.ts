@@ -1,23 +1,23 @@
 import type { ApprovalRecord, RunId } from "#kernel";
 
-/** A confirmation that the user is asked for. */
+/** What somebody is asked before something is done. */
 export type Prompt =
   | { readonly kind: "cancel"; readonly run: RunId }
   | { readonly kind: "approve"; readonly record: ApprovalRecord }
   | { readonly kind: "top-up"; readonly run: RunId; readonly text: string };
 
-/** State of the screen; the tree itself is kept elsewhere. */
+/** What a watcher has done to the screen; the tree itself is elsewhere. */
 export interface WatchState {
   readonly selected: RunId | null;
   /** The first row that is drawn. */
   readonly top: number;
   readonly prompt: Prompt | null;
-  /** Result of the last key. */
+  /** What came of the last key. */
   readonly note: string | null;
   readonly isLost: boolean;
 }
 
-/** The initial state. */
+/** Nothing done yet. */
 export const atFirst: WatchState = { selected: null, top: 0, prompt: null, note: null, isLost: false };
 
 /** Moves the first row as little as possible so that the selected one is drawn. */

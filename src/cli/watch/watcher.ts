@@ -10,7 +10,7 @@ import { fitsReview, type WatchScreen, rowsShown, watchLines } from "./watch-lin
 import { atFirst, scrolled, type WatchState } from "./watch-state.ts";
 import { treeRows } from "../views/tree-lines.ts";
 
-/** A watched tree: receives events and keys, returns screens. */
+/** A tree that somebody watches: fed with events and keys, asked for screens. */
 export class Watcher {
   readonly model: TreeModel;
   readonly #client: ReeveClient;
@@ -27,7 +27,7 @@ export class Watcher {
     this.#caps = caps;
   }
 
-  /** Resolves when the user leaves. */
+  /** Resolves when the watcher wants to go. */
   get left(): Promise<void> {
     return this.#leave.promise;
   }
@@ -51,9 +51,9 @@ export class Watcher {
     this.#set({ ...this.#state, isLost: state === "lost" });
   }
 
-  /** Marks the tree as ended. It remains on the screen. */
+  /** The tree is over: it stays on the screen. */
   over(): void {
-    this.#set({ ...this.#state, note: "the tree is over · q leaves and prints the receipt" });
+    this.#set({ ...this.#state, note: "the tree has ended · q leaves and prints the receipt" });
   }
 
   lines(screen: WatchScreen): readonly string[] {
@@ -90,17 +90,17 @@ export class Watcher {
         return null;
       case "pause":
         await this.#client.pause(order.run);
-        return `${order.run} is held; it stops at its next step`;
+        return `${order.run}: pausing (stops before its next step)`;
       case "resume":
         await this.#client.resume(order.run);
-        return `${order.run} goes on`;
+        return `${order.run}: resumed`;
       case "cancel":
         this.#set({ ...this.#state, note: `cancelling ${order.run} …` });
         await this.#client.cancel(order.run, "user");
-        return `${order.run} is cancelled`;
+        return `${order.run}: cancelled`;
       case "top-up":
         await this.#client.topUp(order.run, { maxCostUsd: order.dollars });
-        return `${order.run} may spend $${order.dollars} more`;
+        return `${order.run}: topped up by $${order.dollars}`;
       case "review":
         this.#set({ ...this.#state, prompt: { kind: "approve", record: await this.#read(order.approval) } });
         return null;

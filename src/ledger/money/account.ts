@@ -14,73 +14,69 @@ import {
 import { Amounts } from "./amounts.ts";
 import type { Ask } from "./ask.ts";
 
-/**
- * The money of a run or a tree. Spend = settled + reserved + in doubt. It exceeds no limit, except by reported usage.
- */
+/** The money of a run or a tree: held and spent. Spend = settled + reserved + in doubt, and exceeds no limit but by reports. */
 export interface Account {
   /** Null: no limit. */
   readonly maxTokens: number | null;
   readonly maxCostMicros: Micros | null;
-  /** Reported amounts. */
+  /** Real figures, as reported. */
   readonly settled: Amounts;
   /** Ceilings of calls in flight. */
   readonly reserved: Amounts;
   /** The number of these calls. */
   readonly inFlight: number;
-  /** Ceilings of calls whose outcome is unknown. */
+  /** Ceilings of calls whose outcome nobody knows. */
   readonly inDoubt: Amounts;
   readonly usage: Usage;
-  /** Whether a call that the limits leave no room for waits for a top-up. */
+  /** A call for which the limits leave no room waits for a top-up. */
   readonly waitsForTopUp: boolean;
-  /** Dimensions that were warned about. Each is warned about once. */
+  /** Dimensions already warned about: each is warned of once. */
   readonly warned: readonly BudgetDimension[];
-  /** Dimensions whose limit a reported usage exceeded. Nothing begins until a top-up covers it. */
+  /** Dimensions whose limit a reported usage has exceeded: nothing begins until a top-up covers it. */
   readonly exceeded: readonly ("tokens" | "cost")[];
 }
 
-/**
- * A call that has begun and is not settled. A tool call reserves nothing. It is listed so that a lost call is noticed.
- */
+/** One call that has begun and is not settled. A tool's reserves nothing: it is here to be noticed. */
 export interface Attempt {
   readonly id: AttemptId;
   readonly step: StepId;
   readonly kind: "model" | "tool";
   readonly ceiling: Amounts;
   readonly price: Price | null;
-  /** Maximum output tokens. 0 for a tool. */
+  /** The most the model may say. 0 for a tool. */
   readonly outputTokens: number;
-  /** The dimension that reduced the output. Null: none. */
+  /** What made that less than was asked for. */
   readonly shrunk: "tokens" | "cost" | null;
   readonly openedAt: number;
-  /** The lease of the tenant's budget that the call was reserved under. Absent: none. */
+  /** The lease of the tenant's budget that it was reserved under. Absent: none. */
   readonly leasedAt?: number | undefined;
-  /** Time from which the reservation is given up if another call waits for its money. */
+  /** When it is given up if some other call waits for its money. */
   readonly dueAt: number;
-  /** Set if it is reserved for a waiting call that has not begun yet. */
+  /** Reserved for a call that had to wait and has not begun yet. */
   readonly isUnused?: true | undefined;
 }
 
-/** A model call that waits for money, in the queue of its tree. */
+/** A model call that waits for money, in the line of its tree. */
 export interface WaitingCall {
   readonly step: StepId;
   readonly ask: Ask;
-  /** Start of the wait. */
+  /** Since when it has waited. */
   readonly since: number;
-  /** The limit that refused the call last, as it was then. */
+  /** The limit in its way, as it was when the call was refused last. */
   readonly met: LimitMet;
-  /** Whether no call in flight can free enough for it. */
+  /** Whether no call in flight can make room for it. */
   readonly needsTopUp: boolean;
-  /** Its priority in the queue. */
+  /** Its place in the line. */
   readonly priority: Priority;
   readonly page: number;
 }
 
-/** The account of a live run, with its calls in flight. */
+/** The account of a live run, with what it has in flight. */
 export interface RunAccount extends Account {
   readonly maxTurns: number | null;
   /** The run's own model calls, begun ones included. */
   readonly turns: number;
-  /** A list, because there are few. They change with every call, and a list is cheap to copy. */
+  /** Few, so lists: they change with every call, and a list is copied at once. */
   readonly attempts: readonly Attempt[];
   /** The steps that are not settled yet. */
   readonly steps: readonly OpenStep[];
@@ -88,34 +84,34 @@ export interface RunAccount extends Account {
   readonly waiting: readonly WaitingCall[];
 }
 
-/** The attempts of a step. */
+/** How often a step was tried. */
 export interface OpenStep {
   readonly step: StepId;
   /** Attempts that have begun. */
   readonly begun: number;
-  /** Attempts that were never settled. The third one holds the run. Resuming the run resets the count to 0. */
+  /** Those of them that nobody settled: the third one holds the run, and a resumed run starts again from 0. */
   readonly lost: number;
 }
 
-/** A call that stays booked at its ceiling until its real cost is reported. */
+/** A call that stays booked at its ceiling until somebody finds out what it cost. */
 export interface Doubt {
   readonly run: RunId;
   readonly step: StepId;
   readonly ceiling: Amounts;
   readonly price: Price | null;
-  /** The accounts it is booked on, in addition to the tree's: root first, the run last. */
+  /** The accounts it is booked on besides the tree's: root first, the run last. */
   readonly path: readonly RunId[];
-  /** The lease, as in the attempt. */
+  /** As in its attempt. */
   readonly leasedAt?: number | undefined;
 }
 
-/** The real usage and cost of a call. */
+/** What a call really came to. */
 export interface Real {
   readonly usage: Usage;
   readonly amounts: Amounts;
 }
 
-/** A change of one account. Fields that it does not return stay. */
+/** A change of one account that leaves everything else as it is. */
 export type Booking = (account: Account) => Partial<Account>;
 
 /** Constructors, readers and bookings of accounts. */
@@ -140,21 +136,21 @@ export const Account = {
     steps: [],
     waiting: [],
   }),
-  /** Returns everything that counts against the limits. */
+  /** Everything that counts against the limits. */
   spend: ({ settled, reserved, inDoubt }: Account): Amounts =>
     Amounts.add(Amounts.add(settled, reserved), inDoubt),
-  /** Books a call that begins. */
+  /** A call begins. */
   reserve:
     (ceiling: Amounts): Booking =>
     ({ reserved, inFlight }) => ({ reserved: Amounts.add(reserved, ceiling), inFlight: inFlight + 1 }),
-  /** Removes reservations of calls that are booked elsewhere from now on, or were never made. */
+  /** Calls in flight are booked elsewhere from now on, or were never made. */
   unreserve:
     (ceilings: Amounts, calls: number): Booking =>
     ({ reserved, inFlight }) => ({
       reserved: Amounts.subtract(reserved, ceilings),
       inFlight: inFlight - calls,
     }),
-  /** Books a call whose outcome is unknown. */
+  /** Nobody knows how a call ended. */
   doubt:
     (ceiling: Amounts): Booking =>
     ({ reserved, inFlight, inDoubt }) => ({
@@ -162,7 +158,7 @@ export const Account = {
       inFlight: inFlight - 1,
       inDoubt: Amounts.add(inDoubt, ceiling),
     }),
-  /** Books a call that has ended. */
+  /** A call has ended. */
   settle:
     (ceiling: Amounts, real: Real): Booking =>
     (account) =>
@@ -173,7 +169,7 @@ export const Account = {
         settled: Amounts.add(account.settled, real.amounts),
         usage: Usage.add(account.usage, real.usage),
       }),
-  /** Books the real cost of a call that was in doubt. */
+  /** Somebody found out how a call ended. */
   clear:
     (ceiling: Amounts, real: Real): Booking =>
     (account) =>
@@ -183,7 +179,7 @@ export const Account = {
         settled: Amounts.add(account.settled, real.amounts),
         usage: Usage.add(account.usage, real.usage),
       }),
-  /** Returns the dimensions in which the limits are overspent. */
+  /** The dimensions in which more is spent than the limits allow. */
   overspent: (account: Account): Account["exceeded"] => {
     const { tokens, costMicros } = Account.spend(account);
     const { maxTokens, maxCostMicros } = account;
@@ -194,10 +190,7 @@ export const Account = {
   },
 } as const;
 
-/**
- * Marks exceeded dimensions. A mark stays even if other calls turn out cheaper than their ceilings, because reports
- * have no bound.
- */
+/** A mark stays, even if other calls turn out cheaper than their ceilings: what was reported cannot be bounded. */
 function markExceeded(account: Account): Account {
   const fresh = Account.overspent(account).filter((dimension) => !account.exceeded.includes(dimension));
   return fresh.length === 0 ? account : { ...account, exceeded: [...account.exceeded, ...fresh] };

@@ -1,9 +1,9 @@
-/** The period after which a budget starts over. */
+/** How often the count of a budget starts over. */
 export type BudgetPeriod = "day" | "month" | "ever";
 
 const dayMs = 86_400_000;
 
-/** Returns the window of a moment. Days and months are in UTC. */
+/** The window of a moment. Days and months are those of UTC. */
 export function budgetWindow(
   per: BudgetPeriod,
   at: number,

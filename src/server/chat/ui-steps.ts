@@ -3,12 +3,12 @@ import type { JsonObject } from "#kernel";
 /** A chunk of an AI SDK UI message stream. */
 export type UiChunk = JsonObject & { readonly type: string };
 
-/** Kinds of text that a model streams. */
+/** What is written by a model as it comes. */
 type Kind = "text" | "reasoning";
 
-/** The steps of a UI message and their text. */
+/** The steps of a UI message, and what is said in them. */
 export class UiSteps {
-  /** Text of the step so far. */
+  /** What was said in the step so far. */
   #text = "";
   #hasTools = false;
   #isAnswered = false;
@@ -16,17 +16,17 @@ export class UiSteps {
   #open: { readonly kind: Kind; readonly id: string } | null = null;
   #parts = 0;
 
-  /** Begins a step for a model call. A step whose call failed is reused. */
+  /** A model call begins: a step of its own, unless it takes the place of one that came to nothing. */
   begin(): readonly UiChunk[] {
     return this.#hasTools || this.#isAnswered ? this.#next() : this.#again();
   }
 
-  /** Ends a model call and keeps its text. */
+  /** A model call has come to its end: what was said stays. */
   answered(): void {
     this.#isAnswered = true;
   }
 
-  /** Marks that the step has parts other than text. */
+  /** The step has parts that are not said. */
   tool(): readonly UiChunk[] {
     const entered = this.#isIn ? [] : this.#next();
     this.#hasTools = true;
@@ -40,7 +40,7 @@ export class UiSteps {
     return [...opened, { type: `${kind}-delta`, id: this.#open?.id ?? "", delta: text }];
   }
 
-  /** Completes the shown text to the answer. Text that differs from the answer is taken back. */
+  /** What was shown of the answer is completed; what turns out not to be it is taken back. */
   conclude(answer: string): readonly UiChunk[] {
     if (this.#text === answer) return this.close();
     const goesOn = this.#open?.kind === "text" && answer.startsWith(this.#text);

@@ -86,9 +86,8 @@ async function newestEntry(session: Session, answering: TreeId | null): Promise<
 }
 
 /**
- * Returns the tree that answers in a chat or, if none does, the last one that did: a client that was disconnected may
- * have missed its end. Null also if its content is erased: replaying it would remove the content from clients that
- * still show it.
+ * The tree that answers in a chat or, where none does, the last that did: whoever was cut off may not have seen its end.
+ * Null also if its words are gone: they would be taken from those who have them.
  */
 async function newestIn({ host, principal }: Call, chat: SessionId): Promise<RunHandle | null> {
   const userId = userOf(principal);
@@ -103,7 +102,7 @@ async function newestIn({ host, principal }: Call, chat: SessionId): Promise<Run
   return last && !(await last.outcome())?.erased ? last : null;
 }
 
-/** Starts one tree per message. An edited or regenerated message continues from the same earlier entry. */
+/** One message is one tree. Answered otherwise, or asked otherwise, it begins where it began before. */
 async function say(
   call: ChatCall,
   { message, input }: Extract<ChatTurn, { readonly kind: "say" }>,
@@ -135,7 +134,7 @@ async function say(
   return stream(call, run, { chat: body.id, begin });
 }
 
-/** Only a caller that may decide can answer. Earlier decisions remain unchanged. */
+/** Whoever answers must be somebody who may. What was answered before stays as it is. */
 async function answerTo(
   call: ChatCall,
   { tree, answers, shown }: Extract<ChatTurn, { readonly kind: "answer" }>,
@@ -158,7 +157,7 @@ async function answerTo(
 
 interface StreamOptions extends Pick<UiStreamOptions, "shown"> {
   readonly chat: SessionId;
-  /** Called once the stream is open. */
+  /** What is to be done once somebody listens. */
   readonly begin?: () => Promise<void>;
 }
 

@@ -68,9 +68,7 @@ async function readCompared(call: Call<{ readonly diff?: StepId }>): Promise<Com
   return compareSteps(shown, other);
 }
 
-/**
- * Returns a step for a caller that may not read content: errors keep only their code, and content hashes are removed.
- */
+/** A step for a caller that may not read content: errors have their code only, and no hash tells of a content. */
 function withoutContent({ manifest, ...step }: StepSummary): object {
   return { ...step, manifest: manifest && withoutHashes(manifest) };
 }

@@ -25,7 +25,7 @@ import type { MemoryVectors } from "./vectors.ts";
 interface Memory {
   facts: Fact[];
   readonly blocks: Map<string, MemoryBlock>;
-  /** By item name. */
+  /** By the item's name. */
   readonly index: Map<string, IndexEntry>;
   /** Returned items of earlier writes, by write id. */
   readonly writes: Map<string, readonly MemoryItem[]>;

@@ -6,13 +6,10 @@ const channel = "reeve_event";
 const quietMs = 50;
 const reconnectMs = 200;
 
-/**
- * Notifies readers that a tree has events up to a sequence, with a delay that merges notifications. A lost notification
- * is harmless: readers also poll.
- */
+/** Says that a tree has events up to a sequence, in its own good time. Nothing is lost if it fails: readers also look. */
 export class Teller {
   readonly #pool: Pool;
-  /** By the tree's key, which includes its tenant. */
+  /** By the tree's name in keys, with its tenant. */
   readonly #quiet = new Map<string, { latest: number | null; readonly timer: NodeJS.Timeout }>();
 
   constructor(pool: Pool) {
@@ -26,7 +23,7 @@ export class Teller {
     else this.#send(tree, seq);
   }
 
-  /** Sends the delayed notifications. */
+  /** Says what it had put off. */
   async close(): Promise<void> {
     const open = [...this.#quiet];
     this.#quiet.clear();
@@ -53,7 +50,7 @@ export class Teller {
 
 type Heard = (partition: Partition, tree: TreeId) => void;
 
-/** Receives notifications of all processes on its own connection, which it renews indefinitely. */
+/** Hears what tellers of any process say, over a connection of its own that it renews for ever. */
 export class Listener {
   readonly #connectionString: string;
   readonly #heard: Heard;

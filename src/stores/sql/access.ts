@@ -2,13 +2,13 @@ import type { Kysely } from "kysely";
 import type { Partition } from "#kernel";
 import type { Tables } from "./tables.ts";
 
-/** Work on the rows of one tenant. */
+/** What is done with the rows of one tenant. */
 export type Work<T> = (db: Kysely<Tables>, tenant: string) => Promise<T>;
 
-/** Access of a database to the rows of a partition. Restricted to those rows if the database supports it. */
+/** How a database gives access to the rows of a partition, and to no others where it can. */
 export interface Access {
   read<T>(partition: Partition, work: Work<T>): Promise<T>;
-  /** Runs work atomically. May repeat it after a lost connection: every write allows that. */
+  /** All or nothing. May be done again after a lost connection: every write allows it. */
   write<T>(partition: Partition, work: Work<T>): Promise<T>;
 }
 

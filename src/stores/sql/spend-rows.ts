@@ -18,8 +18,7 @@ type CallRow = Selectable<Tables["reeve_spend_call"]>;
 /** The columns of figures, in a row or in a sum. */
 export type FigureRow = Omit<Row, "tenant_id" | "hour" | "tree_id" | "user_id" | "agent_type" | "model">;
 
-/** In the order of `Spend.figureNames`. */
-export const figureColumns = [
+const figureColumns = [
   "calls",
   "input",
   "output",
@@ -39,8 +38,8 @@ export const sums: RawBuilder<unknown> = sql.join(
 );
 
 /**
- * Merges rows into rows by day without a tree. Sums remain the same. The heads of the trees are locked first, so that
- * no row is moved twice.
+ * Moves rows into rows by day without a tree. Sums stay the same. The heads of the trees are locked before, so that no
+ * row is moved twice.
  */
 export async function addUpRows(
   db: Kysely<Tables>,
@@ -74,7 +73,7 @@ export async function eraseUserSpend(db: Kysely<Tables>, tenant: string, user: U
     .deleteFrom("reeve_spend_call")
     .where((eb) => eb.and(own))
     .execute();
-  // Rows without user and tree are the target of the merge.
+  // Rows of no user and no tree are where the others go.
   const rows = sql`tenant_id = ${tenant} and user_id = ${own.user_id} and (user_id <> '' or tree_id <> '')`;
   await addUpRows(db, rows, { keepsUser: false });
 }

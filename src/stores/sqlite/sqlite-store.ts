@@ -5,16 +5,13 @@ import { Partition, type Store } from "#kernel";
 import { type Access, Bell, migrate, SqlStore, type Tables } from "#stores/sql";
 import { nodeSqlite, whenFree } from "./node-sqlite.ts";
 
-/** Options of a SQLite store. */
+/** Where a SQLite store lies. */
 export interface SqliteStoreOptions {
-  /** Path of the database file, created if missing. SQLite puts its log and index files beside it. */
+  /** Of the database file, made if it is not there. Beside it lie its log and an index of that. */
   readonly path: string;
 }
 
-/**
- * Interval in milliseconds at which a waiting reader checks for writes of other processes. A check is one call without
- * I/O.
- */
+/** How often a waiting reader looks whether another process wrote. Looking is one call without I/O. */
 const lookMs = 20;
 
 /** Opens a store in one file. */

@@ -63,7 +63,7 @@ export const embeddingCases: readonly EngineCase[] = [
         );
         const second = await talk.start("May I eat almonds?");
         assert.equal((await second.result()).status, "completed");
-        // The texts share no word.
+        // No word is shared.
         assert.match(shownLast(model), /allergic to peanuts/);
         assert.match(shownLast(model), /I eat no peanuts/);
         assert.doesNotMatch(shownLast(model), /Noted/);

@@ -13,7 +13,7 @@ interface Desk {
   readonly prompts: string[];
 }
 
-/** Differences between the cases. Default: none. */
+/** Things that differ between the cases. Default: none does. */
 interface Difference {
   readonly terms?: HandoffOptions;
   /** Called before each call of the model of `billing`. */

@@ -13,27 +13,27 @@ import { heldModel, type HeldCall, type HeldModel } from "../held-model.ts";
 import { agentOf, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
 import { historyOf, told } from "./history.ts";
 
-/** A tree whose root spawns children on request. */
+/** A tree whose root hires when the case says so. */
 export interface Office {
   readonly runtime: Runtime;
-  /** Waits for requests, and holds its slot. */
+  /** Waits for orders, and holds its slot meanwhile. */
   readonly root: RunHandle;
-  /** Sends each word of `task` to the model in turn; at a word like `?go` it waits for that signal instead. */
+  /** Asks the model each word of `task` in turn; at a word like `?go` it waits for that signal instead. */
   readonly worker: Agent;
   readonly model: HeldModel;
-  /** Spawns a worker. @throws if it is denied. */
+  /** Hires a worker. @throws where it is denied. */
   hire(task: string, options?: SpawnOptions): Promise<RunHandle>;
-  /** Returns the error of a denied spawn. */
+  /** The error with which a hiring is denied. */
   denied(task: string, options?: SpawnOptions): Promise<ErrorData>;
-  /** Returns the call for this word, once it was made: the first one, or the `nth`. */
+  /** The call for this word, once it was made: the first one, or the `nth`. */
   call(word: string, nth?: number): Promise<HeldCall>;
-  /** Whether the model ever received this word. */
+  /** Whether the model was ever asked this word. */
   wasAsked(word: string): boolean;
-  /** Lets the root end, and returns the tree's events. */
+  /** Lets the root end, and gives what the tree told. */
   close(): Promise<readonly NumberedEvent[]>;
 }
 
-/** Options of an office. */
+/** How an office is opened. */
 export interface OfficeOptions extends StartOptions {
   readonly runtime?: Omit<Parameters<SuiteHarness["runtime"]>[0], "agents">;
 }

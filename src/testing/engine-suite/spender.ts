@@ -11,21 +11,21 @@ import {
 import { inputBound } from "#models";
 import { agentOf } from "./harness.ts";
 
-/** One micro-dollar per token, so tokens and cost are the same number. */
+/** One micro-dollar for each token: tokens and costs are the same number. */
 export const tokenPrice: Price = { input: 1_000_000, output: 1_000_000 };
 
-/** The prompt of all cases. */
+/** What the cases ask. */
 export const prompt = [ChatMessage.user("hi")];
 const promptTokens = inputBound(prompt);
 
-/** Returns options of a call that reserves exactly this many tokens, or is not made. */
+/** A call that is reserved at exactly so many tokens, or not made. */
 export const ask = (tokens: number, rest: LlmOptions = {}): LlmOptions => ({
   maxOutputTokens: tokens - promptTokens,
   minOutputTokens: tokens - promptTokens,
   ...rest,
 });
 
-/** Converts micro-dollars to dollars. */
+/** So many millionths of a dollar. */
 export const micros = (amount: number): number => amount / 1_000_000;
 
 /** A model that uses all it was granted, and keeps the bill. */
@@ -37,7 +37,7 @@ export interface GreedyModel extends Model {
 export const total = (bill: readonly Usage[]): number =>
   bill.reduce((sum, { input, output }) => sum + input + output, 0);
 
-/** A model that uses its whole grant, unless given a usage to report. */
+/** A model that uses all it was granted, unless told what to report. */
 export function greedyModel(
   options: { readonly id?: string; readonly price?: Price; readonly reports?: () => Usage | null } = {},
 ): GreedyModel {
@@ -55,7 +55,7 @@ export function greedyModel(
   };
 }
 
-/** Creates an agent that makes these calls in sequence and returns their number. */
+/** An agent that makes these calls one after the other, and returns how many there were. */
 export function spender(
   model: Model,
   calls: readonly LlmOptions[],

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** Pseudo-random numbers derived from a seed. */
+/** Numbers that look random and follow from a seed. */
 export interface Chance {
-  /** Returns a number >= 0 and < 1. */
+  /** From 0, below 1. */
   fraction(): number;
   /** A whole number from `minimum` to `maximum`, both included. */
   integer(minimum: number, maximum: number): number;

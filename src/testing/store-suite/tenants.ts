@@ -19,7 +19,7 @@ import {
 
 interface Tenant {
   readonly partition: Partition;
-  /** Occurs in everything it writes and nowhere else. */
+  /** In everything it writes, and in nothing of anybody else. */
   readonly canary: string;
 }
 

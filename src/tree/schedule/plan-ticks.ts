@@ -1,18 +1,18 @@
 import type { CronTicks } from "./cron-ticks.ts";
 
-/** The missed ticks that still start a tree, if no worker ran when they were due: all, the latest, or none. */
+/** The ticks that start a tree although no worker ran when they were due: every one, the latest one, or none. */
 export type CatchUp = "all" | "latest" | "none";
 
-/** Maximum delay of a tick that starts a tree under `catchUp: "none"`. */
+/** How late a tick of a schedule with `catchUp: "none"` may start a tree. */
 const onTimeMs = 60_000;
 
-/** Maximum number of ticks that one call hands over. The next call hands over more. */
+/** Ticks that one call of the object hands over. More are handed over by the next call. */
 const ticksPerCall = 100;
 
 /** The ticks to start now. */
 export interface TickPlan {
   readonly start: readonly number[];
-  /** All ticks up to this moment are decided. */
+  /** All ticks up to here are decided. */
   readonly after: number;
 }
 

@@ -33,35 +33,35 @@ import { readEnded, readRun, runKey, slotKey, writeRun } from "./stored-run.ts";
 import { tickClock } from "./tick-clock.ts";
 import { readTree, treeKeys, writeTree } from "./tree-record.ts";
 
-/** The type of the sink that writes a tree's events into the store. */
+/** What writes a tree's events into the store. */
 export const projectorType = "projector";
 
-/** The common fields of a call to a tree. */
+/** What is asked of a tree. */
 export interface Occasion {
-  /** The caller's time, for its own events. The tree has its own time. */
+  /** The caller's time, for events of its own. The tree has its own time. */
   readonly at: number;
   readonly run?: RunId | undefined;
 }
 
 /**
- * One call on a tree: its reads and its changes. Records are loaded on demand and written once, by `commit`, so a
- * method that throws changes nothing.
+ * One call on a tree: what it has read, what it has changed. Records are loaded when asked for and written once,
+ * by `commit`, so a method that throws leaves nothing behind.
  */
 export class TreeWork {
   readonly object: ObjectContext;
   readonly host: TreeHost;
   #tree: TreeRecord;
-  /** Null: the tree is not stored yet. */
+  /** Null: of a tree that is not stored yet. */
   readonly #storedTree: TreeRecord | null;
   readonly #rows: LedgerRows;
   readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
-  /** Created on first use, because doubts are rare. */
+  /** Made when there is one, as rarely happens. */
   #doubts: Map<AttemptId, Doubt | null> | null = null;
   readonly #effects: LedgerEffect[] = [];
-  /** Whether waiting calls may fit now: money has moved, or a run can continue. */
+  /** Whether calls that wait for money may have room: money has moved, or a run can go on. */
   isMoneyMoved = false;
   readonly #events: NumberedEvent[] = [];
-  /** The run that gets its events with the reply of this call. Null: none. */
+  /** The run that this call answers has been given its events. */
   #taken: RunId | null = null;
 
   private constructor(object: ObjectContext, host: TreeHost, tree: TreeRecord, stored: TreeRecord | null) {
@@ -75,7 +75,7 @@ export class TreeWork {
     });
   }
 
-  /** Creates the work on a tree that does not exist yet. */
+  /** Work on a tree that does not exist yet. */
   static fresh(
     object: ObjectContext,
     host: TreeHost,
@@ -88,8 +88,9 @@ export class TreeWork {
   }
 
   /**
-   * Creates the work on a tree at the engine's time. Null if there is no such tree. Prefetches the records of the
-   * call's run and of the root, and `names`: one round trip instead of several for a remote engine.
+   * Work on a tree at the engine's time; null if there is none. The records of the run that is spoken of, and
+   * of the root, and other `names`, are asked for in the same breath: to an engine that is far, one round trip instead
+   * of several.
    */
   static on(
     object: ObjectContext,
@@ -110,7 +111,7 @@ export class TreeWork {
     return this.#tree;
   }
 
-  /** The tree's own time, from its engine. Callers' clocks do not count. */
+  /** The tree's own time, from its engine: no caller's clock counts. */
   get now(): number {
     return this.#tree.clock;
   }
@@ -136,26 +137,26 @@ export class TreeWork {
     this.#rows.slots.set(run, slot);
   }
 
-  /** Records that a run about to be spawned has no slot, so that none is loaded. */
+  /** A run that is about to be spawned has no slot: none has to be loaded. */
   expectNew(run: RunId): void {
     this.#rows.slots.set(run, null);
   }
 
-  /** Returns all live runs, in spawn order. Loads their slots. */
+  /** All live runs, in the order in which they were spawned. Their slots are loaded. */
   allRuns(): readonly RunId[] {
     const runs = this.#rows.runs();
     this.loadSlots(runs);
     return runs;
   }
 
-  /** Loads the slots of these runs together. */
+  /** Loads the slots of these runs at once. */
   loadSlots(runs: readonly RunId[]): void {
     this.object.prefetch(this.#rows.slots.missing(runs));
   }
 
   /**
-   * Loads the slots and records of these runs and all their live descendants, and returns those runs. They are loaded
-   * together, because a record that is loaded alone costs another try of the whole method.
+   * Loads the slots and records of these runs and of every live run below them, and returns those runs. At once: a record
+   * that is loaded alone costs another try of the whole method.
    */
   loadBelow(runs: readonly RunId[]): readonly RunId[] {
     this.load(runs);
@@ -165,12 +166,12 @@ export class TreeWork {
     return below;
   }
 
-  /** Returns the oldest live run of an agent that is not cancelled. Null if there is none. */
+  /** The oldest run of an agent that lives and is not cancelled; null if there is none. */
   oldest(agentId: AgentId): RunId | null {
     return this.#rows.oldest(agentId, (run) => this.#runs.get(run)?.now?.agentId);
   }
 
-  /** Returns a live run's record. Null if it has ended or never existed. */
+  /** A live run's record; null if it has ended or never was. */
   run(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     if (known) return known.now;
@@ -179,13 +180,13 @@ export class TreeWork {
     return stored;
   }
 
-  /** Returns the record of a loaded run: the present one or, once the run has ended, the last one. */
+  /** The record of a run that was loaded, as it is now or, once the run has ended, as it was. */
   lastKnown(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     return known?.now ?? known?.stored ?? null;
   }
 
-  /** Returns a live run's record. @throws RunEndedError unless the run is alive. */
+  /** @throws RunEndedError unless the run lives. */
   live(id: RunId): RunRecord {
     const run = this.run(id);
     if (!run) throw new RunEndedError({ run: id });
@@ -198,20 +199,20 @@ export class TreeWork {
     else this.#runs.set(id, { stored: null, now: run });
   }
 
-  /** Removes the record of an ended run. */
+  /** Forgets a run that has ended. */
   drop(id: RunId): void {
     const entry = this.#runs.get(id);
     if (entry) entry.now = null;
   }
 
-  /** Lets the ledger decide about a run, with the accounts of its path loaded. Keeps the effects of the decision. */
+  /** Lets the ledger decide on a run, with the accounts of its path at hand. What it wants done is kept. */
   decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Decision {
     const path = this.path(run);
     this.load(path);
     return this.#apply(path, {}, decision);
   }
 
-  /** Lets the ledger decide about an attempt in doubt. Null if there is no such doubt. */
+  /** The same, for a question about an attempt in doubt; null if there is no such doubt. */
   decideDoubt<Decision>(
     attempt: AttemptId,
     decision: (state: LedgerState) => Decided<Decision>,
@@ -219,21 +220,21 @@ export class TreeWork {
     const known = this.#doubts?.get(attempt);
     const doubt = known ?? Json.as<Doubt | null>(this.object.get(doubtKey(attempt)));
     if (!doubt || known === null) return null;
-    // The accounts it was booked on, and the run's present path: a child may have been adopted since.
+    // Where it was booked, and where its run stands now: a helper may have been adopted since.
     this.load([...doubt.path, doubt.run]);
     const path = [...new Set([...doubt.path.filter((id) => this.slot(id)), ...this.path(doubt.run)])];
     this.load(path);
     return this.#apply(path, { [attempt]: doubt }, decision);
   }
 
-  /** Returns the runs from the root down to a run, both included. Empty for a run that is not alive. */
+  /** The runs from the root down to a run, both included. Empty for a run that is not alive. */
   path(run: RunId): readonly RunId[] {
     this.#prefetch([run]);
     this.#prefetch(this.run(run)?.ancestors ?? []);
     return Ledger.path({ get: (id) => this.slot(id) }, run);
   }
 
-  /** Loads the slots and records of several runs together. */
+  /** Loads the slots and records of several runs at once. */
   load(runs: readonly RunId[]): void {
     this.#prefetch(runs);
     for (const id of runs) this.run(id);
@@ -243,7 +244,7 @@ export class TreeWork {
     this.object.prefetch([...this.#missing(runs), ...this.#rows.slots.missing(runs)]);
   }
 
-  /** Returns the keys of the records that are not loaded. */
+  /** The keys of the records that are not loaded. */
   #missing(runs: readonly RunId[]): readonly string[] {
     return runs.filter((id) => !this.#runs.has(id)).map(runKey);
   }
@@ -282,12 +283,12 @@ export class TreeWork {
     }
   }
 
-  /** Returns the effects of the ledger's decisions so far, each once. */
+  /** What the ledger's decisions so far ask for. Each is handed out once. */
   takeEffects(): readonly LedgerEffect[] {
     return this.#effects.splice(0);
   }
 
-  /** Appends an event to the tree's stream. `place` makes its id stable. */
+  /** Puts an event into the tree's order. `place` makes its id stable. */
   emit<Type extends EventType>(
     run: RunId,
     type: Type,
@@ -296,7 +297,7 @@ export class TreeWork {
       readonly place?: string;
       readonly at?: number;
       readonly attempt?: AttemptId | null;
-      /** The run's agent. Default: that of its record. */
+      /** The run's agent. Default: as its record says. */
       readonly agent?: AgentId;
     } = {},
   ): void {
@@ -316,18 +317,18 @@ export class TreeWork {
     this.#events.push(fitEvent(Json.as<NumberedEvent>(Json.of(event))));
   }
 
-  /** Returns the events of a run that this call has appended, to be passed to the run. */
+  /** Returns the events of a run that this call has appended, to be handed to the run. */
   takeAppended(run: RunId): readonly NumberedEvent[] {
     this.#taken = run;
     return this.#events.filter(({ runId }) => runId === run);
   }
 
-  /** Returns the events that this call has appended and passed to no run. */
+  /** The events that this call has appended and handed to no run. */
   get untaken(): readonly NumberedEvent[] {
     return this.#events.filter(({ runId }) => runId !== this.#taken);
   }
 
-  /** Puts an item into a live run's inbox and wakes the run. Does nothing if it has ended. */
+  /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
   push(id: RunId, item: StoredItem): void {
     const run = this.run(id);
     if (!run) return;
@@ -337,13 +338,13 @@ export class TreeWork {
     this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
   }
 
-  /** Sends an order to the projector. Orders are carried out one after the other. */
+  /** Orders are carried out one after the other. */
   orderProjector(order: ProjectorOrder, when?: SendOptions): void {
     const projector = { type: projectorType, key: this.object.key };
     this.object.send(projector, "take", Json.of(order), when);
   }
 
-  /** Hands new events to the projector. */
+  /** Hands what is new to the projector. */
   #project(): void {
     if (!this.host.projects) return;
     const { slots } = this.#rows;
@@ -356,7 +357,7 @@ export class TreeWork {
     if (handed) this.change({ projection: handed.projection });
   }
 
-  /** Writes the changes. */
+  /** Writes what has changed. */
   commit(): void {
     writeEvents(this.object, this.#events);
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);

@@ -4,15 +4,14 @@ import type { FromRun, RunReply } from "../protocol.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /*
- * Events for hooks. The hooks of an agent run on the worker that executes its runs, so the tree passes the events of a
- * run to the run itself, with the reply to its next call. Events caused by other callers wait until then: the run's
- * record names the values that hold them.
+ * The hooks of an agent run where its runs execute, so the tree hands the events of a run to the run itself: with the
+ * reply to its next call. Those that others have caused since wait: the run's record names the values that hold them.
  */
 
-/** Maximum number of waiting values. Hooks do not get events beyond it. */
+/** As many wait to be told. Hooks do not hear of more. */
 const maxUntold = 256;
 
-/** Wraps a method that a run calls: adds the events that were not passed to the run's hooks yet. */
+/** Lets a method answer a run: with its own reply, and with the events that the run's hooks have not been told. */
 export const answerRun =
   <Argument extends FromRun, Reply>(method: (work: TreeWork, argument: Argument) => Reply) =>
   (work: TreeWork, argument: Argument): RunReply<Reply> => {
@@ -32,7 +31,7 @@ function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
   return events;
 }
 
-/** Records, for each live run with hooks, its events that this call has appended and not passed to it. */
+/** Notes for each live run with hooks the events of it that this call has appended and not handed to it. */
 export function noteUntold(work: TreeWork): void {
   for (const { runId, agent, seq } of work.untaken) {
     const value = valueOf(seq, work.tree.seq + 1);

@@ -3,35 +3,35 @@ import { clean } from "./clean.ts";
 import type { AgentView } from "../agent-view.ts";
 import { reasonText } from "./status-text.ts";
 
-/** Describes the current activity of a run in a few words. */
+/** What a run does now, in a few words. */
 export function activityText(run: AgentView, now: number): string {
   const { activity } = run;
   const since = duration(now - activity.since);
   switch (activity.kind) {
     case "starting":
-      return `starts, ${since}`;
+      return `starting, ${since}`;
     case "queued":
       return `queued for a slot, ${since}`;
     case "model":
-      return `asks ${clean(activity.model)}, ${since}`;
+      return `calling ${clean(activity.model)}, ${since}`;
     case "tool": {
       const progress = activity.progress === null ? "" : `: ${clean(activity.progress)}`;
-      return `calls ${named(activity.tools)}, ${since}${progress}`;
+      return `running ${named(activity.tools)}, ${since}${progress}`;
     }
     case "children":
-      return `waits for ${named(activity.agents)}, ${since}`;
+      return `waiting for ${named(activity.agents)}, ${since}`;
     case "approval":
       return `needs approval: ${clean(activity.tool)}, ${since}`;
     case "retry": {
       const left = activity.delayMs - (now - activity.since);
-      return `tries again in ${duration(left)}: ${clean(errorName(activity.error))}`;
+      return `retrying in ${duration(left)}: ${clean(errorName(activity.error))}`;
     }
     case "budget":
-      return `waits for budget, ${since}`;
+      return `waiting for budget, ${since}`;
     case "paused":
-      return activity.cause === "held" ? `held, ${since}` : `gave its slot away, ${since}`;
+      return activity.cause === "held" ? `paused, ${since}` : `preempted, ${since}`;
     case "cancelling":
-      return `stops: ${clean(activity.reason)}`;
+      return `stopping: ${clean(activity.reason)}`;
     case "between":
       return "";
     case "ended":
@@ -39,7 +39,7 @@ export function activityText(run: AgentView, now: number): string {
   }
 }
 
-/** Joins names: `search`, `search and send_email`, `researcher ×3`. */
+/** `look`, `look and send`, `digger ×3`. */
 export function named(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(clean(name), (counts.get(clean(name)) ?? 0) + 1);
@@ -47,7 +47,7 @@ export function named(names: readonly string[]): string {
   return each.length < 2 ? each.join("") : `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
 }
 
-/** Returns the display name of an error: its kind is more specific than its class. */
+/** What an error is called: its kind says more than its class. */
 export function errorName(error: { readonly code: string; readonly kind?: unknown }): string {
   return typeof error.kind === "string" ? error.kind : error.code;
 }

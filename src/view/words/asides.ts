@@ -4,15 +4,15 @@ import { clean } from "./clean.ts";
 import { thrownText } from "./thrown-text.ts";
 import type { DeadLetter, AgentView } from "../agent-view.ts";
 
-/** Returns problems that did not stop the run. */
+/** What went wrong on the way and did not stop it. */
 export function asides({ refusedSpawns, deadLetters, brokenTools }: AgentView): readonly string[] {
   const broken = brokenTools.at(-1);
   const hire = refusedSpawns.at(-1);
   const letter = deadLetters.at(-1);
   return [
     ...(broken ? [`${thrownText(broken)}${more(brokenTools)}.`] : []),
-    ...(hire ? [`It could not hire ${hire.agent}: ${denials[hire.reason]}${more(refusedSpawns)}.`] : []),
-    ...(letter ? [`A message to it was given up: ${letterText(letter)}${more(deadLetters)}.`] : []),
+    ...(hire ? [`It could not spawn ${hire.agent}: ${denials[hire.reason]}${more(refusedSpawns)}.`] : []),
+    ...(letter ? [`A message to it was not delivered: ${letterText(letter)}${more(deadLetters)}.`] : []),
   ];
 }
 
@@ -29,21 +29,21 @@ const letters: Readonly<Record<string, string>> = {
   "tree-ended": "the tree had ended",
   cancelled: "the run was cancelled",
   "never-started": "the run never started",
-  "no-such-agent": "nobody of that name can be hired",
-  "would-deadlock": "there can never be a slot for it",
+  "no-such-agent": "there is no agent of that name",
+  "would-deadlock": "no slot can ever become free for it",
 };
 
-/** Reasons why a child could not be spawned, or a call not be made. */
+/** Why nobody could be hired, or a call not be made. */
 export const denials: Readonly<Record<DenialReason, string>> = {
-  exhausted: "the limit leaves no room for it",
+  exhausted: "the limit has no room for it",
   exceeded: "a provider reported more than was reserved, and the limit is exceeded",
-  "wait-timed-out": "the money for it was held by others, and the time for waiting is over",
-  spawned: "the tree has spawned as many as it may in all",
-  full: "every slot is taken, and it did not want to wait",
-  "nobody-below": "nobody alive is less important",
-  "preemption-off": "this tree allows no preemption",
-  "would-deadlock": "whoever would have to give way waits for it",
+  "wait-timed-out": "other calls held the budget until the wait timed out",
+  spawned: "the tree has reached its total number of agents",
+  full: "every slot is taken, and the spawn was told not to wait",
+  "nobody-below": "no live run has a lower priority",
+  "preemption-off": "preemption is off in this tree",
+  "would-deadlock": "the run to preempt waits for it",
   unpriced: "its model has no price, and there is a cost limit",
-  unbounded: "nobody knows how much its call may use, and there is a limit",
+  unbounded: "the size of its call is not known, and there is a limit",
   ended: "its parent had ended",
 };

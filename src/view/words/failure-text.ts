@@ -5,49 +5,49 @@ import { denials } from "./asides.ts";
 import { thrownText } from "./thrown-text.ts";
 
 const modelErrors: Readonly<Record<string, string>> = {
-  "rate-limit": "the provider's rate limit was met, again and again",
+  "rate-limit": "the provider's rate limit was reached on every attempt",
   overloaded: "the provider is overloaded",
   "server-error": "the provider failed",
   timeout: "the provider did not answer in time",
-  "context-overflow": "the conversation is longer than the model can read",
+  "context-overflow": "the conversation is longer than the model's context",
   auth: "the provider does not accept the key",
   "auth-permanent": "the provider does not accept the key",
   billing: "the provider's account has no money or quota left",
   "model-not-found": "the provider does not know the model",
   "content-blocked": "the provider refused the content",
   format: "the provider did not understand the request",
-  unknown: "the provider failed in a way that nobody knows",
+  unknown: "the provider failed with an unknown error",
 };
 
-/** Explains an error. */
+/** What an error means, in words. */
 export function failureText(error: ErrorData | null, diagnostic: Diagnostic | null = null): string {
-  if (!error) return "an error that says nothing";
+  if (!error) return "an error without a message";
   switch (error.code) {
     case "model":
       if (isMissingKey(error)) return "there is no key for the provider";
       return modelErrors[String(error["kind"])] ?? "its model call failed";
     case "key-destroyed":
-      return "its key was destroyed, so nothing of it can be read";
+      return "its key was destroyed, so its content cannot be read";
     case "incompatible-version":
-      return `it needs version ${clean(String(error["wanted"]))} of ${clean(String(error["agent"]))}, and there is ${clean(String(error["present"]))}`;
+      return `it needs version ${clean(String(error["wanted"]))} of ${clean(String(error["agent"]))}, and the worker has ${clean(String(error["present"]))}`;
     case "replay-divergence":
       return `its code changed while it was under way (at ${clean(String(error["step"]))}): raise the agent's version`;
     case "unjournaled-await":
       return "its code awaits something outside ctx: wrap it in ctx.step()";
     case "too-large":
-      return clean(error.message ?? "something was too large");
+      return clean(error.message ?? "a value was too large");
     case "unencodable":
       return clean(error.message ?? "a value of its code cannot be encoded as JSON");
     case "too-many-steps":
-      return "its code made too many steps in one execution: return ctx.continueAs(state) now and then";
+      return "its code made too many steps in one execution: return ctx.continueAs(state) from time to time";
     case "nested-step":
-      return "its code uses ctx inside a step: a step may touch the world but not the run";
+      return "its code uses ctx inside a step: a step must not use ctx";
     case "ask-failed":
-      return `a helper that it asked gave no reply (${clean(String(error["outcome"]))})`;
+      return `a child that it asked did not reply (${clean(String(error["outcome"]))})`;
     case "wait-cycle":
-      return "it asked somebody who waits for it";
+      return "it asked a run that waits for it";
     case "invalid-program":
-      return clean(error.message ?? "its program has a mistake");
+      return clean(error.message ?? "its program is not valid");
     case "not-found":
       return `there is no ${clean(String(error["what"]))} ${clean(String(error["id"]))}`;
     default:

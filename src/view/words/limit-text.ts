@@ -10,7 +10,7 @@ export interface Stopped {
 
 const dimensions = { "budget.tokens": "tokens", "budget.cost": "cost", "budget.turns": "turns" } as const;
 
-/** Returns the dimension whose limit ended a run. Null if none did. */
+/** The dimension whose limit ended a run; null: none did. */
 export function refusedDimension({ end, denial }: AgentView): BudgetDimension | null {
   if (!end) return null;
   const { stopReason } = end;
@@ -20,7 +20,7 @@ export function refusedDimension({ end, denial }: AgentView): BudgetDimension | 
 
 const isRefusal = (reason: StopReason): reason is keyof typeof dimensions => reason in dimensions;
 
-/** Describes which limit stopped a run, which run owns it, and how much of it is used. */
+/** Says which limit stopped a run, whose it is, and how much of it is used. */
 export function limitText({ run, parent }: Stopped, dimension: BudgetDimension): string {
   const denial = run.denial?.dimension === dimension ? run.denial : null;
   if (denial) return denialText(denial, parent);
@@ -30,7 +30,7 @@ export function limitText({ run, parent }: Stopped, dimension: BudgetDimension):
   return `its limit is ${amountOf(dimension, limit)}, ${usedText(dimension, used)}, and the next call does not fit`;
 }
 
-/** Describes why a call was refused. */
+/** Says why a call was refused. */
 export function denialText(denial: Denial, parent: AgentView | null): string {
   const { reason, dimension, limit, used } = denial;
   const whose = ownerText(denial, parent);
@@ -39,7 +39,7 @@ export function denialText(denial: Denial, parent: AgentView | null): string {
     case "exhausted":
       return `${whose} limit is ${most}, ${usedText(dimension, used)}${partsText(denial)}, and the next call does not fit`;
     case "exceeded":
-      return `a provider reported more than was reserved, so ${usedText(dimension, used)} of ${whose} limit of ${most}, and nothing more begins`;
+      return `a provider reported more than was reserved, so ${usedText(dimension, used)} of ${whose} limit of ${most}, and no further call may begin`;
     case "wait-timed-out":
       return waitText(denial, `${whose} limit of ${most}`);
     case "unpriced":
@@ -54,7 +54,7 @@ function waitText({ account, dimension, reserved }: Denial, limit: string): stri
   if (account === "tenant" || account === "user")
     return `other trees hold ${held} of ${limit}, and did not return enough in time`;
   return reserved === 0
-    ? `no top-up came in time, and ${limit} leaves no room`
+    ? `no top-up came in time, and ${limit} has no room for the call`
     : `calls in flight held ${held} of ${limit} until the end`;
 }
 

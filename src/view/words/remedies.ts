@@ -27,12 +27,12 @@ export function remedies({ run, parent }: Stopped, dimension: BudgetDimension): 
       return [
         typeof remedy === "string"
           ? clean(remedy)
-          : "languageModel(model, { maxFileTokens: <the most of one file> })",
+          : "languageModel(model, { maxFileTokens: <max tokens of one file> })",
       ];
     }
     case "wait-timed-out":
       return denial.account === "tenant" || denial.account === "user"
-        ? [`${again} # later: what other trees do not use comes back`, higherLimit(denial, again)]
+        ? [`${again} # later: other trees return what they do not use`, higherLimit(denial, again)]
         : [`${again} --deadline <more seconds>`, smallerCalls];
     case "exceeded":
       return [higherLimit(denial, again)];
@@ -43,7 +43,7 @@ export function remedies({ run, parent }: Stopped, dimension: BudgetDimension): 
   }
 }
 
-const smallerCalls = "agent({ maxOutputTokens: <less> }) # a call reserves its longest answer";
+const smallerCalls = "agent({ maxOutputTokens: <less> }) # a call reserves its maximum output";
 
 /** A start, an agent or a budget with a limit above that of a denial. */
 function higherLimit({ account, owner, dimension, limit, used }: LimitMet, again: string): string {

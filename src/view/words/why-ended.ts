@@ -14,21 +14,22 @@ export function whyEnded(known: Known, end: AgentEnd): Why {
   const { run, result } = known;
   const answer = `${run.agent} ${statusWord(end)}: ${reason(known, end)}.`;
   const inDoubt = run.inDoubtMicros > 0 ? `, ${exactUsd(run.inDoubtMicros)} of it in doubt` : "";
-  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(run.costMicros)} with all it hired${inDoubt}.`;
+  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(run.costMicros)} with its children${inDoubt}.`;
   const details = [bill, ...landing(run, end), ...words(end.error, answer), ...asides(run)];
   if (run.lostCalls > 0) details.push(lostText(run.lostCalls));
   if (result?.erased)
-    details.push("Its words are gone: its retention is over, and the key of its tree was destroyed.");
+    details.push("Its content is erased: its retention is over, and the key of its tree was destroyed.");
   return { answer, details, hints: hintsOf(known, end) };
 }
 
-const statusWord = ({ status }: AgentEnd): string => (status === "cancelled" ? "was stopped" : status);
+const statusWord = ({ status, stopReason }: AgentEnd): string =>
+  status !== "cancelled" ? status : stopReason === "cancelled" ? "was cancelled" : "was stopped";
 
 function reason(known: Known, end: AgentEnd): string {
   const { run, parent } = known;
   switch (end.stopReason) {
     case "answer":
-      return "it has answered";
+      return "it answered";
     case "budget.cost":
       return limitText(known, "cost");
     case "budget.tokens":
@@ -40,7 +41,7 @@ function reason(known: Known, end: AgentEnd): string {
     case "deadline":
       return `its deadline passed after ${duration(end.durationMs)}${waited(known)}`;
     case "cancelled":
-      return `somebody cancelled it (${clean(run.cancelReason ?? "no reason was given")})`;
+      return run.cancelReason === null ? "no reason given" : `reason "${clean(run.cancelReason)}"`;
     case "parent-ended":
       return `its parent${parent ? `, ${parent.agent},` : ""} ended first${parentEnd(parent)}`;
     case "guardrail":
@@ -48,11 +49,11 @@ function reason(known: Known, end: AgentEnd): string {
         ? `the guardrail ${clean(run.guardrail.guardrail)} tripped (${clean(run.guardrail.reason)})`
         : "a guardrail tripped";
     case "terminated":
-      return "a middleware stopped it";
+      return "middleware stopped it";
     case "error":
       return failureText(end.error, end.diagnostic);
     case "exhausted":
-      return "it ran out of what it may do";
+      return "it found no answer within its limits";
   }
 }
 
@@ -68,11 +69,11 @@ function parentEnd(parent: AgentView | null): string {
 function landing({ own, denial }: AgentView, { status }: AgentEnd): readonly string[] {
   if (status !== "landed") return [];
   if (denial?.reason === "exceeded") return ["It landed with its last text, without another call."];
-  if (own.calls === 0) return ["It landed before its first call: it has nothing to hand back."];
-  return ["It landed: a last call without tools handed back what it had."];
+  if (own.calls === 0) return ["It landed before its first call, so it has no output."];
+  return ["It landed: a last call without tools returned the work so far."];
 }
 
-/** Returns the message of an error, unless the answer contains it already. */
+/** The message of an error that the answer has not told already. */
 function words(error: ErrorData | null, said: string): readonly string[] {
   if (error?.code === "budget-exhausted") return [];
   const message = error?.message === undefined ? "" : clean(error.message);

@@ -11,7 +11,7 @@ import { topUpCommand } from "./remedies.ts";
 import { whyEnded } from "./why-ended.ts";
 import { whyStuck } from "./why-stuck.ts";
 
-/** Explains a run from its known facts. */
+/** In words, from what is known. */
 export function why(known: Known, now: number): Why {
   const { run } = known;
   return run.end ? whyEnded(known, run.end) : whyAlive(known, now);
@@ -26,13 +26,13 @@ function whyAlive(known: Known, now: number): Why {
   return { ...told, details: [...told.details, ...asides(run), ...lost] };
 }
 
-/** The tree knows a hold or a wait at once; events report it later, or not at all. */
+/** The tree knows of a hold or a rest at once; a run's events say so later, or not at all. */
 function standing(known: Known, status: RunStatus, now: number): Why {
   const { run } = known;
   const { activity } = run;
   if (status === "paused" && activity.kind !== "paused")
     return {
-      answer: `${run.agent} is to pause: it stops at its next step.`,
+      answer: `${run.agent}: pausing (stops before its next step)`,
       details: [],
       hints: [resume(run)],
     };
@@ -51,7 +51,7 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
   switch (activity.kind) {
     case "starting":
       return {
-        answer: `${name} was accepted ${since} ago and has not begun: no worker has taken it up.`,
+        answer: `${name}: accepted ${since} ago, not started: no worker has taken it`,
         details: [],
         hints: ["reeve dev"],
       };
@@ -65,56 +65,56 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
       return waitsForChildren(known, activity.agents, { since, now });
     case "retry":
       return {
-        answer: `${name} tries its model again in ${duration(activity.delayMs - (now - activity.since))}: ${clean(errorName(activity.error))}.`,
+        answer: `${name}: retrying its model call in ${duration(activity.delayMs - (now - activity.since))} after ${clean(errorName(activity.error))}`,
         details: activity.error.message ? [clean(activity.error.message)] : [],
         hints,
       };
     case "budget":
       return {
-        answer: `${name} has waited ${since} for budget: ${budgetText(activity)}.`,
+        answer: `${name}: waiting ${since} for budget: ${budgetText(activity)}`,
         details: [],
         hints: activity.inFlight === 0 ? [topUpCommand(run, activity)] : hints,
       };
     case "model":
       return {
-        answer: `${name} does not wait for anybody: it has been asking ${clean(activity.model)} for ${since}.`,
+        answer: `${name}: not blocked, calling ${clean(activity.model)} for ${since}`,
         details: isLong(now - activity.since)
-          ? ["If its worker has died, another one takes over; the call then stays in doubt."]
+          ? ["If its worker has died, another worker takes over, and the call stays in doubt."]
           : [],
         hints,
       };
     case "tool":
       return {
-        answer: `${name} does not wait for anybody: it has been calling ${named(activity.tools)} for ${since}.`,
+        answer: `${name}: not blocked, running ${named(activity.tools)} for ${since}`,
         details: activity.progress === null ? [] : [clean(activity.progress)],
         hints,
       };
     case "cancelling":
       return {
-        answer: `${name} is being stopped (${clean(activity.reason)}) since ${since}: its call in flight may end first.`,
+        answer: `${name}: stopping for ${since} (${clean(activity.reason)}); its call in flight may end first`,
         details: [],
         hints,
       };
     case "between":
-      return { answer: `${name} is between two steps, for ${since}.`, details: [], hints };
+      return { answer: `${name}: between two steps for ${since}`, details: [], hints };
     case "ended":
-      return { answer: `${name} has ended.`, details: [], hints: [] };
+      return { answer: `${name}: ended`, details: [], hints: [] };
   }
 }
 
-/** Returns why a call waits for budget that other calls have reserved. */
+/** The reason why a call waits that does not fit beside others. */
 function budgetText({ inFlight, reserved, limit, dimension }: Activity & { kind: "budget" }): string {
   const most = amountOf(dimension, limit);
-  if (inFlight === 0) return `the limit of ${most} leaves no room, so it needs a top-up`;
+  if (inFlight === 0) return `the limit of ${most} has no room for this call, so it needs a top-up`;
   const verb = inFlight === 1 ? "holds" : "hold";
   return `${counted(inFlight, "call")} in flight ${verb} ${amountOf(dimension, reserved)} of ${most}`;
 }
 
-/** Explains a run whose code waits for something outside the tree. */
+/** Its code rests in something that nobody in the tree will bring. */
 function waitsForWorld({ agent, runId, activity }: AgentView, now: number): Why {
   return {
-    answer: `${agent} has waited ${duration(now - activity.since)} for something from outside: a signal, a message, or a time.`,
-    details: ["What exactly, its code knows: ctx.waitFor(name), ctx.sleepUntil(time) or its inbox."],
+    answer: `${agent}: waiting ${duration(now - activity.since)} for a signal, a message or a time`,
+    details: ["Its code calls ctx.waitFor(name), ctx.sleepUntil(time), or reads its inbox."],
     hints: [`reeve signal ${runId} <name> '<json>'`],
   };
 }
@@ -122,23 +122,26 @@ function waitsForWorld({ agent, runId, activity }: AgentView, now: number): Why 
 function queued({ run, ledger }: Known, activity: Activity & { kind: "queued" }, since: string): Why {
   const slots = ledger
     ? `${ledger.tree.liveAgents} of ${ledger.tree.maxAgents} agents are alive`
-    : "all are taken";
+    : "all slots are taken";
   const victim = activity.victim
-    ? [`${activity.victim} is to give up its slot for it, and does so at its next step.`]
+    ? [`${activity.victim} will give up its slot for it before its next step.`]
     : [];
   return {
-    answer: `${run.agent} has been queued for a slot for ${since}: ${slots}.`,
-    details: [...victim, `Its priority is ${run.priority}; the highest and oldest goes first.`],
+    answer: `${run.agent}: queued ${since} for a slot: ${slots}`,
+    details: [
+      ...victim,
+      `Its priority is ${run.priority}. The highest priority goes first, then the oldest run.`,
+    ],
     hints: [`reeve reprioritize ${run.runId} high`],
   };
 }
 
 function paused({ run, parent }: Known, activity: Activity & { kind: "paused" }, since: string): Why {
   if (activity.cause === "held") return held(run, parent, { ...activity, since });
-  const taker = activity.by ? `${activity.by} took its slot` : "a more important run took its slot";
+  const taker = activity.by ? `${activity.by} took its slot` : "a run of higher priority took its slot";
   return {
-    answer: `${run.agent} was preempted ${since} ago: ${taker}. It goes on when a slot is free.`,
-    details: [`Its priority is ${run.priority}; its work is kept.`],
+    answer: `${run.agent}: preempted ${since} ago: ${taker}; continues when a slot is free`,
+    details: [`Its priority is ${run.priority}. Its work is kept.`],
     hints: [`reeve reprioritize ${run.runId} high`],
   };
 }
@@ -150,15 +153,15 @@ function held(
 ): Why {
   if (reason !== null)
     return {
-      answer: `${run.agent} was paused by its tree ${since} ago: ${clean(reason)}.`,
+      answer: `${run.agent}: paused by its tree ${since} ago: ${clean(reason)}`,
       details: [
-        "Its workers died again and again in that step. Look at their logs; resumed, it is tried anew.",
+        "Its workers died repeatedly in that step: see their logs. Resume the run to retry the step.",
       ],
       hints: [resume(run)],
     };
   const isParents = parent?.activity.kind === "paused" && parent.activity.cause === "held";
   return {
-    answer: `A person paused ${isParents ? `${parent.agent}, and with it ${run.agent},` : run.agent} ${since} ago. It waits until it is resumed.`,
+    answer: `${run.agent}: paused by a person ${since} ago${isParents ? ` with its parent ${parent.agent}` : ""}; waits until it is resumed`,
     details: [],
     hints: [resume(isParents ? parent : run)],
   };
@@ -170,11 +173,11 @@ function waitsForPerson(
   now: number,
 ): Why {
   const record = pending.find(({ id }) => id === activity.id);
-  const asked = `${run.agent} has waited ${duration(now - activity.since)} for somebody's word on ${clean(activity.tool)}.`;
+  const asked = `${run.agent}: waiting ${duration(now - activity.since)} for ${record?.asks ? "an answer to" : "approval of"} ${clean(activity.tool)}`;
   const details = [`${clean(activity.why)}.`];
   if (record) {
     details.push(...argumentTexts(record.arguments));
-    details.push(`Unless somebody decides, it is refused on ${moment(record.expiresAt)}.`);
+    details.push(`Without a decision it is denied on ${moment(record.expiresAt)}.`);
   }
   const yes = record?.asks ? "answer" : "approve";
   const hints = [`reeve ${yes} ${activity.id}`, `reeve deny ${activity.id}`];
@@ -184,7 +187,7 @@ function waitsForPerson(
 /** The most children that are named. */
 const most = 5;
 
-/** Explains a parent by what blocks its children. */
+/** A parent is held up by what holds up its children. */
 function waitsForChildren(
   known: Known,
   agents: readonly string[],
@@ -195,7 +198,7 @@ function waitsForChildren(
   const causes = alive.slice(0, most).map((child) => why({ ...known, run: child, parent: run }, now));
   const more = alive.length > most ? [`and ${alive.length - most} more`] : [];
   return {
-    answer: `${run.agent} has waited ${since} for ${named(agents)}.`,
+    answer: `${run.agent}: waiting ${since} for ${named(agents)}`,
     details: [...causes.flatMap(({ answer, details }) => [answer].concat(details)), ...more],
     hints: [...new Set(causes.flatMap(({ hints }) => hints))].slice(0, most),
   };

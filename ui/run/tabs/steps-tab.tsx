@@ -146,7 +146,7 @@ function StepRow({
   );
 }
 
-/** A choice among several values, as buttons. */
+/** One of several, as buttons. */
 export function Choice<Value extends string>({
   name,
   choices,

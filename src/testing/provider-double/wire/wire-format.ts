@@ -4,7 +4,7 @@ import type { Execution } from "../execution.ts";
 import type { Refusal } from "../fault.ts";
 import { pieces } from "../tokenizer.ts";
 
-/** A response that is not an answer of the model, as sent. */
+/** An answer that is no answer of the model, as it goes over the wire. */
 export interface RefusalReply {
   readonly status: number;
   readonly contentType: string;
@@ -26,7 +26,7 @@ export class InvalidRequestError extends Error {
   }
 }
 
-/** One wire format. */
+/** One provider's language. */
 export interface WireFormat {
   readonly wire: Wire;
   /** Method and path. */
@@ -37,13 +37,13 @@ export interface WireFormat {
   answer(execution: Execution): JsonObject;
   /** The events of a streamed answer, as they are sent. */
   stream(execution: Execution): readonly string[];
-  /** Returns the end of a stream after `events` events when the provider is overloaded. */
+  /** What ends a stream after `events` events when the provider is overloaded. */
   overloadEvents(execution: Execution, events: number): readonly string[];
   refuse(refusal: Refusal, facts: RefusalFacts): RefusalReply;
   rejectInvalid(error: InvalidRequestError): RefusalReply;
 }
 
-/** Facts that refusal messages mention. */
+/** What the words of a refusal mention. */
 export interface RefusalFacts {
   readonly model: string;
   readonly wire: Wire;
