@@ -5,13 +5,16 @@ import { createLaunchPolicies, protocolNumber, type AgentsRecord, type LaunchPol
 import { defaultEraseAfterS } from "./execution-policy.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
-/** Names a build: agents of the same names and versions, over the same protocol, can take over each other's runs. */
+/**
+ * Returns the name of a build. Builds with the same agent names and versions, over the same protocol, can continue each
+ * other's runs.
+ */
 export function buildOf(agents: ReadonlyMap<string, Agent>): string {
   const versions = [...agents].map(([type, agent]) => `${type}@${agentVersion(agent)}`);
   return hash("sha256", [`protocol ${protocolNumber}`, ...versions.toSorted()].join("\n"));
 }
 
-/** Returns the terms on which each agent is spawned unless its parent says otherwise, by the agent's type. */
+/** Returns the default spawn options of each agent, by the agent's type. */
 function termsOf(
   agents: ReadonlyMap<string, Agent>,
   defaultRetention: HistoryRetention = "run",

@@ -16,12 +16,12 @@ import {
 } from "#kernel";
 import { treeAddress, callTree } from "#tree";
 
-/** Whose. Default: those of nobody in particular. */
+/** The tenant to read. Default: the partition without a tenant. */
 interface Whose {
   readonly tenant?: string | undefined;
 }
 
-/** Questions to people: from any process. */
+/** Approval requests to people, accessible from any process. */
 export class Approvals {
   readonly #engine: Engine;
   readonly #store: Store | null;
@@ -33,7 +33,7 @@ export class Approvals {
     this.#now = now;
   }
 
-  /** Newest first, from the store: a little behind what really happens. @throws TypeError without a store. */
+  /** Lists approvals, newest first, from the store, which lags slightly behind. @throws TypeError without a store. */
   list(
     {
       tenant,
@@ -67,17 +67,18 @@ export class Approvals {
     return this.#store.approvals.list(Partition.of(tenant), filter, page);
   }
 
-  /** Every question of one tree, in the order they were asked, as it knows them now. */
+  /** Returns every approval of one tree, in the order of the requests, from the tree itself. */
   async ofTree(tree: string, { tenant }: Whose = {}): Promise<readonly ApprovalRecord[]> {
     const address = treeAddress(TreeId.of(tree), tenant);
     return callTree((method, given) => this.#engine.call(address, method, given), "approvals", null);
   }
 
   /**
-   * Settles a question; the run goes on. Bound to the tree, run, tool and arguments that were asked about; counts once.
+   * Decides an approval; the run continues. The decision is bound to the tree, run, tool and arguments of the request,
+   * and counts once.
    *
-   * @throws NotFoundError; ApprovalRefusedError if it was decided before, has expired, its run is over, or `hash` names
-   * other arguments.
+   * @throws NotFoundError; ApprovalRefusedError if it was decided before, has expired, its run has ended, or `hash`
+   * names other arguments.
    */
   async decide(id: string, answer: ApprovalAnswer, { tenant }: Whose = {}): Promise<ApprovalDecision> {
     const approval = ApprovalId.parse(id);

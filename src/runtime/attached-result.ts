@@ -2,10 +2,10 @@ import { Json, type Clock, type Engine, type ObjectAddress, type RunResult } fro
 import { withTimeout } from "#base";
 import type { FinalResult } from "#tree";
 
-/** An execution may have been stopped while its tree has ended the run: so the tree is asked once in this time, too. */
+/** Interval at which the tree is asked as well: an execution may have been stopped while its tree has ended the run. */
 const askTreeMs = 30_000;
 
-/** The execution has not ended yet. */
+/** The state of an execution that has not ended yet. */
 const pending = "pending";
 
 /** The parts that a wait for an execution needs. */
@@ -13,13 +13,13 @@ interface AttachedHost {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly closed: AbortSignal;
-  /** Asks the tree. Null while it is not over. */
+  /** Asks the tree. Null while it has not ended. */
   readonly ask: () => Promise<RunResult | null>;
 }
 
 /**
- * The result of a tree as the execution of its root returned it. It answers those who wait while the tree is not known to
- * be over; later callers ask the tree, which knows what has become of the result since: content may be erased.
+ * The result of a tree, as returned by the execution of its root. It serves callers that wait while the tree is not
+ * known to have ended. Later callers ask the tree, because content may have been erased since.
  */
 export class AttachedResult {
   readonly #host: AttachedHost;

@@ -4,8 +4,8 @@ import { RunId, type ManifestText, type Partition, type SessionKey, type Store }
 const entriesPerRead = 100;
 
 /**
- * Keeps the messages of a branch that is about to be dropped as texts of its tree: manifests of its steps name them as
- * entries. Nothing is kept for a run without manifests.
+ * Stores the messages of a branch that is about to be dropped as texts of its tree, because manifests of its steps name
+ * them as entries. Does nothing for a run without manifests.
  */
 export async function keepBranchTexts(
   { sessions, manifests }: Pick<Store, "sessions" | "manifests">,

@@ -1,6 +1,6 @@
 import { checkDuration, ExecutionBudget, type Agent, type Guardrail } from "#kernel";
 
-/** The options of a runtime that hold durations or lead to some. */
+/** The options of a runtime that contain durations. */
 interface TimedOptions {
   readonly agents: readonly Agent[];
   readonly guardrails?: readonly Guardrail[];
@@ -12,7 +12,7 @@ interface TimedOptions {
   readonly sweepEveryS?: number;
 }
 
-/** Checks every duration of a runtime, its agents and its guardrails. @throws RangeError on one that is none. */
+/** Checks every duration of a runtime, its agents and its guardrails. @throws RangeError on an invalid one. */
 export function checkDurations(options: TimedOptions): void {
   const { approvalExpiresS = 0, yieldTimeoutS = 0, cancelGraceS = 0, eraseAfterS = 0 } = options;
   const durations = { approvalExpiresS, yieldTimeoutS, cancelGraceS, eraseAfterS };

@@ -23,13 +23,13 @@ interface Program {
   readonly prices: PriceList;
 }
 
-/** The options of a program that hold for all its agents. */
+/** The options of a program that apply to all its agents. */
 interface ProgramOptions extends RuntimeParts {
   readonly guardrails?: readonly Guardrail[];
 }
 
 /**
- * Finds every agent of a program through the teams of those listed, and checks them all: a mistake in a program must not
+ * Finds every agent of a program through the teams of the given ones, and checks them all: a program error must not
  * become a result. @throws ProgramError that lists every problem with its fix.
  */
 export function checkProgram(given: readonly Agent[], options: ProgramOptions): Program {
@@ -52,8 +52,8 @@ export function checkProgram(given: readonly Agent[], options: ProgramOptions): 
 }
 
 /**
- * Checks the agent of a start: a run executes the code of the program, so that another agent of that name would answer as
- * the known one. Other terms, such as a budget, are allowed. @throws ProgramError
+ * Checks the agent of a start. A run executes the program's code, so another agent of the same name would answer as the
+ * known one. Other options, such as a budget, are allowed. @throws ProgramError
  */
 export function checkStart(known: ExtendedAgents, given: Pick<Agent<unknown>, "id" | "run">): void {
   if (known.isKnown(given)) return;
@@ -67,7 +67,7 @@ const notAnAgent = (value: unknown, index: number): string =>
 function agentProblems(agent: Agent): readonly string[] {
   const name = AgentId.type(agent.id);
   const { model, budget, tools = [] } = agent;
-  // The loop of agent() calls the agent's own model; other code may call another one, or allow a call without a price.
+  // The loop of agent() calls the agent's own model. Other code may call another one, or allow a call without a price.
   const hasLoop = "name" in agent && model !== missingModel;
   const isUnpriced = hasLoop && budget?.maxCostUsd !== undefined && model && !model.price;
   return [
@@ -120,7 +120,7 @@ function repeatedTool({ id, tools = [] }: Agent, name: string): string {
     : `agent ${agent} has a tool named ${name}, and its team member ${member} is called by a tool of that name: give the tool another name`;
 }
 
-/** A member or a target of a handoff without code must be another agent's name. */
+/** Returns the problems of team members and handoff targets. One without code must be another agent's name. */
 function teamProblems(agent: Agent, byType: ReadonlyMap<string, Agent>): readonly string[] {
   const isStranger = (spec: Hireable<unknown>): boolean =>
     !isAgent(spec) && !byType.has(AgentId.type(spec.id));
@@ -152,7 +152,7 @@ function priceProblems(
   return [...new Set(problems)];
 }
 
-/** Adds the prices of models that extensions have brought. @throws ProgramError */
+/** Adds the prices of models that extensions have added. @throws ProgramError */
 export function addPrices(prices: PriceList, agents: readonly Agent[]): void {
   const problems = priceProblems(prices, agents, []);
   if (problems.length > 0) throw new ProgramError({ problems });

@@ -1,7 +1,7 @@
 import { AgentId, InvalidInputError, type Agent, type Input } from "#kernel";
 import { parseTask } from "#agents";
 
-/** Checks the data of an input against the agent's input schema, and returns the input with the data that the schema made of it. */
+/** Checks the data of an input against the agent's input schema, and returns the input with the schema's output. */
 export async function checkTask({ id, input: schema }: Agent, input: Input): Promise<Input> {
   if (!schema) return input;
   const content = typeof input === "string" ? { text: input } : input;

@@ -21,25 +21,25 @@ import type { ConversationMove } from "./conversation-move.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StartOptions } from "./start-options.ts";
 
-/** The options of a turn: those of a start, without what the conversation says. */
+/** The options of a turn: those of a start, without the fields that the conversation determines. */
 export type TurnOptions = Omit<StartOptions, "session" | "user" | "tenant" | "channel">;
 
-/** The options of a turn whose answer is watched as it comes. */
+/** The options of a turn with a streamed answer. */
 export interface StreamOptions extends TurnOptions {
-  /** The effect of leaving the loop on the turn: it is cancelled, or goes on. Default cancel. */
+  /** The effect of leaving the loop on the turn: cancel it, or let it continue. Default: cancel. */
   readonly onBreak?: "cancel" | "detach";
 }
 
-/** The options of a compaction that a user asks for. */
+/** The options of a compaction that a user requests. */
 export interface CompactionStart extends Pick<
   TurnOptions,
   "id" | "budget" | "onBusy" | "priority" | "spawn"
 > {
-  /** Added to what the summariser is told. Default: nothing. */
+  /** Instructions added to those of the summarizer. Default: none. */
   readonly instructions?: string | null;
 }
 
-/** The work that a conversation is at. */
+/** The current activity of a conversation. */
 export type Phase = "idle" | "turn" | "compaction";
 
 /** A message of a conversation. */
@@ -47,17 +47,17 @@ export type ConversationMessage = ChatMessage & { readonly id: EntryId; readonly
 
 /** A part of a conversation's messages. */
 export interface MessagesRequest {
-  /** The most messages. Default 50. */
+  /** Maximum number of messages. Default: 50. */
   readonly size?: number;
-  /** The `next` of the page before. Absent: from the newest. */
+  /** The `next` of the previous page. Absent: from the newest. */
   readonly after?: string;
 }
 
-/** The tokens of a conversation, as the next turn begins with them. */
+/** The size of the context that the next turn begins with, in tokens. */
 export interface ContextUsage {
-  /** As the provider told of the last call; where it told nothing, an estimate. */
+  /** Tokens reported by the provider for the last call; an estimate if it reported none. */
   readonly tokens: number;
-  /** The tokens that fit into a call of the agent's model; null: not known. */
+  /** The tokens that fit into a call of the agent's model. Null: unknown. */
   readonly window: number | null;
 }
 
@@ -75,19 +75,19 @@ export interface ConversationHost {
   ): Promise<RunHandle<unknown>>;
   /** Whether a tree that has the turn compacts the conversation. */
   isCompacting(tree: TreeId, owner: Owner): Promise<boolean>;
-  /** The tree that has the turn; null if none has. */
+  /** Returns the tree that has the turn. Null if none has. */
   turn(session: string, owner: Owner): Promise<TreeId | null>;
-  /** The pieces of the answers of a tree, which need not be there yet, until `over` resolves. */
+  /** Yields the pieces of a tree's answers, until `over` resolves. The tree need not exist yet. */
   deltas(tree: TreeId, owner: Owner, over: () => Promise<unknown>): AsyncGenerator<RunDelta, void>;
-  /** Drops the texts of the agent's prompt sections that this process keeps. */
+  /** Drops the cached texts of the agent's prompt sections in this process. */
   reload(agent: Agent<unknown>): Promise<void>;
-  /** Lets extensions of the agent cancel a move of the conversation. @throws CancellationError */
+  /** Runs the agent's extensions that may cancel a move of the conversation. @throws CancellationError */
   beforeMove(
     agent: Agent<unknown>,
     place: Pick<RunScope, "tenantId" | "userId" | "sessionId" | "channel">,
     move: ConversationMove,
   ): Promise<void>;
-  /** @throws NotFoundError */
+  /** Returns the agent of a conversation. @throws NotFoundError */
   agentOf(head: SessionHead): Agent;
 }
 
@@ -97,7 +97,7 @@ export interface Owner {
   readonly user?: string;
 }
 
-/** The answer to a message, piece by piece. It can be read once. */
+/** The streamed answer to a message. It can be read once. */
 export interface TurnStream<Output = unknown> extends AsyncIterable<RunDelta> {
   /** The run of the turn, once it is accepted. */
   readonly run: Promise<RunHandle<Output>>;
@@ -105,11 +105,11 @@ export interface TurnStream<Output = unknown> extends AsyncIterable<RunDelta> {
 }
 
 /**
- * One conversation of a user with an agent. Each message is a turn, and each turn is a tree of its own: it is shown what
- * was said before, and what it says is kept, in one piece, when it is over. A turn that fails leaves no trace, unless a
- * tool has acted outside.
+ * One conversation of a user with an agent. Each message is a turn, and each turn is a separate tree. A turn sees the
+ * earlier messages. Its own messages are stored together when it has ended. A failed turn is dropped, unless a tool had
+ * side effects.
  *
- * Holds nothing itself: any process may have the turn.
+ * The object holds no state: any process may have the turn.
  */
 export class Conversation<Output = unknown> {
   readonly id: SessionId;
@@ -128,7 +128,7 @@ export class Conversation<Output = unknown> {
     this.#channel = channel;
   }
 
-  /** Begins a turn. @throws SessionBusyError while another one has not ended, unless `onBusy` says to queue. */
+  /** Begins a turn. @throws SessionBusyError while another one has not ended, unless `onBusy` is `queue`. */
   start(input: Input, options: TurnOptions = {}): Promise<RunHandle<Output>> {
     const channel = this.#channel === null ? {} : { channel: this.#channel };
     return this.#host.start(this.agent, input, {
@@ -139,25 +139,25 @@ export class Conversation<Output = unknown> {
     });
   }
 
-  /** Begins a turn, and waits until it is over and the conversation is free again. @throws SessionBusyError */
+  /** Begins a turn, and waits until it has ended and the conversation is idle. @throws SessionBusyError */
   async invoke(input: Input, options: TurnOptions = {}): Promise<RunResult<Output>> {
     return this.#settled(await this.start(input, options));
   }
 
   /**
-   * Begins a turn, and yields the pieces of its root's answers as they come. The loop ends when the conversation is free
-   * again. Leaving it earlier cancels the turn. An agent that calls no model while it answers yields nothing.
+   * Begins a turn, and yields the pieces of its root's answers as they come. The loop ends when the conversation is
+   * idle. Leaving it earlier cancels the turn. An agent that calls no model yields nothing.
    */
   stream(input: Input, { onBreak = "cancel", ...options }: StreamOptions = {}): TurnStream<Output> {
     const id = TreeId.of(options.id ?? this.#host.uuid());
     const over = Promise.withResolvers<unknown>();
-    // Reads before the turn begins: in one process, models stream only while a reader is there.
+    // Subscribes before the turn begins: in one process, models stream only while a subscriber exists.
     const deltas = this.#host.deltas(id, this.#owner, () => over.promise);
     const first = deltas.next();
     const run = this.start(input, { ...options, id });
     const result = run.then((started) => this.#settled(started));
     result.then(over.resolve, over.reject);
-    // Those who only watch need not wait for `result`, nor read pieces those who only wait for it.
+    // Callers may read only the pieces, or only `result`, so the unread promise must not count as unhandled.
     for (const unread of [first, result]) unread.catch(() => undefined);
     const stop = async (): Promise<void> => {
       if (onBreak === "detach") return;
@@ -167,7 +167,7 @@ export class Conversation<Output = unknown> {
     return { run, result, [Symbol.asyncIterator]: () => pieces(RunId.root(id), { deltas, first, stop }) };
   }
 
-  /** The messages of the conversation as it stands, newest first. */
+  /** Returns the messages of the conversation, newest first. */
   async messages({ size = 50, after }: MessagesRequest = {}): Promise<Page<ConversationMessage>> {
     if (!Number.isSafeInteger(size) || size < 1 || size > 1_000)
       throw new TypeError(`not the size of a page: ${size} (1 to 1,000)`);
@@ -181,15 +181,18 @@ export class Conversation<Output = unknown> {
     return { items, next: null };
   }
 
-  /** Lets the next turn follow an earlier entry; null: none. What came after it stays, on a path of its own. @throws SessionBusyError */
+  /**
+   * Makes the next turn follow an earlier entry; null: none. Later entries stay, on a separate path. @throws
+   * SessionBusyError
+   */
   async navigate(entry: EntryId | null): Promise<void> {
     await this.#expectIdle();
     await this.#session.navigate(entry);
   }
 
   /**
-   * A new conversation with everything up to an entry, by default all of it. @throws SessionBusyError, NotFoundError, and
-   * CancellationError if an extension cancels it.
+   * Creates a conversation with everything up to an entry, by default all of it. @throws SessionBusyError,
+   * NotFoundError, and CancellationError if an extension cancels it.
    */
   async fork(entry?: EntryId): Promise<Conversation<Output>> {
     await this.#expectIdle();
@@ -203,7 +206,10 @@ export class Conversation<Output = unknown> {
     return this.#with(this.agent, session, head);
   }
 
-  /** Another conversation of the same user. @throws NotFoundError, and CancellationError if an extension cancels it. */
+  /**
+   * Opens another conversation of the same user. @throws NotFoundError, and CancellationError if an extension cancels
+   * it.
+   */
   async switchTo(id: string): Promise<Conversation> {
     const session = this.#beside(SessionId.of(id));
     const head = await session.head();
@@ -212,42 +218,45 @@ export class Conversation<Output = unknown> {
   }
 
   /**
-   * Has the oldest part of the conversation summed up now, in a tree of its own. Returns the entry with the summary; null:
-   * there is nothing to sum up, or it was refused or failed. @throws SessionBusyError
+   * Summarizes the oldest part of the conversation now, in a separate tree. Returns the entry with the summary. Null:
+   * there is nothing to summarize, or it was refused or failed. @throws SessionBusyError
    */
   async runCompaction(options: CompactionStart = {}): Promise<EntryId | null> {
     const { output } = await this.#settled(await this.startCompaction(options));
     return typeof output === "string" ? EntryId.of(output) : null;
   }
 
-  /** Begins a compaction, and does not wait. Its output is the entry with the summary, or null. @throws SessionBusyError */
+  /**
+   * Begins a compaction without waiting for it. Its output is the entry with the summary, or null. @throws
+   * SessionBusyError
+   */
   startCompaction({ instructions = null, ...options }: CompactionStart = {}): Promise<RunHandle<unknown>> {
     const channel = this.#channel === null ? {} : { channel: this.#channel };
     const place = { ...this.#owner, ...channel, session: this.id };
     return this.#host.compact(this.agent, { instructions }, { ...options, ...place });
   }
 
-  /** Whether a turn is going on, or a compaction: after a turn, or on its own. */
+  /** Returns whether a turn or a compaction is running. */
   async phase(): Promise<Phase> {
     const turn = await this.#turn();
     if (turn === null) return "idle";
     return (await this.#host.isCompacting(turn, this.#owner)) ? "compaction" : "turn";
   }
 
-  /** Resolves when no turn is going on, and none waits. */
+  /** Resolves when no turn is running, and none waits. */
   waitForIdle(): Promise<void> {
     return this.#until((turn) => turn === null);
   }
 
   /**
-   * Has the files and other texts of the agent's system prompt read again, from the next turn on, by this process. A turn
-   * that is going on keeps its prompt.
+   * Reloads the files and other texts of the agent's system prompt in this process, from the next turn on. A running
+   * turn keeps its prompt.
    */
   reload(): Promise<void> {
     return this.#host.reload(this.agent);
   }
 
-  /** How full the model's context will be when the next turn begins. */
+  /** Returns the size of the context when the next turn begins. */
   async contextUsage(): Promise<ContextUsage> {
     const at = await this.#session.leaf();
     const window = this.agent.model?.contextWindow ?? null;
@@ -256,7 +265,7 @@ export class Conversation<Output = unknown> {
     return { tokens: told ? Usage.tokens(told.usage) : tokens, window };
   }
 
-  /** Name, times, owner and newest entry. @throws NotFoundError */
+  /** Returns title, times, owner and newest entry. @throws NotFoundError */
   head(): Promise<SessionHead> {
     return this.#session.head();
   }
@@ -265,18 +274,18 @@ export class Conversation<Output = unknown> {
     return this.#session.rename(title);
   }
 
-  /** Removes the conversation with everything that was said in it. The runs of its turns stay in lists. @throws SessionBusyError */
+  /** Removes the conversation with all its messages. The runs of its turns stay in lists. @throws SessionBusyError */
   async delete(): Promise<void> {
     await this.#expectIdle();
     await this.#session.remove();
   }
 
-  /** The whole conversation as JSON lines: a header, then every entry. */
+  /** Yields the whole conversation as JSON lines: a header, then every entry. */
   export(): AsyncIterable<string> {
     return exportSession(this.#session);
   }
 
-  /** The result of a turn, once it is over and the conversation is free again. */
+  /** Returns the result of a turn, once it has ended and the conversation is idle. */
   async #settled<Result>(run: RunHandle<Result>): Promise<RunResult<Result>> {
     const result = await run.result();
     await this.#until((turn) => turn !== run.treeId);
@@ -297,7 +306,7 @@ export class Conversation<Output = unknown> {
     if ((await this.#turn()) !== null) throw new SessionBusyError({ session: this.id });
   }
 
-  /** Asks again and again, ever more seldom: a turn takes seconds, its end some milliseconds. */
+  /** Polls with growing intervals: a turn takes seconds, its end some milliseconds. */
   async #until(isGood: (turn: TreeId | null) => boolean): Promise<void> {
     const { clock } = this.#host;
     for (let waitMs = 2; !isGood(await this.#turn()); waitMs = Math.min(2 * waitMs, 1_000))
@@ -314,7 +323,7 @@ export class Conversation<Output = unknown> {
   }
 }
 
-/** A conversation in the store, with those who hold it. */
+/** A stored conversation, with its owner. */
 export interface ConversationPlace {
   readonly session: Session;
   readonly owner: Owner;
@@ -323,7 +332,7 @@ export interface ConversationPlace {
 
 /** The pieces of a turn's answers. */
 interface Pieces {
-  /** Those of the whole tree, of which the first was asked for already. */
+  /** The pieces of the whole tree. The first one was already requested. */
   readonly deltas: AsyncGenerator<RunDelta, void>;
   readonly first: Promise<IteratorResult<RunDelta, void>>;
   /** Called when the reader leaves before the end. */
@@ -337,7 +346,7 @@ async function* pieces(root: RunId, { deltas, first, stop }: Pieces): AsyncGener
       if (next.value.runId === root) yield next.value;
     isLeft = false;
   } catch (error) {
-    // A reader that was too slow is cut. That is no wish to stop the turn.
+    // A slow reader is cut off. That is no request to stop the turn.
     isLeft = false;
     throw error;
   } finally {

@@ -15,9 +15,9 @@ import { Conversation, type ConversationHost, type Owner } from "./conversation.
 
 /** A conversation to begin. */
 export interface NewConversation extends Owner {
-  /** Names it: the same id again is the same conversation of the user. Default: a fresh one. */
+  /** Id of the conversation. The same id again is the same conversation of the user. Default: a fresh one. */
   readonly id?: string;
-  /** The place of the conversation, for example `slack`. Default: none. */
+  /** The channel of the conversation, for example `slack`. Default: none. */
   readonly channel?: string;
   readonly title?: string;
   readonly metadata?: RequestMetadata;
@@ -27,11 +27,11 @@ export interface NewConversation extends Owner {
 export interface ConversationFilter extends Owner {
   /** Only those that were begun with this agent. */
   readonly agent?: string;
-  /** Also those of trees that were started without a conversation. Default false. */
+  /** Whether conversations of trees that were started without a session are included. Default: false. */
   readonly unnamed?: boolean;
 }
 
-/** The conversations of a runtime. All of it needs a store. */
+/** The conversations of a runtime. Requires a store. */
 export class Conversations {
   readonly #host: () => ConversationHost;
 
@@ -57,7 +57,7 @@ export class Conversations {
     return new Conversation(host, agent, { session, owner, channel: channel ?? null });
   }
 
-  /** A conversation that was begun before, here or in another process. @throws NotFoundError */
+  /** Returns an existing conversation, of this or another process. @throws NotFoundError */
   async get(id: string, owner: Owner = {}): Promise<Conversation> {
     const host = this.#host();
     const session = this.#session(host, id, owner);
@@ -65,7 +65,7 @@ export class Conversations {
     return new Conversation(host, host.agentOf(head), { session, owner, channel: head.channel });
   }
 
-  /** The conversations of a tenant, or of one of its users, newest first. */
+  /** Lists the conversations of a tenant, or of one of its users, newest first. */
   list(
     { tenant, user, agent, unnamed }: ConversationFilter = {},
     page: PageRequest = { size: 50 },
@@ -84,7 +84,7 @@ export class Conversations {
   }
 }
 
-/** The agent that a conversation was begun with. @throws NotFoundError if the program has none of that name. */
+/** Returns the agent that a conversation was begun with. @throws NotFoundError if the program has none of that name. */
 export function agentOfHead(head: SessionHead, find: (type: string) => Agent): Agent {
   if (head.agentId === null) throw new NotFoundError({ what: "agent of the session", id: head.id });
   return find(AgentId.type(head.agentId));

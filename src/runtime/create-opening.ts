@@ -94,14 +94,17 @@ export function createOpening(
 
 const maxNameLength = 120;
 
-/** @throws RangeError on a name that is empty or too long. */
+/** Checks the name of a tree. @throws RangeError if it is empty or too long. */
 function checkName(name: string): string {
   if (name.length === 0 || name.length > maxNameLength)
     throw new RangeError(`name must have 1 to ${maxNameLength} characters, got ${name.length}`);
   return name;
 }
 
-/** The same for a start that is made again: another user must not get the tree, nor a caller other limits than asked for. */
+/**
+ * Returns a hash that is the same for a repeated start. It covers user and limits: another user must not get the tree,
+ * nor a caller other limits than requested.
+ */
 function startHash({ id }: Agent<unknown>, input: PreparedInput, options: StartOptions): string {
   const { user, budget, spawn, deadlineS, after } = options;
   const asked = [id, input.key, user ?? null, budget ?? {}, spawn ?? {}, deadlineS ?? null];

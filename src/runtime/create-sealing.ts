@@ -8,7 +8,7 @@ export interface RuntimeSealing {
 }
 
 /**
- * Decides what a runtime seals with. Null: nothing is sealed, because nothing leaves the process and no keys were given.
+ * Decides the sealing of a runtime. Null: nothing is sealed, because nothing leaves the process and no keys were given.
  * Keys that cannot be destroyed one by one only wrap those that a durable store keeps.
  */
 export function createSealing({
@@ -32,8 +32,8 @@ export function createSealing({
 }
 
 /**
- * Returns the store of a runtime: one that outlives the process seals its content, where there are keys. Vectors that were
- * named are kept beside it, as they are. @throws TypeError for vectors without a store.
+ * Returns the store of a runtime. A durable store seals its content, if there are keys. A separate vector store is not
+ * sealed. @throws TypeError for vectors without a store.
  */
 export function sealStore(
   { store, vectors }: { readonly store?: Store; readonly vectors?: VectorStore },

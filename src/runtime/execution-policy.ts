@@ -3,10 +3,10 @@ import { allowAll, defaultPermissions } from "#agents";
 import { quietly } from "./quietly.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
-/** A day. */
+/** One day. */
 export const defaultEraseAfterS = 86_400;
 
-/** The rules of a runtime that hold for each of its runs. */
+/** The rules of a runtime that apply to each of its runs. */
 interface ExecutionPolicy {
   readonly log: ReturnType<typeof quietly>;
   readonly permissions: Permissions;
@@ -16,7 +16,7 @@ interface ExecutionPolicy {
   readonly eraseAfterS: number;
 }
 
-/** Returns the rules that options of a runtime state for its runs, with their defaults. */
+/** Returns the rules of a runtime for its runs, with their defaults. */
 export function executionPolicy(options: RuntimeOptions): ExecutionPolicy {
   const { log, permissions = defaultPermissions, approver, guardrails = [], record = "steps" } = options;
   const { eraseAfterS = defaultEraseAfterS } = options;

@@ -1,11 +1,12 @@
 // The agents of a runtime, with the extensions of the runtime and those that extensions load.
 //
-// Job: build each agent again with more extensions than its own, when the runtime is made, when extensions are loaded and
-// when they are loaded again. Neighbours: check-program finds and checks the agents; agents/extensions takes extensions apart.
+// Job: rebuild each agent with more extensions than its own: when the runtime is created, when extensions are loaded
+// and when they are reloaded. Neighbours: check-program finds and checks the agents; agents/extensions takes extensions
+// apart.
 //
 // Invariants:
-// 1. A load that fails changes nothing: all agents keep what they had.
-// 2. A run that was launched with an earlier version of an agent goes on with it, as long as this process has it.
+// 1. A load that fails changes nothing: all agents keep their parts.
+// 2. A run that was launched with an earlier version of an agent continues with it, as long as this process has it.
 import {
   AgentId,
   ProgramError,
@@ -25,10 +26,10 @@ export interface RuntimeParts {
   readonly extensions?: readonly Extension[] | undefined;
 }
 
-/** Checks agents before they take the place of others. @throws ProgramError */
+/** Checks agents before they replace others. @throws ProgramError */
 type CheckAgents = (agents: readonly Agent[]) => void;
 
-/** Earlier versions of an agent that a process keeps. */
+/** Maximum number of earlier versions of an agent that a process keeps. */
 const maxFormer = 8;
 
 /** The agents of a runtime, as they are executed. */
@@ -54,7 +55,7 @@ export class ExtendedAgents {
     return this.#current;
   }
 
-  /** Returns the agent of this type, by default the newest; undefined: there is none. */
+  /** Returns the agent of this type, by default the newest. Undefined: none. */
   get(type: string, version?: string): Agent | undefined {
     const newest = this.#current.get(type);
     if (!newest || version === undefined || agentVersion(newest) === version) return newest;
@@ -73,7 +74,7 @@ export class ExtendedAgents {
     return this.#loaders.size > 0;
   }
 
-  /** Loads what extensions load, once. @throws ProgramError that says what cannot be loaded. */
+  /** Loads the parts of extensions, once. @throws ProgramError with the parts that cannot be loaded. */
   load(check: CheckAgents): Promise<void> {
     return (this.#loading ??= this.reload(check).catch((error: unknown) => {
       this.#loading = null;
@@ -81,7 +82,10 @@ export class ExtendedAgents {
     }));
   }
 
-  /** Loads it again. Runs that are launched from now on have it. @throws ProgramError, and nothing has changed. */
+  /**
+   * Loads the parts again. They apply to runs that are launched from now on. @throws ProgramError, and nothing has
+   * changed.
+   */
   async reload(check: CheckAgents): Promise<void> {
     if (!this.mustLoad) return;
     const loaded = await Promise.allSettled(
@@ -116,7 +120,7 @@ export class ExtendedAgents {
     this.#former.set(type, [agent, ...others].slice(0, maxFormer));
   }
 
-  /** Puts the extensions of the runtime first, and what an extension has loaded right after it. */
+  /** Puts the extensions of the runtime first, and the loaded parts of an extension right after it. */
   #expand(own: readonly Extension[], loaded: ReadonlyMap<Extension, LoadedParts>): ReturnType<Expand> {
     const given = [...this.#shared, ...own];
     const parts = given.map((part) => loaded.get(part));

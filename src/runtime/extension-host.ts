@@ -28,7 +28,7 @@ export interface ExtensionErrorRecord {
   readonly error: ErrorData;
 }
 
-/** The part of a runtime that extensions reach. */
+/** The part of a runtime that extensions can use. */
 interface ExtendedRuntime {
   readonly agents: readonly Agent[];
   readonly sessions: Conversations;
@@ -38,7 +38,7 @@ interface ExtendedRuntime {
   reload(agent: Agent): Promise<void>;
 }
 
-/** The means of a runtime that extensions need. */
+/** The dependencies of {@link RuntimeExtensions}. */
 interface ExtensionDeps {
   readonly agentOf: (type: string) => Agent;
   readonly clock: Clock;
@@ -50,10 +50,10 @@ interface ExtensionDeps {
 
 const keptErrors = 100;
 
-/** A conversation, and the agent that it is with. */
+/** The scope of a conversation. */
 type Place = Pick<RunScope, "tenantId" | "userId" | "sessionId" | "channel">;
 
-/** The runtime, as extensions reach it, with the list of their failures. */
+/** The runtime's functions for extensions, and the list of their failures. */
 export class RuntimeExtensions implements ExtensionHost {
   readonly #runtime: ExtendedRuntime;
   readonly #deps: ExtensionDeps;
@@ -64,7 +64,7 @@ export class RuntimeExtensions implements ExtensionHost {
     this.#deps = deps;
   }
 
-  /** The latest hundred failures in this process. */
+  /** The latest 100 failures in this process. */
   get errors(): readonly ExtensionErrorRecord[] {
     return this.#errors;
   }
@@ -91,7 +91,7 @@ export class RuntimeExtensions implements ExtensionHost {
     return createAccess(this.#runtime, this.#deps, { ...place, agentId });
   }
 
-  /** Lets extensions cancel a move of a conversation. @throws CancellationError */
+  /** Runs the extensions that may cancel a move of a conversation. @throws CancellationError */
   async beforeMove(agent: Agent<unknown>, place: Place, { moment, move }: ConversationMove): Promise<void> {
     const { agentOf, clock } = this.#deps;
     const { policy, model } = agentOf(AgentId.type(agent.id));
@@ -110,7 +110,7 @@ export class RuntimeExtensions implements ExtensionHost {
     }
   }
 
-  /** The context of a handler that may cancel a move: no run is there, and the conversation is being moved. */
+  /** Creates the context of a handler that may cancel a move: there is no run, and the conversation is being moved. */
   #moveContext(
     place: Place,
     { signal, model, agentId }: { signal: AbortSignal; model: Model | undefined; agentId: AgentId },
@@ -140,7 +140,7 @@ export class RuntimeExtensions implements ExtensionHost {
   }
 }
 
-/** Creates the access to a conversation from outside of its runs. */
+/** Creates the access to a conversation from outside its runs. */
 function createAccess(
   runtime: ExtendedRuntime,
   { store, agentOf, clock, uuid }: ExtensionDeps,

@@ -15,13 +15,13 @@ import {
 } from "#kernel";
 
 /*
- * The roll-up of a tree's money follows from its events alone, in their order. So it is the same in whichever process, and in
- * whichever batches, they are read.
+ * The roll-up of a tree's money. It is computed only from the tree's events, in order. So it is the same in any
+ * process, and for any batches.
  *
  * 1. Settled money is exact: each booking of the ledger has one `budget.settled`.
- * 2. A call is in doubt once an event shows it: it was settled so, its step began again, or its run ended. The ledger may know of it
- *    earlier; when the tree is over both agree.
- * 3. A call counts in the hour in which it was reserved, as it does in the budgets of tenants.
+ * 2. A call is in doubt once an event shows it: it was settled so, its step began again, or its run ended. The ledger
+ *    may know it earlier; when the tree has ended both agree.
+ * 3. A call counts in the hour in which it was reserved, as in the budgets of tenants.
  */
 
 const noted = new Set<NumberedEvent["type"]>([
@@ -47,7 +47,7 @@ export const noSpend = (userId: UserId | null): TreeSpend => ({
   calls: [],
 });
 
-/** Adds events to the roll-up of their tree. Those that it takes into account already change nothing. */
+/** Adds events to the roll-up of their tree. Events that it covers already change nothing. */
 export function foldSpend(before: TreeSpend, events: readonly NumberedEvent[]): TreeSpend {
   const fold = new SpendFold(before);
   for (const event of events) if (event.seq > before.seq) fold.take(event);
@@ -55,7 +55,10 @@ export function foldSpend(before: TreeSpend, events: readonly NumberedEvent[]): 
   return { ...before, seq, rows: [...fold.rows.values()], calls: [...fold.calls.values()] };
 }
 
-/** Databases limit the length of what they index, and one of them has no zero character. */
+/**
+ * Returns the model name in a form that databases accept: they limit the length of indexed values, and one of them
+ * rejects zero characters.
+ */
 const toModelName = (model: string): string => model.replaceAll("\0", "\u{FFFD}").slice(0, 200);
 
 const isStopped = (reason: StopReason): boolean => reason.startsWith("budget.") || reason === "deadline";
@@ -118,7 +121,7 @@ class SpendFold {
   #addTokens(event: NumberedEvent<"model.end">): void {
     const { attempt, usage, durationMs, at, model } = event;
     const call = attempt ? this.calls.get(attempt) : undefined;
-    // The usage of a call that was settled in doubt cannot be true.
+    // The usage of a call that was settled in doubt is not credible.
     if (call?.state === "in-doubt" || !Usage.isSane(usage)) return;
     const place = call ?? {
       at: at - durationMs,

@@ -3,8 +3,8 @@ import { RunId, StepManifest, type ManifestRecord, type Partition, type Store, t
 const manifestsPerRead = 100;
 
 /**
- * Makes the recorded content of a tree last: manifests and texts that would be erased with the key of the tree are written
- * again with one of the tenant. Returns the number of manifests. The same again changes nothing.
+ * Makes the recorded content of a tree permanent: manifests and texts that would be erased with the tree's key are
+ * written again with the tenant's key. Returns the number of manifests. Idempotent.
  */
 export async function keepContent(store: Store, partition: Partition, tree: TreeId): Promise<number> {
   let kept = 0;
@@ -22,7 +22,7 @@ export async function keepContent(store: Store, partition: Partition, tree: Tree
   return kept;
 }
 
-/** Returns whether it was there and did not last. */
+/** Keeps a manifest. Returns whether it existed and was erasable. */
 async function keep(store: Store, partition: Partition, record: ManifestRecord): Promise<boolean> {
   if (record.lasts || record.body === null) return false;
   const { prompt, answer } = StepManifest.decode(record.body);

@@ -15,7 +15,7 @@ import {
 import { ScopedMemory } from "#run";
 import type { Owner } from "./conversation.ts";
 
-/** The means of {@link Memories}. */
+/** The dependencies of {@link Memories}. */
 interface MemoriesDeps {
   readonly store: Store;
   readonly now: () => number;
@@ -27,7 +27,7 @@ export interface SharedBlock extends MemoryBlock {
   readonly shared: "user" | "tenant";
 }
 
-/** What agents remember of a user, for people and tests. All of it needs a store. */
+/** The memory of agents about a user, for people and tests. Requires a store. */
 export class Memories {
   readonly #deps: () => MemoriesDeps;
 
@@ -35,12 +35,12 @@ export class Memories {
     this.#deps = deps;
   }
 
-  /** Facts of the user, by key, then by time. Default: those that hold now. */
+  /** Returns facts of the user, by key, then by time. Default: those that are valid now. */
   facts(owner: Owner = {}, query: FactQuery = { at: this.#deps().now() }): Promise<readonly Fact[]> {
     return this.#open(owner).facts(query);
   }
 
-  /** Blocks of the user, then those that all users of the tenant share. */
+  /** Returns blocks of the user, then those that all users of the tenant share. */
   async blocks({ tenant, user }: Owner = {}): Promise<readonly SharedBlock[]> {
     const { memory } = this.#deps().store;
     const partition = Partition.of(tenant);
@@ -54,7 +54,7 @@ export class Memories {
     ];
   }
 
-  /** Finds facts and messages of earlier turns by words, the best first. */
+  /** Finds facts and messages of earlier turns by their terms, the best first. */
   recall(
     text: string,
     { limit = 20, ...owner }: Owner & { readonly limit?: number } = {},
@@ -62,7 +62,7 @@ export class Memories {
     return this.#open(owner).search({ text, kinds: ["fact", "episode"], limit });
   }
 
-  /** Erases one fact, or all of a key with their history. Returns those that were erased. */
+  /** Erases one fact, or all of a key with their history. Returns the erased items. */
   forget(
     what: { readonly fact: string } | { readonly key: string },
     owner: Owner = {},
@@ -70,7 +70,7 @@ export class Memories {
     return this.#open(owner).forget({ id: this.#deps().uuid(), ...what });
   }
 
-  /** Everything that memory keeps of the user, a piece at a time: also blocks of the user's sessions. */
+  /** Yields everything that memory keeps of the user, one item at a time, including blocks of the user's sessions. */
   async *export({ tenant, user }: Owner = {}): AsyncIterable<
     Extract<UserRecord, { readonly kind: "fact" | "block" }>
   > {

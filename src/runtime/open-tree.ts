@@ -9,7 +9,7 @@ import {
 } from "#tree";
 import type { StartOptions } from "./start-options.ts";
 
-/** Opens a tree. In a conversation that has a name, trees take turns. */
+/** Opens a tree. In a named conversation, trees take turns. */
 export async function openTree(
   engine: Engine,
   { tree, open }: { readonly tree: ObjectAddress; readonly open: OpenArgument },

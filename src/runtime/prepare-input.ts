@@ -13,13 +13,13 @@ import {
 /** An input whose large files are in the content port of its tree. */
 export interface PreparedInput {
   readonly parts: InputParts;
-  /** A text that differs where two inputs differ. */
+  /** A text that differs if two inputs differ. */
   readonly key: string;
 }
 
 /**
- * Checks an input against the limits, and keeps its files for the tree of that key. Waits only where there are large
- * files: so calls without them arrive in the order in which they were made. @throws InvalidInputError, TooLargeError
+ * Checks an input against the limits, and stores its files for the tree of that key. Waits only if there are large
+ * files, so calls without them arrive in the order in which they were made. @throws InvalidInputError, TooLargeError
  */
 export type PrepareInput = (tree: string, input: Input) => PreparedInput | Promise<PreparedInput>;
 
@@ -43,7 +43,7 @@ export function createPrepareInput(options: {
   };
 }
 
-/** Returns the function that names content: by the key of its partition, where there are keys. */
+/** Returns the function that names content: with the key of its partition, if there are keys. */
 export function createNameContent(seals: Sealing | null): NameContent {
   return async (partition, bytes) =>
     seals ? (await seals.of(partition)).digest(bytes) : hash("sha256", bytes);

@@ -29,27 +29,27 @@ import { SpendWriter } from "./spend-writer.ts";
 import { readRecorded, type StepPrompt } from "./step-content.ts";
 
 /*
- * The projector: it copies a tree's events into the store, in order, and derives the lists of runs, the approvals, the
+ * The projector: copies a tree's events into the store, in order, and derives the lists of runs, the approvals, the
  * roll-up of money and the audit from them.
  *
  * Neighbours: the tree object sends orders (`ProjectorOrder`) and keeps the events until they are written. The engine
- * delivers the orders of one tree one after the other, and again until they succeed (`SinkDefinition`).
+ * delivers the orders of one tree one after the other, and retries until they succeed (`SinkDefinition`).
  *
- * 1. An order can be carried out any number of times, in any process: the store ends up the same.
- * 2. A run is written before its events, and the audit before the events that it is derived from: what a reader has seen
- *    is in the audit.
- * 3. The content of runs that keep none never reaches the store. Content that stays for a time is marked as such.
- * 4. A tree is erased after all of it was written. Its key is destroyed last, by an order of its own.
+ * 1. Orders are idempotent, in any process: a repeated order leaves the store the same.
+ * 2. A run is written before its events, and the audit before the events that it is derived from. So everything that a
+ *    reader has seen is in the audit.
+ * 3. The content of runs with retention `none` never reaches the store. Erasable content is marked as such.
+ * 4. A tree is erased after all of it was written. Its key is destroyed last, by a separate order.
  */
 
-/** What a projector stands on. */
+/** The dependencies of a projector. */
 export interface ProjectorHost {
   readonly store: Store;
   readonly audit: AuditWriter;
-  /** What trees are sealed with; null: nothing is. */
+  /** The keys that seal trees. Null: nothing is sealed. */
   readonly keys: Keys | null;
   readonly now: () => number;
-  /** Takes the events of trees that are over. */
+  /** Takes the events of ended trees. */
   readonly telemetry: TreeTelemetry | undefined;
   /** Takes events for webhooks, once they are stored. It calls no receiver. */
   readonly webhooks: WebhookQueue | null;
@@ -63,9 +63,8 @@ type TreeAsk = <Method extends TreeMethod>(
 const eventsPerBatch = 256;
 
 /**
- * Writes what happened in a tree into the store: its events and, from them, its runs as lists show them and what was
- * decided. In order, from where it stopped, and the same again changes nothing: whatever crashes in between, the store
- * ends up the same.
+ * Writes the events of a tree into the store, with the runs, approvals and audit entries that follow from them. It
+ * continues where it stopped, and repeated writes change nothing, so the store ends up the same after any crash.
  */
 export class Projector implements SinkDefinition {
   readonly type = projectorType;
@@ -78,7 +77,7 @@ export class Projector implements SinkDefinition {
     this.#spend = new SpendWriter(host);
   }
 
-  /** How old the newest event was when this process last wrote it down. */
+  /** The age of the newest event when this process last wrote it. */
   get lagMs(): number {
     return this.#lagMs;
   }
@@ -100,8 +99,7 @@ export class Projector implements SinkDefinition {
   }
 
   /**
-   * Makes an unsaved turn part of its conversation, closed by how it ended, or removes it; then gives the turn back. The
-   * same again changes nothing.
+   * Merges an unsaved turn into its conversation, closed by its end, or removes it; then releases the turn. Idempotent.
    */
   async #settleTurn(key: string, order: TurnOrder, ask: CallObject): Promise<void> {
     const { sessions } = this.#host.store;
@@ -133,8 +131,8 @@ export class Projector implements SinkDefinition {
   }
 
   /**
-   * A tree that is over is told to the telemetry as a whole: other processes may have written parts of it. The tree is not
-   * called for it: a replay by a worker without telemetry makes the same calls.
+   * Passes the events of an ended tree to the telemetry, all together, because other processes may have written parts
+   * of it. Does not call the tree, so that a replay by a worker without telemetry makes the same calls.
    */
   async #trace(key: string, upTo: number): Promise<void> {
     const { store, telemetry } = this.#host;
@@ -142,7 +140,7 @@ export class Projector implements SinkDefinition {
     const { tenantId } = partition;
     for (let after = 0; after < upTo;) {
       const events = await store.events.read(partition, id, { after, limit: eventsPerBatch });
-      // Broken telemetry must not keep events from the store.
+      // An error of the telemetry must not keep events from the store.
       for (const event of events) {
         const content = telemetry?.capturesContent ? await this.#contentOf(partition, event) : undefined;
         ignoreThrow(() =>
@@ -169,14 +167,14 @@ export class Projector implements SinkDefinition {
     if (!last) return;
     const { store, audit, now, telemetry } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    // A tree is found, and erased, through its runs: no event without its run.
+    // A tree is found, and erased, through its runs, so no event is written before its run.
     for (const run of runs) await store.runs.put(partition, run);
     for (const { decision, ...asked } of approvals) {
       await store.approvals.request(partition, asked);
       if (decision) await store.approvals.decide(partition, asked.id, decision);
     }
     await this.#spend.add(partition, tree, batch);
-    // What is told is in the audit already.
+    // The audit is written before the events.
     const notes = events.flatMap((event) => auditOf(event) ?? []);
     await audit.record(partition, notes);
     const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
@@ -188,7 +186,7 @@ export class Projector implements SinkDefinition {
     if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);
   }
 
-  /** Erases here before in the tree: content that a result calls erased can be read nowhere. */
+  /** Erases in the store before the tree, so that content that a result calls erased cannot be read anywhere. */
   async #erase(key: string, ask: TreeAsk, { after, content, at }: StoreErasure): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
@@ -201,7 +199,7 @@ export class Projector implements SinkDefinition {
     }
   }
 
-  /** And with the key everywhere. It is the last that is done: said first, so that it is said whatever comes between. */
+  /** Destroys the key, as the last action. The audit entry is written first, so that it is never missing. */
   async #forget(key: string, runs: number): Promise<void> {
     const { now, keys, audit, store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
@@ -211,7 +209,7 @@ export class Projector implements SinkDefinition {
     await keys?.destroy?.(key);
   }
 
-  /** A run without a retention is not permanent. */
+  /** Erases events. A run without a retention counts as not permanent. */
   async #eraseEvents(key: string, retentions: ReplyOf<"retentions">): Promise<void> {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
@@ -231,6 +229,6 @@ function ignoreThrow(act: () => void): void {
   try {
     act();
   } catch {
-    // It is of no consequence here.
+    // The failure has no effect here.
   }
 }

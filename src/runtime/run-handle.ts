@@ -43,29 +43,29 @@ import {
 
 const eventsPerRead = 256;
 
-/** More of each dimension. An absent one stays as it is. */
+/** Amounts to add in each dimension. Absent: unchanged. */
 export interface TopUpAmounts {
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
   readonly maxTurns?: number;
 }
 
-/** What goes with a decision. */
+/** Options of a decision. */
 type Said = Partial<Pick<ApprovalAnswer, "by" | "reason" | "remember" | "hash">>;
 
-/** For whoever may have to say it again because the answer was lost. */
+/** Options of an operation that the caller may have to repeat because the reply was lost. */
 interface Once {
   /** The same id counts once. Default: a fresh one. */
   readonly id?: string;
 }
 
-/** What goes with something from outside. */
+/** Options of input from outside. */
 interface FromOutside extends Once {
-  /** What it is: for example a mail from a stranger. Default: nothing untrusted, nothing private. */
+  /** Labels of the content, for example of a mail from a stranger. Default: none. */
   readonly labels?: Partial<Labels>;
 }
 
-/** What a handle stands on. */
+/** The dependencies of a handle. */
 export interface HandleHost {
   readonly engine: Engine;
   /** Null: events are read from the tree itself. */
@@ -74,26 +74,28 @@ export interface HandleHost {
   readonly clock: Clock;
   readonly now: () => number;
   readonly uuid: () => string;
-  /** Aborted when the runtime is closed, with the error for those who wait. */
+  /** Aborted when the runtime is closed, with the error for waiting callers. */
   readonly closed: AbortSignal;
   readonly prepareInput: PrepareInput;
 }
 
-/** A tree that has not answered for so long may be of another release. */
+/** Time without an answer after which a tree may be of another release. */
 const treeAnswersMs = 2_000;
 
-/** Nobody sees it: made once, because an error with its stack is not cheap. */
+/** A shared instance, because it is never shown and creating an error with a stack is slow. */
 const notListening = new Error("not listening any more");
 
 const never = new AbortController().signal;
 
-/** One run, from outside: from the process that started it or from any other. `Output`: what its agent states. */
+/**
+ * One run, seen from outside: from the process that started it or any other. `Output`: the type that its agent states.
+ */
 export class RunHandle<Output = Json> {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly #host: HandleHost;
   readonly #tree: ObjectAddress;
-  /** Null: the execution of the run is not known, or its engine cannot wait for it. */
+  /** Null: the execution of the run is unknown, or its engine cannot wait for it. */
   readonly #attached: AttachedResult | null;
 
   constructor(
@@ -111,8 +113,8 @@ export class RunHandle<Output = Json> {
   }
 
   /**
-   * The tree's events above number `from`, then each new one, until the tree is over. Breaking out ends it; a signal
-   * ends it also while it waits. @throws the signal's reason.
+   * Yields the tree's events above number `from`, then each new one, until the tree has ended. Breaking out ends it; a
+   * signal ends it even while it waits. @throws the signal's reason.
    */
   async *events({
     from = 0,
@@ -135,9 +137,9 @@ export class RunHandle<Output = Json> {
   }
 
   /**
-   * The pieces of answers as they come, from every run of the tree, here or in a worker that is listed in the store.
-   * Answers that are open come from their beginning. Not durable: for people who watch, never to be acted on. Ends
-   * with the run or, if there is a signal, with that alone: whoever has one knows when to stop.
+   * Yields the pieces of answers as they come, of every run of the tree, in this process or in a worker that is listed
+   * in the store. Open answers start from their beginning. Not durable: for display, never to be acted on. Ends with
+   * the run or, if there is a signal, only with the signal.
    *
    * @throws DeltasCutError, the signal's reason
    */
@@ -161,20 +163,20 @@ export class RunHandle<Output = Json> {
     return toTyped<Output>(result);
   }
 
-  /** The same, without waiting: null while it lives. */
+  /** Returns the result without waiting. Null while the run is alive. */
   async outcome(): Promise<RunResult<Output> | null> {
     const result = await this.#call("result", { run: this.runId });
     return result && toTyped<Output>(result);
   }
 
-  /** @throws NotFoundError if there never was such a run. */
+  /** Returns the status of the run. @throws NotFoundError if it never existed. */
   async status(): Promise<RunStatus> {
     const status = await this.#call("status", { run: this.runId });
     if (!status) throw new NotFoundError({ what: "run", id: this.runId });
     return status;
   }
 
-  /** Stops the run and everything below it; resolves when all have ended. */
+  /** Cancels the run and its descendants. Resolves when all have ended. */
   async cancel(reason = "user"): Promise<CancelReceipt> {
     const number = await this.#call("cancel", { run: this.runId, reason, at: this.#host.now() });
     if (number === null) return { reason, runs: [] };
@@ -186,7 +188,7 @@ export class RunHandle<Output = Json> {
     return receipt ?? { reason, runs: [] };
   }
 
-  /** Holds the run and everything below it, until `resume`. */
+  /** Holds the run and its descendants, until `resume`. */
   async pause(options: Once = {}): Promise<void> {
     await this.#call("pause", this.#operation(options));
   }
@@ -208,19 +210,19 @@ export class RunHandle<Output = Json> {
     await this.#call("topUp", { ...this.#operation(options), ...amounts });
   }
 
-  /** Tells what an attempt in doubt really used. False if there is no such doubt. */
+  /** Books the real usage of an attempt in doubt. Returns false if there is no such doubt. */
   async reconcile(attempt: AttemptId, usage: Usage): Promise<boolean> {
     return this.#call("reconcile", { attempt, usage, at: this.#host.now() });
   }
 
-  /** The booking of a call of the tree that is in doubt: its ceiling and its price. Null: there is no such doubt. */
+  /** Returns the booking of a call in doubt: its ceiling and its price. Null: there is no such doubt. */
   async doubt(attempt: AttemptId): Promise<ReplyOf<"doubt">> {
     return this.#call("doubt", { attempt });
   }
 
   /**
-   * Makes the recorded content of the tree last, as far as it was recorded: it is sealed again with a key of the tenant.
-   * Returns the number of steps that would have been erased. @throws TypeError without a store.
+   * Makes the recorded content of the tree permanent: it is sealed again with a key of the tenant. Returns the number
+   * of steps that would have been erased. @throws TypeError without a store.
    */
   async keep(): Promise<number> {
     const { store } = this.#host;
@@ -228,16 +230,16 @@ export class RunHandle<Output = Json> {
     return keepContent(store, treeAt(this.#tree).partition, this.treeId);
   }
 
-  /** Money and headcount as they are now. After the end of a tree only its own account is left. */
+  /** Returns the present money and headcount. After the end of a tree only its own account is left. */
   async ledger(): Promise<RunLedger> {
     return readLedger(await this.#call("ledger", { run: this.runId }));
   }
 
-  /** What keeps it from going on that its tree does not know of: its engine does. Null: nothing. */
+  /** Returns the reason, known only to the engine, why the run cannot continue. Null: none. */
   async obstacle(): Promise<Obstacle | null> {
     const { engine, clock } = this.#host;
     const asked = this.#call("ledger", { run: this.runId });
-    // A tree that another release has written does not answer: its engine is asked beside it.
+    // A tree that another release has written does not answer, so the engine is asked as well.
     const isSilent = await withTimeout({ clock, ms: treeAnswersMs, onTimeout: () => true }, () =>
       asked.then(
         () => false,
@@ -250,22 +252,25 @@ export class RunHandle<Output = Json> {
     return execution === null ? null : ((await engine.obstacle?.(execution)) ?? null);
   }
 
-  /** Every question to people of the whole tree, in the order they were asked. */
+  /** Returns every approval of the whole tree, in the order of the requests. */
   async approvals(): Promise<readonly ApprovalRecord[]> {
     return this.#call("approvals", null);
   }
 
-  /** Lets a call be made that waits for somebody's word. @throws NotFoundError, ApprovalRefusedError */
+  /** Approves a call. @throws NotFoundError, ApprovalRefusedError */
   async approve(id: string, answer: Said = {}): Promise<void> {
     await this.#decide(id, { by: "user", ...answer, decision: "approved" });
   }
 
-  /** Refuses it: the model is told so. @throws NotFoundError, ApprovalRefusedError */
+  /** Denies a call. The model is given the reason. @throws NotFoundError, ApprovalRefusedError */
   async deny(id: string, answer: Omit<Said, "remember"> = {}): Promise<void> {
     await this.#decide(id, { by: "user", ...answer, decision: "denied" });
   }
 
-  /** Has it made with other arguments, which are checked like the model's own. @throws NotFoundError, ApprovalRefusedError */
+  /**
+   * Approves a call with other arguments, which are checked like the model's own. @throws NotFoundError,
+   * ApprovalRefusedError
+   */
   async edit(id: string, input: Json, answer: Omit<Said, "remember"> = {}): Promise<void> {
     await this.#decide(id, { by: "user", ...answer, decision: "edited", arguments: input });
   }
@@ -275,24 +280,24 @@ export class RunHandle<Output = Json> {
     await this.#call("decideApproval", { ...decided, at: this.#host.now() });
   }
 
-  /** Words for the work in hand: they reach the agent before its next model call. */
+  /** Sends a message for the current work. It reaches the agent before its next model call. */
   async steer(input: Input, options: FromOutside = {}): Promise<void> {
     await this.#nudge("steer", input, options);
   }
 
-  /** Words for after it: they reach the agent when it would stop. */
+  /** Sends a message for after the current work. It reaches the agent when it would stop. */
   async followUp(input: Input, options: FromOutside = {}): Promise<void> {
     await this.#nudge("followUp", input, options);
   }
 
-  /** Wakes a `ctx.waitFor(name)`, now or when it comes to it. The same `id` counts once. */
+  /** Resolves a `ctx.waitFor(name)`, now or when the code reaches it. The same `id` counts once. */
   async signal(name: string, data: Json = null, { id, labels }: FromOutside = {}): Promise<void> {
     const messageId = MessageId.of(id ?? this.#host.uuid());
     const signal = { run: this.runId, name, data, messageId, ...(labels && { labels: Labels.of(labels) }) };
     await this.#call("signal", { ...signal, at: this.#host.now() });
   }
 
-  /** A message to the run's inbox. The same `id` is delivered once. */
+  /** Sends a message to the run's inbox. The same `id` is delivered once. */
   async send(
     input: Input,
     options: FromOutside & { readonly data?: Json; readonly from?: string } = {},
@@ -312,7 +317,7 @@ export class RunHandle<Output = Json> {
     });
   }
 
-  /** Returns the fields of every operation on the run. Repeated under the same id, it changes nothing. */
+  /** Returns the fields of every operation on the run. A repeated operation under the same id changes nothing. */
   #operation({ id = this.#host.uuid() }: Once): {
     readonly run: RunId;
     readonly operationId: string;
@@ -333,7 +338,7 @@ export class RunHandle<Output = Json> {
     return callTree((name, given) => this.#host.engine.call(this.#tree, name, given), method, argument);
   }
 
-  /** Asks until the answer is good. */
+  /** Repeats a query until its answer is accepted. */
   async #until<Method extends TreeMethod>(
     method: Method,
     argument: ArgumentOf<Method>,
@@ -343,7 +348,7 @@ export class RunHandle<Output = Json> {
       signal = never,
     }: {
       readonly isGood: (reply: ReplyOf<Method>) => boolean;
-      /** State that the answer depends on. Default: all of it. */
+      /** The name of the state that the answer depends on. Default: all of it. */
       readonly name?: string;
       readonly signal?: AbortSignal;
     },
@@ -351,7 +356,7 @@ export class RunHandle<Output = Json> {
     for (;;) {
       const stop = new AbortController();
       const listening = signal === never ? stop.signal : AbortSignal.any([signal, stop.signal]);
-      // Listens before it asks: a change in between is not missed.
+      // Subscribes before it asks, so that a change in between is not missed.
       const changed = this.#host.engine.waitForChange(this.#tree, { signal: listening, name });
       changed.catch(() => undefined);
       try {
@@ -368,7 +373,7 @@ export class RunHandle<Output = Json> {
   }
 }
 
-/** Gives a result the type that the agent states: `agent()` validates it before it is recorded. */
+/** Gives a result the type that the agent states. `agent()` validates it before it is recorded. */
 const toTyped = <Output>(result: RunResult): RunResult<Output> => Json.as(Json.of(result));
 
 const isThere = (reply: unknown): boolean => reply !== null;

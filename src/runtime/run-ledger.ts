@@ -1,16 +1,16 @@
 import { Json, type Micros } from "#kernel";
 import type { Account, Amounts, Block, RunAccount, TreeState } from "#ledger";
 
-/** What an account may spend, and where its money is. */
+/** The limits and the spend of an account. */
 interface AccountView {
   /** Null: no limit. */
   readonly maxTokens: number | null;
   readonly maxCostMicros: Micros | null;
-  /** Real figures, as reported. */
+  /** Reported amounts. */
   readonly settled: Amounts;
   /** Ceilings of calls in flight. */
   readonly reserved: Amounts;
-  /** Ceilings of calls whose outcome nobody knows. */
+  /** Ceilings of calls whose outcome is unknown. */
   readonly inDoubt: Amounts;
 }
 
@@ -19,20 +19,20 @@ export interface RunLedger {
   readonly tree: AccountView & {
     readonly maxAgents: number;
     readonly liveAgents: number;
-    /** The part of its tenant's budgets that it may use before it asks for more; null: nothing limits it, or it has no tenant. */
+    /** The part of its tenant's budgets that it may use before it asks for more. Null: unlimited, or no tenant. */
     readonly lent: Pick<Block, "tokens" | "costMicros"> | null;
   };
-  /** Null once the run has ended: what it came to is in its result. */
+  /** Null once the run has ended: its totals are in its result. */
   readonly run: (AccountView & { readonly maxTurns: number | null; readonly turns: number }) | null;
 }
 
-/** What the tree keeps of it. */
+/** The reply of the tree. */
 interface Kept {
   readonly tree: TreeState;
   readonly run: { readonly account: RunAccount; readonly execution: string | null } | null;
 }
 
-/** For people: without what only the ledger needs to know. */
+/** Returns the figures for people, without the ledger's internals. */
 export function readLedger(reply: Json): RunLedger {
   const { tree, run } = Json.as<Kept>(reply);
   return {
@@ -52,7 +52,7 @@ function lentOf(block: Block | null): RunLedger["tree"]["lent"] {
   return { tokens, costMicros };
 }
 
-/** The engine's name for what executes the run; null while nothing does. */
+/** Returns the engine's id of the run's execution. Null while there is none. */
 export function executionIn(reply: Json): string | null {
   return Json.as<Kept>(reply).run?.execution ?? null;
 }

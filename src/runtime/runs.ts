@@ -12,12 +12,12 @@ import {
 } from "#kernel";
 import { treeAddress, callTree } from "#tree";
 
-/** Whose runs. Default: those of nobody in particular. */
+/** The tenant to read. Default: the partition without a tenant. */
 interface Whose {
   readonly tenant?: string;
 }
 
-/** Lists of runs, from the store: a little behind what really happens. */
+/** Lists of runs, from the store, which lags slightly behind. */
 export class Runs {
   readonly #engine: Engine;
   readonly #store: Store | null;
@@ -27,26 +27,26 @@ export class Runs {
     this.#store = store;
   }
 
-  /** Newest first. @throws TypeError without a store. */
+  /** Lists runs, newest first. @throws TypeError without a store. */
   list(filter: RunFilter & Whose = {}, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
     const { tenant, ...rest } = filter;
     return this.#need().runs.list(Partition.of(tenant), rest, page);
   }
 
-  /** Roots that are found by a beginning or an amount, in that order. @throws TypeError without a store. */
+  /** Finds roots by a prefix or an amount, in that order. @throws TypeError without a store. */
   search(search: TreeSearch & Whose, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
     const { tenant, ...rest } = search;
     return this.#need().runs.search(Partition.of(tenant), rest, page);
   }
 
-  /** Every run of a tree, in the order they were hired. @throws TypeError without a store. */
+  /** Returns every run of a tree, in spawn order. @throws TypeError without a store. */
   tree(tree: string, { tenant }: Whose = {}): Promise<readonly RunRecord[]> {
     return this.#need().runs.tree(Partition.of(tenant), TreeId.of(tree));
   }
 
   /**
-   * Returns the root of a tree; undefined: the tree does not exist, or waits for its turn in a session. Asks the tree itself,
-   * for as long as the store has not heard of it.
+   * Returns the root of a tree. Undefined: the tree does not exist, or waits for its turn in a session. Asks the tree
+   * itself if the store does not have it yet.
    *
    * @throws TypeError without a store.
    */
@@ -63,7 +63,7 @@ export class Runs {
     return runs[0];
   }
 
-  /** Returns the user that a tree works for; null: none, undefined as for `root`. @throws TypeError without a store. */
+  /** Returns the user that a tree works for. Null: none. Undefined as for `root`. @throws TypeError without a store. */
   async userOf(tree: string, whose: Whose = {}): Promise<UserId | null | undefined> {
     return (await this.root(tree, whose))?.userId;
   }

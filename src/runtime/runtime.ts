@@ -54,7 +54,7 @@ import { Tenants } from "./tenants.ts";
 import type { StepSummary } from "./unrecorded-steps.ts";
 import { createWebhooks, type Webhooks, type WebhookParts } from "#webhooks";
 
-/** Starts trees and finds them again. */
+/** Starts trees and finds existing ones. */
 export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #agents: ExtendedAgents;
@@ -68,24 +68,24 @@ export class Runtime {
   readonly #closed = new AbortController();
   readonly #prompt: PromptDeps;
   readonly #prepareInput: PrepareInput;
-  /** Runs that are and were, as the store has them. */
+  /** Live and ended runs, from the store. */
   readonly runs: Runs;
   /** Conversations of users with agents. */
   readonly sessions: Conversations;
-  /** What agents remember of users. */
+  /** The memory of agents about users. */
   readonly memory: Memories;
-  /** Questions to people. */
+  /** Approval requests to people. */
   readonly approvals: Approvals;
   /** Budgets of tenants and their users. */
   readonly tenants: Tenants;
   /** Disables tenants, agents and tools. */
   readonly switches: Switches;
-  /** Trees that start by the clock. */
+  /** Schedules that start trees. */
   readonly schedules: Schedules;
-  /** What was decided, by whom, in a chain that shows whether anybody changed it. */
+  /** The audit: decisions and their deciders, in a tamper-evident hash chain. */
   readonly audit: Audit;
 
-  /** @throws ProgramError for mistakes in the program, all of them in one; RangeError on a duration that is none. */
+  /** @throws ProgramError with all mistakes of the program; RangeError on an invalid duration. */
   constructor(options: RuntimeOptions) {
     const { agents, extended, prices } = checkProgram(options.agents, options);
     checkDurations({ ...options, agents: [...extended.byType.values()] });
@@ -160,15 +160,18 @@ export class Runtime {
   }
 
   /**
-   * Makes this process take no more work: what waits goes elsewhere at once, a step that runs may end first. Resolves
-   * when nothing runs here, at the latest after `graceMs` (default 25 seconds): then it is time to end the process.
+   * Stops taking work in this process. Waiting runs move to other workers immediately; running steps may end first.
+   * Resolves when nothing runs here, at the latest after `graceMs` (default 25 seconds). Then the process can exit.
    */
   async drain(options: { readonly graceMs?: number } = {}): Promise<void> {
     checkDuration("graceMs", options.graceMs ?? 0);
     await this.#options.engine.drain(options);
   }
 
-  /** Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError; DisabledError. */
+  /**
+   * Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError;
+   * DisabledError.
+   */
   start<Output, Task extends Input = Input>(
     agent: Agent<Output, Task>,
     input: NoInfer<Task>,
@@ -202,28 +205,28 @@ export class Runtime {
     return this.#handle(tree, RunId.root(treeId), opened.execution);
   }
 
-  /** The handle of a tree's root, or of any run. */
+  /** Returns the handle of a tree's root, or of any run. */
   run(id: string, options: { readonly tenant?: string } = {}): RunHandle {
     const runId = id.includes("~") ? RunId.parse(id) : RunId.root(TreeId.of(id));
     return this.#handle(treeAddress(RunId.tree(runId), options.tenant), runId);
   }
 
-  /** URLs that are told what happens to the runs of a tenant. */
+  /** URLs that receive events of a tenant's runs. */
   get webhooks(): Webhooks {
     return this.#webhooks.webhooks;
   }
 
-  /** Every agent of the program: those listed, and everyone on their teams, with the extensions of the runtime. */
+  /** Every agent of the program: the given ones and their teams, with the extensions of the runtime. */
   get agents(): readonly Agent[] {
     return [...this.#agents.byType.values()];
   }
 
-  /** The latest hundred failures of extensions in this process, oldest first. */
+  /** The latest 100 failures of extensions in this process, oldest first. */
   get extensionErrors(): readonly ExtensionErrorRecord[] {
     return this.#extensions.errors;
   }
 
-  /** The tree that has the turn in a conversation that has a name; null if nobody has. */
+  /** Returns the tree that has the turn in a named conversation. Null: none. */
   async turn(
     session: string,
     owner: { readonly tenant?: string; readonly user?: string } = {},
@@ -234,8 +237,8 @@ export class Runtime {
   }
 
   /**
-   * Lists the model and tool steps of a run, oldest first, without content. Those that were not recorded are on the last
-   * page. @throws TypeError without a store.
+   * Lists the model and tool steps of a run, oldest first, without content. Steps that were not recorded are on the
+   * last page. @throws TypeError without a store.
    */
   steps(
     run: string,
@@ -245,14 +248,14 @@ export class Runtime {
   }
 
   /**
-   * Builds the prompt of a step again, from the conversation and the stored texts, and compares it with the hash of the
-   * prompt that was sent. @throws NotFoundError if there is no such step; TypeError without a store.
+   * Rebuilds the prompt of a step from the conversation and the stored texts, and compares it with the hash of the sent
+   * prompt. @throws NotFoundError if there is no such step; TypeError without a store.
    */
   prompt(step: string, options: { readonly tenant?: string } = {}): Promise<StepPrompt> {
     return readStep(this.store, StepId.parse(step), options);
   }
 
-  /** The store with its content open. @throws TypeError without one. */
+  /** The store, with its content unsealed. @throws TypeError without one. */
   get store(): Store {
     const { store } = this.#options;
     if (!store) throw new TypeError("there is no store: createRuntime({ store })");
@@ -260,17 +263,18 @@ export class Runtime {
   }
 
   /**
-   * Looks now for runs that the engine has stopped for good, and applies `onBlocked`. Workers do so by themselves.
-   * Returns how many runs were held or failed.
+   * Looks now for runs that the engine has stopped for good, and applies `onBlocked`. Workers do it periodically.
+   * Returns the number of runs that were held or failed.
    */
   sweep(): Promise<number> {
     return this.#sweep.once();
   }
 
   /**
-   * Loads extensions and guardrails from files again: runs that are launched from now on have them. Drops the texts of prompt
-   * sections that this process keeps, by default of all agents, else of one agent and its team: the next turn reads them
-   * again. Other processes keep theirs. @throws ProgramError if something cannot be loaded: then nothing has changed.
+   * Reloads extensions and guardrails from files. They apply to runs that are launched from now on. Drops the cached
+   * texts of prompt sections in this process, by default of all agents, else of one agent and its team: the next turn
+   * reads them again. Other processes keep theirs. @throws ProgramError if something cannot be loaded: then nothing has
+   * changed.
    */
   async reload(agent?: Agent<unknown>): Promise<void> {
     await this.#agents.reload((agents) => addPrices(this.#prices, agents));
@@ -292,12 +296,12 @@ export class Runtime {
     await this.#options.engine[Symbol.asyncDispose]();
   }
 
-  /** Whether runs execute on workers that serve, which may be other processes. Otherwise they execute here. */
+  /** Whether runs execute on workers that serve, possibly in other processes. If not, they execute in this process. */
   get hasWorkers(): boolean {
     return this.#options.engine.durable;
   }
 
-  /** How far the store is behind, by what this process wrote last; null without a store. */
+  /** The lag of the store, at the last write of this process. Null without a store. */
   get lagMs(): number | null {
     return this.#projector?.lagMs ?? null;
   }
@@ -337,7 +341,7 @@ export class Runtime {
     };
   }
 
-  /** The execution is that of a root that was opened just now; null: not known. */
+  /** Creates a handle. `execution`: that of a root that was just opened. Null: unknown. */
   #handle<Output>(tree: ObjectAddress, runId: RunId, execution: string | null = null): RunHandle<Output> {
     const { engine, store = null } = this.#options;
     const clock = this.#clock;

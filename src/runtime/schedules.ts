@@ -32,27 +32,27 @@ import {
   type TickResult,
 } from "#tree";
 
-/** A schedule to set: an agent that is started at every tick. */
+/** A schedule to set: it starts an agent at every tick. */
 export interface ScheduleOptions extends ScheduledStart {
-  /** 1 to 64 letters, digits, dots, dashes and underscores. The same id again replaces the schedule. */
+  /** 1 to 64 letters, digits, dots, dashes and underscores. An existing schedule of this id is replaced. */
   readonly id: string;
   /** Five fields (minute, hour, day, month, weekday), or six with seconds in front. */
   readonly cron: string;
-  /** An IANA time zone, such as `Europe/Berlin`. Default UTC. */
+  /** An IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timeZone?: string | undefined;
   readonly agent: Agent<unknown>;
   readonly input: Input;
   readonly tenant?: string | undefined;
   readonly user?: string | undefined;
-  /** The missed ticks that start a tree late, once a worker runs again. Default latest. */
+  /** The missed ticks that still start a tree, once a worker runs again. Default: latest. */
   readonly catchUp?: CatchUp | undefined;
-  /** Whether a tick starts a tree while the tree of an earlier tick lives. Default start. */
+  /** Whether a tick starts a tree while an earlier tick's tree is alive. Default: start. */
   readonly overlap?: "start" | "skip" | undefined;
   /** The id of an API key in the store. While it is revoked or expired, ticks start nothing. Default: none. */
   readonly key?: string | undefined;
 }
 
-/** A schedule as lists show it. */
+/** A schedule in the form of lists. */
 export interface ScheduleView extends Pick<
   ScheduleSpec,
   "id" | "user" | "cron" | "timeZone" | "agent" | "catchUp" | "overlap" | "key"
@@ -62,37 +62,37 @@ export interface ScheduleView extends Pick<
   readonly paused: boolean;
   /** When it was set. Milliseconds since 1970. */
   readonly setAt: number;
-  /** Its next tick; null: it is paused, or has none. */
+  /** Its next tick. Null: it is paused, or has none. */
   readonly nextAt: number | null;
-  /** The end of its last tick; null: it had none. */
+  /** The outcome of its last tick. Null: none. */
   readonly last: TickResult | null;
 }
 
-/** A schedule with what its trees are given. */
+/** A schedule with the input and options of its trees. */
 export interface ScheduleDetails extends ScheduleView {
   readonly input: Input;
 }
 
-/** The schedules to list: those of a tenant, or of one of its users. */
+/** A filter of schedules: those of a tenant, or of one of its users. */
 export interface ScheduleFilter extends Partial<PageRequest> {
   readonly tenant?: string | undefined;
-  /** Null: only those without a user. Default: those of all users. */
+  /** Null: only schedules without a user. Default: all users. */
   readonly user?: string | null | undefined;
 }
 
-/** The services that schedules are set with. */
+/** The dependencies of {@link Schedules}. */
 export interface SchedulesDeps {
   readonly engine: Engine;
-  /** @throws NotFoundError */
+  /** Returns an agent by its type. @throws NotFoundError */
   readonly agentOf: (type: string) => Agent;
   readonly inputLimits: InputLimits | undefined;
-  /** Whether there is a store, in which keys are looked up. */
+  /** Whether there is a store to look up keys in. */
   readonly hasStore: boolean;
   readonly now: () => number;
   readonly uuid: () => string;
 }
 
-/** Schedules that start trees by themselves, kept by the engine. */
+/** Schedules that start trees automatically. The engine keeps them. */
 export class Schedules {
   readonly #deps: SchedulesDeps;
 
@@ -101,10 +101,10 @@ export class Schedules {
   }
 
   /**
-   * Creates a schedule, or replaces the one of that id. The same again changes nothing. Ticks that were missed are kept unless
-   * the times change.
+   * Creates a schedule, or replaces the one of that id. Equal content changes nothing. Missed ticks are kept unless the
+   * times change.
    *
-   * @throws TypeError, RangeError on times or limits that are none; NotFoundError if the agent is not known here;
+   * @throws TypeError, RangeError on invalid times or limits; NotFoundError if the agent is unknown here;
    * InvalidInputError, TooLargeError.
    */
   async set(options: ScheduleOptions): Promise<ScheduleView> {
@@ -116,7 +116,7 @@ export class Schedules {
     return viewOf(Json.as(await engine.call(address, "set", withProtocol(argument))));
   }
 
-  /** Finds a schedule; null: there is none of that id. */
+  /** Finds a schedule. Null: there is none of that id. */
   async get(id: string, owner: ScheduleOwner = {}): Promise<ScheduleDetails | null> {
     const found = await this.#find(id, owner);
     return found && { ...viewOf(found), input: found.spec.input };
@@ -139,18 +139,18 @@ export class Schedules {
     return { ...page, items: schedules.map(viewOf) };
   }
 
-  /** Removes a schedule: no further tick starts a tree. Trees that live go on. Returns whether there was one. */
+  /** Removes a schedule: no further tick starts a tree. Live trees continue. Returns whether it existed. */
   async remove(id: string, owner: ScheduleOwner = {}): Promise<boolean> {
     const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
     return (await this.#deps.engine.call(address, "remove", withProtocol(null))) === true;
   }
 
-  /** Lets ticks start nothing until the schedule is resumed. @throws NotFoundError */
+  /** Pauses a schedule: ticks start nothing until it is resumed. @throws NotFoundError */
   pause(id: string, owner: ScheduleOwner = {}): Promise<ScheduleView> {
     return this.#pause(id, owner, { paused: true });
   }
 
-  /** Lets a schedule tick again, from now. @throws NotFoundError */
+  /** Resumes a schedule from now on. @throws NotFoundError */
   resume(id: string, owner: ScheduleOwner = {}): Promise<ScheduleView> {
     return this.#pause(id, owner, { paused: false });
   }
@@ -196,7 +196,7 @@ export class Schedules {
   }
 }
 
-/** Returns the id of a schedule. @throws TypeError if it is none. */
+/** Returns the id of a schedule. @throws TypeError if it is invalid. */
 export function checkScheduleId(id: string): string {
   if (/^[\w.-]{1,64}$/.test(id)) return id;
   throw new TypeError(
@@ -204,7 +204,7 @@ export function checkScheduleId(id: string): string {
   );
 }
 
-/** Checks the times of a schedule. @throws TypeError, RangeError that say what is wrong with them. */
+/** Checks the times of a schedule. @throws TypeError, RangeError with the problem. */
 export function checkTimes(
   { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
   now: number,
@@ -213,13 +213,13 @@ export function checkTimes(
     throw new RangeError(`cron ${JSON.stringify(cron)} has no tick: its date does not exist`);
 }
 
-/** @throws TypeError on a tenant or user that is none. */
+/** Checks the owner of a schedule. @throws TypeError on an invalid tenant or user. */
 function ownerOf({ tenant, user }: ScheduleOwner): ScheduleOwner {
   if (tenant !== undefined) TenantId.of(tenant);
   return { tenant, user: user === undefined || user === null ? null : UserId.of(user) };
 }
 
-/** Checks the limits now: a mistake would else show at the first tick. @throws RangeError, TypeError */
+/** Checks the limits now, because a mistake would otherwise show at the first tick. @throws RangeError, TypeError */
 function checkStartOptions(options: ScheduledStart): ScheduledStart {
   const { budget, spawn, deadlineS, priority, retention, permissions, labels, metadata } = options;
   ExecutionBudget.of(budget);

@@ -5,14 +5,14 @@ import { concernsSpend, foldSpend, noSpend } from "./fold-spend.ts";
 
 const eventsPerRead = 256;
 
-/** The hours after which the money of a tree is added up by day: 40 days. */
+/** Hours after which the figures of a tree are merged by day: 40 days. */
 const treeHours = 40 * 24;
 
-/** Writes the roll-up of money. The same batch again, whole or in parts, changes nothing. */
+/** Writes the roll-up of money. A repeated batch, whole or in parts, changes nothing. */
 export class SpendWriter {
   readonly #store: Store;
   readonly #now: () => number;
-  /** The hour in which this process last added up old trees, by partition. */
+  /** The hour in which this process last merged old trees, by partition. */
   readonly #compacted = new LruMap<string, number>({ max: 1_000 });
 
   constructor({ store, now }: { readonly store: Store; readonly now: () => number }) {
@@ -31,7 +31,10 @@ export class SpendWriter {
     await this.#compact(partition);
   }
 
-  /** Adds stored events that no batch with money has added: batches without it, and those of releases before the roll-up. */
+  /**
+   * Adds stored events that no batch with money has added: batches without money, and those of releases before the
+   * roll-up.
+   */
   async #catchUp(
     partition: Partition,
     tree: TreeId,

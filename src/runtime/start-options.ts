@@ -12,19 +12,19 @@ import type { DeltaEndpointOptions } from "#deltas";
 
 /** The options of a start. */
 export interface StartOptions {
-  /** Names the tree: the same id again is the same tree. Default: a fresh one. */
+  /** Id of the tree. The same id again is the same tree. Default: a fresh one. */
   readonly id?: string;
-  /** The name of the tree in lists, at most 120 characters. It is stored in the clear, like ids. Default: none. */
+  /** The name of the tree in lists, at most 120 characters. It is stored unencrypted, like ids. Default: none. */
   readonly name?: string;
   readonly tenant?: string;
   readonly user?: string;
-  /** The user's conversation. One tree at a time has its turn in it. Default: a fresh one. */
+  /** The user's conversation. One tree at a time has its turn. Default: a fresh one. */
   readonly session?: string;
-  /** When another tree has the turn: throw a SessionBusyError, or wait as `pending` until it is over. Default refuse. */
+  /** Reaction if another tree has the turn: throw a SessionBusyError, or wait as `pending`. Default: refuse. */
   readonly onBusy?: "refuse" | "queue";
   /**
-   * The entry of the conversation that the turn follows; null: none, the turn begins the conversation again. What came
-   * after it stays, on a path of its own. Needs `session`. Default: the newest entry.
+   * The entry of the conversation that the turn follows. Null: none, the turn starts the conversation over. Later
+   * entries stay, on a separate path. Requires `session`. Default: the newest entry.
    */
   readonly after?: EntryId | null;
   readonly channel?: string;
@@ -33,17 +33,17 @@ export interface StartOptions {
   readonly retention?: HistoryRetention;
   /** The limits of the whole tree. Default: none. */
   readonly budget?: ExecutionBudget;
-  /** The number of agents, at once and in all. Default: 50 at once, preemption allowed. */
+  /** Limits on the number of agents. Default: 50 concurrent ones, preemption allowed. */
   readonly spawn?: Partial<SpawnBudget>;
   /** Default: the agent's, else normal. */
   readonly priority?: Priority;
-  /** Rules for every run of the tree: they only narrow what agents and runtime allow. Default: none. */
+  /** Rules for every run of the tree. They can only narrow the permissions of agents and runtime. Default: none. */
   readonly permissions?: readonly PermissionRule[];
-  /** The `traceparent` of the request that asks for it: its spans come below that one's. One that is none is ignored. */
+  /** The `traceparent` of the request. The tree's spans become its children. An invalid one is ignored. */
   readonly traceparent?: string;
-  /** The labels of the input, for example of a mail from a stranger. Default: neither untrusted nor private. */
+  /** The labels of the input, for example of a mail from a stranger. Default: none. */
   readonly labels?: Partial<Labels>;
-  /** Seconds the whole tree may take. Default: the budget's. */
+  /** Maximum seconds of the whole tree. Default: the budget's. */
   readonly deadlineS?: number;
 }
 
@@ -51,8 +51,8 @@ export interface StartOptions {
 export interface ServeOptions {
   readonly port: number;
   /**
-   * Where other processes may watch the answers of models as they come, if there is a store to list it in. Default: a
-   * free port of `127.0.0.1`. Null: nowhere; models are then asked to stream only while a reader watches here.
+   * The endpoint at which other processes may subscribe to live text, if a store lists it. Default: a free port of
+   * `127.0.0.1`. Null: none; models then stream only while a subscriber exists in this process.
    */
   readonly deltas?: DeltaEndpointOptions | null;
 }

@@ -1,12 +1,13 @@
-// The content of steps: reads manifests and texts, and builds prompts again.
+// The content of steps: reads manifests and texts, and rebuilds prompts.
 //
-// Job: list the steps of a run, and show what one of them sent and got back, exactly. Neighbours: `step-manifest` of the run
-// layer writes manifests; the store opens what it has sealed, and has no body for a manifest whose key was destroyed.
+// Job: list the steps of a run, and show the exact prompt and response of one of them. Neighbours: `step-manifest` of
+// the run layer writes manifests; the store opens what it has sealed, and has no body for a manifest whose key was
+// destroyed.
 //
 // Invariants:
-// 1. Content is shown only if its hash is that of the part: an entry that was changed since counts as missing.
-// 2. A prompt is equal if the hash over its parts, as they were read, is the hash of the prompt that was sent. An ephemeral
-//    part counts with the hash that was noted when it was sent.
+// 1. Content is shown only if its hash equals that of the part: an entry that was changed since counts as missing.
+// 2. A prompt is equal if the hash over its parts, as read, is the hash of the sent prompt. An ephemeral part counts
+//    with the hash recorded when it was sent.
 // 3. Every step that the events name is listed. One without a manifest is listed as not recorded.
 import { createHash, hash } from "node:crypto";
 import {
@@ -29,7 +30,7 @@ import { listUnrecorded, type StepSummary } from "./unrecorded-steps.ts";
 
 /** A part with its content. */
 interface ShownPart extends ManifestPart {
-  /** A message, the descriptions of tools, or the input or result of a tool. Null: it is missing. */
+  /** A message, the descriptions of tools, or the input or result of a tool. Null: missing. */
   readonly content: Json;
   readonly missing?: "erased" | "not-stored" | undefined;
 }
@@ -38,7 +39,7 @@ interface ShownPart extends ManifestPart {
 export interface StepPrompt extends StepSummary {
   readonly prompt: readonly ShownPart[];
   readonly answer: readonly ShownPart[];
-  /** Whether the prompt is equal to the one that was sent, but for ephemeral parts. */
+  /** Whether the prompt is equal to the sent one, except for ephemeral parts. */
   readonly isEqual: boolean;
 }
 
@@ -61,7 +62,7 @@ export async function listSteps(
 }
 
 /**
- * Builds the prompt of a step again, from entries and texts, for the newest attempt that has a manifest.
+ * Rebuilds the prompt of a step from entries and texts, for the newest attempt that has a manifest.
  *
  * @throws NotFoundError if there is no such step.
  */
@@ -75,7 +76,7 @@ export async function readStep(store: Store, step: StepId, { tenant }: StepQuery
   return { ...found, prompt: [], answer: [], isEqual: false };
 }
 
-/** Builds the prompt of a step that has a manifest. Null: it has none. */
+/** Rebuilds the prompt of a step that has a manifest. Null: it has none. */
 export async function readRecorded(
   store: Store,
   partition: Partition,
@@ -100,7 +101,7 @@ function summarize({ runId, stepId, attempt, at, body }: ManifestRecord): StepSu
   return { ...base, content: "recorded", manifest: StepManifest.decode(body) };
 }
 
-/** Returns all parts of a prompt; null if a manifest that it begins with is gone. */
+/** Returns all parts of a prompt. Null if one of its base manifests is gone. */
 async function promptParts(
   store: Store,
   partition: Partition,
@@ -149,7 +150,7 @@ class PartReader {
     return new Map(whole.map((each) => [each.hash, Json.of(JSON.parse(each.text))]));
   }
 
-  /** The entries of a prompt are mostly one path: it is read at once, what is beside it one by one. */
+  /** Reads entries. Most entries of a prompt are on one path, which is read in one call; the rest one by one. */
   async #readEntries(ids: readonly EntryId[]): Promise<ReadonlyMap<EntryId, SessionEntry>> {
     const entries = new Map<EntryId, SessionEntry>();
     const session = this.#session;

@@ -3,7 +3,7 @@ import { treeAt, type ReplyOf } from "#tree";
 
 const eventsPerRead = 256;
 
-/** Where the events of a tree are read, and who knows whether more will come. */
+/** The store and the tree that events are read from. */
 export interface StoredTree {
   readonly store: Store;
   readonly address: ObjectAddress;
@@ -12,9 +12,9 @@ export interface StoredTree {
 }
 
 /**
- * The events of a tree as the store gets them, until the tree is over. What the store does not have yet is on its way
- * there, so waiting is the store's part. The tree, which is far, is asked only whether it is over, and only when it may
- * be: a tree closes with the end of a run.
+ * Yields the events of a tree from the store, until the tree has ended. Missing events are on their way to the store,
+ * so the store does the waiting. The tree is remote, so it is asked only whether it has ended, and only when it may
+ * have: a tree closes with the end of a run.
  */
 export async function* storedEvents(
   { store, address, next }: StoredTree,

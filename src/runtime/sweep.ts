@@ -3,14 +3,14 @@ import { callTree } from "#tree";
 
 type BlockedPolicy = "hold" | "fail";
 
-/** How runs are treated that cannot execute. */
+/** Options for runs that cannot execute. */
 export interface SweepOptions {
   /**
-   * The policy for a run that the engine or an operator has stopped for good. `hold`: it is paused, with the reason, until
-   * it is cancelled or resumed. `fail`: it ends failed. Default hold.
+   * The policy for a run that the engine or an operator has stopped for good. `hold`: it is paused, with the reason,
+   * until it is cancelled or resumed. `fail`: it ends as failed. Default: hold.
    */
   readonly onBlocked?: BlockedPolicy;
-  /** How often a worker looks for such runs. Default 60. */
+  /** Seconds between two searches of a worker for such runs. Default: 60. */
   readonly sweepEveryS?: number;
 }
 
@@ -21,12 +21,12 @@ interface SweepDeps {
   readonly everyMs: number;
 }
 
-/** Executions that are remembered, so that trees are not asked about the same one again and again. */
+/** Maximum number of remembered executions, so that trees are not asked about the same one repeatedly. */
 const maxKnown = 10_000;
 
 /**
- * Finds runs that are silent although they should execute: the engine has stopped them, or an operator has. Nobody else
- * would notice, because only an execution tells its tree how it goes.
+ * Finds runs that should execute but were stopped by the engine or an operator. Nothing else would detect them, because
+ * only an execution reports to its tree.
  */
 export class Sweep {
   readonly #deps: SweepDeps;
@@ -42,7 +42,7 @@ export class Sweep {
     return new Sweep({ engine, clock, policy, everyMs: sweepEveryS * 1000 });
   }
 
-  /** Sweeps now and then, until it is closed. */
+  /** Sweeps periodically, until it is closed. */
   start(): void {
     const { clock, everyMs, engine } = this.#deps;
     if (!engine.findBlocked) return;
@@ -54,7 +54,7 @@ export class Sweep {
     this.#disarm = clock.callAt(clock.now() + everyMs, next, { bestEffort: true });
   }
 
-  /** Returns how many runs were held or failed. */
+  /** Sweeps once. Returns the number of runs that were held or failed. */
   async once(): Promise<number> {
     const blocked = (await this.#deps.engine.findBlocked?.()) ?? [];
     let count = 0;

@@ -9,7 +9,7 @@ import {
   type SwitchesReply,
 } from "#tree";
 
-/** Something that can be disabled: a tenant; or an agent or a tool, for one tenant or for all. */
+/** The subject of a switch: a tenant; or an agent or a tool, for one tenant or for all. */
 export type SwitchTarget =
   | { readonly tenant: string; readonly agent?: undefined; readonly tool?: undefined }
   | {
@@ -27,29 +27,31 @@ export type SwitchTarget =
       readonly agent?: undefined;
     };
 
-/** Something that is disabled. */
+/** A disabled subject. */
 export interface SwitchView {
   readonly kind: SwitchKind;
   /** The tenant's id, or the name of the agent or tool. */
   readonly name: string;
-  /** The tenant for which it is disabled; null: for all. */
+  /** The tenant for which it is disabled. Null: all tenants. */
   readonly tenant: string | null;
   readonly reason: string | null;
-  /** The caller who disabled it; null: the program itself. */
+  /** The caller who disabled it. Null: the program itself. */
   readonly by: string | null;
-  /** When. Milliseconds since 1970. */
+  /** Time of the change, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Why something is disabled, and by whom. */
+/** Options of a disable. */
 export interface DisableOptions {
-  /** At most 500 characters. Told to callers, to the model whose tool call is refused, and to the audit. Default: none. */
+  /**
+   * At most 500 characters. Shown to callers, to the model whose tool call is refused, and in the audit. Default: none.
+   */
   readonly reason?: string | undefined;
   /** The caller, for the audit. Default: none. */
   readonly by?: string | undefined;
 }
 
-/** The services that switches need. */
+/** The dependencies of {@link Switches}. */
 interface SwitchDeps {
   readonly engine: Engine;
   readonly cache: SwitchCache;
@@ -68,8 +70,8 @@ export class Switches {
 
   /**
    * Disables a tenant, an agent or a tool, on all workers within a second and until it is enabled. Starts throw a
-   * DisabledError. Runs of a disabled agent or tenant are held before their next step and lose nothing. Calls of a disabled
-   * tool give the model an error. @throws NotFoundError for an agent that the program has not.
+   * DisabledError. Runs of a disabled agent or tenant are held before their next step and lose nothing. Calls of a
+   * disabled tool give the model an error. @throws NotFoundError for an agent that the program does not have.
    */
   async disable(target: SwitchTarget, { reason, by }: DisableOptions = {}): Promise<void> {
     const { agent } = target;
@@ -80,12 +82,12 @@ export class Switches {
     await this.#set(target, { isDisabled: true, reason: reason ?? null, by: by ?? null });
   }
 
-  /** Enables it again: the runs that were held go on. Returns whether it was disabled. */
+  /** Enables it again: held runs resume. Returns whether it was disabled. */
   enable(target: SwitchTarget, { by }: Pick<DisableOptions, "by"> = {}): Promise<boolean> {
     return this.#set(target, { isDisabled: false, reason: null, by: by ?? null });
   }
 
-  /** Lists what is disabled for a tenant, oldest first. Default: what is disabled for all tenants. */
+  /** Lists the disabled subjects of a tenant, oldest first. Default: those disabled for all tenants. */
   async list({ tenant }: { readonly tenant?: string | undefined } = {}): Promise<readonly SwitchView[]> {
     const address = switchesAddress(toTenant(tenant));
     const { switches } = Json.as<SwitchesReply>(
@@ -101,7 +103,7 @@ export class Switches {
     }));
   }
 
-  /** @throws DisabledError if a tree of this agent may not start. */
+  /** Checks whether a tree of this agent may start. @throws DisabledError */
   async check(agent: Agent<unknown>, tenant: string | undefined): Promise<void> {
     const { engine, cache } = this.#deps;
     const subject = { tenantId: toTenant(tenant), agent: AgentId.type(agent.id) };
@@ -125,7 +127,7 @@ export class Switches {
 const toTenant = (tenant: string | undefined): TenantId | null =>
   tenant === undefined ? null : TenantId.of(tenant);
 
-/** @throws TypeError on a target that is none. */
+/** Converts a target to its switch. @throws TypeError on an invalid target. */
 function toName({ tenant, agent, tool }: SwitchTarget): Pick<SetSwitchArgument, "kind" | "name"> {
   if (agent !== undefined && tool !== undefined)
     throw new TypeError("a switch names an agent or a tool, not both");

@@ -14,25 +14,27 @@ export interface BudgetOwner {
 export interface TenantBudget {
   readonly maxCostUsd?: number | undefined;
   readonly maxTokens?: number | undefined;
-  /** How often its count starts over. Days and months are those of UTC. */
+  /** The period after which it starts over. Days and months are in UTC. */
   readonly per: BudgetPeriod;
 }
 
-/** A budget and what was used of it in its current window. */
+/** A budget and its use in the current window. */
 export interface TenantBudgetView {
   readonly maxTokens: number | null;
   readonly maxCostMicros: Micros | null;
   readonly per: BudgetPeriod;
-  /** When the window began, or the budget was set in it. Milliseconds since 1970. */
+  /** Start of the window, or the time at which the budget was set in it. Milliseconds since 1970. */
   readonly from: number;
-  /** When it ends; null: never. */
+  /** End of the window. Null: never. */
   readonly until: number | null;
   readonly spent: { readonly tokens: number; readonly costMicros: Micros };
-  /** The amounts that open trees hold. The part that they do not use comes back. */
+  /** The amounts that open trees hold. Their unused part is returned. */
   readonly lent: { readonly tokens: number; readonly costMicros: Micros };
 }
 
-/** Budgets of tenants and their users. A tree is limited by its tenant's and by its user's; without any, by neither. */
+/**
+ * Budgets of tenants and their users. A tree is limited by its tenant's and its user's budget, as far as they are set.
+ */
 export class Tenants {
   readonly #engine: Engine;
 
@@ -41,10 +43,10 @@ export class Tenants {
   }
 
   /**
-   * Sets a budget; null removes it. It counts what is reserved from now on, and reaches trees that are open within a
-   * minute. Another period starts a new count. `by` is for the audit.
+   * Sets a budget; null removes it. It counts reservations from now on, and reaches open trees within a minute. Another
+   * period starts a new count. `by` is for the audit.
    *
-   * @throws TypeError, RangeError on limits that are none.
+   * @throws TypeError, RangeError on invalid limits.
    */
   async setBudget(
     owner: BudgetOwner,
@@ -56,7 +58,7 @@ export class Tenants {
     await this.#engine.call(addressOf(owner), "setBudget", withProtocol(change));
   }
 
-  /** The budget and what was used of it; null: none is set. */
+  /** Returns the budget and its use. Null: none is set. */
   async budget(owner: BudgetOwner): Promise<TenantBudgetView | null> {
     const query = withProtocol({ user: userOf(owner) });
     return Json.as<BudgetAccount | null>(await this.#engine.call(addressOf(owner), "budget", query));

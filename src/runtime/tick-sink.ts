@@ -26,17 +26,16 @@ import {
 import type { StartOptions } from "./start-options.ts";
 
 /*
- * Starts the trees of schedules. A schedule sends an order for each tick (`TickOrder`); the engine delivers those of one
- * schedule one after the other, and again until they succeed.
+ * Starts the trees of schedules. A schedule sends an order for each tick (`TickOrder`). The engine delivers those of
+ * one schedule one after the other, and retries until they succeed.
  *
- * 1. An order can be carried out any number of times: the id of the tree follows from the tick, and the same id is the same
- *    tree.
- * 2. All calls are made from outside, not through the journal of the order: what a try finds, such as a revoked key, may
- *    differ from the try before.
- * 3. A failure that may pass is thrown, so the order is tried again. One that would come back is the result of the tick.
+ * 1. An order is idempotent: the id of the tree is derived from the tick, and the same id is the same tree.
+ * 2. All calls are made from outside, not through the journal of the order: the facts, such as a revoked key, may
+ *    differ between two tries.
+ * 3. A transient failure is thrown, so the order is retried. A permanent one is the result of the tick.
  */
 
-/** The services that ticks are started with. */
+/** The dependencies of {@link TickSink}. */
 export interface TickSinkDeps {
   readonly engine: Engine;
   readonly agentOf: (type: string) => Agent;
@@ -48,13 +47,13 @@ export interface TickSinkDeps {
 
 const liveStatuses: ReadonlySet<RunStatus> = new Set(["pending", "running", "waiting", "paused"]);
 
-/** Errors of a start that would come back with every try. A tick of a disabled agent is over: the next one is tried. */
+/** Permanent errors of a start. A tick of a disabled agent is over: the next one is tried. */
 const finalCodes: ReadonlySet<string> = new Set(["disabled", "not-found", "invalid-input", "too-large"]);
 
-/** Errors of a start whose tree is there: an earlier try has started it, with the content that was set then. */
+/** Errors of a start whose tree exists: an earlier try has started it, with the content that was set then. */
 const startedCodes: ReadonlySet<string> = new Set(["id-conflict", "key-destroyed"]);
 
-/** Starts the tree of each tick, or notes why there is none. */
+/** Starts the tree of each tick, or records why there is none. */
 export class TickSink implements SinkDefinition {
   readonly type = tickSinkType;
   readonly #deps: TickSinkDeps;
@@ -93,7 +92,7 @@ export class TickSink implements SinkDefinition {
       : { ...result, outcome: "failed", treeId: null, error };
   }
 
-  /** Returns the code of an error that would come back; null: the tree is there. */
+  /** Starts the tree. Returns the code of a permanent error. Null: the tree exists. */
   async #start(
     { spec }: ScheduleReply,
     {
@@ -130,7 +129,7 @@ export class TickSink implements SinkDefinition {
     });
   }
 
-  /** Returns why a key starts nothing; null: it may, or the schedule depends on none. */
+  /** Returns the reason why a key starts nothing. Null: it may, or the schedule depends on none. */
   async #refusal(key: string | null): Promise<string | null> {
     const { apiKeys, now } = this.#deps;
     if (key === null) return null;

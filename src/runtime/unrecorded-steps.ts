@@ -15,7 +15,7 @@ type StepContentState = "recorded" | "erased" | "not-recorded";
 export interface StepSummary {
   readonly runId: RunId;
   readonly stepId: StepId;
-  /** The last attempt of the step in one execution; null where none is known. */
+  /** The last attempt of the step in one execution. Null if none is known. */
   readonly attempt: AttemptId | null;
   readonly at: number;
   readonly content: StepContentState;
@@ -25,7 +25,7 @@ export interface StepSummary {
 
 const perRead = 256;
 
-/** Lists the steps of a run that have ended, by the events of its tree, and have no manifest. */
+/** Lists the ended steps of a run, by the events of its tree, that have no manifest. */
 export async function listUnrecorded(
   store: Store,
   partition: Partition,
@@ -47,7 +47,7 @@ export async function listUnrecorded(
   return [...found.values()];
 }
 
-/** A call has an attempt; a tool that is agent code has only the name of the call. */
+/** Returns the key of a call: its attempt. A tool that is agent code has only the id of the call. */
 const callKey = (event: NumberedEvent): string =>
   event.attempt ?? ("callId" in event ? `call ${event.callId}` : "");
 
