@@ -38,7 +38,7 @@ const queries: QueryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: true } },
 });
 
-/** Sends a developer to the playground, and everybody else to the list. */
+/** Redirects developers to the playground, all other users to the list. */
 function FirstScreen(): ReactNode {
   return <Redirect to={useMe().dev === null ? "/runs" : "/play"} replace />;
 }

@@ -13,6 +13,6 @@ const importSdk = async () => {
 /** The parts of the package that are used. Its enums are values, so they are read from here. */
 export type A2aPackage = Awaited<ReturnType<typeof importSdk>>;
 
-/** Loads the package with the first request. @throws Error that says how to install it. */
+/** Loads the package with the first request. @throws Error that names the command to install it. */
 export const loadA2a = (): Promise<A2aPackage> =>
   loadWithPackages("the A2A server", { "@a2a-js/sdk": () => import("@a2a-js/sdk") }, importSdk);

@@ -27,7 +27,7 @@ export interface A2aServerOptions {
   readonly version?: string | undefined;
   /** The readers of the card: callers with a key of the scope `run`, or everyone. Default key. */
   readonly card?: "key" | "public" | undefined;
-  /** Seconds that a message waits for its tree before it answers with the task as it is. Default 20. */
+  /** Seconds that a message waits for its tree before the response holds the unfinished task. Default: 20. */
   readonly waitS?: number | undefined;
 }
 

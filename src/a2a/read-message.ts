@@ -40,7 +40,7 @@ export function chooseAgent({ errors }: A2aPackage, agents: readonly Agent[], { 
 }
 
 /**
- * Returns a message as a decision about a question: data with `decision`, or the answer itself where the question wants
+ * Reads a message as a decision about a question: data with `decision`, or the answer itself if the question expects
  * one. @throws RequestMalformedError if it is neither.
  */
 export function readDecision(

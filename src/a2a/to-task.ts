@@ -70,7 +70,7 @@ const toPart = (value: Json): Part => ({
   mediaType: typeof value === "string" ? "text/plain" : "application/json",
 });
 
-/** A message of the agent. Its id follows from the tree, so that it is the same each time it is read. */
+/** Creates a message of the agent. Its id is derived from the tree, so it is the same on each read. */
 const toMessage = ({ core }: A2aPackage, { treeId }: RunHandle, name: string, parts: Part[]): Message => ({
   messageId: `${treeId}.${name}`,
   contextId: treeId,

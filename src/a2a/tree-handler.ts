@@ -1,12 +1,11 @@
 // Trees as tasks of A2A.
-//
-// Job: answer the requests of one caller. A message starts a tree or answers its question; a task is read from its tree.
+// Job: answer the requests of one caller. A message starts a tree or answers its question; a task is read from its
+// tree.
 // Above it: a2a-server, which has the package decode and encode. Below it: the call of the mount.
-//
 // Invariants:
-// 1. Nothing is kept here: the id of a task is the id of its tree, which any process finds.
-// 2. A tree that is not the caller's does not exist. The tenant and the user follow from the key alone.
-// 3. An error that is ours reveals nothing but that there was one.
+// 1. Nothing is stored here: the id of a task is the id of its tree, which any process finds.
+// 2. A tree of another caller does not exist for this one. The key alone determines the tenant and the user.
+// 3. Internal errors reveal no details.
 import { randomUUID } from "node:crypto";
 import type { SendMessageRequest, StreamResponse } from "@a2a-js/sdk";
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
@@ -26,7 +25,7 @@ export interface TreeHandlerDeps {
   readonly card: Awaited<ReturnType<A2ARequestHandler["getAgentCard"]>>;
   /** Seconds that a message waits for its tree. */
   readonly waitS: number;
-  /** Aborted when the reader of a stream is gone. */
+  /** Aborted when the reader of a stream disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -103,7 +102,7 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
   return run;
 }
 
-/** Tells a task as it is, then each change, until it is over or asks something. */
+/** Yields a task, then each change, until it ends or asks a question. */
 async function* watch(
   deps: TreeHandlerDeps,
   run: RunHandle,

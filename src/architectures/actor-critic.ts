@@ -3,7 +3,7 @@ import { noWorkerAnswered } from "./roles.ts";
 
 /** The judgement of a critic. Its agent needs an output schema with these fields. */
 export interface Verdict {
-  /** From 0 to 1. */
+  /** A score from 0 to 1. */
   readonly score: number;
   readonly feedback: string;
 }
@@ -18,7 +18,10 @@ export interface ActorCriticOptions {
   readonly threshold?: number | undefined;
 }
 
-/** One worker makes, another judges, until it is good enough. The answer is the best attempt, not the last one. */
+/**
+ * One worker produces, another one judges, until the score is high enough. The answer is the best attempt, not the last
+ * one.
+ */
 export function actorCritic({
   actor,
   critic,

@@ -11,7 +11,7 @@ export interface BlackboardOptions {
   readonly coordinator?: "model" | "round-robin" | undefined;
 }
 
-/** Experts write on one board, one after the other, until the leader's model sees the answer there. */
+/** Experts write to one board in turn, until the leader's model finds the answer there. */
 export function blackboard({ experts, rounds = 8, coordinator = "model" }: BlackboardOptions): Architecture {
   const names = experts.map(nameOf);
   const schema = objectSchema(

@@ -8,7 +8,7 @@ export interface DebateOptions {
   readonly judge?: Hireable<string> | undefined;
   /** Default 2. */
   readonly rounds?: number | undefined;
-  /** Whether two answers say the same. Default: the same words. */
+  /** Whether two answers are equivalent. Default: equal text. */
   readonly agree?: ((one: string, other: string) => boolean) | undefined;
 }
 

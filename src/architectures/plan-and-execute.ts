@@ -18,8 +18,8 @@ type PlanStep = {
 };
 
 /**
- * The leader's model writes a plan; each step is given to a worker as soon as those before it are done; then the model sums
- * up. If a step fails, a new plan is made, and finished steps stay.
+ * The leader's model writes a plan. Each step goes to a worker as soon as the steps it depends on are done. Then the
+ * model writes a summary. If a step fails, the model makes a new plan and keeps finished steps.
  */
 export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions): Architecture {
   const schema = planSchema(workers.map(nameOf));

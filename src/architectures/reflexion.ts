@@ -13,12 +13,12 @@ export interface ReflexionOptions {
   readonly threshold?: number | undefined;
 }
 
-/** Characters of lessons that are kept for a user. */
+/** Maximum characters of lessons stored per user. */
 const maxLessons = 4_000;
 
 /**
- * One worker tries, another judges; from each failure the leader's model draws a lesson, and the next trial is told all
- * lessons. They are kept for the user, so that the next task begins with them. The answer is the best trial.
+ * One worker tries, another one judges. From each failure the leader's model derives a lesson, and the next trial
+ * receives all lessons. Lessons are stored per user, so the next task starts with them. The answer is the best trial.
  */
 export function reflexion({ actor, evaluator, trials = 3, threshold = 0.8 }: ReflexionOptions): Architecture {
   const stored = storedText("lessons", "user", maxLessons);

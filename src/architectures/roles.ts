@@ -19,7 +19,7 @@ export const answered = <Answer>(
 ): readonly Extract<Delivery<Answer>, { readonly ok: true }>[] =>
   deliveries.filter((delivery) => delivery.ok);
 
-/** Creates the error of an architecture whose workers gave no answer: it names each reason. */
+/** Creates the error of an architecture whose workers gave no answer. It states each reason. */
 export function noWorkerAnswered(deliveries: readonly Delivery<unknown>[]): StrategyError {
   const reasons = deliveries.flatMap((each) => (each.ok ? [] : [`${nameOf(each.worker)}: ${each.reason}`]));
   return new StrategyError({ problem: `no worker answered: ${reasons.join("; ")}` });

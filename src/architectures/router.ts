@@ -5,13 +5,13 @@ import { byName, describeWorkers, nameOf, noWorkerAnswered } from "./roles.ts";
 /** The routes of a router. */
 export interface RouterOptions {
   readonly routes: readonly Hireable[];
-  /** The worker for tasks that fit no route, and for those whose route failed. Default: none, the best guess is taken. */
+  /** The worker for tasks without a matching route, or whose route failed. Default: none; the best match is used. */
   readonly fallback?: Hireable | undefined;
   /** The confidence, from 0 to 1, below which the fallback is asked. Default 0.5. */
   readonly minConfidence?: number | undefined;
 }
 
-/** One look of the leader's model decides which worker gets the whole task. The answer is that worker's, word for word. */
+/** One call of the leader's model selects the worker for the whole task. Its answer is returned verbatim. */
 export function router({ routes, fallback, minConfidence = 0.5 }: RouterOptions): Architecture {
   const names = routes.map(nameOf);
   const schema = objectSchema(

@@ -8,8 +8,8 @@ export interface SupervisorOptions {
 }
 
 /**
- * The leader's model decides which workers to ask, as often as it likes and several at once. It may forward an answer: then
- * that is the answer of the turn, word for word, and no further model call is made.
+ * The leader's model decides which workers to call, repeatedly and in parallel. It may forward an answer, which then is
+ * the answer of the turn, verbatim and without a further model call.
  */
 export function supervisor({ workers }: SupervisorOptions): Architecture {
   return lead("supervisor", workers);

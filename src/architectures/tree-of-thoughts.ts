@@ -6,9 +6,9 @@ import { noWorkerAnswered } from "./roles.ts";
 export interface TreeOfThoughtsOptions {
   readonly thinker: Hireable<string>;
   readonly evaluator: Hireable<Verdict>;
-  /** Thoughts that follow each one that is kept. Default 3. */
+  /** Thoughts generated from each selected one. Default: 3. */
   readonly branches?: number | undefined;
-  /** Thoughts that are kept at each level. Default 2. */
+  /** Thoughts selected at each level. Default: 2. */
   readonly beam?: number | undefined;
   /** Default 3. */
   readonly depth?: number | undefined;

@@ -6,8 +6,7 @@ const secret = randomBytes(32);
 const ofThisProcess: Keys = { of: async () => [{ id: "process", secret }] };
 
 /**
- * What the chains of a store are keyed with where its engine has no keys. Those that are gone with the process need none
- * that outlives it.
+ * Returns the keys for audit chains if the engine has none. A store that ends with the process needs no lasting keys.
  */
 export function auditKeys({ lasts }: Store): Keys {
   return lasts ? defaultKeys() : ofThisProcess;

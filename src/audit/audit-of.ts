@@ -9,7 +9,7 @@ import {
 } from "#kernel";
 import type { AuditNote } from "./chain.ts";
 
-/** What can be decided. */
+/** Kinds of audited decisions. */
 export type AuditKind =
   | "permission"
   | "approval"
@@ -28,7 +28,9 @@ interface Told {
   readonly data: JsonObject;
 }
 
-/** What the audit says of every kind of event; null: nothing was decided. Ids, names and amounts only, nobody's words. */
+/**
+ * Maps each event type to its audit note. Null: nothing was decided. Notes hold ids, names and amounts, never content.
+ */
 const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Told | null) | null } = {
   "run.start": ({ allowsAll }) =>
     allowsAll ? { kind: "permission", data: { decision: "allow-all" } } : null,
@@ -73,7 +75,7 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
   "run.paused": null,
   "run.resumed": null,
   "run.reprioritized": null,
-  // Why is somebody's words, unless it is one of our own reasons.
+  // A reason is free text, unless it is a built-in stop reason.
   "run.cancelling": ({ reason }) => ({ kind: "cancel", data: { decision: toStopReason(reason) } }),
   "budget.warning": null,
   "budget.reserved": null,
@@ -105,7 +107,7 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
   custom: null,
 };
 
-/** What the audit says of an event; null if nothing was decided. */
+/** Returns the audit note of an event. Null if nothing was decided. */
 export function auditOf(event: NumberedEvent): AuditNote | null {
   const told = tell(event.type, event);
   if (!told) return null;
@@ -115,23 +117,23 @@ export function auditOf(event: NumberedEvent): AuditNote | null {
   return { at, kind, data: { ...data, ...about }, source: `${treeId}/${seq}` };
 }
 
-/** What the audit says when a tree's words are gone: those of so many runs. */
+/** Returns the audit note of the erasure of a tree's content, with its number of runs. */
 export function erasure(tree: TreeId, runs: number, at: number): AuditNote {
   const kind: AuditKind = "retention";
   return { at, kind, data: { decision: "erased", tree, runs }, source: `${tree}/erased` };
 }
 
-/** A note of the audit about itself: links that it had are gone, all after the new end, up to this head. */
+/** Returns a note about the chain itself: links after the new end, up to this head, are missing. */
 export function movedBack({ index, hash }: AuditHead, at: number): AuditNote {
   const kind: AuditKind = "audit";
   return { at, kind, data: { decision: "moved-back", index, hash }, source: `audit/${index}/${hash}` };
 }
 
-/** Whether a link says that links before it are gone. */
+/** Whether a link reports that earlier links are missing. */
 export const isMovedBack = ({ kind, source }: AuditNote): boolean =>
   kind === ("audit" satisfies AuditKind) && source.startsWith("audit/");
 
-/** With the type apart, the compiler knows which teller belongs to which event. */
+/** A separate type parameter lets the compiler match mapper and event. */
 function tell<Type extends EventType>(type: Type, event: ReeveEvent<Type>): Told | null {
   return tellers[type]?.(event) ?? null;
 }

@@ -3,16 +3,16 @@ import { LruMap } from "#base";
 import { movedBack } from "./audit-of.ts";
 import { type AuditNote, ChainKeys } from "./chain.ts";
 
-/** What a writer stands on. */
+/** Dependencies of an audit writer. */
 export interface AuditWriterHost {
   readonly audit: AuditStore;
   readonly keys: Keys;
   readonly now: () => number;
 }
 
-/** What is known of a tenant's chain. */
+/** State of one tenant's chain. */
 interface Desk {
-  /** Undefined: not known. Wrong as soon as somebody else writes: then the store refuses what follows it. */
+  /** Undefined: not loaded. Outdated once another process writes; the store then refuses the append. */
   head: AuditHead | null | undefined;
   /** The newest head that was written here: the chain must always have it. Null: none was. */
   trusted: AuditHead | null;
@@ -20,12 +20,12 @@ interface Desk {
   keysUntil: number;
   /** Resolves when everything before is written: who writes at once would only refuse each other. */
   turn: Promise<unknown>;
-  /** What will be written then, at once, for everybody who has come meanwhile. Null: nothing. */
+  /** The next batch, collected during a write and appended in one go. Null: none. */
   next: Batch | null;
 }
 
 interface Batch {
-  /** By source: what is told again while it waits is told once. */
+  /** By source, so that a note repeated while waiting is written once. */
   readonly notes: Map<string, AuditNote>;
   readonly written: Promise<void>;
 }
@@ -35,8 +35,8 @@ const keptMs = 30_000;
 const mostDesks = 1_000;
 
 /**
- * Lengthens the audit chains of tenants, beside other processes that do the same. A chain that has lost a head that was written here
- * is not taken for one that another process wrote: the next link says so, and `verify` finds it.
+ * Appends to the audit chains of tenants, concurrently with other processes. If a chain has lost a head written here,
+ * this is not mistaken for a write of another process: the next link records the loss, and `verify` reports it.
  */
 export class AuditWriter {
   readonly #host: AuditWriterHost;
@@ -46,7 +46,7 @@ export class AuditWriter {
     this.#host = host;
   }
 
-  /** Writes what is not written yet: all of it or nothing. */
+  /** Appends the notes that are not written yet, all or nothing. */
   async record(partition: Partition, notes: readonly AuditNote[]): Promise<void> {
     if (notes.length === 0 || this.#host.audit.keeps === false) return;
     const desk = this.#desk(Partition.key(partition));
@@ -67,11 +67,11 @@ export class AuditWriter {
     return { notes, written };
   }
 
-  /** As if nothing was there of it; where that is refused, after a look. */
+  /** Appends optimistically. On conflict, reloads the head, drops links already written, and retries. */
   async #write(partition: Partition, desk: Desk, notes: readonly AuditNote[]): Promise<void> {
     if (desk.head !== undefined && (await this.#follows(partition, desk, notes)) === null) return;
     for (let refused: AuditHead | null | undefined; ;) {
-      // The head first: whatever is written after this look makes the store refuse.
+      // Reads the head first: the store refuses the append if a link is written after this read.
       desk.head = await this.#host.audit.head(partition);
       const sources = notes.map(({ source }) => source);
       const known = new Set(await this.#host.audit.known(partition, sources));
@@ -83,13 +83,13 @@ export class AuditWriter {
         lost ? [movedBack(lost, this.#host.now()), ...fresh] : fresh,
       );
       if (refusal === null) return;
-      // Somebody was faster, and so the head has moved: else the store is broken.
+      // On a conflict the head has moved. If it has not, the store is broken.
       if (refused !== undefined && refused?.hash === desk.head?.hash) throw refusal;
       refused = desk.head;
     }
   }
 
-  /** Returns the head that the chain once had and has no more; null: it has all that are known. */
+  /** Returns the head that the chain once had and has lost. Null if all known heads are present. */
   async #lostHead(partition: Partition, { trusted }: Desk): Promise<AuditHead | null> {
     if (!trusted) return null;
     const [link] = await this.#host.audit.read(partition, trusted.index, 1);

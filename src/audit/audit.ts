@@ -13,7 +13,7 @@ import {
 import { ChainKeys } from "./chain.ts";
 import { type AuditPage, type AuditVerdict, verifyChain } from "./verify.ts";
 
-/** Whose chain. Default: that of nobody in particular. */
+/** Tenant to read. Default: the partition without a tenant. */
 interface Whose {
   readonly tenant?: string;
 }
@@ -36,13 +36,13 @@ export interface AuditList {
 export interface AuditReport {
   readonly at: number;
   readonly verdict: AuditVerdict;
-  /** Whether the chain was compared with a head that was kept elsewhere. */
+  /** Whether the chain was compared with a head stored elsewhere. */
   readonly hadHead: boolean;
 }
 
 const linksPerPage = 500;
 
-/** Who decided what, as the store has it: one keyed chain of hashes for each tenant. */
+/** Audited decisions in the store: one keyed hash chain per tenant. */
 export class Audit {
   readonly #on: AuditDeps | null;
 
@@ -62,7 +62,7 @@ export class Audit {
     readonly kind?: string;
     readonly tree?: string;
     readonly run?: string;
-    /** Only links before this index. Default: all. */
+    /** Returns only links before this index. Default: all. */
     readonly before?: number;
     readonly limit?: number;
   } = {}): Promise<AuditList> {
@@ -96,9 +96,8 @@ export class Audit {
   }
 
   /**
-   * The last link; null while there is none. Keep it where whoever can write into the store cannot: only it shows later
-   * that links were cut off, or all of them replaced.
-   *
+   * Returns the last link. Null if there is none. Store it where those who can write to the store cannot: only it
+   * proves later that no links were cut off or replaced.
    * @throws TypeError without a store.
    */
   head({ tenant }: Whose = {}): Promise<AuditHead | null> {
@@ -106,8 +105,8 @@ export class Audit {
   }
 
   /**
-   * Walks the whole chain. `head`: one that it once had. `onProgress` is called after each page with the number of links
-   * walked. The verdict is kept for {@link Audit.lastReport}. @throws TypeError without a store.
+   * Verifies the whole chain. `head`: a head it once had. `onProgress` is called after each page with the number of
+   * links verified. The report is stored for {@link Audit.lastReport}. @throws TypeError without a store.
    */
   async verify({
     tenant,
@@ -122,14 +121,14 @@ export class Audit {
     const keys = await this.#keys(partition);
     const verdict = await verifyChain(pagesOf(store, partition), keys, head, onProgress);
     const check = keys.signCheck(now(), Json.of({ verdict, hadHead: head !== null }));
-    // The verdict holds also where it cannot be kept.
+    // The report is valid even if it cannot be stored.
     await store.audit.keepCheck(partition, check).catch(() => undefined);
     return verdict;
   }
 
   /**
-   * The last verification; null: there was none, or its record was changed. It tells what was so then: a chain may have
-   * been changed since. @throws TypeError without a store.
+   * Returns the report of the last verification. Null if there was none, or its record was changed. The chain may have
+   * changed since. @throws TypeError without a store.
    */
   async lastReport({ tenant }: Whose = {}): Promise<AuditReport | null> {
     const { store } = this.#need();
@@ -150,7 +149,7 @@ export class Audit {
   }
 }
 
-/** Whether a link tells of a tree, and of a run of it. Its source alone may belong to a tree or to a tenant's budget. */
+/** Whether a link is about a tree, or about one run of it. Its source alone may be a tree or a tenant's budget. */
 function isAbout({ data }: AuditEntry, tree: TreeId, run: RunId | null): boolean {
   if (!isJsonObject(data)) return false;
   const { run: about, tree: erased } = data;
@@ -158,7 +157,7 @@ function isAbout({ data }: AuditEntry, tree: TreeId, run: RunId | null): boolean
   return erased === tree || (typeof about === "string" && RunId.is(about) && RunId.tree(about) === tree);
 }
 
-/** Where a page cannot be opened, link by link up to the one that is to blame. */
+/** Yields pages. If a page cannot be opened, yields single links up to the faulty one. */
 async function* pagesOf({ audit }: Store, partition: Partition): AsyncGenerator<AuditPage, void> {
   let size = linksPerPage;
   for (let from = 0; ;) {

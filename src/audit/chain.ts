@@ -8,7 +8,7 @@ import {
   type KeyRing,
 } from "#kernel";
 
-/** What a link tells, before it is part of a chain. */
+/** The content of a link before it is part of a chain. */
 export type AuditNote = Pick<AuditEntry, "at" | "kind" | "data" | "source">;
 
 /** Why a link is not what follows the one before it. */
@@ -17,12 +17,14 @@ export type LinkFault =
   | "missing"
   /** It follows another link than the one before it. */
   | "misplaced"
-  /** It is not what was written, or was written by somebody without the key. */
+  /** The link differs from what was written, or was written without the key. */
   | "changed"
-  /** Nobody has the key it names. */
+  /** The key it names is not available. */
   | "unknown-key";
 
-/** The keys of one tenant's chain. They follow from those that seal, so whoever has the database alone has none. */
+/**
+ * The keys of one tenant's chain, derived from the sealing keys, so the database alone is not enough to forge links.
+ */
 export class ChainKeys {
   readonly #newest: string;
   readonly #secrets: ReadonlyMap<string, KeyObject>;
@@ -36,7 +38,7 @@ export class ChainKeys {
     this.#secrets = new Map(derived);
   }
 
-  /** The links that tell these, after a head. */
+  /** Returns the links for these notes, after a head. */
   link(head: AuditHead | null, notes: readonly AuditNote[]): readonly AuditEntry[] {
     let last = head;
     return notes.map((note) => {
@@ -48,7 +50,7 @@ export class ChainKeys {
     });
   }
 
-  /** What is wrong with a link that should follow this head; null if nothing is. */
+  /** Returns the fault of a link that should follow this head. Null if it has none. */
   faultOf(link: AuditEntry, head: AuditHead | null): LinkFault | null {
     const index = (head?.index ?? -1) + 1;
     if (link.index > index) return "missing";
@@ -68,7 +70,7 @@ export class ChainKeys {
     return this.#hashCheck(check) === check.hash;
   }
 
-  /** Its text begins otherwise than that of a link: neither passes for the other. */
+  /** The hashed text has another prefix than a link's, so neither can be used as the other. */
   #hashCheck({ at, body, keyId }: Omit<AuditCheck, "hash">): string | null {
     return this.#hashText(keyId, `check ${canonical([at, body, keyId])}`);
   }
@@ -84,7 +86,7 @@ export class ChainKeys {
   }
 }
 
-/** The same text for the same value, whatever the order of its fields. */
+/** Returns the same text for equal values, regardless of field order. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);

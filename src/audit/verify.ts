@@ -2,14 +2,14 @@ import type { AuditEntry, AuditHead } from "#kernel";
 import { isMovedBack } from "./audit-of.ts";
 import type { ChainKeys, LinkFault } from "./chain.ts";
 
-/** What is wrong with a chain. */
+/** Faults of a chain. */
 export type AuditFault =
   | LinkFault
-  /** What the link says cannot be opened. */
+  /** The content of the link cannot be opened. */
   | "unreadable"
-  /** It ends before the head that was kept elsewhere, or says itself that links are gone. */
+  /** The chain ends before the head stored elsewhere, or records itself that links are missing. */
   | "truncated"
-  /** Its links are whole, but not those that the head kept elsewhere was the last of. */
+  /** The links are consistent, but the head stored elsewhere is not among them. */
   | "forked";
 
 /** Whether a chain is whole. `at` is the index of its first fault. */
@@ -20,7 +20,10 @@ export type AuditVerdict =
 /** Some links in order, or why the next one cannot be read. */
 export type AuditPage = readonly AuditEntry[] | "unreadable";
 
-/** Walks a chain from its first link. `kept`: a head it once had. `onPage` is called with the number of links walked. */
+/**
+ * Verifies a chain from its first link. `kept`: a head it once had. `onPage` is called with the number of links
+ * verified.
+ */
 export async function verifyChain(
   pages: AsyncIterable<AuditPage> | Iterable<AuditPage>,
   keys: ChainKeys,

@@ -9,17 +9,17 @@ import { Pages } from "./pages.ts";
 /** A browser for agents. */
 export interface BrowserOptions {
   /**
-   * Hosts from which pages may load anything: names such as `example.com`, or `*.example.com` for all below it. `any`
-   * includes hosts that only this machine can reach.
+   * Hosts that pages may load from: names such as `example.com`, or `*.example.com` for all subdomains. `any` includes
+   * hosts that only this machine can reach.
    */
   readonly hosts: AllowedHosts;
-  /** How Chromium is started, on first use. Default: the one that playwright-core has installed, without a window. */
+  /** Launch options of Chromium, which starts on first use. Default: the one installed by playwright-core, headless. */
   readonly launch?: LaunchOptions | undefined;
   /** Characters of a page that a model is shown. Default 10,000. */
   readonly maxCharacters?: number | undefined;
   /** Runs that have a page at the same time. The page that was not used for longest is closed. Default 8. */
   readonly maxPages?: number | undefined;
-  /** How long a page may take to load. Default 30,000. */
+  /** Milliseconds a page may take to load. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -32,8 +32,8 @@ export interface AgentBrowser extends AsyncDisposable {
 }
 
 /**
- * Lets agents open web pages in Chromium. The open page is shown to the model with every call, as an accessibility
- * snapshot, and is kept nowhere. Each run has a page, cookies and storage of its own, which end with the run.
+ * Lets agents open web pages in Chromium. Every model call shows the open page as an accessibility snapshot, which is
+ * not stored. Each run has its own page, cookies and storage, which end with the run.
  */
 export function browser({
   hosts,

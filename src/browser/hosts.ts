@@ -1,4 +1,4 @@
-/** Hosts that pages may come from: names such as `example.com`, `*.example.com` for all below it, or `any`. */
+/** Hosts that pages may load from: names such as `example.com`, `*.example.com` for all subdomains, or `any`. */
 export type AllowedHosts = readonly string[] | "any";
 
 /** Whether a page of this address may be opened. Only pages of the web are: no files, no data, no scripts. */

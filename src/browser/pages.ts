@@ -1,11 +1,9 @@
 // The pages that runs have open in one browser.
-//
-// Job: start the browser with the first page, give each run a context of its own, and close what is no longer needed.
-//
+// Job: start the browser with the first page, give each run its own context, and close unused ones.
 // Invariants:
 // 1. No two runs share cookies or storage.
-// 2. Nothing is loaded from a host that is not allowed, and a page that a redirect has led elsewhere is closed.
-// 3. At most `maxPages` are open: a worker that dies, or a run that moves to another worker, closes nothing.
+// 2. Nothing is loaded from a host that is not allowed, and a page that was redirected to one is closed.
+// 3. At most `maxPages` are open, because a crashed worker, or a run that moves to another worker, closes nothing.
 import { chromium, type Browser, type BrowserContext, type LaunchOptions, type Page } from "playwright-core";
 import type { RunId } from "#kernel";
 import { isAllowed, type AllowedHosts } from "./hosts.ts";

@@ -1,8 +1,8 @@
-/** An end that was foreseen: words for people, a code for scripts. */
+/** An expected failure of a command: a message for the user, an exit code for scripts. */
 export class CliError extends Error {
   readonly code: string;
   readonly exitCode: number;
-  /** What can be done about it. */
+  /** A suggested remedy. Null if there is none. */
   readonly hint: string | null;
 
   constructor(

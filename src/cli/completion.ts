@@ -3,7 +3,7 @@ import type { Command } from "commander";
 /** Names the agents of the server: the first column of a list with a headline. */
 const agentNames = "reeve agents 2>/dev/null | awk 'NR>1 {print $1}'";
 
-/** The commands whose first argument is an agent. */
+/** Commands whose first argument is an agent. */
 const takesAgent: readonly string[] = ["run", "chat"];
 
 /** The shells that can be taught. */

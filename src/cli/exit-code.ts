@@ -1,6 +1,6 @@
 import type { EndStatus } from "#kernel";
 
-/** What a script learns from how a command ended. */
+/** Exit codes of commands. */
 export const ExitCode = {
   ok: 0,
   /** Something that should not happen. */
@@ -9,7 +9,7 @@ export const ExitCode = {
   usage: 2,
   /** No server answers. */
   unreachable: 3,
-  /** No such run, agent or approval. */
+  /** The run, agent or approval does not exist. */
   notFound: 4,
   /** The server does not do it: no permission, too late, or already done. */
   refused: 5,
@@ -22,7 +22,7 @@ export const ExitCode = {
   detached: 130,
 } as const;
 
-/** What the end of a run means for a script. */
+/** Returns the exit code for the end status of a run. */
 export function exitCodeOf(status: EndStatus): number {
   return status === "completed" ? ExitCode.ok : ExitCode[status];
 }

@@ -11,7 +11,7 @@ export interface LineReader {
 export function typedLines(input: NodeJS.ReadStream, output: NodeJS.WriteStream): LineReader {
   let history: string[] = [];
   return {
-    // One reader for each line: in between, Ctrl-C is a signal of the process again.
+    // Creates one reader per line, so that between lines Ctrl-C is a signal again.
     read: (prompt) =>
       new Promise((resolve) => {
         const lines = createInterface({ input, output, prompt, history, terminal: true });

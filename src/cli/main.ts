@@ -8,7 +8,7 @@ if (problem === null) {
     import("./program.ts"),
     import("./terminal.ts"),
   ]);
-  // The reader of a pipe, such as `head`, has what it wanted. Runs go on without this process.
+  // The reader of a pipe, such as `head`, has closed it. Runs continue without this process.
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;

@@ -38,7 +38,7 @@ Examples:
   reeve why <id>                       why it stopped or waits
   reeve approve <id>`;
 
-/** The command line. Resolves with the exit code; writes to the terminal and nothing else. */
+/** Runs the command line. Resolves with the exit code; writes only to the terminal. */
 export async function main(words: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const isJson = words.includes("--json");
@@ -65,7 +65,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
     .configureOutput({
       writeOut: (text) => terminal.out.write(text),
       writeErr: (text) => terminal.errors.write(text),
-      // A mistake is thrown, too, and told like any other error.
+      // Usage errors are thrown as well, and printed like any other error.
       outputError: () => undefined,
       getOutHelpWidth: () => terminal.out.columns,
       getErrHelpWidth: () => terminal.errors.columns,

@@ -3,19 +3,19 @@ import { type LineReader, pipedLines, typedLines } from "./line-reader.ts";
 import { type Paint, paintFor } from "./text/paint.ts";
 import type { Screen } from "./views/screen.ts";
 
-/** What a command writes to, and knows of where it runs. */
+/** The terminal a command writes to, and its environment. */
 export interface Terminal {
   readonly out: Output;
   readonly errors: Output;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
-  /** The words by which the user starts this program, such as `npx reeve`. */
+  /** The command that starts this program, such as `npx reeve`. */
   readonly command: string;
   /** Calls for each Ctrl-C, or SIGTERM, from now on instead of ending the process; returns what ends that. */
   onInterrupt(call: () => void): () => void;
-  /** Calls with what is typed, as it is typed and unseen, Ctrl-C included; returns what ends that. */
+  /** Calls back with typed text at once and without echo, Ctrl-C included. Returns a function that stops it. */
   onTyped(call: (text: string) => void): () => void;
-  /** Reads lines: those that are typed or, where there is no keyboard, those of a pipe. */
+  /** Reads lines from the keyboard or, if there is none, from a pipe. */
   lines(): LineReader;
 }
 
@@ -51,14 +51,14 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Calls back with each key. Hears none without a keyboard, or while it belongs to another program. */
+/** Calls back with each key. Receives none without a keyboard, or while this program is in the background. */
 function listen(keyboard: NodeJS.ReadStream, call: (text: string) => void): () => void {
   if (!keyboard.isTTY || !isInForeground()) return () => undefined;
   keyboard.setEncoding("utf8").setRawMode(true).on("data", call).resume();
   return () => void keyboard.off("data", call).setRawMode(false).pause();
 }
 
-/** Whether the keyboard is ours. The system stops a program in the background that takes it. */
+/** Whether this program is in the foreground. The system stops a background program that reads the keyboard. */
 function isInForeground(): boolean {
   try {
     const { pid } = process;
@@ -68,7 +68,7 @@ function isInForeground(): boolean {
   }
 }
 
-/** Returns the words that start this program: a package of a project is not on the search path of its user. */
+/** Returns the command that starts this program: a package in a project is not on the user's search path. */
 export function commandFor(script: string, environment: Terminal["environment"]): string {
   const isLocal = /[\\/]node_modules[\\/]\.bin[\\/]/.test(script) || environment["npm_command"] === "exec";
   if (!isLocal) return "reeve";
@@ -90,12 +90,12 @@ function outputOf(stream: NodeJS.WriteStream): Output {
   };
 }
 
-/** How text is written there. */
+/** Returns the style of text for an output. */
 export function paintOf({ environment }: Terminal, output: Output): Paint {
   return paintFor(output.isTTY, environment);
 }
 
-/** Where views are drawn. Text that goes to a file or a pipe is wider than one that must fit. */
+/** Returns the screen that views are drawn on. Output to a file or pipe may be wider than a terminal. */
 export function screenOf(terminal: Terminal): Screen {
   const { out } = terminal;
   return { width: out.isTTY ? out.columns : 140, paint: paintOf(terminal, out), now: Date.now() };

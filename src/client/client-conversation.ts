@@ -5,7 +5,7 @@ import type { Http } from "./http.ts";
 import type { SentInput } from "./sent-input.ts";
 import type { CompactionSettings, TurnSettings } from "./start-settings.ts";
 
-/** The settings of a turn whose answer is watched as it comes. It cannot wait for another turn. */
+/** Settings of a turn whose answer is streamed. It cannot be queued behind another turn. */
 export interface StreamSettings extends Omit<TurnSettings, "onBusy"> {
   /** The effect of leaving the loop on the turn: cancel it, or let it go on. Default cancel. */
   readonly onBreak?: "cancel" | "detach";
@@ -19,7 +19,7 @@ export interface ClientTurnStream<Output = Json> extends AsyncIterable<RunDelta>
   result(): Promise<RunResult<Output>>;
 }
 
-/** A conversation, as a server tells it. */
+/** The state of a conversation, as returned by a server. */
 export interface SessionState extends SessionHead {
   readonly phase: Phase;
   /** The tree that has the turn. */
@@ -29,7 +29,7 @@ export interface SessionState extends SessionHead {
 
 const maxWaitMs = 1_000;
 
-/** One conversation with an agent, over HTTP. `Output`: the type that its agent states. */
+/** One conversation with an agent, over HTTP. `Output`: the output type of its agent. */
 export class ClientConversation<Output = Json> {
   readonly id: string;
   readonly #http: Http;
@@ -41,7 +41,7 @@ export class ClientConversation<Output = Json> {
     this.#path = `/sessions/${encodeURIComponent(id)}`;
   }
 
-  /** Begins a turn. `session-busy` while another one has not ended, unless `onBusy` says to queue. */
+  /** Begins a turn. Fails with `session-busy` while another turn is live, unless `onBusy` is set to queue. */
   async start(input: SentInput, settings: TurnSettings = {}): Promise<ClientRun<Output>> {
     const body = { id: crypto.randomUUID(), ...settings, input };
     const { runId } = Json.as<Started>(await this.#http.post(`${this.#path}/turns`, body));
@@ -54,8 +54,8 @@ export class ClientConversation<Output = Json> {
   }
 
   /**
-   * Begins a turn, and yields the pieces of its root's answers as they come. Leaving the loop cancels the turn. A lost
-   * connection ends the loop with an error and leaves the turn alone: `result()` has the answer.
+   * Begins a turn, and yields the pieces of the root's answers as they stream. Leaving the loop cancels the turn. A
+   * lost connection ends the loop with an error and does not affect the turn: `result()` has the answer.
    */
   stream(input: SentInput, settings: StreamSettings = {}): ClientTurnStream<Output> {
     const id = settings.id ?? crypto.randomUUID();
@@ -70,13 +70,13 @@ export class ClientConversation<Output = Json> {
     return { run, result, [Symbol.asyncIterator]: () => startingWith(first, pieces) };
   }
 
-  /** The messages of the conversation as it stands, newest first. */
+  /** Returns the messages of the current path of the conversation, newest first. */
   messages({ size = 50, after }: MessagesRequest = {}): Promise<Page<ConversationMessage>> {
     const query = { size: String(size), ...(after !== undefined && { after }) };
     return this.#http.list(`${this.#path}/messages?${new URLSearchParams(query).toString()}`);
   }
 
-  /** Lets the next turn follow an earlier entry; null: none. What came after it stays, on a path of its own. */
+  /** Makes the next turn follow an earlier entry. Null: none. Later entries remain on their own path. */
   async navigate(entry: EntryId | null): Promise<void> {
     await this.#http.post(`${this.#path}/navigate`, { entry });
   }
@@ -89,8 +89,8 @@ export class ClientConversation<Output = Json> {
   }
 
   /**
-   * Has the oldest part of the conversation summed up now. Returns the entry with the summary; null: there is nothing to sum
-   * up, or it was refused or failed.
+   * Compacts the oldest part of the conversation now. Returns the entry with the summary. Null if there is nothing to
+   * compact, or it was refused or failed.
    */
   async runCompaction(settings: CompactionSettings = {}): Promise<EntryId | null> {
     const body = { id: crypto.randomUUID(), ...settings };
@@ -104,7 +104,7 @@ export class ClientConversation<Output = Json> {
     return (await this.head()).phase;
   }
 
-  /** How full the model's context will be when the next turn begins. */
+  /** Returns how full the model's context will be at the start of the next turn. */
   async contextUsage(): Promise<ContextUsage> {
     return (await this.head()).contextUsage;
   }
@@ -119,7 +119,7 @@ export class ClientConversation<Output = Json> {
     await this.#http.patch(this.#path, { title });
   }
 
-  /** Removes the conversation with everything that was said in it. */
+  /** Removes the conversation and its content. */
   async delete(): Promise<void> {
     await this.#http.delete(this.#path);
   }

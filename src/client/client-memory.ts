@@ -3,7 +3,7 @@ import type { SharedBlock } from "#runtime";
 import type { Http } from "./http.ts";
 import { search } from "./search.ts";
 
-/** The user whose memory is meant. Default: the user of the request, or the anonymous one. */
+/** User whose memory is read. Default: the user of the request, or the anonymous user. */
 export interface MemoryUser {
   readonly user?: string | undefined;
 }
@@ -23,12 +23,12 @@ export class ClientMemory {
     return (await this.#http.list<Fact>(`/memory/facts${search(query)}`)).items;
   }
 
-  /** Blocks of the user; with a key that is bound to no user also those that all users share. */
+  /** Returns the blocks of the user. A key that is not bound to a user also reads the blocks shared by all users. */
   async blocks(query: MemoryUser = {}): Promise<readonly SharedBlock[]> {
     return (await this.#http.list<SharedBlock>(`/memory/blocks${search(query)}`)).items;
   }
 
-  /** Facts and messages of earlier turns by words, the best first. Default limit: 20. */
+  /** Searches facts and messages of earlier turns by keywords, best match first. Default limit: 20. */
   async recall(
     text: string,
     options: MemoryUser & { readonly limit?: number } = {},

@@ -26,16 +26,16 @@ export type SentStep = Omit<StepSummary, "manifest"> & { readonly manifest: Json
 
 /** The options of an event stream. */
 export interface EventOptions {
-  /** The number of the last event that is known already. Default 0: all events. */
+  /** Number of the last event the caller has. Default: 0, all events. */
   readonly after?: number;
   readonly signal?: AbortSignal;
-  /** How long the server may stay away before the stream fails. Default 60,000. */
+  /** Milliseconds the server may be unreachable before the stream fails. Default: 60,000. */
   readonly reconnectTimeoutMs?: number;
 }
 
 const maxDelayMs = 2_000;
 
-/** One run, over HTTP. `Output`: the type that its agent states. */
+/** One run, over HTTP. `Output`: the output type of its agent. */
 export class ClientRun<Output = Json> {
   readonly id: string;
   readonly #http: Http;
@@ -51,7 +51,7 @@ export class ClientRun<Output = Json> {
     ).status;
   }
 
-  /** Returns the result; null while the run lives. */
+  /** Returns the result. Null while the run is live. */
   async resultNow(): Promise<RunResult<Output> | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(this.id)}/result`));
   }
@@ -106,7 +106,7 @@ export class ClientRun<Output = Json> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(this.id)}/steps?${String(query)}`));
   }
 
-  /** Reads what a step of the run sent and got back. The key needs the scope `content`. */
+  /** Reads the prompt and the answer of a step. The key needs the scope `content`. */
   async prompt(step: string): Promise<StepPrompt> {
     const path = `/runs/${encodeURIComponent(this.id)}/steps/${encodeURIComponent(step)}`;
     return Json.as(await this.#http.get(path));
@@ -122,7 +122,7 @@ export class ClientRun<Output = Json> {
     return Json.as(await this.#http.act(this.id, "cancel", { reason }));
   }
 
-  /** A text for the work in hand: it reaches the agent before its next model call. */
+  /** Sends a text for the current work. It reaches the agent before its next model call. */
   async steer(input: SentInput): Promise<void> {
     await this.#http.act(this.id, "steer", { ...SentInput.fields(input), id: crypto.randomUUID() });
   }

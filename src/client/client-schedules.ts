@@ -5,7 +5,7 @@ import { search } from "./search.ts";
 import type { SentInput } from "./sent-input.ts";
 import type { StartSettings } from "./start-settings.ts";
 
-/** The user whose schedule is meant. Default: the user of the request, or none. */
+/** User whose schedule is addressed. Default: the user of the request, or none. */
 export interface ScheduleUser {
   readonly user?: string | undefined;
 }
@@ -50,7 +50,7 @@ export class ClientSchedules {
     await this.#http.delete(`${pathOf(id)}${search(query)}`);
   }
 
-  /** Lets ticks start nothing until the schedule is resumed. */
+  /** Pauses a schedule: its ticks start nothing until it is resumed. */
   async pause(id: string, query: ScheduleUser = {}): Promise<ScheduleView> {
     return Json.as(await this.#http.post(`${pathOf(id)}/pause`, query));
   }

@@ -15,7 +15,7 @@ export class ClientSwitches {
     this.#http = http;
   }
 
-  /** Disables something until it is enabled. `reason`: told to callers, to models and to the audit. */
+  /** Disables a target until it is enabled. `reason` is shown to callers, models and in the audit. */
   async disable(target: ClientSwitchTarget, settings: { readonly reason?: string } = {}): Promise<void> {
     await this.#http.post("/switches/disable", { ...target, ...settings });
   }
@@ -28,7 +28,7 @@ export class ClientSwitches {
     return reply.wasDisabled;
   }
 
-  /** Lists what is disabled for the key's tenant; for a key without one, what is disabled for all tenants. */
+  /** Lists the disabled targets of the key's tenant; for a key without a tenant, those disabled for all tenants. */
   async list(): Promise<readonly SwitchView[]> {
     return Json.as<{ readonly items: readonly SwitchView[] }>(await this.#http.get("/switches")).items;
   }

@@ -28,7 +28,7 @@ export class ClientWebhooks {
     return (await this.#http.list<WebhookView>("/webhooks")).items;
   }
 
-  /** Removes a webhook, and what was not sent to it. */
+  /** Removes a webhook and its pending deliveries. */
   async remove(id: string): Promise<void> {
     await this.#http.delete(pathOf(id));
   }

@@ -11,16 +11,16 @@ import type { StartSettings } from "./start-settings.ts";
 
 /** An answer to a question of a run. */
 export interface ApprovalSettings {
-  /** For the record. */
+  /** Reason, for the audit. */
   readonly reason?: string;
-  /** The hash of the arguments that were shown: a decision about others is refused. */
+  /** Hash of the arguments that were shown. A decision about other arguments is refused. */
   readonly hash?: string;
 }
 
 /** The server to ask, and the key to show. */
 export type ClientOptions = Omit<HttpOptions, "toError">;
 
-/** Creates a client of a Reeve server, for browsers and Node: it needs nothing but `fetch`. */
+/** Creates a client of a Reeve server, for browsers and Node. It needs only `fetch`. */
 export function createClient(options: ClientOptions): Client {
   return new Client(new Http(options));
 }
@@ -36,7 +36,7 @@ export class Client {
   readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
-  /** URLs that are told what happens to runs. */
+  /** Webhooks: URLs that receive events of runs. */
   readonly webhooks: ClientWebhooks;
 
   constructor(http: Http) {
@@ -48,7 +48,7 @@ export class Client {
     this.webhooks = new ClientWebhooks(http);
   }
 
-  /** Starts a tree. `Output`: `OutputOf<typeof agent>`, where the agent's type is known. */
+  /** Starts a tree. `Output`: `OutputOf<typeof agent>`, if the agent's type is known. */
   async start<Output = Json>(
     agent: string,
     input: SentInput,
@@ -68,17 +68,17 @@ export class Client {
     return this.#http.list(`/runs?${new URLSearchParams(query).toString()}`);
   }
 
-  /** Questions to people. */
+  /** Lists approval questions. */
   approvals(query: Readonly<Record<string, string>> = {}): Promise<Page<ApprovalRecord>> {
     return this.#http.list(`/approvals?${new URLSearchParams(query).toString()}`);
   }
 
-  /** Lets a call be made that waits for approval. */
+  /** Approves a call that waits for approval. */
   approve(approval: string, settings: ApprovalSettings = {}): Promise<ApprovalDecision> {
     return this.#decide(approval, "approve", settings);
   }
 
-  /** Refuses it: the model is told so. */
+  /** Denies a call. The model is informed. */
   deny(approval: string, settings: ApprovalSettings = {}): Promise<ApprovalDecision> {
     return this.#decide(approval, "deny", settings);
   }

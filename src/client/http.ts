@@ -4,7 +4,7 @@ import { readText, type SentEvent, sentEvents } from "./server-sent-events.ts";
 
 /** The place of a server. */
 export interface HttpOptions {
-  /** For example `https://agents.example.com`. */
+  /** Base URL, for example `https://agents.example.com`. */
   readonly url: string;
   /** An API key. Default: none. */
   readonly key?: string | null | undefined;
@@ -19,7 +19,7 @@ export interface HttpOptions {
 
 /** A part of a tree's stream. */
 export interface StreamOptions {
-  /** The number of the last event that is known already. */
+  /** Number of the last event the caller has. */
   readonly after: number;
   readonly deltas: boolean;
   readonly signal: AbortSignal;
@@ -29,7 +29,7 @@ interface HttpRequest extends Omit<RequestInit, "headers"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Requests to a Reeve server, with nothing but `fetch`. */
+/** Requests to a Reeve server, based on `fetch` alone. */
 export class Http {
   readonly url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -78,7 +78,7 @@ export class Http {
     return Json.as(page);
   }
 
-  /** Does something to a run. */
+  /** Sends an action to a run. */
   act(run: string, verb: string, body: object): Promise<Json> {
     return this.post(`/runs/${encodeURIComponent(run)}/${verb}`, body);
   }
@@ -103,7 +103,7 @@ export class Http {
         yield event;
       }
     } catch {
-      // Told below: the connection broke, or the server ended it.
+      // Reported below: the connection broke, or the server closed it.
     }
     const message = `the connection to ${this.url} broke`;
     throw this.#toError(new ClientError({ code: "unreachable", message, status: null, session: null }));

@@ -1,6 +1,6 @@
 import type { Json } from "#kernel";
 
-/** An input as it is sent to a server: a text, or text with data and files. */
+/** An input in the form sent to a server: a text, or text with data and files. */
 export type SentInput =
   | string
   | {

@@ -19,7 +19,7 @@ export async function* sentEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   }
 }
 
-/** The text of a response, as it comes. Browsers do not all iterate a stream. */
+/** Yields the text of a response as it arrives. Not all browsers can iterate a stream. */
 export async function* readText(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   const reader = body.getReader();

@@ -19,11 +19,11 @@ export type StartSettings = Pick<
   | "labels"
 >;
 
-/** The settings of a turn: those of a start, without what the conversation says. */
+/** Settings of a turn: those of a start, without the fields that the conversation sets. */
 export type TurnSettings = Omit<StartSettings, "user" | "session" | "channel">;
 
 /** The settings of a compaction. */
 export interface CompactionSettings extends Pick<StartSettings, "id" | "budget"> {
-  /** Added to what the summariser is told. Default: nothing. */
+  /** Additional instructions for the summariser. Default: none. */
   readonly instructions?: NonNullable<CompactionStart["instructions"]>;
 }

@@ -11,9 +11,9 @@ import {
 } from "#kernel";
 import { valueText } from "#base";
 
-/** An architecture that is made of steps. `In` and `Out` are the types of what goes in and comes out. */
+/** An architecture composed of steps. `In` and `Out` are the types of its input and output. */
 export interface Flow<In = Json, Out = Json> extends Architecture {
-  /** For the compiler only: never there at run time. */
+  /** For the compiler only: never present at run time. */
   readonly "~flow"?: { readonly input: In; readonly output: Out } | undefined;
 }
 
@@ -29,7 +29,7 @@ export type AnyStep = FlowStep<any, any>;
 
 type Body = (input: Json, deps: StrategyDeps, state: StrategyState) => Promise<Json>;
 
-/** Makes a flow of a name, its steps and its order. It is told to the tree's stream when it starts and ends. */
+/** Creates a flow from a name, its steps and its order. Its start and end are events in the tree's stream. */
 export function flowOf(name: string, steps: readonly AnyStep[], body: Body): Flow<never, never> {
   return {
     name,

@@ -6,11 +6,14 @@ type Answers<Steps extends readonly AnyStep[]> = {
   [Index in keyof Steps]: Steps[Index] extends FlowStep<never, infer Out> ? Out : Json;
 };
 
-/** The way in which answers are joined, and what a failure means. */
+/** Options that set how answers are merged and how failures are handled. */
 export interface ParallelOptions<All, Out> {
-  /** Makes one value of the answers, in the order of the steps. With `collect`, those that failed are missing. Default: the list. */
+  /** Merges the answers, in the order of the steps. With `collect`, failed ones are missing. Default: the list. */
   readonly merge?: ((answers: All) => Out) | undefined;
-  /** A step that fails: the others are cancelled and the flow fails, or it goes on with the others. Default fail. */
+  /**
+   * On a failed step: `fail` cancels the other steps and the flow fails; `collect` continues with the others. Default:
+   * `fail`.
+   */
   readonly onError?: "fail" | "collect" | undefined;
 }
 
@@ -47,7 +50,7 @@ export function map<In = Json, Item = Json, Out = Json, Joined = readonly Out[]>
 const join = (answers: readonly Json[], merge: ((all: any) => any) | undefined): Json =>
   merge ? merge(answers) : [...answers];
 
-/** Performs all at once. A failure cancels the workers of the others, or leaves its answer out. */
+/** Runs all steps in parallel. A failure cancels the workers of the other steps, or leaves its answer out. */
 async function performAll(
   jobs: readonly { readonly step: AnyStep; readonly input: Json }[],
   deps: StrategyDeps,

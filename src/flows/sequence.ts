@@ -1,7 +1,7 @@
 import { Json, StrategyError, type StrategyDeps } from "#kernel";
 import { flowOf, perform, type AnyStep, type Flow, type FlowStep } from "./flow.ts";
 
-/** One step after the other: each is given the answer of the one before. The first that fails ends the flow. */
+/** Runs steps in order. Each receives the answer of the previous one. The first failure ends the flow. */
 export function sequence<A, B>(one: FlowStep<A, B>): Flow<A, B>;
 export function sequence<A, B, C>(one: FlowStep<A, B>, two: FlowStep<B, C>): Flow<A, C>;
 export function sequence<A, B, C, D>(
@@ -33,7 +33,7 @@ export function sequence(...steps: readonly AnyStep[]): Flow {
   });
 }
 
-/** One of several steps: code says which, by its name. */
+/** Runs one of several steps, selected by code, by name. */
 export function branch<In = Json, Out = Json>(
   choose: (input: In, deps: StrategyDeps) => Promise<string> | string,
   routes: Readonly<Record<string, FlowStep<In, Out>>>,
@@ -54,7 +54,7 @@ export interface LoopOptions<Value> {
   readonly max?: number | undefined;
 }
 
-/** One step again and again, each time with its last answer. After the last round the run lands with that. */
+/** Repeats one step with its last answer. After the last round the run lands with that answer. */
 export function loop<Value = Json>(
   step: FlowStep<Value, Value>,
   { until, max = 10 }: LoopOptions<Value>,

@@ -6,14 +6,14 @@ import { wireOf, type Wire } from "./wires.ts";
 
 type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** Less than this a model cannot say after it has thought. */
+/** Output tokens a model needs at least after thinking. */
 const leastAfterThinking = 16;
 
-/** A request before it is made. */
+/** A request before it is sent. */
 export class FetchRequest {
   readonly url: string;
   readonly unchanged: FetchArguments;
-  /** Undefined: nobody can say what it will cost. */
+  /** Undefined if the format is unknown, so that the cost cannot be bounded. */
   readonly wire: Wire | undefined;
   readonly #body: JsonObject | undefined;
 
@@ -90,7 +90,7 @@ function limitOf({ limits }: Wire, body: JsonObject): number | undefined {
   return Number.isSafeInteger(highest) ? highest : undefined;
 }
 
-/** Every limit that is there, lowered; where there is none, the field that the provider knows. */
+/** Lowers every limit in the request. If there is none, sets the field the provider supports. */
 function limitsWithin(
   { limits }: Wire,
   body: JsonObject,

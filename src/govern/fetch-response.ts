@@ -27,7 +27,7 @@ function copy({ status, statusText, headers }: Response, body: string | Readable
   return new Response(isEmpty ? null : body, { status, statusText, headers });
 }
 
-/** Looks at every event as it passes. What ends before its last one has come stays in doubt. */
+/** Reads usage from every event of a stream. A stream that ends before its last event leaves the call in doubt. */
 function watched(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   { wire, granted, signal }: Answered,

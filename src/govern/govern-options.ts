@@ -1,11 +1,11 @@
 import type { Price } from "#kernel";
 import type { AccountOptions, SpendAccount } from "./spend-account.ts";
 
-/** How calls are governed, whoever makes them. */
+/** Rules for governed calls. */
 export interface CallPolicy {
-  /** What models cost, by id. Default: from the price list. */
+  /** Prices by model id. Default: the price list. */
   readonly prices?: Readonly<Record<string, Price>> | undefined;
-  /** A model without a known price is refused where its cost is limited. `allow`: it costs nothing. */
+  /** `refuse`: a model without a known price is refused if cost is limited. `allow`: it costs nothing. */
   readonly unpriced?: "refuse" | "allow" | undefined;
   /**
    * A prompt without an upper bound (files, tools and conversations that the provider keeps) is refused where
@@ -13,15 +13,15 @@ export interface CallPolicy {
    */
   readonly unbounded?: "refuse" | "allow" | undefined;
   /**
-   * Provider options that may be sent under a limit although their cost is not known: `provider.option`, or the name of
-   * the field for `govern.fetch`. The limit is not hard for what they add. Default: none.
+   * Provider options that may be sent under a limit although their cost is unknown: `provider.option`, or the field
+   * name for `govern.fetch`. The limit is not hard for what they add. Default: none.
    */
   readonly allowOptions?: readonly string[] | undefined;
-  /** What is asked for by calls that do not say how much they want. Default 4,096. */
+  /** Output tokens of calls that request no maximum. Default: 4,096. */
   readonly maxOutputTokens?: number | undefined;
-  /** A call that may say less than this is refused. Default 16. */
+  /** A call whose output would be limited below this is refused. Default: 16. */
   readonly minOutputTokens?: number | undefined;
 }
 
-/** How calls are governed: on an account of their own, or on one that was opened before. */
+/** Options of governed calls: rules, and a new account or an open one. */
 export type GovernOptions = CallPolicy & (AccountOptions | { readonly account: SpendAccount });

@@ -11,26 +11,26 @@ function governModel(model: LanguageModelV4, options?: GovernOptions): Governed<
 function governModel(model: LanguageModelV3, options?: GovernOptions): Governed<LanguageModelV3>;
 function governModel(model: AiSdkModel, options?: GovernOptions): Governed;
 function governModel(model: AiSdkModel, options: GovernOptions = {}): Governed {
-  // Says what is wrong with what is no model.
+  // Throws an explanation if it is not a model.
   languageModel(model);
   return governedModel(model, new Governor(options));
 }
 
 /**
- * The same model with a hard limit: every call reserves its worst case before it is made, says less where that does
- * not fit, and fails with a `BudgetExhaustedError` where even the floor does not. Usable wherever the model was.
+ * Returns the same model with a hard limit. Every call reserves its worst case first, is shortened if that does not
+ * fit, and fails with a `BudgetExhaustedError` if even the floor does not fit. It can be used in place of the model.
  */
 export const govern = Object.assign(governModel, {
   /**
-   * One account for everything called inside, however deep, on whichever governed model. One inside another
-   * narrows it. An account that was opened before may be entered again.
+   * Books all calls inside the callback, at any depth and on any governed model, on one account. A nested account adds
+   * its own limits. An open account can be entered again.
    */
   run: <Result>(account: AccountOptions | SpendAccount, work: (entered: SpendAccount) => Result): Result =>
     onAccount(account, work),
   /**
-   * A `fetch` with a hard limit, for clients that take one: those of OpenAI (chat completions, responses), of Anthropic
-   * (messages) and of whoever speaks like them. What does not fit is answered with 402, which no client makes again.
-   * Requests of another kind are refused where anything is limited, unless `unbounded` allows them.
+   * Returns a `fetch` with a hard limit, for clients that accept one: those of OpenAI (chat completions, responses), of
+   * Anthropic (messages) and compatible ones. A request that does not fit is answered with 402, which clients do not
+   * retry. Unknown requests are refused if anything is limited, unless `unbounded` allows them.
    */
   fetch: (options: GovernFetchOptions = {}): GovernedFetch => governedFetch(options),
   /** Opens an account to share between models, or to enter again and again. */

@@ -7,9 +7,9 @@ import type { SpendAccount } from "./spend-account.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** How requests are governed. */
+/** Options of a governed `fetch`. */
 export type GovernFetchOptions = GovernOptions & {
-  /** What the requests are made with. Default: the global `fetch`. */
+  /** The `fetch` to call. Default: the global one. */
   readonly fetch?: Fetch | undefined;
 };
 
@@ -48,7 +48,7 @@ async function made(request: FetchRequest, governor: Governor, send: Fetch): Pro
   }
 }
 
-/** In the form of OpenAI's errors and of Anthropic's. */
+/** Returns an error body that clients of OpenAI and of Anthropic both understand. */
 function refusal(error: BudgetExhaustedError): Response {
   const body = { type: "error", error: { ...error.toJSON(), type: "budget_exhausted" } };
   return Response.json(body, { status: 402, headers: { "x-should-retry": "false" } });

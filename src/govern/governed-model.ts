@@ -5,7 +5,7 @@ import { isCut, settling } from "./settling.ts";
 import type { SpendAccount } from "./spend-account.ts";
 import { wireMessage, wireTool } from "./wire-prompt.ts";
 
-/** What the options of V3 and V4 have in common, as far as it costs money. */
+/** The cost-related options that V3 and V4 have in common. */
 interface CallOptions {
   readonly prompt: readonly unknown[];
   maxOutputTokens?: number;
@@ -20,7 +20,7 @@ interface CallOptions {
 /** A model and the account it is booked on. */
 export type Governed<Model extends AiSdkModel = AiSdkModel> = Model & { readonly account: SpendAccount };
 
-/** The same model, each of its calls paid for before it is made. */
+/** Returns the same model, with a reservation before each call. */
 export function governedModel(model: AiSdkModel, governor: Governor): Governed {
   const { provider, modelId } = model;
   switch (model.specificationVersion) {
@@ -119,7 +119,7 @@ function limited<Options extends CallOptions>(options: Options, { outputTokens }
   return { ...options, maxOutputTokens: limits.maxOutputTokens, providerOptions: limits.options };
 }
 
-/** Where the word for how much to think becomes tokens on top of those allowed, nobody outside knows how many. */
+/** Some providers turn the reasoning level into thinking tokens on top of the limit, an unknown number. */
 function addsThinking(provider: string, { reasoning = "none" }: CallOptions): boolean {
   return /anthropic|bedrock/.test(provider) && reasoning !== "none" && reasoning !== "provider-default";
 }

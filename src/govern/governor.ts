@@ -23,30 +23,30 @@ export function onAccount<Result>(
   return entered.run([tab, ...(entered.getStore() ?? [])], () => work(tab));
 }
 
-/** A call as it leaves the caller. */
+/** A call as requested by the caller. */
 export interface Asked {
   readonly prompt: WirePrompt;
-  /** Undefined: the caller does not say. */
+  /** Undefined if the caller sets no maximum. */
   readonly outputTokens: number | undefined;
   /** The cost that provider options add. */
   readonly options: OptionCost;
   /** The call that takes the options of the policy, for the line that allows something. */
   readonly allowance: string;
-  /** Less is of no use, whatever the policy. */
+  /** Minimum that makes sense for this call, regardless of the policy. */
   readonly minOutputTokens?: number | undefined;
 }
 
 /** A call that is paid for at its worst. */
 export interface Granted {
-  /** The most it may say; undefined where nothing limits it and the caller did not either. */
+  /** Maximum output tokens. Undefined if neither a limit nor the caller sets one. */
   readonly outputTokens: number | undefined;
   readonly isShrunk: boolean;
-  /** What it used; null where nobody knows. */
+  /** Settles the call with its usage. Null if the usage is unknown. */
   readonly settle: (usage: Usage | null) => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Lets calls begin, each on its own account and on all that are entered where it is made. */
+/** Reserves calls on their own account and on all accounts entered by the calling code. */
 export class Governor {
   readonly account: Tab;
   readonly #policy: CallPolicy;
@@ -94,7 +94,7 @@ export class Governor {
     return this.#policy.allowOptions ?? [];
   }
 
-  /** Lets something be done whose cost is not known. @throws BudgetExhaustedError where anything is limited. */
+  /** Allows an operation of unknown cost. @throws BudgetExhaustedError if anything is limited. */
   allow(what: string): void {
     const remedy =
       'the cost of such a request is not known; allow it with govern.fetch({ unbounded: "allow" })';

@@ -6,13 +6,13 @@ import type { WirePrompt } from "./wire-prompt.ts";
 
 const maxReported = 1_000;
 
-/** How long prompts are. Remembers what providers have counted, not what was said. */
+/** Sizes of prompts. Remembers token counts of providers, not content. */
 export class PromptSizes {
   readonly #reported = new LruMap<string, Usage>({ max: maxReported });
 
   /**
-   * An upper bound of a prompt's tokens: what a provider has counted of its beginning, and the bytes of the rest.
-   * Null where there is no bound.
+   * Returns an upper bound of a prompt's tokens: the provider's count for its known prefix, and the bytes of the rest.
+   * Null if there is no bound.
    */
   bound(prompt: WirePrompt): number | null {
     if (!isBounded(prompt)) return null;
@@ -23,7 +23,7 @@ export class PromptSizes {
     const before = this.#reported.get(marks[covered] ?? "");
     if (!before) return whole;
     const rest = messages.slice(covered + 1);
-    // Thinking comes back as it was thought, of which the prompt may only hold a summary.
+    // Thinking is sent back in full, while the prompt may hold only a summary.
     const thought = rest.some(thinks) ? before.output : 0;
     const continued = before.input + inputBound(rest, [], { reader: prompt.model }) + thought;
     return messages.some(thinks) ? continued : Math.min(continued, whole);
@@ -34,7 +34,7 @@ export class PromptSizes {
     return estimateTokens(messages, tools);
   }
 
-  /** What a provider has counted. */
+  /** Records the token count of a provider. */
   report(prompt: WirePrompt, usage: Usage): void {
     const mark = marksOf(prompt).at(-1);
     // The bytes of a file are not part of the mark: another picture would pass for this one.

@@ -2,8 +2,8 @@ import { readUsage, wireField } from "#models";
 import type { Granted } from "./governor.ts";
 
 /**
- * The same answer, which settles its call at its end. One that is given up, aborted or broken off leaves it in doubt.
- * The tool calls of a shrunk call are held back until its end says that it was not cut.
+ * Returns the same stream, which settles its call at the end. A stream that is abandoned, aborted or broken off leaves
+ * the call in doubt. Tool calls of a shortened call are held back until the end shows that it was not truncated.
  */
 export function settling<Part extends { readonly type: string }>(
   source: ReadableStream<Part>,
@@ -33,7 +33,7 @@ export function settling<Part extends { readonly type: string }>(
   );
 }
 
-/** Whether an answer ended where the money did. What it wanted to do then may be only half of it. */
+/** Whether an answer was truncated by the budget. Its tool calls may then be incomplete. */
 export function isCut({ isShrunk }: Granted, answer: object): boolean {
   const reason = wireField(answer, "finishReason");
   return isShrunk && (wireField(reason, "unified") ?? reason) === "length";

@@ -8,10 +8,10 @@ import type {
 } from "#kernel";
 import type { Amounts } from "#ledger";
 
-/** What may be spent by all calls on an account together. An absent limit is none; 0 allows nothing. */
+/** Limits of all calls on an account together. Absent: no limit. 0 allows nothing. */
 export type SpendBudget = Pick<ExecutionBudget, "maxTokens" | "maxCostUsd" | "maxTurns">;
 
-/** What happened to the money of a call. Every booking is an event, so that the events add up to the spend. */
+/** A booking of a call. Every booking is an event, so the events add up to the spend. */
 export type GovernEvent =
   | {
       readonly [Type in "budget.reserved" | "budget.settled"]: { readonly type: Type } & EventPayloads[Type] &
@@ -43,41 +43,41 @@ interface WarningEvent extends Pick<CallOf, "account"> {
   readonly used: number;
 }
 
-/** How an account is opened. */
+/** Options of an account. */
 export interface AccountOptions {
   /** Default: no limit. Counted all the same. */
   readonly budget?: SpendBudget | undefined;
-  /** What events call it. Default: `account`. */
+  /** Name of the account in events. Default: `account`. */
   readonly name?: string | undefined;
-  /** Told of everything that is booked or refused, in order. What it throws is nobody's: an uncaught exception. */
+  /** Called with each booking and each refusal, in order. If it throws, the exception is uncaught. */
   readonly onEvent?: ((event: GovernEvent) => void) | undefined;
 }
 
-/** What has been spent. Tokens, and micro-dollars; together never over a limit. */
+/** Tokens and micro-dollars spent; together never over a limit. */
 export interface Spend {
-  /** As reported. */
+  /** As reported by providers. */
   readonly settled: Amounts;
   /** Ceilings of calls in flight. */
   readonly reserved: Amounts;
-  /** Ceilings of calls whose outcome nobody knows. */
+  /** Ceilings of calls with unknown outcome. */
   readonly inDoubt: Amounts;
-  /** Calls, those in flight included. */
+  /** Number of calls, those in flight included. */
   readonly turns: number;
 }
 
-/** A call that stays booked at its ceiling until somebody finds out what it cost. */
+/** A call booked at its ceiling until its real cost is reported. */
 export interface DoubtfulCall {
   readonly attempt: AttemptId;
   readonly model: string;
   readonly ceiling: Amounts;
 }
 
-/** Where the calls of a model, or of everything inside `govern.run`, are booked. */
+/** The account on which the calls of a model, or of everything inside `govern.run`, are booked. */
 export interface SpendAccount {
   readonly name: string;
   readonly budget: SpendBudget;
   readonly spend: Spend;
   readonly doubts: readonly DoubtfulCall[];
-  /** What a call in doubt really used, found out later. False: it is not in doubt, or these figures cannot be. */
+  /** Settles a call in doubt with its real usage. Returns false if it is not in doubt or the usage is impossible. */
   reconcile(attempt: AttemptId, usage: Usage): boolean;
 }

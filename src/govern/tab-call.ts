@@ -3,22 +3,25 @@ import { Joint, type Amounts, type Ask, type Booked, type Denial, type Fit, type
 import type { DoubtfulCall } from "./spend-account.ts";
 import { Tab } from "./tab.ts";
 
-/** What a call asks of the accounts it is booked on. */
+/** A reservation request on all accounts of a call. */
 export interface Wish extends Omit<Ask, "landing"> {
   readonly model: string;
-  /** The part without an upper bound, and the line that allows it: then nothing may be limited. Null: the call is bounded. */
+  /**
+   * The unbounded part of the call and the option that allows it; it is refused if anything is limited. Null if the
+   * call is bounded.
+   */
   readonly remedy: string | null;
 }
 
 let last = 0;
 
-/** One model call on the accounts it is booked on. */
+/** One model call and the accounts it is booked on. */
 export class TabCall implements JointCall, DoubtfulCall {
   readonly attempt: AttemptId;
   readonly model: string;
   readonly ceiling: Amounts;
   readonly price: Price | null;
-  /** The most the model may say. */
+  /** Maximum output tokens of the call. */
   readonly outputTokens: number;
   /** Whether that is less than was asked for: an answer cut at this length must not be acted on. */
   readonly isShrunk: boolean;
@@ -35,7 +38,7 @@ export class TabCall implements JointCall, DoubtfulCall {
     this.#tabs = tabs;
   }
 
-  /** Books the worst case. @throws BudgetExhaustedError with nothing booked. */
+  /** Reserves the worst case. @throws BudgetExhaustedError with nothing booked. */
   static begin(tabs: readonly Tab[], wish: Wish): TabCall {
     if (wish.remedy !== null) TabCall.refuseUnbounded(tabs, wish.model, wish.remedy);
     const decision = Tab.decide(tabs, (accounts) => Joint.begin(accounts, { ...wish, landing: false }));
@@ -51,7 +54,7 @@ export class TabCall implements JointCall, DoubtfulCall {
     if (limit) throw denied(tabs, model, { ...limit, reason: "unbounded", remedy });
   }
 
-  /** The call has ended. Null: nobody knows what it used. Only the first end counts. True: it is settled. */
+  /** Ends the call. Null if its usage is unknown. Only the first end counts. Returns whether it is settled. */
   end(usage: Usage | null): boolean {
     if (this.#state !== "open") return false;
     const booked = Tab.decide(this.#tabs, (accounts) => Joint.settle(accounts, this, usage));

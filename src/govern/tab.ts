@@ -29,14 +29,14 @@ export class Tab implements SpendAccount {
     this.#onEvent = onEvent;
   }
 
-  /** An account that was opened before as it is; else a new one. */
+  /** Returns an open account as it is, or opens a new one. */
   static of(options: AccountOptions | SpendAccount): Tab {
     if (options instanceof Tab) return options;
     if ("spend" in options) throw new TypeError("this account was opened by another copy of the package");
     return new Tab(options);
   }
 
-  /** One decision over several accounts: all of them change, or none. */
+  /** Makes one decision over several accounts: all of them change, or none. */
   static decide<Decision>(
     tabs: readonly Tab[],
     rule: (accounts: readonly RunAccount[]) => JointDecided<Decision>,
@@ -63,7 +63,7 @@ export class Tab implements SpendAccount {
     return this.#doubts.get(attempt)?.reconcile(usage) ?? false;
   }
 
-  /** The limit that a call of unknown size could break; null where nothing limits how much a call may say. */
+  /** Returns the limit that a call of unknown size could exceed. Null if output is not limited. */
   get limit(): Pick<Denial, "dimension" | "limit" | "used"> | null {
     const { maxTokens, maxCostMicros: maxCost } = this.#state;
     const { tokens, costMicros: cost } = Ledger.spend(this.#state);
@@ -83,7 +83,7 @@ export class Tab implements SpendAccount {
     try {
       this.#onEvent?.(event);
     } catch (error) {
-      // The money is booked by now, whatever a listener thinks of it.
+      // The booking is complete, so an error of a listener must not undo it.
       queueMicrotask(() => {
         throw error;
       });

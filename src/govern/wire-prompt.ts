@@ -1,10 +1,10 @@
 import type { ChatMessage, ContentBlock, FileBlock, ToolDescription } from "#kernel";
 import { wireField, type ModelName } from "#models";
 
-/** A prompt as it is measured: each message is one block with everything that is sent of it, and its files. */
+/** A prompt in the form in which it is measured: each message is one block with its whole wire form, and its files. */
 export interface WirePrompt {
   readonly model: ModelName;
-  /** What else decides how many tokens the same messages are. */
+  /** Other settings that change the token count of the same messages. */
   readonly setting: string;
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ToolDescription[];
@@ -14,7 +14,7 @@ export interface WirePrompt {
 
 const thinking: ReadonlySet<string> = new Set(["reasoning", "thinking", "redacted_thinking"]);
 
-/** The kinds of parts that are no more than their own bytes, in the AI SDK and on the wires. All others are files. */
+/** Kinds of parts that cost no more than their bytes, in the AI SDK and on the wires. All other kinds are files. */
 const textual: ReadonlySet<string> = new Set([
   ...thinking,
   // The AI SDK.
@@ -42,7 +42,7 @@ const textual: ReadonlySet<string> = new Set([
   "tool_result",
 ]);
 
-/** Measures a message of any wire by what is sent of it. */
+/** Measures a message of any wire by its wire form. */
 export function wireMessage(message: unknown): ChatMessage {
   const parts = [message, ...partsOf(message)].filter((part) => isText(wireField(part, "type")));
   const kinds = parts.map((part) => String(wireField(part, "type")));
@@ -52,7 +52,7 @@ export function wireMessage(message: unknown): ChatMessage {
   return { role: "user", content: [said, ...files.map(wireFile)] };
 }
 
-/** A file of which only the kind counts: its bytes are left out of the message, and its text is in it. */
+/** Returns a file of which only the kind counts: its bytes are removed from the message, its text is part of it. */
 function wireFile(part: unknown): FileBlock {
   const told = wireField(part, "mediaType");
   const isPicture = /^(?:image|image_url|input_image|image-data|image-url)$/.test(
@@ -62,12 +62,12 @@ function wireFile(part: unknown): FileBlock {
   return { type: "file", mediaType: isImage ? "image/*" : "application/octet-stream", source: { url: "" } };
 }
 
-/** Measures a tool, or anything else that is said besides the messages, by what is sent of it. */
+/** Measures a tool, or any other part outside the messages, by its wire form. */
 export function wireTool(tool: unknown): ToolDescription {
   return { name: "", description: JSON.stringify(tool) ?? "", inputSchema: {} };
 }
 
-/** Every part of a message, those inside the results of tools included. Arguments and results as such have none. */
+/** Returns every part of a message, those inside tool results included. Arguments and results themselves have none. */
 function partsOf(holder: unknown): readonly unknown[] {
   const inside = ["content", "output", "value"].flatMap((name) => {
     const held = wireField(holder, name);
@@ -77,7 +77,7 @@ function partsOf(holder: unknown): readonly unknown[] {
   return inside.concat(inside.flatMap(partsOf));
 }
 
-/** Which kind of cache a prompt is written to, which costs more. */
+/** Returns the kind of cache that the prompt is written to, which costs more. Undefined if none. */
 export function cacheWrites({ setting, tools, messages }: WirePrompt): "5m" | "1h" | undefined {
   const wire = [
     setting,

@@ -1,28 +1,28 @@
 import { isJsonObject, type Json, type JsonObject, type Usage } from "#kernel";
 import { readUsage, wireField, type OptionFamily } from "#models";
 
-/** How one kind of request says what matters for money. */
+/** The cost-related fields of one request format. */
 export interface Wire {
   /** The end of its address. */
   readonly path: string;
   readonly messages: (body: JsonObject) => readonly unknown[];
   /** Whether the prompt has the form that is measured. */
   readonly hasPrompt: (body: JsonObject) => boolean;
-  /** What is said about tools and about the form of the answer. */
+  /** Returns the tools and the output format of a request. */
   readonly tools: (body: JsonObject) => readonly unknown[];
   /** The kinds of tools that the provider does not run itself. */
   readonly ownTools: readonly unknown[];
   /** Its rows in the table of options. */
   readonly family: OptionFamily;
-  /** Fields that are measured as what they are. All others are looked up in the table of options. */
+  /** Fields that are measured themselves. All others are looked up in the table of options. */
   readonly parts: readonly string[];
-  /** Fields that say how much may come back. The newest comes last, and not everybody knows it. */
+  /** Fields that limit the output. The newest comes last, and some providers do not support it. */
   readonly limits: readonly string[];
-  /** What the request must say besides, for usage to be reported. */
+  /** Returns the fields to add so that the provider reports usage. */
   readonly reporting: (body: JsonObject) => JsonObject;
-  /** What is known of the usage after an answer, or after one more event of a stream. */
+  /** Returns the usage known after a response, or after one more event of a stream. */
   readonly note: (event: unknown, seen: JsonObject) => JsonObject;
-  /** Whether nothing that follows this event changes the usage. */
+  /** Whether no later event can change the usage. */
   readonly isLast: (event: unknown) => boolean;
   readonly usage: (seen: JsonObject) => Usage | null;
 }
@@ -42,7 +42,7 @@ const chat: Wire = {
   limits: ["max_tokens", "max_completion_tokens"],
   reporting: ({ stream, stream_options: options }) =>
     stream === true ? { stream_options: { ...objectOf(options), include_usage: true } } : {},
-  // Some say it with every event, and only the last one counts.
+  // Some providers report usage with every event; only the last one counts.
   note: (event, seen) => ({ ...seen, ...objectOf(wireField(event, "usage")) }),
   isLast: (event) => event === "[DONE]",
   usage: (seen) =>
@@ -105,7 +105,7 @@ const messages: Wire = {
 
 const wires: readonly Wire[] = [chat, responses, messages];
 
-/** Which kind of request this address takes. */
+/** Returns the format of requests to this URL. */
 export function wireOf(url: string): Wire | undefined {
   const { pathname } = new URL(url);
   return wires.find(({ path }) => pathname.endsWith(path));

@@ -19,11 +19,11 @@ import type { Tool } from "./tool.ts";
 
 /** An identity and an entry point. Everything else has a default. */
 export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Task> {
-  /** Plain async code. Awaits only `ctx` and `inbox`. What it returns is the run's output. */
+  /** Runs the agent: plain async code that awaits only `ctx` and `inbox`. The returned value is the run's output. */
   run(ctx: RunContext, inbox: Inbox): Promise<Output | Continuation | Ended | void>;
-  /** What `ctx.llm` asks unless told otherwise. */
+  /** Default model of `ctx.llm`. */
   readonly model?: Model | undefined;
-  /** What `ctx.tool` may call. */
+  /** Tools that `ctx.tool` may call. */
   readonly tools?: readonly Tool[] | undefined;
   /** The agents that it spawns. They are part of every program that the agent is part of. */
   readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
@@ -31,9 +31,9 @@ export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Tas
   readonly handoffs?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
   /** The way in which it leads its workers. They are part of every program that the agent is part of. */
   readonly architecture?: Architecture | undefined;
-  /** How often a run of it that crashed is started again. Default: the runtime's. */
+  /** Maximum restarts of a crashed run of this agent. Default: the runtime's. */
   readonly maxRestarts?: number | undefined;
-  /** What happens around its runs, its model calls and its tool calls. */
+  /** Layers around the agent's runs, model calls and tool calls. */
   readonly policy?: AgentPolicy | undefined;
 }
 
@@ -42,17 +42,17 @@ export interface AgentPolicy {
   readonly agent?: readonly AgentMiddleware[] | undefined;
   readonly chat?: readonly ChatMiddleware[] | undefined;
   readonly function?: readonly FunctionMiddleware[] | undefined;
-  /** Who watches. */
+  /** Observers of the agent's events. */
   readonly hooks?: Hooks | undefined;
-  /** Who decides about tools. Default: safe ones run, others are refused. */
+  /** Rules that decide about tool calls. Default: safe tools run, all other tools are refused. */
   readonly permissions?: Permissions | undefined;
-  /** Who looks at what goes in and out, after those of the runtime. */
+  /** Checks of input, output and tool calls. They run after the runtime's guardrails. */
   readonly guardrails?: readonly Guardrail[] | undefined;
-  /** How model calls are retried. */
+  /** Retry rules for model calls. */
   readonly retry?: ModelRetry | undefined;
-  /** How prompts are kept within the context of the model; false: no summaries. Default: with the defaults of its fields. */
+  /** Rules that keep prompts within the model's context. False: no summaries. Default: the default of each field. */
   readonly compaction?: CompactionPolicy | false | undefined;
-  /** Where the messages before a turn come from. Default: the store. */
+  /** Source of the messages before a turn. Default: the store. */
   readonly history?: HistoryProvider | undefined;
   /** State that its model is shown last in every call of a turn, and that is kept nowhere. Default: none. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;

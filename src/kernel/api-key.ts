@@ -8,7 +8,7 @@ const scopes = ["read", "run", "approve", "admin", "content", "act-for-users"] a
 /** A right of an API key. `admin` includes all of them, but errors of the program's code are shown to `content` only. */
 export type ApiKeyScope = (typeof scopes)[number];
 
-/** Limits of a tree that is started by others. Absent: none. */
+/** Limits of a tree that a client starts. Absent: none. */
 export interface StartLimits {
   readonly budget?: ExecutionBudget | undefined;
   readonly priority?: Priority | undefined;
@@ -16,7 +16,7 @@ export interface StartLimits {
   readonly maxAgents?: number | undefined;
 }
 
-/** An API key as it is kept: the key cannot be made of it. */
+/** The stored form of an API key. The key cannot be computed from it. */
 export interface ApiKeyRecord {
   /** The part of the key that is no secret. */
   readonly id: string;
@@ -24,12 +24,12 @@ export interface ApiKeyRecord {
   readonly hash: string;
   /** The tenant whose data it opens. Null: the partition without a tenant. */
   readonly tenant: string | null;
-  /** The only user of the tenant for whom it acts. Null: the key is bound to no user. */
+  /** The one user of the tenant that the key acts for. Null: the key is bound to no user. */
   readonly user: UserId | null;
   readonly scopes: readonly ApiKeyScope[];
-  /** Milliseconds since 1970; it is refused from then on. */
+  /** Milliseconds since 1970. The key is refused from this moment. */
   readonly expiresAt: number;
-  /** The most that a tree started with it may have. Default: no limits. */
+  /** Limits of each tree that is started with the key. Default: none. */
   readonly limits?: StartLimits | undefined;
 }
 

@@ -6,18 +6,18 @@ import type { LabelSource } from "./labels.ts";
 import type { Micros } from "./money.ts";
 import type { Risk } from "./permission.ts";
 
-/** A question to a person: may this call be made, with exactly these arguments? Or one that a tool asks. */
+/** A question to a person: may this call be made with exactly these arguments? Or a question that a tool asks. */
 export interface ApprovalRequest {
   readonly id: ApprovalId;
   readonly treeId: TreeId;
   readonly runId: RunId;
-  /** Who wants to make it. */
+  /** The agent that makes the call. */
   readonly agentId: AgentId;
   readonly tool: string;
   readonly risk: Risk;
-  /** Null once the tree's words are erased. */
+  /** Null once the tree's content is erased. */
   readonly arguments: Json;
-  /** Of tree, run, tool and arguments: a decision that names another one is refused. */
+  /** Hash of tree, run, tool and arguments. A decision with another hash is refused. */
   readonly hash: string;
   readonly why: string;
   /**
@@ -25,39 +25,42 @@ export interface ApprovalRequest {
    * It is never remembered, and no remembered approval answers it.
    */
   readonly asks?: true | undefined;
-  /** Asked because untrusted and private content meet. An approval remembered from before does not cover it. */
+  /**
+   * Set if the approval is required because untrusted and private content meet. A remembered approval does not cover
+   * it.
+   */
   readonly ruleOfTwo?: true | undefined;
   /** The first sources of the untrusted and private content that meet: at most 20. Absent: none is known. */
   readonly sources?: readonly LabelSource[] | undefined;
   /** The name of the tree. Absent: it has none. */
   readonly treeName?: string | undefined;
-  /** The runs above the one that asks, root first. Absent: there are none. */
+  /** Ancestors of the run that asks, root first. Absent: none. */
   readonly parents?: readonly ApprovalParent[] | undefined;
   readonly requestedAt: number;
-  /** No decision counts after it. */
+  /** Decisions after this moment do not count. */
   readonly expiresAt: number;
-  /** What the whole tree had spent when it was asked. */
+  /** Cost of the whole tree when the question was asked. */
   readonly spentMicros: Micros;
 }
 
-/** A run above the one that asks. */
+/** An ancestor of the run that asks. */
 interface ApprovalParent {
   readonly runId: RunId;
   readonly agentId: AgentId;
 }
 
-/** What somebody who may decide says. */
+/** A decision of a person or a program that may decide. */
 export interface ApprovalAnswer {
   readonly decision: "approved" | "denied" | "edited";
-  /** Who says so, for the audit. */
+  /** The decider's name, for the audit. */
   readonly by: string;
-  /** The other arguments that the tool is called with, or the answer to its question. Only where `edited`. */
+  /** Replacement arguments for the tool, or the answer to its question. Only with `edited`. */
   readonly arguments?: Json | undefined;
-  /** What the model is told. */
+  /** A reason that the model is shown. */
   readonly reason?: string | undefined;
-  /** Approve every further call of this tool by this run. Default false. */
+  /** Whether every further call of this tool by this run is approved. Default: false. */
   readonly remember?: boolean | undefined;
-  /** The hash of what the person saw. Default: whatever was asked under this id. */
+  /** Hash of the request that the person saw. Default: that of the pending request with this id. */
   readonly hash?: string | undefined;
 }
 
@@ -76,7 +79,7 @@ export const ApprovalAnswer = {
   },
 } as const;
 
-/** How a question was settled: by somebody, or by the clock. */
+/** The settled state of a request: decided by an approver, or expired. */
 export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "hash"> {
   readonly decision: ApprovalAnswer["decision"] | "expired";
   readonly at: number;
@@ -85,13 +88,16 @@ export interface ApprovalDecision extends Omit<ApprovalAnswer, "decision" | "has
 /** A decision without its content. */
 export type SettledDecision = Pick<ApprovalDecision, "decision" | "by" | "at">;
 
-/** A question, and what became of it. */
+/** An approval request and its decision. */
 export interface ApprovalRecord extends ApprovalRequest {
   /** Null while pending. */
   readonly decision: ApprovalDecision | null;
 }
 
-/** Code that decides instead of a person. Throwing, no answer in a minute, or one that is none: denied. */
+/**
+ * Code that decides instead of a person. The call is denied if it throws, times out after a minute, or returns no
+ * decision.
+ */
 export type Approver = (
   request: ApprovalRequest,
   call: { readonly signal: AbortSignal },

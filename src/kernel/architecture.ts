@@ -15,7 +15,10 @@ export interface StrategyState {
   readonly id: RunId;
   /** The agent's instructions, if they are a text. */
   readonly instructions: string;
-  /** The input of the turn, and whatever the architecture adds for itself. They are not sent to a model by themselves. */
+  /**
+   * The input of the turn, and messages that the architecture adds for itself. They are not sent to a model
+   * automatically.
+   */
   messages: readonly ChatMessage[];
   /** Calls of `think` and `react` so far. */
   turns: number;
@@ -46,19 +49,19 @@ export type Delivery<Answer = Json> =
       readonly error?: ErrorData | undefined;
     };
 
-/** The terms of a delegation: narrower than those of the leader. */
+/** Limits and options of a delegation. They can only narrow those of the leader. */
 export interface DelegateOptions extends Omit<SpawnOptions, "detached"> {
-  /** How long to wait for the answer. Default 600. */
+  /** Maximum wait for the answer, in seconds. Default: 600. */
   readonly timeoutS?: number;
   /** Called with the worker's run once it is spawned, for example to cancel it later. Default: not called. */
   readonly onSpawn?: (worker: ChildHandle) => void;
 }
 
-/** The terms of an architecture inside another one. */
+/** Options of an architecture that runs inside another one. */
 export interface InlineOptions {
   /** The data that it works on, in place of the text of the prompt. It is `metadata.input` of its state. */
   readonly input?: Json;
-  /** The means by which it asks workers. Default: those of the architecture around it. */
+  /** Function that delegates to workers. Default: that of the enclosing architecture. */
   readonly delegate?: StrategyDeps["delegate"];
 }
 
@@ -72,19 +75,21 @@ export interface ThinkOptions<Answer = string> {
   readonly history?: boolean;
 }
 
-/** The means of an architecture. Everything else is in `ctx`: each of its calls is a step, passes the gate and is told. */
+/**
+ * The functions and facts that an architecture gets. Each call of `ctx` is a step, passes the gate and records events.
+ */
 export interface StrategyDeps {
   readonly ctx: RunContext;
   /** The leader's model; null: it has none. */
   readonly model: Model | null;
-  /** The leader's tools, with those of the architecture. */
+  /** The leader's tools, including those of the architecture. */
   readonly tools: readonly Tool[];
   readonly scope: RunScope | null;
   /** The limit of the leader's own turns; null: none. */
   readonly maxTurns: number | null;
   /**
-   * Spawns a worker and waits for its answer. With no slot free it stands in line.
-   * @throws CancellationError, and BudgetExhaustedError if an account above the worker is used up.
+   * Spawns a worker and waits for its answer. If no slot is free, the spawn waits in the queue. @throws
+   * CancellationError, and BudgetExhaustedError if an account above the worker is used up.
    */
   readonly delegate: <Answer>(
     worker: Hireable<Answer>,
@@ -115,9 +120,12 @@ export interface Architecture {
   readonly steps?:
     | readonly (Hireable<unknown> | Architecture | ((...given: never[]) => unknown))[]
     | undefined;
-  /** Tools that the leader has besides its own. Default: none. */
+  /** Tools that the leader has in addition to its own. Default: none. */
   readonly tools?: readonly Tool[] | undefined;
-  /** Tools that only its own code calls, with `ctx.tool`: no model is told of them, and none can call them. Default: none. */
+  /**
+   * Tools that only the architecture's code calls, with `ctx.tool`. Models do not see them and cannot call them.
+   * Default: none.
+   */
   readonly privateTools?: readonly Tool[] | undefined;
   run(state: StrategyState, deps: StrategyDeps, prompt: string): AsyncGenerator<Json, void, void>;
 }

@@ -11,7 +11,7 @@ interface RefusedAmount {
 const priceRemedy =
   "state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })";
 
-/** Returns what a refused caller is told: which limit it met, how much is used, and what allows the call. */
+/** Returns the message for a refused call: the limit it met, the amount used, and a remedy. */
 export function budgetMessage({ dimension, limit, used, reason, remedy }: RefusedAmount): string {
   const amount = (value: number): string => (dimension === "cost" ? `$${value / 1_000_000}` : String(value));
   const most = `the ${dimension} limit is ${amount(limit)}`;

@@ -8,11 +8,11 @@ export interface CacheEntry {
   readonly key: string;
   readonly value: Json;
   readonly at: number;
-  /** The moment from which on it is not given any more. */
+  /** Expiry time. */
   readonly until: number;
   /** The tree that it came from. */
   readonly treeId: TreeId;
-  /** The user that this tree works for. */
+  /** The user that this tree works for. Null: none. */
   readonly userId: UserId | null;
   /** Whether it outlives the key of its tree. */
   readonly lasts: boolean;
@@ -39,7 +39,7 @@ export interface CacheStore {
   erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
-/** The cache of the store, as the steps of one run use it. It never fails: what cannot be read is not there. */
+/** The store's cache, as the steps of one run use it. It never fails: an unreadable entry counts as absent. */
 export interface AnswerCache {
   get(key: string): Promise<Json | undefined>;
   put(

@@ -1,16 +1,16 @@
-/** A stop button. Cooperative: it tells, and those who are told stop at their next safe point. */
+/** A cooperative cancellation signal. Code that holds the token stops at its next safe point. */
 export interface CancellationToken {
   readonly cancelled: boolean;
-  /** Why; null while not cancelled. The first reason wins. */
+  /** The reason of the first cancel. Null while not cancelled. */
   readonly reason: string | null;
-  /** The same button for platform code: aborts with a `CancellationError`. */
+  /** An `AbortSignal` that aborts with a `CancellationError` when the token is cancelled. */
   readonly signal: AbortSignal;
-  /** Presses it. Pressing twice changes nothing. */
+  /** Cancels the token. Further calls change nothing. */
   cancel(reason: string): void;
   /** @throws CancellationError when cancelled. */
   check(): void;
   /** Resolves with the reason, once cancelled. */
   wait(): Promise<string>;
-  /** A token that is cancelled with this one, never the other way round; born cancelled if this one is. */
+  /** Creates a token that is cancelled with this one, never the other way round. It starts cancelled if this one is. */
   child(): CancellationToken;
 }

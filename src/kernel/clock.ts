@@ -4,8 +4,8 @@ export interface Clock {
   /** Resolves once `now() >= at`; rejects with the signal's reason when aborted. */
   waitUntil(at: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls back once `now() >= at`, unless the returned function was called before. Never at once. A process need not live
-   * on for what `bestEffort`.
+   * Calls `act` once `now() >= at`, never synchronously. Returns a function that cancels the call. A `bestEffort` timer
+   * does not keep the process alive.
    */
   callAt(at: number, act: () => void, options?: { readonly bestEffort?: boolean }): () => void;
 }

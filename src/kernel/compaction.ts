@@ -22,7 +22,7 @@ export interface CompactionPolicy {
   readonly keepRecent?: number | undefined;
   /** The model that writes summaries. Default: the agent's. */
   readonly model?: Model | undefined;
-  /** Added to what the summariser is told. Default: nothing. */
+  /** Text added to the summarizer's instructions. Default: none. */
   readonly instructions?: string | undefined;
   /** The view of every prompt of the agent. Default: everything. */
   readonly strategy?: CompactionStrategy | undefined;
@@ -44,7 +44,9 @@ export interface Compaction {
   /** The entry of the conversation that holds the summary; null where no conversation is kept. */
   readonly entryId: EntryId | null;
   readonly summary: string;
-  /** The messages to send next instead. The others are part of the conversation, which is read inside the step. */
+  /**
+   * The messages to send next instead. Earlier messages are part of the conversation, which is read inside the step.
+   */
   readonly messages: readonly ChatMessage[];
 }
 

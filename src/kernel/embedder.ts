@@ -49,7 +49,7 @@ export interface VectorQuery {
  * sealing, vectors are kept only in a store that the user names.
  */
 export interface VectorStore {
-  /** Replaces those of the same item and embedder. */
+  /** Stores vectors. Replaces those of the same item and embedder. */
   put(partition: Partition, owner: MemoryOwner, vectors: readonly MemoryVector[]): Promise<void>;
   /** The most similar of the owner first. The score is the cosine, from -1 to 1. */
   search(partition: Partition, owner: MemoryOwner, query: VectorQuery): Promise<readonly MemoryHit[]>;
@@ -69,7 +69,7 @@ export interface VectorStore {
 
 /** The arithmetic that stores of vectors share. */
 export const MemoryVector = {
-  /** @throws TypeError unless it has finite numbers and at least one that is not 0. */
+  /** Checks a vector. @throws TypeError unless its numbers are finite and at least one is not 0. */
   check: ({ item, vector }: Pick<MemoryVector, "vector"> & { readonly item?: MemoryItem }): void => {
     const isFit = vector.length > 0 && vector.every(Number.isFinite) && vector.some((each) => each !== 0);
     if (!isFit)

@@ -5,7 +5,7 @@ import type { EndStatus, StopReason } from "./run-status.ts";
 /** Data cannot hold a symbol, so an agent's output, or a model's, is never taken for one of these two. */
 const mark: unique symbol = Symbol.for("reeve.run-mark");
 
-/** How a run ends otherwise than by an answer or an error: for example landed, with what it has. */
+/** An end of a run that is neither an answer nor an error: for example landed, with a partial output. */
 export interface Ended {
   readonly [mark]: "ended";
   readonly kind: "ended";
@@ -15,7 +15,7 @@ export interface Ended {
   readonly error?: ErrorData | undefined;
 }
 
-/** The end of this execution of a run, which goes on in a fresh one with `state`. */
+/** The end of one execution of a run. The run continues in a fresh execution with `state`. */
 export interface Continuation {
   readonly [mark]: "continue-as";
   readonly state: Json;

@@ -1,8 +1,8 @@
 import type { Engine, ExecutionPrimitives, ObjectContext } from "./engine.ts";
 
 /*
- * Wrappers of the engine port. Each passes every member on to `inner`, except those that are replaced. A wrapper that
- * replaces a member need not name the others, and a new member of the port is passed on by all of them.
+ * Wrappers of the engine port. Each forwards every member to `inner`, except those that are replaced. A wrapper names
+ * only the members it replaces. A new member of the port is forwarded by all of them.
  */
 
 /** Returns the primitives of an execution with some members replaced. */

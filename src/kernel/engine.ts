@@ -9,56 +9,59 @@ export interface ObjectAddress {
   readonly key: string;
 }
 
-/** When a message of one object reaches another. */
+/** Delivery options of a message between objects. */
 export interface SendOptions {
-  /** Default 0. */
+  /** Default: 0. */
   readonly delayMs?: number;
-  /** Nothing is lost if the engine ends first: a process need not live on for it. Default false. */
+  /** Whether the message may be dropped when the engine stops. It does not keep the process alive. Default: false. */
   readonly bestEffort?: boolean;
 }
 
 /**
- * What a method of an object can do. Everything happens, or nothing, exactly once for each call. An engine that has to
- * fetch what is asked for throws out of the method and calls it anew once it is there: so a method changes nothing but
- * through this, and catches nothing that this throws.
+ * The operations of an object's method. Each call takes effect exactly once, all or nothing. A remote engine may throw
+ * out of the method to fetch state, then call it again. So a method changes state only through this context, and
+ * catches nothing that it throws.
  */
 export interface ObjectContext {
   readonly key: string;
-  /** The engine's time. The same in every try of one call, so a method may write and send it. */
+  /** Returns the engine's time. It is the same in every try of one call, so a method may write and send it. */
   now(): number;
-  /** The most that one value of the state may have. A method that sets more changes nothing: its caller gets a TooLargeError. An engine that keeps references need not check. */
+  /**
+   * Maximum bytes of one value of the state. A method that sets more changes nothing, and its caller gets a
+   * TooLargeError. An engine that keeps references need not check.
+   */
   readonly maxValueBytes: number;
-  /** Whether values stay in this process as they are given. Then a short form of them would save nothing. */
+  /** Whether values stay in this process without being encoded. If so, a compact form saves nothing. */
   readonly keepsReferences: boolean;
-  /** Null where there is none. Loads that name alone. */
+  /** Returns a value of the state. Null if absent. Loads only this name. */
   get(name: string): Json;
-  /** Announces names that the method reads next: an engine that is remote fetches them in one round trip. */
+  /** Announces the names that the method reads next, so that a remote engine fetches them in one round trip. */
   prefetch(names: readonly string[]): void;
-  /** The names of the state that begin with a prefix, sorted. Loads names, no values. */
+  /** Returns the names of the state that begin with a prefix, sorted. Loads no values. */
   list(prefix: string): readonly string[];
   set(name: string, value: Json): void;
   clear(name: string): void;
-  /** Calls another object later; waits for nothing. */
+  /** Sends a call to another object. Does not wait for it. */
   send(to: ObjectAddress, method: string, argument: Json, options?: SendOptions): void;
-  /** Calls an object further down (tree, then tenant) and waits for it. Never its own key. */
+  /** Calls a lower object (tree, then tenant) and waits for it. An object must not call its own key. */
   call(to: ObjectAddress, method: string, argument: Json): Json;
-  /** Starts an execution of a run. Returns the engine's name for it. */
+  /** Starts an execution of a run. Returns the engine's id for it. */
   launch(run: RunLaunch): string;
-  /** Resolves the named wake-up of an execution. One that nobody waits for yet is kept. */
+  /** Resolves the named wake-up of an execution. A wake-up without a waiter is kept until one comes. */
   wake(execution: string, name: string): void;
   /** Fires the cancellation of an execution. */
   cancel(execution: string): void;
-  /** Ends an execution for good, wherever it is. Best effort: nothing may depend on it. */
+  /** Ends an execution permanently, on whichever worker it runs. Best effort: nothing may depend on it. */
   kill(execution: string): void;
 }
 
 /**
- * One method: plain code, done at once. Runs no user code, no model, no tool. A thrown error is the caller's, except a
- * RetryableError: a durable engine calls the method again until it succeeds, for example on another worker.
+ * A method of an object: synchronous code that runs no user code, model or tool. The caller gets the thrown error.
+ * Exception: on a RetryableError a durable engine calls the method again until it succeeds, possibly on another worker.
  */
 export type ObjectMethod = (object: ObjectContext, argument: Json) => Json;
 
-/** A call of a method that travels with others. */
+/** One method call inside a batch. */
 export interface BatchedCall {
   readonly method: string;
   readonly argument: Json;
@@ -67,62 +70,62 @@ export interface BatchedCall {
 /** The answer to one call of a batch. */
 export type BatchedReply = { readonly value: Json } | { readonly error: ErrorData };
 
-/** A kind of object. */
+/** A type of object: its methods and queries. */
 export interface ObjectDefinition {
   readonly type: string;
-  /** One call at a time for each key. */
+  /** Methods that change state. One call at a time for each key. */
   readonly methods: Readonly<Record<string, ObjectMethod>>;
-  /** Only read: may run beside each other and beside a method. */
+  /** Methods that only read. They may run concurrently with each other and with a method. */
   readonly queries: Readonly<Record<string, ObjectMethod>>;
   /** Default: nothing. */
   readonly lasting?: LastingParts;
   /**
-   * The name of the value that an object has once nothing more will be done with it but to read it: an engine without
-   * storage may forget the oldest of such objects. Default: there is none.
+   * Name of the value that marks a finished object: from then on it is only read. An engine without storage may drop
+   * the oldest finished objects. Default: none.
    */
   readonly finishedMark?: string;
   /**
-   * The name of the method that makes several calls of methods in their order, each all or nothing. It takes
-   * `{ calls }`, of {@link BatchedCall}, and returns a {@link BatchedReply} for each. An engine may make calls that meet
-   * as one. Default: there is none.
+   * Name of the method that executes a batch of calls in order, each all or nothing. It takes `{ calls }`, a list of
+   * {@link BatchedCall}, and returns a {@link BatchedReply} for each. An engine may batch concurrent calls. Default:
+   * none.
    */
   readonly batchMethod?: string;
   /**
-   * Methods that count once, however often they are called with the same argument. An engine may make such calls of a run past
-   * its journal, where they can meet others. Default: none.
+   * Idempotent methods: repeated calls with the same argument count once. An engine may make such calls without its
+   * journal, so that it can batch them. Default: none.
    */
   readonly repeatable?: readonly string[];
 }
 
 /**
- * The parts of an object that hold no content. They can be read also once the key of the object is destroyed: an engine
- * that seals uses `Seal.lasting` for them.
+ * The parts of an object that hold no content. They stay readable after the object's key is destroyed, because a
+ * sealing engine uses `Seal.lasting` for them.
  */
 export interface LastingParts {
-  /** State by the first part of its name, up to the first `/`. */
+  /** Names of lasting state, compared up to the first `/`. */
   readonly state: readonly string[];
   /**
-   * The name of the value that an object has once its content is erased. A call that has read or written it writes and
-   * sends nothing but lasting values.
+   * Name of the value that marks an object whose content is erased. A call that has read or written it writes and sends
+   * only lasting values.
    */
   readonly erasedMark: string;
 }
 
-/** Asks an object. */
+/** Calls a method of an object. */
 export type CallObject = (to: ObjectAddress, method: string, argument: Json) => Promise<Json>;
 
 /**
- * Takes what objects send to it, one after the other for each key, in the order it was sent. It may touch the world; what
- * throws is tried again until it succeeds, so it must not matter how often it is tried. Only what it asks of objects is
- * kept: the next try is answered as the one before, and must ask the same in the same order.
+ * A consumer of messages that objects send. Each key gets its messages one at a time, in the order they were sent. It
+ * may have side effects. A failed message is retried until it succeeds, so processing must be idempotent. Replies to
+ * its calls of objects are recorded: a retry gets the same replies and must make the same calls in the same order.
  */
 export interface SinkDefinition {
-  /** Objects send to it by this type, and the method `take`. */
+  /** The address type that objects send to, with the method `take`. */
   readonly type: string;
   take(key: string, argument: Json, ask: CallObject): Promise<void>;
 }
 
-/** What an execution of a run is started with. */
+/** The input of one execution of a run. */
 export interface RunLaunch {
   /** The number of the protocol that the run speaks, in all its executions. */
   readonly protocol: number;
@@ -131,111 +134,117 @@ export interface RunLaunch {
   /** 0 for the first execution, then one more for each continuation. */
   readonly continuation: number;
   /**
-   * Whether the run's calls of its tree between two races may be made as one, by `batchMethod`: the same for every execution,
-   * since journals differ by it. Default: no.
+   * Whether the run's tree calls between two races may be batched with `batchMethod`. The same for every execution of
+   * the run, because journals differ by it. Default: false.
    */
   readonly batchesCalls?: boolean;
-  /** What the tree tells it. */
+  /** Data from the tree for the run's start. */
   readonly entrance: Json;
 }
 
-/** What an operation came to. */
+/** The result of an operation: its value or its error. */
 export type Outcome =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: ErrorData };
 
-/** The operations that one race is about. A set of them is one. An engine looks only for those that have ended. */
+/**
+ * The operations that one race waits for. A `Set` of operations fits. An engine looks only for those that have ended.
+ */
 export interface OpenOperations extends Iterable<Operation> {
   has(operation: Operation): boolean;
 }
 
-/** Something a run has asked of its engine and that will end once. */
+/** One operation that a run has requested from its engine. It ends once. */
 export interface Operation {
   /** Null until `race` has returned this operation. */
   readonly outcome: Outcome | null;
-  /** True: no execution before this one has been given the outcome. False where the engine cannot tell. */
+  /** Whether no earlier execution was given the outcome. False if the engine cannot know. */
   readonly isFirst: boolean;
   /**
-   * Says that the outcome is not needed. Aborts the signal of a step that runs in this process, and releases a timer where
-   * the engine can. The operation stays in the journal, and may end all the same.
+   * Declares that the outcome is not needed. Aborts the signal of a step that runs in this process, and releases a
+   * timer where the engine can. The operation stays in the journal and may still end.
    */
   cancel(reason: Error): void;
 }
 
-/** One execution of a run by one worker, for the gate: only the newest may begin calls. */
+/** The identity of one execution of a run on one worker. Only the newest may begin calls at the gate. */
 export interface Epoch {
   /** Unique. */
   readonly id: string;
-  /** Rises with each execution of the run, in every process; null where the engine has no such number. */
+  /** Rises with each execution of the run, across processes. Null if the engine has no such number. */
   readonly order: number | null;
 }
 
-/** What a step's closure can reach. */
+/** The inputs of a step's closure. */
 export interface StepIo {
   readonly signal: AbortSignal;
-  /** The execution that waits for this closure now: a later one in the same process may have taken it over. */
+  /** The execution that waits for this closure now. A later one in the same process may have adopted it. */
   readonly epoch: Epoch;
-  /** Fresh for every execution of the closure. */
+  /** Unique for every execution of the closure. */
   readonly attempt: string;
-  /** A call that is not journaled: the gate. */
+  /** Calls an object without the journal. Used for the gate. */
   readonly call: CallObject;
 }
 
 /**
- * What an engine gives to the driver of one execution, and never to users. The same code over the same journal
- * issues the same operations in the same order and is told the same outcomes in the same order.
+ * The operations that an engine offers to the driver of one execution. Users never see them. The same code over the
+ * same journal issues the same operations and gets the same outcomes, both in the same order.
  */
 export interface ExecutionPrimitives {
   readonly launch: RunLaunch;
   /** Not journaled. */
   readonly epoch: Epoch;
-  /** Can the engine stop an execution for people to look at? Else a diverging run fails. */
+  /** Whether the engine can stop an execution for inspection. If not, a diverging run fails. */
   readonly canPause: boolean;
-  /** Is what happens now new, rather than a replay? For those who only watch: nothing may depend on it. */
+  /** Whether the current work is new, not a replay. For observers only: nothing may depend on it. */
   readonly isLive: boolean;
   /** Wall clock, for use inside steps only. Not journaled. */
   now(): number;
-  /** A call that is not journaled, for an execution that is about to be given up. */
+  /** Makes a call without the journal, for an execution that is about to be abandoned. */
   callUnjournaled(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
   /**
-   * Runs the closure at least once and keeps its result exactly once. A closure that rejects with a SupersededError has
-   * no result: the engine runs it again, under a new epoch.
+   * Runs the closure at least once and records its result exactly once. A closure that rejects with a SupersededError
+   * has no result: the engine runs it again, under a new epoch.
    */
   step(name: string, run: (io: StepIo) => Promise<Json>): Operation;
-  /** Calls an object, once. */
+  /** Calls an object exactly once. */
   call(to: ObjectAddress, method: string, argument: Json): Operation;
-  /** Ends when the wake-up of that name is resolved, which may be before it is asked for. */
+  /** Ends when the wake-up of that name is resolved. It may have been resolved before this call. */
   wake(name: string): Operation;
   sleepUntil(at: number): Operation;
   /** Ends when this execution is cancelled. */
   cancelled(): Operation;
-  /** Which of these finished first: durable. */
+  /** Returns the operation that finished first. The choice is durable. */
   race(open: OpenOperations): Promise<Operation>;
-  /** Lets every microtask that can run, run. */
+  /** Runs all pending microtasks. */
   flushMicrotasks(): Promise<void>;
 }
 
-/** What an engine executes. */
+/** The program that an engine executes. */
 export interface EngineProgram {
-  /** The same for programs that can take over each other's runs. */
+  /** Version of the program. Programs with the same build can continue each other's runs. */
   readonly build: string;
   readonly objects: readonly ObjectDefinition[];
   readonly sinks: readonly SinkDefinition[];
   /** Seals everything that leaves the process. Null: nothing is sealed; a durable engine refuses that. */
   readonly sealing: Sealing | null;
   /**
-   * One execution of a run. Throwing asks the engine to execute it again from its journal. An engine that has `attach`
-   * keeps what it returns, sealed, as long as it keeps the journal. Nothing and null are the same.
+   * Executes a run. If it throws, the engine executes it again from its journal. An engine with `attach` keeps the
+   * returned value, sealed, as long as it keeps the journal. Undefined counts as null.
    */
   readonly run: (primitives: ExecutionPrimitives) => Promise<Json | void>;
 }
 
-/** What keeps an execution from going on. Told without content: people see it who may not see what the run says. */
+/**
+ * The reason why an execution cannot continue. It holds no content, because its readers may not be allowed to read the
+ * run's content.
+ */
 export interface Obstacle {
   /**
-   * `version`: its build has another version of the agent. `release`: another release wrote its tree. `diverged`: the code asks for something else than the journal
-   * holds. `too-large`: so is something it made. `unserved`: no worker of its build answers. `failing`: its code fails
-   * again and again. `stopped`, `killed`: an operator has stopped or ended it at the engine.
+   * `version`: the build has another version of the agent. `release`: another release wrote the tree. `diverged`: the
+   * code requests something else than the journal holds. `too-large`: a value exceeds a limit. `unserved`: no worker of
+   * its build answers. `failing`: its code fails repeatedly. `stopped`, `killed`: an operator stopped or ended it at
+   * the engine.
    */
   readonly kind:
     | "version"
@@ -246,25 +255,28 @@ export interface Obstacle {
     | "failing"
     | "stopped"
     | "killed";
-  /** What the last try came to. */
+  /** The error of the last try. */
   readonly words: string;
-  /** The build that it is with; null: none yet. */
+  /** The build that the execution belongs to. Null: none yet. */
   readonly build: string | null;
-  /** When it is tried again; null: not by itself. */
+  /** Time of the next try. Null: not retried automatically. */
   readonly retryAt: number | null;
 }
 
-/** An execution that cannot go on and is not tried again by itself. */
+/** An execution that cannot continue and is not retried automatically. */
 export interface BlockedExecution {
   readonly tree: ObjectAddress;
   readonly execution: string;
   readonly blocker: Obstacle;
 }
 
-/** The change that a caller waits for. */
+/** Options of a wait for a change. */
 export interface ChangeOptions {
   readonly signal: AbortSignal;
-  /** The one name of the state that matters: an engine may leave out changes of others. Default: any. */
+  /**
+   * The only name of the state that matters to the caller. An engine may leave out changes of other names. Default:
+   * any.
+   */
   readonly name?: string | undefined;
 }
 
@@ -275,38 +287,40 @@ export interface AttachOptions {
   readonly tree: ObjectAddress;
 }
 
-/** Where runs really execute. */
+/** The port of an engine: it executes runs and objects. */
 export interface Engine {
   readonly name: string;
-  /** Whether runs and objects outlive the process. Then what it is given leaves the process, and is sealed. */
+  /** Whether runs and objects outlive the process. If so, their data leaves the process and is sealed. */
   readonly durable: boolean;
-  /** Gives it the program, before anything else. */
+  /** Sets the program. Called before any other member. */
   define(program: EngineProgram): void;
-  /** Makes this process a worker. Engines that only live in their process need no call. */
+  /** Makes this process a worker. Not needed for engines that live in one process. */
   serve(options: { readonly port: number }): Promise<void>;
-  /** Takes no more work here, lets the steps that run end, and returns. Nothing to do for an engine of one process. */
+  /** Stops taking work in this process, waits for running steps, and returns. An engine of one process does nothing. */
   drain(options?: { readonly graceMs?: number }): Promise<void>;
   /**
-   * Calls an object from outside, and answers in bounded time. @throws the method's own error, decoded; a NoAnswerError
-   * if no worker has answered: the call is kept for the next one.
+   * Calls an object from outside, with a bounded wait. @throws the method's own error, decoded; a NoAnswerError if no
+   * worker has answered: the call is kept until a worker is back.
    */
   call(to: ObjectAddress, method: string, argument: Json): Promise<Json>;
   /**
-   * Resolves when the object may have changed since the call. The caller then looks again: an engine that cannot notify
-   * resolves from time to time. @throws the signal's reason.
+   * Resolves when the object may have changed since the call. The caller then reads it again. An engine that cannot
+   * notify resolves periodically. @throws the signal's reason.
    */
   waitForChange(object: ObjectAddress, options: ChangeOptions): Promise<void>;
   /**
-   * Waits until an execution has ended, and returns what it returned. Null if the engine cannot tell: it does not know the
-   * execution, or it was stopped from outside. Costs no call of an object. Absent: callers wait for a change of the object.
-   * @throws the signal's reason.
+   * Waits until an execution has ended, and returns its value. Null if the engine does not know the execution, or it
+   * was stopped from outside. Makes no call of an object. Absent: callers wait for a change of the object. @throws the
+   * signal's reason.
    */
   attach?(execution: string, options: AttachOptions): Promise<Json>;
-  /** What keeps an execution from going on; null: nothing does. Absent where nothing can. */
+  /** Returns the reason why an execution cannot continue. Null: it can. Absent if nothing can block executions. */
   obstacle?(execution: string): Promise<Obstacle | null>;
-  /** Finds why the calls of an object are not answered. Null: they are. Absent where nothing can keep them. */
+  /**
+   * Returns the reason why calls of an object are not answered. Null: they are. Absent if nothing can block objects.
+   */
   objectObstacle?(object: ObjectAddress): Promise<Obstacle | null>;
-  /** Finds executions that cannot go on and are not tried again. Absent where there can be none. */
+  /** Returns the executions that cannot continue and are not retried automatically. Absent if there can be none. */
   findBlocked?(): Promise<readonly BlockedExecution[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -3,14 +3,14 @@ import type { Json } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import type { FileBlock } from "./message.ts";
 
-/** Who sent a message: a run of the tree, or somebody outside it. */
+/** The sender of a message: a run of the tree, or a caller outside it. */
 export type Sender =
   | { readonly kind: "run"; readonly runId: RunId; readonly agentId: AgentId }
   | { readonly kind: "outside"; readonly name: string };
 
 /** One message on its way into a run's inbox. */
 export interface Envelope {
-  /** Two envelopes with one id are delivered once. */
+  /** Deduplication key: a second envelope with the same id is dropped. */
   readonly id: MessageId;
   readonly from: Sender;
   readonly text: string;
@@ -22,21 +22,21 @@ export interface Envelope {
   readonly askedBy?: RunId | undefined;
   /** Set where the message came over a topic. */
   readonly topic?: TopicId | undefined;
-  /** What the sender had seen when it wrote it. Absent: nothing of note. */
+  /** Labels of the sender when it wrote the message. Absent: none. */
   readonly labels?: Labels | undefined;
-  /** When it was accepted. */
+  /** Acceptance time. */
   readonly at: number;
 }
 
 /**
- * The messages of one run: in order per sender, no sender starving another. Iteration ends when none is left;
- * a message that comes later wakes a new run of the same agent.
+ * The messages of one run: in order per sender, and fair between senders. Iteration ends when no message is left. A
+ * later message starts a new run of the same agent.
  */
 export interface Inbox extends AsyncIterable<Envelope> {
-  /** The next message, or null if there is none after `waitS` seconds (default 0). */
+  /** Returns the next message. Null if none arrives within `waitS` seconds (default 0). */
   next(options?: { readonly waitS?: number }): Promise<Envelope | null>;
-  /** Takes what has arrived to steer the work in hand; never waits. */
+  /** Takes the messages that steer the current work. Never waits. */
   steering(): readonly Envelope[];
-  /** Takes what has arrived to be done next, oldest first: at most `max`, by default all. Never waits. */
+  /** Takes the follow-up messages, oldest first: at most `max`, by default all. Never waits. */
   followUps(options?: { readonly max?: number }): readonly Envelope[];
 }

@@ -2,13 +2,13 @@ import type { ApprovalRecord } from "./approval.ts";
 import type { ErrorData } from "./errors.ts";
 import type { EventPayloads, EventType, NumberedEvent } from "./event.ts";
 
-/** Stands where words stood that are erased. */
+/** Placeholder for erased content. */
 export const erasedText = "[erased]";
 
-/** An error without what it says: its code stays. */
+/** Returns an error without its message. The code stays. */
 export const eraseError = ({ code }: ErrorData): ErrorData => ({ code, message: erasedText });
 
-/** A question without what it was about: who decided what stays. */
+/** Returns an approval without its content. The decision and its decider stay. */
 export const eraseApproval = ({ decision, ...asked }: ApprovalRecord): ApprovalRecord => {
   const erased = { ...asked, arguments: null, why: erasedText };
   if (decision === null) return { ...erased, decision };
@@ -16,7 +16,7 @@ export const eraseApproval = ({ decision, ...asked }: ApprovalRecord): ApprovalR
   return { ...erased, decision: left };
 };
 
-/** What is put in the place of words, for every kind of event; errors apart. */
+/** Replacements for content, by event type. Errors are replaced separately. */
 const instead: { readonly [Type in EventType]: Partial<EventPayloads[Type]> } = {
   "run.start": {},
   "run.end": {},
@@ -66,7 +66,7 @@ export const eventTypes: readonly EventType[] = Object.keys(instead).filter(
   (name): name is EventType => name in instead,
 );
 
-/** An event without anybody's words; names, amounts and times stay. The same object where it holds no words. */
+/** Returns an event without content. Names, amounts and times stay. Returns the same object if it holds no content. */
 export function eraseEvent(event: NumberedEvent): NumberedEvent {
   const words = instead[event.type];
   const error = "error" in event && event.error ? { error: eraseError(event.error) } : {};
@@ -75,7 +75,7 @@ export function eraseEvent(event: NumberedEvent): NumberedEvent {
   return hasWords ? Object.assign({}, shown, words, error) : shown;
 }
 
-/** Returns an event without the error of the program's code. The same object where it has none. */
+/** Returns an event without its diagnostic. Returns the same object if it has none. */
 export function hideDiagnostic(event: NumberedEvent): NumberedEvent {
   if (!("diagnostic" in event)) return event;
   const shown = { ...event };

@@ -38,7 +38,7 @@ import { ModelError } from "./model-error.ts";
 import { ProgramError, RuntimeClosedError } from "./program-error.ts";
 import { OutputError, StrategyError } from "./strategy-error.ts";
 
-// The constructors check nothing: what comes back from storage is our own `toJSON`.
+// The constructors check nothing: stored errors come from our own `toJSON`.
 const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "budget-exhausted": BudgetExhaustedError,
   cancelled: CancellationError,
@@ -77,7 +77,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   foreign: ForeignError,
 };
 
-/** Returns any thrown value as plain data. Never throws, whatever the value does when it is read. */
+/** Converts any thrown value to plain data. Never throws, even if reading the value does. */
 export function encodeError(error: unknown): ErrorData {
   try {
     const data = dataOf(error);
@@ -94,10 +94,12 @@ function dataOf(error: unknown): ErrorData {
   return { code: "foreign", kind: typeof error, message: String(error) };
 }
 
-/** The error an {@link ErrorData} came from. An unknown code gives a {@link ForeignError}, and so does data that is none. */
+/**
+ * Returns the error that an {@link ErrorData} encodes. An unknown code, or invalid data, gives a {@link ForeignError}.
+ */
 export function decodeError(data: ErrorData): ReeveError {
   try {
-    // The name of a method of all objects is no code.
+    // Names of inherited object members are not codes.
     const known = Object.hasOwn(classes, data.code) ? classes[data.code] : undefined;
     if (known) return new known(data as never);
     return new ForeignError({ kind: data.code, message: data.message ?? data.code });

@@ -9,10 +9,10 @@ export interface ErrorData {
   readonly [field: string]: unknown;
 }
 
-/** Base of every error Reeve throws. Carries data, not prose; survives JSON; says whether a retry may help. */
+/** Base class of every error that Reeve throws. It carries data, survives JSON, and states whether a retry may help. */
 export abstract class ReeveError extends Error {
   abstract readonly code: string;
-  /** May the same call succeed if it is simply made again? */
+  /** Whether the same call may succeed if it is repeated. */
   readonly retryable: boolean = false;
   readonly [marker] = true;
 
@@ -27,7 +27,7 @@ export abstract class ReeveError extends Error {
   }
 }
 
-/** Which limit a budget stop names. `agents` is the tree's headcount. */
+/** The limit that a refusal names. `agents` is the tree's headcount. */
 export type BudgetDimension = "tokens" | "cost" | "turns" | "agents";
 
 /**
@@ -37,16 +37,16 @@ export type BudgetDimension = "tokens" | "cost" | "turns" | "agents";
 export type LimitAccount = "run" | "subtree" | "tree" | "tenant" | "user";
 
 /**
- * Why a call was refused. `exhausted`: the limit leaves no room for it. `exceeded`: a provider reported more than was
- * reserved, so that the limit is exceeded, and nothing more begins. `wait-timed-out`: others held the money for it, and the
- * time for waiting is over. `unpriced`: the price of the model is not known. `unbounded`: the size of the call is not.
+ * The reason for a refused call. `exhausted`: the limit leaves no room for it. `exceeded`: a provider reported more
+ * than was reserved, so the limit is exceeded and nothing more begins. `wait-timed-out`: other calls held the money
+ * until the wait timed out. `unpriced`: the model's price is unknown. `unbounded`: the call's size is unknown.
  */
 export type CallDenialReason = "exhausted" | "exceeded" | "wait-timed-out" | "unpriced" | "unbounded";
 
-/** Why a slot was refused. `spawned`: the tree has spawned as many children as it may in all. */
+/** The reason for a refused slot. `spawned`: the tree has reached its total number of spawned children. */
 type SlotDenialReason = "full" | "spawned" | "nobody-below" | "preemption-off" | "would-deadlock" | "ended";
 
-/** Why a slot or a call was refused. */
+/** The reason for a refused slot or call. */
 export type DenialReason = CallDenialReason | SlotDenialReason;
 
 /** A limit does not allow this. Never retried. `limit` and `used` are tokens, micro-dollars, calls or agents. */
@@ -56,7 +56,7 @@ export class BudgetExhaustedError extends ReeveError {
   readonly limit: number;
   readonly used: number;
   readonly reason: DenialReason | null;
-  /** The obstacle, and the line that allows the call. Absent where only a higher limit helps. */
+  /** The obstacle and its fix. Absent if only a higher limit helps. */
   declare readonly remedy?: string;
   /** For a model call: the account whose limit it is. */
   readonly account: LimitAccount | undefined;
@@ -91,7 +91,7 @@ export class BudgetExhaustedError extends ReeveError {
   }
 }
 
-/** The run was told to stop, or its deadline passed (`reason` is then `deadline`). Never retried. */
+/** The run was cancelled, or its deadline passed (`reason` is then `deadline`). Never retried. */
 export class CancellationError extends ReeveError {
   readonly code = "cancelled";
   readonly reason: string;
@@ -146,7 +146,7 @@ export class GuardrailHalt extends ReeveError {
   }
 }
 
-/** Replayed code asked for something else than what is in the journal at that place. */
+/** Replayed code requested something else than the journal holds at that position. */
 export class ReplayDivergenceError extends ReeveError {
   readonly code = "replay-divergence";
   readonly step: string;
@@ -251,7 +251,7 @@ export class WaitCycleError extends ReeveError {
   }
 }
 
-/** What `askOrThrow` throws for every outcome that is not a reply. */
+/** An ask of `askOrThrow` that ended without a reply. */
 export class AskFailedError extends ReeveError {
   readonly code = "ask-failed";
   readonly outcome: "timedOut" | "failed" | "cancelled" | "endedWithoutReply" | "paused";
@@ -292,7 +292,7 @@ export class ToolRefusedError extends ReeveError {
   }
 }
 
-/** The key of this partition was destroyed: what it sealed can never be read again. */
+/** The key of this partition was destroyed. Content sealed with it can never be read again. */
 export class KeyDestroyedError extends ReeveError {
   readonly code = "key-destroyed";
   readonly partition: string;
@@ -303,11 +303,11 @@ export class KeyDestroyedError extends ReeveError {
   }
 }
 
-/** These bytes are not what a key of this partition has sealed. Never read as anything else. */
+/** The bytes were not sealed by a key of this partition, or were changed. They are never returned. */
 export class SealBrokenError extends ReeveError {
   readonly code = "seal-broken";
   readonly partition: string;
-  /** `older-format`: a release wrote it that did not bind values to their place. That release can open it. */
+  /** `older-format`: written by a release that did not bind values to their position. That release can open it. */
   readonly reason: "unknown-key" | "not-authentic" | "not-sealed" | "older-format";
 
   constructor(fields: { readonly partition: string; readonly reason: SealBrokenError["reason"] }) {
@@ -318,12 +318,12 @@ export class SealBrokenError extends ReeveError {
   }
 }
 
-/** This link does not follow the head of the audit chain: another was appended first, or it tells of the same again. */
+/** The link does not follow the head of the audit chain: another was appended first, or it repeats a recorded event. */
 export class AuditChainError extends ReeveError {
   readonly code = "audit-chain";
-  /** Of the refused link. */
+  /** Index of the refused link. */
   readonly index: number;
-  /** Of the head; null while the chain is empty. */
+  /** Index of the head. Null while the chain is empty. */
   readonly head: number | null;
 
   constructor({ index, head }: { readonly index: number; readonly head: number | null }) {
@@ -333,7 +333,7 @@ export class AuditChainError extends ReeveError {
   }
 }
 
-/** More than can be kept or passed on. Never retried. */
+/** A value exceeds a size limit of storage or transport. Never retried. */
 export class TooLargeError extends ReeveError {
   readonly code = "too-large";
   readonly what: string;
@@ -352,7 +352,7 @@ export class TooLargeError extends ReeveError {
 export class RetryableError extends ReeveError {
   readonly code = "retryable";
   override readonly retryable = true;
-  /** How long to wait before the next try, where the other side said so. */
+  /** Delay before the next try, as given by the other side. Null if unknown. */
   readonly retryAfterMs: number | null;
 
   constructor(fields: { readonly message: string; readonly retryAfterMs?: number | null }) {
@@ -364,9 +364,9 @@ export class RetryableError extends ReeveError {
 /** A value that JSON cannot hold. Never retried: the same code would make it again. */
 export class UnencodableError extends ReeveError {
   readonly code = "unencodable";
-  /** The value: the output of a run, the result of a step. */
+  /** The name of the value: the output of a run, the result of a step. */
   readonly what: string;
-  /** Where in the value, and why. */
+  /** The path inside the value, and the reason. */
   readonly problem: string;
 
   constructor(fields: { readonly what: string; readonly problem: string }) {
@@ -376,7 +376,7 @@ export class UnencodableError extends ReeveError {
   }
 }
 
-/** The engine has accepted a call, and no worker has answered it in time. It is carried out when a worker is back. */
+/** The engine accepted a call, but no worker answered in time. The call is executed when a worker is back. */
 export class NoAnswerError extends ReeveError {
   readonly code = "no-answer";
   override readonly retryable = true;
@@ -392,7 +392,7 @@ export class NoAnswerError extends ReeveError {
   }
 }
 
-/** Whoever watches the pieces of answers gets no more of them. `refused`: it has not shown that it may. */
+/** A subscriber to live text gets no more pieces. `refused`: it has not proved that it may read them. */
 export class DeltasCutError extends ReeveError {
   readonly code = "deltas-cut";
   readonly reason: "too-slow" | "too-many" | "refused";
@@ -403,7 +403,7 @@ export class DeltasCutError extends ReeveError {
   }
 }
 
-/** Somebody else's error, kept as data. */
+/** An error that is not a ReeveError, kept as data. */
 export class ForeignError extends ReeveError {
   readonly code = "foreign";
   /** The original's `name`. */

@@ -27,9 +27,11 @@ export interface LimitMet {
   readonly limit: number;
   /** Settled, reserved and in doubt. */
   readonly used: number;
-  /** The part of `used` that calls in flight hold; of a tenant or a user, that other trees hold. */
+  /** The part of `used` that calls in flight hold. For a tenant or a user: the part that other trees hold. */
   readonly reserved: number;
-  /** The part of `used` for calls whose outcome is not known. Of a tenant or a user 0: leases do not tell. */
+  /**
+   * The part of `used` for calls whose outcome is unknown. 0 for a tenant or a user, because leases do not report it.
+   */
   readonly inDoubt: number;
 }
 
@@ -45,18 +47,21 @@ export interface RunLimits {
 export interface TreeLimits {
   readonly maxCostMicros: Micros | null;
   readonly maxTokens: number | null;
-  /** The most agents that work at the same time. */
+  /** Maximum number of concurrently live agents. */
   readonly maxAgents: number;
 }
 
-/** What each event carries besides {@link EventBase}. The list is closed: hooks, stream, log and dashboard share it. */
+/**
+ * The fields of each event in addition to {@link EventBase}. The list is closed: hooks, stream, log and dashboard share
+ * it.
+ */
 export interface EventPayloads {
   readonly "run.start": {
     readonly priority: Priority;
     readonly parentRunId: RunId | null;
     /** The same in every run of a tree. */
     readonly traceId: string;
-    /** Of a root: the `traceparent` it was started with. */
+    /** The `traceparent` that a root run was started with. */
     readonly caller?: string;
     /** Set where the permissions of the run allow every tool call. */
     readonly allowsAll?: true;
@@ -98,7 +103,7 @@ export interface EventPayloads {
   readonly "guardrail.trip": {
     readonly guardrail: string;
     readonly reason: string;
-    /** What came of it. Allowed: it failed on a safe tool, or a rule made an exception. */
+    /** The decision. `allow` also means: the guardrail failed on a safe tool, or a rule made an exception. */
     readonly decision: "allow" | "warn" | "block" | "halt";
   };
   readonly "handoff.made": { readonly to: AgentId; readonly toRun: RunId };
@@ -125,7 +130,7 @@ export interface EventPayloads {
   readonly "spawn.denied": { readonly childAgent: AgentId; readonly reason: DenialReason };
   readonly "run.paused": {
     readonly cause: "preempted" | "held";
-    /** For people: why the tree itself holds it. */
+    /** The reason why the tree itself holds the run, for people. */
     readonly reason?: string | undefined;
   };
   readonly "run.resumed": { readonly cause: "slot" | "spared" | "released" };
@@ -141,11 +146,14 @@ export interface EventPayloads {
     readonly tokens: number;
     readonly costMicros: Micros;
     readonly inDoubt: boolean;
-    /** Of a call that was in doubt, told later by somebody who knows. */
+    /** Set if a call in doubt was settled later by reconciliation. */
     readonly reconciled?: true;
   };
   readonly "budget.denied": LimitMet & { readonly reason: CallDenialReason };
-  /** A model call does not fit while others are in flight, and waits for them. It ends with its next event under the same step. */
+  /**
+   * A model call does not fit while other calls are in flight, so it waits. The wait ends with the next event of the
+   * same step.
+   */
   readonly "budget.waiting": LimitMet & {
     /** The number of calls that hold `reserved`. */
     readonly inFlight: number;
@@ -159,11 +167,11 @@ export interface EventPayloads {
   readonly "permission.denied": { readonly tool: string; readonly callId: string; readonly reason: string };
   readonly "approval.requested": {
     readonly approvalId: ApprovalId;
-    /** It is a question, which needs an answer. */
+    /** Set if it is a question that needs an answer. */
     readonly asks?: true | undefined;
     readonly tool: string;
     readonly why: string;
-    /** The model's own name for the call. */
+    /** The model's id for the call. */
     readonly callId?: string | undefined;
   };
   readonly "approval.decided": {
@@ -179,14 +187,14 @@ export interface EventPayloads {
   };
   readonly "progress.emitted": { readonly topic: TopicId; readonly data: Json };
   readonly "extension.error": { readonly extension: string; readonly error: ErrorData };
-  /** An event of agent code, under a name of its own. */
+  /** An event of agent code with a custom name. */
   readonly custom: { readonly name: string; readonly data: Json };
 }
 
 /** The name of an event: `noun.verb`, in pairs where something lasts. */
 export type EventType = keyof EventPayloads;
 
-/** The events that agent code may record. All others are written by the tree and the runtime alone. */
+/** The event types that agent code may record. Only the tree and the runtime write the other types. */
 export const agentEventTypes = [
   "turn.start",
   "turn.end",
@@ -200,7 +208,7 @@ export const agentEventTypes = [
 /** The name of an event that agent code may record. */
 export type AgentEventType = (typeof agentEventTypes)[number];
 
-/** What every event carries. */
+/** The fields of every event. */
 interface EventBase {
   /** The number of the protocol that it was written under. Absent: before numbers existed. */
   readonly v?: number | undefined;
@@ -210,7 +218,7 @@ interface EventBase {
   readonly runId: RunId;
   readonly agent: AgentId;
   readonly at: number;
-  /** The try of the step that this event speaks of; null where there is none. */
+  /** The attempt of the step that this event is about. Null if none. */
   readonly attempt: AttemptId | null;
 }
 

@@ -9,7 +9,7 @@ import type { Fact, IndexEntry, MemoryOwner } from "./memory.ts";
 import type { MemoryBlock } from "./memory-block.ts";
 import type { ManifestRecord, RunRecord, Store } from "./store.ts";
 
-/** One thing that is kept of a user. */
+/** One stored item of a user's data. */
 export type UserRecord =
   | { readonly kind: "fact"; readonly owner: MemoryOwner; readonly fact: Fact }
   | { readonly kind: "block"; readonly owner: MemoryOwner; readonly block: MemoryBlock }
@@ -24,7 +24,7 @@ export type UserRecord =
 
 const size = 200;
 
-/** Everything that {@link Store.eraseUser} would remove, but for keys and copies in the cache, a piece at a time. */
+/** Yields everything that {@link Store.eraseUser} would remove, except keys and cache copies, one item at a time. */
 export async function* exportUser(
   store: Store,
   partition: Partition,
@@ -56,7 +56,7 @@ async function* memoryOf(store: Store, partition: Partition, owner: MemoryOwner)
   for await (const vector of kept) yield { kind: "vector", owner, vector };
 }
 
-/** Reads page by page, each after the last entry of the one before. */
+/** Reads all pages, each after the last entry of the previous one. */
 async function* following<Entry>(
   list: (last: Entry | null) => Promise<readonly Entry[]>,
 ): AsyncIterable<Entry> {

@@ -16,8 +16,8 @@ interface ExtensionSession {
   /** Returns the newest entry of the conversation in the store; null: there is none. */
   leaf(): Promise<EntryId | null>;
   /**
-   * Adds an entry: to the turn, with which it is kept or dropped; between two turns to the conversation.
-   * @throws SessionBusyError outside of the turn that is going on; TypeError for another entry.
+   * Appends an entry. During a turn it is saved or dropped with the turn; between turns it is added to the
+   * conversation. @throws SessionBusyError outside the current turn; TypeError for an invalid entry.
    */
   append(entry: ExtensionEntry): Promise<void>;
 }
@@ -54,7 +54,7 @@ export interface ExtensionContext {
   compact(): void;
   /** Compacts the conversation now. Returns the entry with the summary; null: nothing has changed. @throws SessionBusyError */
   runCompaction(options?: { readonly instructions?: string }): Promise<EntryId | null>;
-  /** Has files and other texts of the agent read again, from the next launch on. @throws SessionBusyError */
+  /** Reloads files and other texts of the agent. Takes effect at the next launch. @throws SessionBusyError */
   reload(): Promise<void>;
   /** Begins another conversation of the user with the agent. @throws SessionBusyError */
   newSession(options?: { readonly title?: string }): Promise<SessionId>;

@@ -7,7 +7,7 @@ import type { PromptSection } from "./prompt-section.ts";
 import type { SavedTurnHandler } from "./run-memory.ts";
 import type { Tool } from "./tool.ts";
 
-/** Middleware by the calls that it is around. First registered is outermost. */
+/** Middleware by the kind of call that it wraps. The first registered is outermost. */
 export interface MiddlewareSet {
   /** Around runs. */
   readonly agent?: readonly AgentMiddleware[] | undefined;
@@ -18,14 +18,14 @@ export interface MiddlewareSet {
 }
 
 /**
- * A bundle of parts that an agent may be given under one name. It is frozen data: when an agent is built, its parts join
- * those of the agent, and nothing else knows of the bundle.
+ * A bundle of parts that an agent may be given under one name. It is frozen data. When an agent is built, the parts
+ * join those of the agent.
  */
 export interface Extension {
   readonly name: string;
-  /** The agent's own tools win, then those of earlier extensions: another tool of the same name is left out. */
+  /** The agent's own tools win, then those of earlier extensions. A later tool of the same name is left out. */
   readonly tools?: readonly Tool[] | undefined;
-  /** They see every event of the agent, beside the hooks of others. */
+  /** Hooks that see every event of the agent, in addition to its other hooks. */
   readonly hooks?: Hooks | undefined;
   /** Around the agent's own middleware. */
   readonly middleware?: MiddlewareSet | undefined;
@@ -38,14 +38,14 @@ export interface Extension {
   /** Called with every turn of a kept conversation, once it is saved. */
   readonly onSaved?: readonly SavedTurnHandler[] | undefined;
   /**
-   * Handlers by moment or by event. Those of a moment may change something; those of an event watch. One that throws, or takes
-   * longer than 30 s, is passed over, and told as `extension.error`.
+   * Handlers by moment or by event. Handlers of a moment may change a value; handlers of an event only observe. A
+   * handler that throws, or takes over 30 s, is skipped and recorded as `extension.error`.
    */
   readonly on?: Interceptions | undefined;
   /**
-   * Loads what is not known when the program is built, such as files: when the runtime starts, and at `reload()`. What it
-   * returns comes right after this extension. It throws for what must not be passed over: then the runtime does not start, or
-   * keeps what it had.
+   * Loads parts that are unknown when the program is built, such as files. Called when the runtime starts and at
+   * `reload()`. The returned parts come right after this extension. If it throws, the runtime does not start, or keeps
+   * the parts it had.
    */
   readonly load?: (() => Promise<LoadedParts>) | undefined;
 }

@@ -7,17 +7,17 @@ import type { Model } from "./model.ts";
 import type { Risk } from "./permission.ts";
 import type { ToolResult } from "./tool-result.ts";
 
-/** What a guardrail has at hand. Its model calls are charged to the run. */
+/** The facilities of a guardrail. Its model calls are charged to the run. */
 export interface GuardrailScope extends StepScope {
   readonly agentId: AgentId;
   readonly runId: RunId;
-  /** What it has noted in this turn, in order. */
+  /** The guardrail's notes in this turn, in order. */
   readonly notes: readonly Json[];
-  /** A word that nobody can guess, fresh for every call. */
+  /** An unguessable token, fresh for every call. */
   readonly nonce: string;
 }
 
-/** Words on their way to the model, or from it to whoever asked. */
+/** A message on its way to the model, or an answer on its way to the caller. */
 interface GuardedText {
   readonly text: string;
 }
@@ -27,11 +27,11 @@ export interface GuardedCall {
   readonly tool: string;
   readonly risk: Risk;
   readonly input: Json;
-  /** What the tool says of its results. */
+  /** The labels of the tool's results. */
   readonly brings: Labels;
 }
 
-/** A tool call, and what came of it. */
+/** A tool call and its result. */
 export interface GuardedResult extends GuardedCall {
   readonly result: ToolResult;
 }
@@ -39,20 +39,21 @@ export interface GuardedResult extends GuardedCall {
 type Said = GuardrailDecision | Promise<GuardrailDecision>;
 
 /**
- * Looks at what goes in and out. Runs only when it really happens, never on replay, so it may touch the world. One that
- * throws, is late or says nothing clear has blocked, except around a safe tool: there it is recorded and passed over.
+ * A check of a run's input, output and tool calls. It runs only for real execution, never on replay, so it may have
+ * side effects. One that throws, times out or returns no decision counts as `block`. Exception: around a safe tool the
+ * failure is recorded and ignored.
  */
 export interface Guardrail {
   readonly name: string;
-  /** How long one look may take. Default 30. */
+  /** Timeout of one check, in seconds. Default: 30. */
   readonly timeoutS?: number | undefined;
-  /** Models that it may ask: their prices are pinned when a tree opens. Default: none. */
+  /** Models that the guardrail may call. Their prices are pinned when a tree opens. Default: none. */
   readonly models?: readonly Model[] | undefined;
   onTurnStart?(turn: GuardedText, scope: GuardrailScope): Said;
-  /** Every message for the model. Blocked: there is no model yet that could be told, so the run ends. */
+  /** Checks every message for the model. `block` ends the run, because no model exists yet that could react. */
   onInput?(input: GuardedText, scope: GuardrailScope): Said;
   beforeCall?(call: GuardedCall, scope: GuardrailScope): Said;
   afterCall?(call: GuardedResult, scope: GuardrailScope): Said;
-  /** Every answer. Blocked: the model may answer again, twice; then the run ends. */
+  /** Checks every answer. On `block` the model may answer again, twice. Then the run ends. */
   onOutput?(output: GuardedText, scope: GuardrailScope): Said;
 }

@@ -3,8 +3,8 @@ import { knownSecrets } from "./secret.ts";
 const shown = "[secret]";
 
 /**
- * Texts that look like a secret: keys, tokens, passwords of addresses and of settings. Each takes linear time. The text
- * before a secret is matched and written back: to look behind at every character takes ten times as long.
+ * Patterns of secrets: keys, tokens, passwords in URLs and settings. Each takes linear time. The text before a secret
+ * is matched and written back, because a lookbehind at every character is ten times slower.
  */
 const patterns: readonly (readonly [RegExp, string])[] = [
   [
@@ -19,7 +19,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Returns a text in which known secrets, and what looks like one, are replaced by `[secret]`. */
+/** Returns a text in which known secrets, and texts that look like one, are replaced by `[secret]`. */
 export function hideSecrets(text: string): string {
   let hidden = text;
   for (const value of knownSecrets()) hidden = hidden.replaceAll(value, shown);

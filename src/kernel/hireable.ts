@@ -4,7 +4,7 @@ import type { Input, InputContent } from "./input.ts";
 import type { Json, Jsonified } from "./json.ts";
 import type { ExecutionBudget, HistoryRetention, Priority } from "./supervision.ts";
 
-/** The type of what the runs of an agent return. */
+/** The output type of an agent's runs. */
 export type OutputOf<Spec> = Spec extends Hireable<infer Output, unknown> ? Output : never;
 
 /** The input of an agent that states an input schema: its data is what the schema takes. */
@@ -12,30 +12,30 @@ export interface TypedInput<Data> extends Omit<InputContent, "data"> {
   readonly data: Jsonified<Data>;
 }
 
-/** The type of what the runs of an agent are started with. */
+/** The input type of an agent's runs. */
 export type TaskOf<Spec> = Spec extends Hireable<unknown, infer Task> ? Task : never;
 
 /**
- * An agent as a parent knows it that can spawn it. `Output`: the type of what its runs return. `Task`: of what they are started
- * with.
+ * The facts about an agent that a parent needs to spawn it. `Output`: the output type of its runs. `Task`: their input
+ * type.
  */
 export interface Hireable<Output = Json, Task = Input> {
   readonly id: AgentId;
   /** For the compiler only: never there at run time. */
   readonly "~types"?: { readonly output: Output; readonly task: Task } | undefined;
-  /** What a boss sees when it decides whom to hire. */
+  /** A description that a parent's model reads when it chooses a child. */
   readonly description?: string | undefined;
   /** The schema of the data that its runs are started with, an object. Default: any input. */
   readonly input?: StandardSchemaV1 | undefined;
-  /** What each of its runs may spend. Default: no cap of its own. */
+  /** Budget of each of its runs. Default: no limits of its own. */
   readonly budget?: ExecutionBudget | undefined;
-  /** Default: permanent at the root, else run. */
+  /** Default: `permanent` at the root, else `run`. */
   readonly retention?: HistoryRetention | undefined;
   /** Default: normal. */
   readonly priority?: Priority | undefined;
   /**
-   * Changes when runs that began with the old code could not go on with the new. Default: a hash of
-   * the names and schemas of its tools, the form of its answer and the limits of its loop.
+   * Version of the agent's code. It changes when runs that began with the old code cannot continue with the new.
+   * Default: a hash of the names and schemas of its tools, its output schema and its loop limits.
    */
   readonly version?: string | undefined;
 }

@@ -1,15 +1,18 @@
 import type { EventType, NumberedEvent } from "./event.ts";
 
-/** Watches. Gets a frozen event; what it throws, returns or breaks changes nothing in the run. */
+/** An observer of events. It gets a frozen event. Its errors and results do not affect the run. */
 export type Hook<Type extends EventType = EventType> = (event: NumberedEvent<Type>) => void | Promise<void>;
 
-/** Where hooks are registered, per agent. */
+/** The registry of an agent's hooks. */
 export interface Hooks {
-  /** Tells everybody who watches this type. `onError` gets what a hook throws. Never throws, never waits longer than its timeout. */
+  /**
+   * Calls every hook of this event's type. `onError` gets each hook's error. Never throws, never waits longer than its
+   * timeout.
+   */
   dispatch(event: NumberedEvent, onError?: (error: unknown) => void): Promise<void>;
   /**
-   * Calls `hook` with each event of `type` as it is in the tree's stream, after it was appended: at most once. A crash may
-   * lose a call. Returns a function that ends it.
+   * Registers `hook` for events of `type`, called after they are appended to the tree's stream. At most once per event:
+   * a crash may lose a call. Returns a function that removes the hook.
    */
   on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void;
 }

@@ -5,7 +5,7 @@ const fieldTypes = ["text", "number", "integer", "boolean", "list"] as const;
 /** One field of a form that a person fills in. */
 export type QuestionField = {
   readonly name: string;
-  /** A list is some of the choices. */
+  /** The type of the answer. A list is a subset of the choices. */
   readonly type: (typeof fieldTypes)[number];
   /** The text that tells a person what to fill in. */
   readonly description?: string;
@@ -15,7 +15,7 @@ export type QuestionField = {
   readonly optional?: boolean;
   /** The smallest number, length of a text or count of items. Default: any, and for a text 1. */
   readonly min?: number;
-  /** The greatest one. Default: any, and for a text `maxTextLength`. */
+  /** The largest number, length of a text or count of items. Default: any, and for a text `maxTextLength`. */
   readonly max?: number;
 };
 
@@ -47,7 +47,7 @@ export const HumanQuestion = {
   maxDescriptionLength,
   /** Characters of an answer, and of a field that is a text. */
   maxTextLength,
-  /** Reads a question. Returns the text of its problem if it is none, or if no answer could fit it. */
+  /** Parses a question. Returns a description of the problem if it is invalid, or if no answer could fit it. */
   parse: (given: Json): HumanQuestion | string => {
     if (!isJsonObject(given)) return "an object with the question is needed";
     const { question, choices, fields } = given;
@@ -59,7 +59,7 @@ export const HumanQuestion = {
     const read = parseFields(fields);
     return typeof read === "string" ? `fields: ${read}` : { question, fields: read };
   },
-  /** Returns the problem of an answer; null: it is one. The question may come from storage, so it is not trusted. */
+  /** Returns the problem of an answer. Null: it is valid. The question may come from storage, so it is checked too. */
   checkAnswer: (question: Json, answer: Json): string | null => {
     const asked = HumanQuestion.parse(question);
     if (typeof asked === "string") return `the question cannot be read: ${asked}`;

@@ -1,7 +1,7 @@
 declare const brand: unique symbol;
 type Brand<Name extends string> = string & { readonly [brand]: Name };
 
-/** One `start()`: a root run and every run it hires. Chosen by the caller or minted by the runtime. */
+/** The id of one `start()`: a root run and all its descendants. Chosen by the caller or created by the runtime. */
 export type TreeId = Brand<"TreeId">;
 /** One agent's execution inside a tree. Carries its tree, so that a run can be found from its id alone. */
 export type RunId = Brand<"RunId">;
@@ -15,7 +15,7 @@ export type TenantId = Brand<"TenantId">;
 export type UserId = Brand<"UserId">;
 /** One journaled effect of a run, named by its place in the run. */
 export type StepId = Brand<"StepId">;
-/** One try of one step. Fresh for every execution, so a lost try can be told from its successor. */
+/** One try of one step. Fresh for every execution, so a lost try can be distinguished from its successor. */
 export type AttemptId = Brand<"AttemptId">;
 /** One message between runs, or from outside. Delivered at most once per mailbox. */
 export type MessageId = Brand<"MessageId">;
@@ -30,7 +30,7 @@ export type ApprovalId = Brand<"ApprovalId">;
 
 const runMark = "~";
 const printable = /^[\x21-\x7e]{1,128}$/;
-/** The id of an entry may hold that of its run, and so that of its tree. */
+/** The id of an entry may contain that of its run, and so that of its tree. */
 const maxEntryIdLength = 200;
 
 function id<Id extends string>(text: string, ...forbidden: readonly string[]): Id {
@@ -88,7 +88,7 @@ export const AgentId = {
 export const SessionId = { of: (text: string): SessionId => id(text) } as const;
 /** Constructors of {@link TenantId}. */
 export const TenantId = {
-  /** @throws TypeError also on `-`, which stands for no tenant. */
+  /** @throws TypeError also on `-`, which means no tenant. */
   of: (text: string): TenantId => id(text === "-" ? "" : text, "/"),
 } as const;
 /** Constructors of {@link UserId}. */
@@ -136,7 +136,7 @@ export const StepId = {
   of: (run: RunId, kind: string, number: number): StepId => `${run}:${kind}:${number}` as StepId,
   /** The kind of a step, or of the step in which a call is made: `model`, `tool`, `guardrail`. */
   kind: (step: StepId): string => step.split(":").at(-2) ?? "",
-  /** Is this a step's id? */
+  /** Whether a text is a step's id. */
   is: (text: string): text is StepId => /^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text),
   /** Reads an id that came from outside. @throws TypeError if it is not a step's. */
   parse: (text: string): StepId => {
@@ -154,7 +154,7 @@ export const StepId = {
 
 /** Constructors of {@link EventId}. */
 export const EventId = {
-  /** An event named by where it comes from: a run and its place, or an attempt. */
+  /** Creates an event's id from its source: a run and a position, or an attempt. */
   of: (source: string, name: string): EventId => `${source}#${name}` as EventId,
 } as const;
 

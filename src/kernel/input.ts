@@ -23,7 +23,7 @@ export interface InputContent {
 /** The input of a run: a text, or content with data and files. */
 export type Input = string | InputContent;
 
-/** Limits of one input. What is over them is refused before anything is kept. */
+/** Limits of one input. Input over a limit is refused before any of it is stored. */
 export interface InputLimits {
   /** Default 20. */
   readonly maxFiles?: number | undefined;
@@ -31,9 +31,7 @@ export interface InputLimits {
   readonly maxFileBytes?: number | undefined;
   /** Bytes of all files together. Default 40,000,000. */
   readonly maxTotalBytes?: number | undefined;
-  /**
-   * Media types that are accepted; `image/*` stands for every image. Default: images, audio, video, texts, PDF and JSON.
-   */
+  /** Accepted media types. `image/*` matches every image. Default: images, audio, video, texts, PDF and JSON. */
   readonly mediaTypes?: readonly string[] | undefined;
 }
 

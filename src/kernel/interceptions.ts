@@ -17,9 +17,9 @@ export interface ToolResultPatch {
 
 /** A compaction that is about to be made. */
 export interface CompactionPlan {
-  /** The messages that the summary will stand for, oldest first. */
+  /** The messages that the summary replaces, oldest first. */
   readonly messages: readonly ChatMessage[];
-  /** The number of messages before the first one that stays. */
+  /** The number of messages before the first one that is kept. */
   readonly cut: number;
   /** The summary of the last compaction; null: there is none. */
   readonly previous: string | null;
@@ -38,7 +38,7 @@ export interface SessionSwitch {
   readonly to: SessionId;
 }
 
-/** The order to leave something undone. */
+/** A reply that cancels the operation. */
 export interface CancelReply {
   readonly cancel: true;
 }
@@ -47,11 +47,11 @@ export interface CancelReply {
 interface Interceptors {
   /** Sees the text of each input. Returns the text that the turn is given instead. A step of its own. */
   input?(text: string, context: ExtensionContext): Reply<string>;
-  /** Sees the system prompt, once a turn. Returns the one that is sent instead, in all calls of the turn. */
+  /** Sees the system prompt, once a turn. Returns a replacement for all calls of the turn. */
   beforeAgentStart?(prompt: string, context: ExtensionContext): Reply<string>;
-  /** Sees the messages of each prompt, without the system prompt. Returns those that are sent instead. */
+  /** Sees the messages of each prompt, without the system prompt. Returns replacements. */
   context?(messages: readonly ChatMessage[], context: ExtensionContext): Reply<readonly ChatMessage[]>;
-  /** Sees a tool call before it is made. Returns the reason why it is not made; the model is told. */
+  /** Sees a tool call before it is made. Returns a reason to block it; the model is given the reason. */
   toolCall?(call: GuardedCall, context: ExtensionContext): Reply<{ readonly block: string }>;
   /** Sees the result of a tool call, as extensions before it have left it. */
   toolResult?(call: GuardedResult, context: ExtensionContext): Reply<ToolResultPatch>;

@@ -1,4 +1,4 @@
-/** What survives a round trip through JSON unchanged. */
+/** A value that survives a round trip through JSON unchanged. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
 /** A JSON object. An absent field and an `undefined` one are the same. */
@@ -22,11 +22,11 @@ export type Jsonified<T> = unknown extends T
           ? undefined
           : never;
 
-/** The two places where a value crosses between our types and JSON. */
+/** The two functions that convert between our types and JSON. */
 export const Json = {
-  /** A value of ours that holds nothing but JSON: interfaces lack the index signature that would prove it. */
+  /** Converts a typed value that holds only JSON. Interfaces lack the index signature that would prove it. */
   of: (value: unknown): Json => value as Json,
-  /** What our own writers made of a `T`. Data from elsewhere is decoded, not trusted. */
+  /** Converts JSON that our own code wrote from a `T`. Foreign data is decoded instead. */
   as: <T>(value: Json | undefined): T => value as T,
 } as const;
 
@@ -40,13 +40,13 @@ export function keysOf<Key extends string>(record: Readonly<Record<Key, unknown>
   return Object.keys(record) as Key[];
 }
 
-/** Deeper values overflow the stack of some encoder on their way. */
+/** Maximum nesting. Deeper values overflow the stack of some encoder. */
 const maxDepth = 1_000;
 
 /**
- * Returns where and why a value cannot be encoded as JSON, for example `.rows[2].id is a bigint`. Null if it can be:
- * functions and `undefined` inside objects are left out, as `JSON.stringify` does. Objects of which it would silently
- * make `{}` are refused.
+ * Returns the position and reason why a value cannot be encoded as JSON, for example `.rows[2].id is a bigint`. Null if
+ * it can. Functions and `undefined` inside objects are left out, as in `JSON.stringify`. Objects that `JSON.stringify`
+ * would silently turn into `{}` are refused.
  */
 export function findJsonProblem(value: unknown): string | null {
   try {
@@ -81,7 +81,7 @@ const emptiedKinds = [
   [Error, "an Error: use its message, or throw it"],
 ] as const;
 
-/** The message of an error, if even that can be read. */
+/** Returns the message of an error, if it can be read. */
 function describe(error: unknown): string {
   try {
     return error instanceof Error ? error.message : "it throws";

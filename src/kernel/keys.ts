@@ -1,31 +1,31 @@
-/** One key. Whoever holds its bytes can read everything that it seals. */
+/** One sealing key. Its bytes can open everything that it sealed. */
 export interface SealingKey {
-  /** Stands in the open in whatever the key has sealed: 1 to 255 bytes, never reused for another secret. */
+  /** The key's id, stored unencrypted in every value it sealed: 1 to 255 bytes, never reused for another secret. */
   readonly id: string;
   /** 32 bytes. */
   readonly secret: Uint8Array;
-  /** It opens also once the partition's own key is destroyed: for what must stay. Default: there is no difference. */
+  /** Whether the key still opens values after the partition's own key is destroyed. Default: no distinction. */
   readonly lasting?: boolean;
 }
 
-/** The keys of one partition, newest first: that one seals, each of them opens. */
+/** The keys of one partition, newest first. The newest seals; all of them open. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
 
 /**
- * Who gives the key of a partition. A partition is the key of an object: `tenant/tree` or a tenant. Its content is
- * readable as long as its key is, wherever copies lie.
+ * The source of keys. A partition is the key of an object: `tenant/tree` or a tenant. Its content is readable only as
+ * long as its key exists, wherever copies are.
  */
 export interface Keys {
   /**
-   * The same keys each time, until one is added or taken away. Once the partition's own was destroyed, only those that
-   * last are left.
+   * Returns the partition's keys. They stay the same until one is added or removed. Once the partition's own key is
+   * destroyed, only lasting keys are left.
    *
-   * @throws KeyDestroyedError if nothing is left.
+   * @throws KeyDestroyedError if no key is left.
    */
   of(partition: string): Promise<KeyRing>;
   /**
-   * Makes everything sealed for the partition unreadable, for ever, but for what was sealed to last. Absent where keys
-   * are derived from one secret.
+   * Makes everything sealed for the partition permanently unreadable, except lasting values. Absent if keys are derived
+   * from one secret.
    */
   destroy?(partition: string): Promise<void>;
 }

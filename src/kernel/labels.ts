@@ -1,17 +1,20 @@
 import { RunId, StepId } from "./ids.ts";
 import { isJsonObject, type Json } from "./json.ts";
 
-/** Where content comes from. The web is untrusted, and so is memory: whatever an earlier run has written there. */
+/** The origin of content. Content from the web is untrusted, and so is memory, because earlier runs wrote it. */
 type Origin = "system" | "user" | "tool" | "web" | "agent" | "memory";
 
-/** Who may read content. */
+/** The readers that content is meant for. */
 export type Sensitivity = "public" | "private";
 
-/** What a run has seen. Labels are only ever added: whatever is made of content carries the labels of all of it. */
+/**
+ * Labels of the content that a run has seen. They are only added: derived content carries the labels of all its
+ * sources.
+ */
 export interface Labels {
-  /** Something that a stranger may have written. */
+  /** Whether a stranger may have written some of the content. */
   readonly untrusted: boolean;
-  /** Something that not everybody may read. */
+  /** Whether some of the content is not public. */
   readonly private: boolean;
   /** The first sources of the labels, oldest first: at most {@link Labels.maxSources}. Absent: none is known. */
   readonly sources?: readonly LabelSource[] | undefined;
@@ -30,24 +33,24 @@ export type LabelSource = {
   readonly private: boolean;
 };
 
-/** What a tool says of what it brings and does. */
+/** A tool's declaration about its results and effects. */
 export interface ToolFlow {
-  /** Where its results come from. Default `tool`. */
+  /** The origin of its results. Default: `tool`. */
   readonly origin?: Extract<Origin, "tool" | "web" | "memory"> | undefined;
-  /** May a stranger have written its results? Default: untrusted from the web and from memory, else trusted. */
+  /** Whether a stranger may have written its results. Default: untrusted from the web and from memory, else trusted. */
   readonly trust?: "trusted" | "untrusted" | undefined;
-  /** The secrecy of its results. Default public. */
+  /** The sensitivity of its results. Default: public. */
   readonly sensitivity?: Sensitivity | undefined;
   /**
-   * Does anything leave by its call: a mail, a request, a change that others see? Default: yes from the web, where the
-   * address alone can carry something out, and yes above risk `safe`.
+   * Whether a call sends data out: a mail, a request, a visible change. Default: true from the web, where the URL alone
+   * can carry data out, and above risk `safe`.
    */
   readonly outside?: boolean | undefined;
 }
 
 const maxSources = 20;
 
-/** All that either names, the first ones first. The same list where nothing is added. */
+/** Returns the union of two source lists, earliest first. Returns the same list if nothing is added. */
 function joinSources(one: Labels["sources"], other: Labels["sources"]): Labels["sources"] {
   if (!one || !other || one === other) return one ?? other;
   if (one.length >= maxSources) return one;
@@ -55,7 +58,7 @@ function joinSources(one: Labels["sources"], other: Labels["sources"]): Labels["
   return added.length === 0 ? one : [...one, ...added].slice(0, maxSources);
 }
 
-/** Steps are left out: the first call of a tool by a run stands for all of them. */
+/** Whether two sources are the same. Steps are ignored: a run's first call of a tool represents all its calls. */
 const isSameSource = (one: LabelSource, other: LabelSource): boolean =>
   one.name === other.name && one.runId === other.runId && one.kind === other.kind;
 
@@ -66,7 +69,7 @@ export const Labels = {
   none,
   of: ({ untrusted = false, private: isPrivate = false }: Partial<Labels>): Labels =>
     untrusted || isPrivate ? { untrusted, private: isPrivate } : none,
-  /** What has either. The same object where nothing is added. */
+  /** Returns the union of two labels. Returns the same object if nothing is added. */
   join: (one: Labels, other: Labels | undefined): Labels => {
     if (!other) return one;
     const untrusted = one.untrusted || other.untrusted;
@@ -77,22 +80,24 @@ export const Labels = {
   },
   /** Sources that labels name at most. */
   maxSources,
-  /** The same labels with this source, unless they are none or name sources already. */
+  /** Returns the labels with this source, unless they are empty or already name sources. */
   withSource: (labels: Labels, source: Omit<LabelSource, "untrusted" | "private">): Labels => {
     if (Labels.isNone(labels) || labels.sources) return labels;
     const { untrusted, private: isPrivate } = labels;
     return { untrusted, private: isPrivate, sources: [{ ...source, untrusted, private: isPrivate }] };
   },
-  /** What the results of a tool are. */
+  /** Returns the labels of a tool's results. */
   broughtBy: ({ origin, trust, sensitivity }: ToolFlow): Labels =>
     Labels.of({
       untrusted: trust === undefined ? origin === "web" || origin === "memory" : trust === "untrusted",
       private: sensitivity === "private",
     }),
-  /** Does something leave by a call of this tool? */
+  /** Whether a call of this tool sends data out. */
   leavesBy: ({ outside, origin, risk }: ToolFlow & { readonly risk: string }): boolean =>
     outside ?? (risk !== "safe" || origin === "web"),
-  /** Names the first sources for people: " (untrusted: tool fetch; private: tool inbox)". Empty where none is known. */
+  /**
+   * Describes the first sources for people: " (untrusted: tool fetch; private: tool inbox)". Empty if none is known.
+   */
   describeSources: ({ sources = [] }: Labels): string => {
     const parts = (["untrusted", "private"] as const).flatMap((label) => {
       const names = sources.filter((source) => source[label]).map(({ kind, name }) => `${kind} ${name}`);
@@ -100,9 +105,9 @@ export const Labels = {
     });
     return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
   },
-  /** Reads labels that came back from storage; null if they are none. A source that is wrong is left out. */
+  /** Reads labels from storage. Null if invalid. Invalid sources are left out. */
   decode: decodeLabels,
-  /** Nothing to tell of? */
+  /** Whether the labels are empty. */
   isNone: (labels: Labels): boolean => !labels.untrusted && !labels.private,
 } as const;
 
@@ -115,7 +120,7 @@ function decodeLabels(value: Json | undefined): Labels | null {
   return sources.length === 0 || Labels.isNone(labels) ? labels : { ...labels, sources };
 }
 
-/** Reads the sources of labels. One that is wrong is left out. */
+/** Reads the sources of labels. Invalid ones are left out. */
 function decodeSources(value: Json | undefined): readonly LabelSource[] {
   if (!Array.isArray(value)) return [];
   return value.slice(0, Labels.maxSources).flatMap((each: Json) => {

@@ -19,7 +19,7 @@ export interface MemoryBlock {
 
 /** A new text for a block. */
 export interface BlockEdit {
-  /** No other write of the owner has it, as with `Fact.id`. */
+  /** Unique among the owner's writes, as with `Fact.id`. */
   readonly id: string;
   readonly text: string;
   /** The version that the text was made from. 0: there is no block of this name yet. */
@@ -27,13 +27,13 @@ export interface BlockEdit {
   readonly limit: number;
   readonly at: number;
   readonly runId: RunId | null;
-  /** Labels of the writer. They are joined with those of the block: part of the text may have come from each. */
+  /** Labels of the writer. They are joined with the block's labels, because part of the text may come from each. */
   readonly labels: Labels;
   /** The terms to find the block by. Default: none. */
   readonly terms?: readonly string[];
 }
 
-/** A note that an edit was applied. It holds no text: an edit that takes something out must not keep it. */
+/** A record of an applied edit. It holds no text, so that an edit that removes text does not keep it. */
 export interface BlockReceipt {
   readonly name: string;
   readonly version: number;

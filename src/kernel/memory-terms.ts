@@ -2,7 +2,7 @@ const maxTerms = 256;
 const maxTermLength = 64;
 /** Letters with their marks, and digits. */
 const word = /[\p{L}\p{M}\p{N}]+/gu;
-/** Scripts that write no spaces: their words are found by pairs of characters. */
+/** Scripts without spaces between words. Their words are indexed as pairs of characters. */
 const unspaced = /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}]+$/u;
 
 /**
@@ -25,7 +25,7 @@ function pairs(text: string): readonly string[] {
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
-/** Stands for the number of items of an owner: a constant, so that nothing need be counted for a search. */
+/** Assumed number of items of an owner. A constant, so that a search need not count them. */
 const assumedItems = 10_000;
 const commonFrom = 1_000;
 

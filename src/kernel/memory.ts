@@ -20,15 +20,15 @@ export const MemoryOwner = {
   user: (userId: UserId | null): MemoryOwner => ({ kind: "user", userId }),
   tenant,
   session: ({ id, userId }: SessionKey): MemoryOwner => ({ kind: "session", session: { id, userId } }),
-  /** Its name in keys. No id has a space, so no two owners share one. */
+  /** Returns the owner's name in keys. No id has a space, so no two owners share a name. */
   key: (owner: MemoryOwner): string => {
     if (owner.kind === "tenant") return "t";
     if (owner.kind === "user") return `u ${owner.userId ?? ""}`;
     return `${MemoryOwner.sessionsPrefix(owner.session.userId)}${owner.session.id}`;
   },
-  /** The beginning of the names of all sessions of a user. */
+  /** Returns the prefix of the names of all sessions of a user. */
   sessionsPrefix: (user: UserId | null): string => `s ${user ?? ""} `,
-  /** Reads a name that {@link MemoryOwner.key} made. @throws TypeError if it is none. */
+  /** Parses a name that {@link MemoryOwner.key} made. @throws TypeError if it is invalid. */
   parse: (key: string): MemoryOwner => {
     const [kind, user = "", id, ...more] = key.split(" ");
     const userId = user === "" ? null : UserId.of(user);
@@ -54,15 +54,15 @@ export const MemoryItem = {
   fact: (id: string): MemoryItem => ({ kind: "fact", id }),
   block: (name: string): MemoryItem => ({ kind: "block", name }),
   episode: (session: SessionId, entry: EntryId): MemoryItem => ({ kind: "episode", session, entry }),
-  /** Its name in keys. */
+  /** Returns the item's name in keys. */
   key: (item: MemoryItem): string => {
     if (item.kind === "fact") return `fact ${item.id}`;
     if (item.kind === "block") return `block ${item.name}`;
     return `${MemoryItem.episodesPrefix(item.session)}${item.entry}`;
   },
-  /** The beginning of the names of all episodes of a session. */
+  /** Returns the prefix of the names of all episodes of a session. */
   episodesPrefix: (session: SessionId): string => `episode ${session} `,
-  /** Reads a name that {@link MemoryItem.key} made. @throws TypeError if it is none. */
+  /** Parses a name that {@link MemoryItem.key} made. @throws TypeError if it is invalid. */
   parse: (key: string): MemoryItem => {
     const [kind, first = "", second, ...more] = key.split(" ");
     if (first !== "" && second === undefined) {
@@ -78,15 +78,15 @@ export const MemoryItem = {
 /** Something an agent remembers. */
 export interface Fact {
   /**
-   * No other write of the owner has it, so a write that is made again is known by it: the id of the step that
-   * remembers is a good one. 1 to 200 printable characters without a space.
+   * Unique among the owner's writes, so that a repeated write is recognized. The id of the step that remembers is a
+   * good choice. 1 to 200 printable characters without a space.
    */
   readonly id: string;
   /** The subject, for example `city`. A later fact of the same key supersedes an earlier one. */
   readonly key: string;
   readonly value: Json;
   readonly validFrom: number;
-  /** When it ceases to hold. Null: until a later fact of the same key begins. */
+  /** End of its validity. Null: valid until a later fact of the same key begins. */
   readonly validTo: number | null;
   readonly recordedAt: number;
   /** The run that wrote it. Null: no run did. */
@@ -97,19 +97,22 @@ export interface Fact {
 
 /** The rules of {@link Fact}s that stores share. */
 export const Fact = {
-  /** @throws TypeError unless it ends after it begins and has an id. */
+  /** @throws TypeError unless it ends after it begins and has a valid id. */
   check: ({ id, key, validFrom, validTo }: Fact): void => {
     checkWriteId(id);
     if (validTo !== null && validTo <= validFrom)
       throw new TypeError(`the fact ${JSON.stringify(key)} ends at ${validTo}, but begins at ${validFrom}`);
   },
-  /** Facts of one key as told, in the order of `validFrom`, as they hold: each ends where the next begins. */
+  /**
+   * Returns facts of one key with their effective validity: each ends at the latest where the next begins. Expects the
+   * order of `validFrom`.
+   */
   timeline: (told: readonly Fact[]): readonly Fact[] =>
     told.map((fact, index) => {
       const end = Math.min(fact.validTo ?? Infinity, told[index + 1]?.validFrom ?? Infinity);
       return { ...fact, validTo: end === Infinity ? null : end };
     }),
-  /** Whether it holds at a moment. */
+  /** Whether the fact is valid at a moment. */
   holds: ({ validFrom, validTo }: Pick<Fact, "validFrom" | "validTo">, at: number): boolean =>
     validFrom <= at && (validTo === null || at < validTo),
 } as const;
@@ -118,7 +121,7 @@ export const Fact = {
 export interface FactQuery {
   readonly key?: string;
   readonly ids?: readonly string[];
-  /** Only facts that hold then. */
+  /** Only facts that are valid at this moment. */
   readonly at?: number;
 }
 
@@ -128,20 +131,20 @@ export type ForgetRequest = { readonly id: string } & ({ readonly fact: string }
 /** The terms by which an item is found. */
 export interface IndexEntry {
   readonly item: MemoryItem;
-  /** Of two items that match equally well, the newer one is found first. */
+  /** Time of the item. If two items match equally well, the newer one comes first. */
   readonly at: number;
-  /** As `toTerms` returns them. A sealing store returns keyed hashes instead. */
+  /** Terms in the form that `toTerms` returns. A sealing store returns keyed hashes instead. */
   readonly terms: readonly string[];
 }
 
 /** A search in an owner's index. */
 export interface MemoryQuery {
-  /** As `toTerms` returns them. */
+  /** Terms in the form that `toTerms` returns. */
   readonly terms: readonly string[];
   /** Default: all. */
   readonly kinds?: readonly MemoryKind[];
   readonly limit: number;
-  /** Of facts, only those that hold then. Default: superseded and future ones as well. */
+  /** Only facts that are valid at this moment. Default: also superseded and future ones. */
   readonly at?: number;
 }
 
@@ -156,7 +159,7 @@ export interface MemoryHit {
 
 /** Readers of {@link MemoryHit}. */
 export const MemoryHit = {
-  /** The best of them, also from several owners: by score, then newest first. */
+  /** Returns the best hits, also of several owners: by score, then newest first. */
   best: (hits: readonly MemoryHit[], limit: number): readonly MemoryHit[] =>
     hits
       .toSorted((a, b) => b.score - a.score || b.at - a.at || compare(hitKey(a), hitKey(b)))
@@ -167,14 +170,14 @@ const hitKey = ({ owner, item }: MemoryHit): string => `${MemoryItem.key(item)} 
 const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
 /**
- * Long-term memory: facts, blocks, and an index of words over both and over saved turns. Each owner is a partition of
- * its own. Every write has an id: made again, it changes nothing and returns what it returned before.
+ * Long-term memory: facts, blocks, and an index of terms over both and over saved turns. Each owner is a separate
+ * partition. Every write has an id: a repeated write changes nothing and returns its first result.
  */
 export interface MemoryStore {
   /**
-   * Facts of one key follow each other by `validFrom`, in whatever order they are told: each ends, at the latest,
-   * where the next begins, so a back-dated one changes the past and not the present. Told again for the same
-   * moment, the later word replaces the earlier one. Returns the items that were replaced.
+   * Stores a fact. Facts of one key follow each other by `validFrom`, in any order of writing. Each ends at the latest
+   * where the next begins, so a back-dated fact changes the past and not the present. A second fact for the same moment
+   * replaces the first. Returns the replaced items.
    *
    * @throws TypeError unless it ends after it begins.
    */
@@ -185,14 +188,14 @@ export interface MemoryStore {
     /** The terms to find it by. Default: none. */
     terms?: readonly string[],
   ): Promise<readonly MemoryItem[]>;
-  /** By key, then by time. */
+  /** Returns facts by key, then by time. */
   recall(partition: Partition, owner: MemoryOwner, query: FactQuery): Promise<readonly Fact[]>;
   /** Erases facts with their terms and vectors. Returns the items that were erased. */
   forget(partition: Partition, owner: MemoryOwner, request: ForgetRequest): Promise<readonly MemoryItem[]>;
 
-  /** Null if there is none of this name. */
+  /** Returns a block by name. Null if absent. */
   block(partition: Partition, owner: MemoryOwner, name: string): Promise<MemoryBlock | null>;
-  /** All of the owner, by name. */
+  /** Returns all blocks of the owner, by name. */
   blocks(partition: Partition, owner: MemoryOwner): Promise<readonly MemoryBlock[]>;
   /** Replaces the text, if the version is the present one. @throws TypeError if the text exceeds the limit. */
   editBlock(
@@ -202,25 +205,27 @@ export interface MemoryStore {
     edit: BlockEdit,
   ): Promise<BlockEditResult>;
   /**
-   * The receipt of an edit that was applied; null: there is none. Ask before computing an edit from the present text: the
-   * edit may be in that text already.
+   * Returns the receipt of an applied edit. Null: none. Call it before computing an edit from the present text, because
+   * the text may contain the edit already.
    */
   findEdit(partition: Partition, owner: MemoryOwner, id: string): Promise<BlockReceipt | null>;
   /** Erases the block with its terms and vectors. Idempotent. */
   removeBlock(partition: Partition, owner: MemoryOwner, name: string): Promise<void>;
 
-  /** Puts items into the index, each in place of its former terms. For episodes; facts and blocks bring theirs along. */
+  /**
+   * Adds items to the index, or replaces their terms. For episodes: facts and blocks are indexed when they are written.
+   */
   index(partition: Partition, owner: MemoryOwner, entries: readonly IndexEntry[]): Promise<void>;
   /** Takes items out of the index. Idempotent. */
   unindex(partition: Partition, owner: MemoryOwner, items: readonly MemoryItem[]): Promise<void>;
-  /** Items that share terms with the query: those that share more and rarer ones first, then the newest. */
+  /** Returns items that share terms with the query: more and rarer shared terms first, then the newest. */
   search(partition: Partition, owner: MemoryOwner, query: MemoryQuery): Promise<readonly MemoryHit[]>;
-  /** The index in the order of the items' names. `after`: the last item already seen. */
+  /** Returns the index in the order of the items' names. `after`: the last item already seen. */
   indexed(
     partition: Partition,
     owner: MemoryOwner,
     range: { readonly after: MemoryItem | null; readonly limit: number },
   ): Promise<readonly IndexEntry[]>;
-  /** The user and those of the user's sessions that own something here. */
+  /** Returns the user and the user's sessions, as far as they own something here. */
   owners(partition: Partition, user: UserId | null): Promise<readonly MemoryOwner[]>;
 }

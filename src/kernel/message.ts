@@ -1,14 +1,14 @@
 import { isJsonObject, Json } from "./json.ts";
 
-/** Words. */
+/** Text. */
 interface TextBlock {
   readonly type: "text";
   readonly text: string;
-  /** What its provider needs to see again. */
+  /** Data that the provider must get back in later calls. */
   readonly providerData?: Json | undefined;
 }
 
-/** A model's thinking, with whatever its provider needs to see again. */
+/** A model's reasoning, with data that the provider must get back in later calls. */
 interface ReasoningBlock {
   readonly type: "reasoning";
   readonly text: string;
@@ -26,7 +26,7 @@ const reasons = [
   "inexact-number",
 ] as const;
 
-/** Why arguments are not acted on. */
+/** The reason why a call's arguments are rejected. */
 export type MalformedReason = (typeof reasons)[number];
 
 /** Readers of {@link MalformedReason}. */
@@ -34,21 +34,21 @@ export const MalformedReason = {
   is: (value: unknown): value is MalformedReason => reasons.some((reason) => reason === value),
 } as const;
 
-/** A model asks for a tool. */
+/** A tool call that a model requests. */
 export interface ToolCallBlock {
   readonly type: "tool-call";
   readonly callId: string;
   readonly name: string;
   readonly input: Json;
-  /** The beginning of arguments that were not clear JSON: such a call is answered with an error, never made. */
+  /** The beginning of malformed arguments. Such a call is answered with an error and never made. */
   readonly malformedInput?: string | undefined;
-  /** What is wrong with them. Default: they are not JSON. */
+  /** The problem of the arguments. Default: they are not JSON. */
   readonly malformedBecause?: MalformedReason | undefined;
-  /** What its provider needs to see again. */
+  /** Data that the provider must get back in later calls. */
   readonly providerData?: Json | undefined;
 }
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface ToolResultBlock {
   readonly type: "tool-result";
   readonly callId: string;
@@ -69,7 +69,7 @@ export const ContentSource = {
     typeof source === "object" && source !== null && "content" in source && "bytes" in source,
 } as const;
 
-/** An image, a document, a sound: by address, inline as base64, or by name in the content port. */
+/** An image, document or sound: by URL, inline as base64, or by name in the content port. */
 export interface FileBlock {
   readonly type: "file";
   readonly mediaType: string;
@@ -99,7 +99,7 @@ export type ContentBlock =
   | DataBlock
   | UnknownBlock;
 
-/** Who speaks. */
+/** The author of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
 /** One message of a conversation with a model. */
@@ -121,12 +121,12 @@ const known: ReadonlySet<string> = new Set([
 /** Constructors and readers of {@link ContentBlock}. */
 export const ContentBlock = {
   text: (text: string): TextBlock => ({ type: "text", text }),
-  /** A block that came back from storage: one of a type we do not know is kept whole. */
+  /** Decodes a block from storage. A block of an unknown type is kept whole. */
   decode: (raw: Json): ContentBlock => {
     const type = isJsonObject(raw) ? raw["type"] : undefined;
     return typeof type === "string" && known.has(type) ? Json.as(raw) : { type: "unknown", raw };
   },
-  /** The form to store: an unknown block goes back exactly as it came. */
+  /** Encodes a block for storage. An unknown block is written back exactly as it came. */
   encode: (block: ContentBlock): Json => (block.type === "unknown" ? block.raw : Json.of(block)),
 } as const;
 
@@ -135,7 +135,7 @@ export const ChatMessage = {
   system: (text: string): ChatMessage => ({ role: "system", content: [ContentBlock.text(text)] }),
   user: (text: string): ChatMessage => ({ role: "user", content: [ContentBlock.text(text)] }),
   assistant: (text: string): ChatMessage => ({ role: "assistant", content: [ContentBlock.text(text)] }),
-  /** The words of a message, without reasoning. */
+  /** Returns the text of a message, without reasoning. */
   text: (message: ChatMessage): string =>
     message.content.map((block) => (block.type === "text" ? block.text : "")).join(""),
 } as const;

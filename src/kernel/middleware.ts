@@ -11,81 +11,88 @@ import type { Tool } from "./tool.ts";
 import type { ToolResult } from "./tool-result.ts";
 
 /**
- * One layer around a call. Work before, `await next()`, work after. To answer instead, set `result` and do not
- * call `next`; to stop, throw `MiddlewareTermination`.
+ * One layer around a call: work before, `await next()`, work after. To replace the result, set `result` and do not call
+ * `next`. To stop, throw `MiddlewareTermination`.
  */
 export interface Middleware<Context> {
-  /** For people: in errors and in lists of agents. Default: the name of its class. */
+  /** Display name, for errors and lists of agents. Default: the name of its class. */
   readonly name?: string;
-  /** May `next` be called again once it has settled? Retry, fallback and validation say so. Default false. */
+  /** Whether `next` may be called again once it has settled, as retry, fallback and validation do. Default: false. */
   readonly repeats?: boolean;
   process(context: Context, next: () => Promise<void>): Promise<void>;
 }
 
-/** What code inside a step can ask for: the same gate and the same bill, without a step of its own. */
+/**
+ * The facilities of code inside a step. They pass the same gate and are charged to the same run, without a step of
+ * their own.
+ */
 export interface StepScope {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Whose run this is. */
+  /** The tenant of the run. Null: none. */
   readonly tenantId: TenantId | null;
   readonly userId: UserId | null;
-  /** Of the agent. */
+  /** Version of the agent. */
   readonly version: string;
   /**
-   * The seconds for which content of the run may be kept outside of it: Infinity where its retention is `permanent`, the
-   * runtime's `eraseAfterS` for `run`, 0 for `none`.
+   * Seconds for which content of the run may be kept outside it. Infinity for retention `permanent`, the runtime's
+   * `eraseAfterS` for `run`, 0 for `none`.
    */
   readonly keepS: number;
   /** The cache of the runtime's store. Null: the runtime has no store. */
   readonly cache: AnswerCache | null;
-  /** How often calls of this step were made again so far: by whichever layer, and before a long wait or a crash, too. */
+  /** Number of retries in this step so far, by any layer, including those before a long wait or a crash. */
   readonly retries: number;
-  /** A model call, charged as part of the step it is made in. */
+  /** Makes a model call, charged to the current step. */
   llm(messages: readonly ChatMessage[], options?: ScopedLlmOptions): Promise<ModelResponse>;
   /**
-   * Turns texts into vectors, one for each, charged as part of the step. It is no turn of the run.
-   * @throws BudgetExhaustedError when no account allows it; TypeError if the embedder returns something else.
+   * Converts texts to vectors, one for each, charged to the current step. It does not count as a turn. @throws
+   * BudgetExhaustedError when no account allows it; TypeError if the embedder returns invalid data.
    */
   embed(embedder: Embedder, texts: readonly string[]): Promise<readonly (readonly number[])[]>;
   /**
-   * Waits. Around a model call, more than 5 s are not waited for here: the step ends, whatever is thrown for that or
-   * made of it, and begins anew when the time has come, layers and all. No slot in the process is held meanwhile.
+   * Waits. Around a model call, waits over 5 s end the step, even if a layer catches the error thrown for it. The step
+   * starts over with all its layers when the time has come. It holds no slot in the process until then.
    */
   wait(ms: number): Promise<void>;
   /**
-   * Counts one retry, tells the stream, and waits as long as the schedule or the provider wants. Then call `next` again.
+   * Counts one retry, records it in the stream, and waits as long as the schedule or the provider requires. Then call
+   * `next` again.
    *
    * @throws the error itself if it may not be retried: a termination, a cancellation, a budget, a run that must yield.
    */
   again(error: unknown, schedule?: Pick<ModelRetry, "baseMs">): Promise<void>;
   /**
-   * Calls code of an extension, isolated and for 30 s at most. What it throws is recorded with the step, told as
-   * `extension.error` and passed over. Undefined then, and where the run was launched without the extension.
+   * Calls code of an extension, isolated and with a timeout of 30 s. An error is recorded with the step, published as
+   * `extension.error` and ignored. Returns undefined then, and if the run was launched without the extension.
    */
   intercept<T>(
     extension: string,
     call: (context: ExtensionContext) => T | Promise<T>,
   ): Promise<T | undefined>;
   /**
-   * Records what a layer does, among the decisions in the manifest of the call that it is around. Before `next`: later it
-   * is not recorded. Names and figures only, no content.
+   * Records a decision of a layer in the manifest of the wrapped call. Must be called before `next`: later calls are
+   * not recorded. Names and figures only, no content.
    */
   note(by: string, decision: string): void;
   /**
-   * Returns a keyed hash of a text, in base64url, which cannot be computed without the key. With a key of the program, it is
-   * the same in all trees of the tenant. Default: the secret of the tree; it is the same in all its runs.
+   * Returns a keyed hash of a text, in base64url. It cannot be computed without the key. With a key of the program, the
+   * hash is the same in all trees of the tenant. Default: the secret of the tree, shared by all its runs.
    */
   keyedHash(text: string, key?: Secret): string;
 }
 
-/** How code inside a step calls a model. */
+/** Options of a model call inside a step. */
 interface ScopedLlmOptions {
   /** Default: the agent's. */
   readonly model?: Model;
   readonly maxOutputTokens?: number;
 }
 
-/** Around one run of an agent. Replayed: touches the world only through the run's own context. */
+/**
+ * The context of one run of an agent. Its middleware is replayed, so it has side effects only through the run's own
+ * context.
+ */
 export interface AgentRunContext {
   readonly agentName: AgentId;
   readonly runId: RunId;
@@ -94,7 +101,7 @@ export interface AgentRunContext {
   result: Json | undefined;
 }
 
-/** Around one model call. Runs only when the call is really made. */
+/** The context of one model call. Its middleware runs only when the call is really made. */
 export interface ChatContext {
   readonly agentName: AgentId;
   readonly runId: RunId;
@@ -103,27 +110,27 @@ export interface ChatContext {
   tools: readonly ToolDescription[];
   options: JsonObject;
   /**
-   * A hash of everything else in the request, which layers cannot change: settings, tool choice, schema and limits of the
-   * call, and the state that is shown in this call only.
+   * Hash of the request fields that layers cannot change: settings, tool choice, schema and limits of the call, and the
+   * ephemeral state.
    */
   readonly restHash: string;
-  /** Which one is asked. */
+  /** The model to call. */
   model: Model;
-  /** How long one attempt may take. Default 600,000. */
+  /** Timeout of one attempt. Default: 600,000. */
   timeoutMs: number;
   result: ModelResponse | undefined;
   readonly scope: StepScope;
 }
 
-/** Around one tool call. Runs only when the call is really made. */
+/** The context of one tool call. Its middleware runs only when the call is really made. */
 export interface FunctionContext {
   readonly agentName: AgentId;
   readonly runId: RunId;
   readonly functionName: string;
   readonly arguments: Json;
-  /** What is called: its risk, for example. */
+  /** The tool to call. */
   readonly tool: Tool;
-  /** How long it may take, where it touches the world; the tool's own limit holds besides. Default: no other. */
+  /** Timeout of the tool's effect, in addition to the tool's own limit. Default: none. */
   timeoutMs: number;
   result: ToolResult | undefined;
   readonly scope: StepScope;
@@ -134,11 +141,11 @@ export type AgentMiddleware = Middleware<AgentRunContext>;
 /** A layer around a model call. */
 export interface ChatMiddleware extends Middleware<ChatContext> {
   /**
-   * Model calls are retried in one place. `makes`: in this layer, and nowhere else. `sees`: around this layer, so that
-   * it sees every attempt. Default: inside all layers.
+   * The layer's relation to retries: model calls are retried in one place. `makes`: this layer makes them. `sees`:
+   * retries happen around this layer, so it sees every attempt. Default: retries happen inside all layers.
    */
   readonly attempts?: "makes" | "sees";
-  /** Models that the layer may ask: their prices are pinned when a tree opens. Default: none. */
+  /** Models that the layer may call. Their prices are pinned when a tree opens. Default: none. */
   readonly models?: readonly Model[] | undefined;
 }
 /** A layer around a tool call. */

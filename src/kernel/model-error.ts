@@ -1,6 +1,6 @@
 import { ReeveError } from "./errors.ts";
 
-/** The kind of a failed model call. The first five may pass; the others will not. */
+/** The kind of a failed model call. The first five are transient; the rest are permanent. */
 export type ModelErrorKind =
   | "rate-limit"
   | "overloaded"
@@ -30,9 +30,9 @@ export class ModelError extends ReeveError {
   override readonly retryable: boolean;
   /** The status of the provider's answer. Null if there was none. */
   readonly statusCode: number | null;
-  /** How long the provider wants to be left alone. */
+  /** Delay that the provider requests. Null: none. */
   readonly retryAfterMs: number | null;
-  /** Did it cost nothing for sure? Else the attempt stays booked at its ceiling. */
+  /** Whether the call certainly cost nothing. If not, the attempt stays booked at its ceiling. */
   readonly unbilled: boolean;
 
   constructor(fields: Pick<ModelError, "kind" | "message"> & Partial<ModelError>) {

@@ -3,7 +3,7 @@ import type { ChatMessage } from "./message.ts";
 import type { Price } from "./price.ts";
 import type { Usage } from "./usage.ts";
 
-/** What a model is told about a tool. */
+/** The description of a tool in a model request. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -11,7 +11,7 @@ export interface ToolDescription {
   readonly inputSchema: JsonObject;
 }
 
-/** Settings of a model call that most providers know. One that a provider does not know is ignored there. */
+/** Settings of a model call that most providers know. A provider ignores those it does not know. */
 export interface ModelSettings {
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
@@ -20,20 +20,20 @@ export interface ModelSettings {
   readonly frequencyPenalty?: number | undefined;
   /** Texts at which the model stops. */
   readonly stopSequences?: readonly string[] | undefined;
-  /** For answers that can be repeated, where the provider can. */
+  /** Seed for repeatable answers, if the provider supports it. */
   readonly seed?: number | undefined;
-  /** How much the model thinks before it answers. Thinking counts as output, inside the limit. */
+  /** Amount of reasoning before the answer. Reasoning counts as output, inside the limit. */
   readonly reasoning?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | undefined;
 }
 
-/** Whether and which tool the model calls. */
+/** The rule for tool calls of the model. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
 
 /** One model call. */
 export interface ModelRequest {
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ToolDescription[];
-  /** Never more than this many tokens may come back: the money for more is not there. */
+  /** Maximum output tokens. The budget does not cover more. */
   readonly maxOutputTokens: number;
   readonly settings?: ModelSettings;
   /** Default: auto. */
@@ -43,35 +43,35 @@ export interface ModelRequest {
   /** Options that only this provider understands. */
   readonly options?: JsonObject;
   /**
-   * The numbers of messages at the beginning that later prompts repeat, ascending: system message, history, turn. For the
-   * provider's prompt cache. Absent: later prompts repeat none.
+   * Numbers of leading messages that later prompts repeat, ascending: system message, history, turn. For the provider's
+   * prompt cache. Absent: later prompts repeat none.
    */
   readonly stable?: readonly number[];
   /** A key that the prompts of one conversation share, for providers that find their cache by it. */
   readonly cacheKey?: string;
 }
 
-/** Why a model stopped talking. */
+/** The reason why a model stopped. */
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
 
-/** What a model answered. */
+/** The response of a model. */
 export interface ModelResponse {
   readonly message: ChatMessage;
-  /** Null where the provider did not say: the call then stays booked at its ceiling. */
+  /** Null if the provider did not report it: the call then stays booked at its ceiling. */
   readonly usage: Usage | null;
   readonly finishReason: FinishReason;
-  /** Something else was sent than was asked for: `usage` says nothing about those messages. Set by the runtime. */
+  /** Set by the runtime if middleware changed the messages: `usage` then does not describe the original ones. */
   readonly rewritten?: true | undefined;
-  /** The system message, where the call computed it. Set by the runtime. */
+  /** The system message, if the call computed it. Set by the runtime. */
   readonly instructions?: string | undefined;
-  /** The budget that allowed less output than was asked for: an answer cut short must not be acted on. */
+  /** The budget that allowed less output than requested. A truncated answer must not be acted on. */
   readonly shrunk?: "tokens" | "cost" | undefined;
-  /** The reason why it was cut off, where it repeated itself: it must not be acted on. Set by the runtime. */
+  /** The reason why a repetitive answer was cut off. It must not be acted on. Set by the runtime. */
   readonly repeated?: string | undefined;
   readonly providerData?: Json;
 }
 
-/** How a model call is made again when its error may pass. */
+/** Retry rules for transient errors of model calls. */
 export interface ModelRetry {
   /** Default 3; 0 for none. */
   readonly maxRetries?: number | undefined;
@@ -85,31 +85,31 @@ export interface ModelDelta {
   readonly text: string;
 }
 
-/** What goes along with a call. */
+/** Options of a model call. */
 export interface ModelCall {
   readonly signal: AbortSignal;
-  /** Told every piece as it comes. Absent: nobody watches. Must not throw. */
+  /** Receives every piece of the answer as it comes. Absent: no subscriber. Must not throw. */
   readonly onDelta?: ((delta: ModelDelta) => void) | undefined;
 }
 
-/** A language model, as a run sees it. Retries nothing by itself; fails with a `ModelError`. */
+/** A language model. It does not retry. It fails with a `ModelError`. */
 export interface Model {
   readonly id: string;
-  /** Who serves it, for example `anthropic`. */
+  /** The provider that serves the model, for example `anthropic`. */
   readonly provider?: string | undefined;
-  /** Absent: unknown, and refused under a cost budget unless the caller allows it. */
+  /** Absent: unknown. The model is then refused under a cost budget, unless the caller allows it. */
   readonly price?: Price | undefined;
-  /** The most it can say in one call. Default 4,096. */
+  /** Maximum output tokens of one call. Default: 4,096. */
   readonly maxOutputTokens?: number | undefined;
-  /** How many tokens fit into one call, input and output together. */
+  /** Maximum tokens of one call, input and output together. */
   readonly contextWindow?: number | undefined;
-  /** The most tokens that one file in a prompt can be. Default: by the provider's rule, where that is known. */
+  /** Maximum tokens of one file in a prompt. Default: by the provider's rule, if known. */
   readonly maxFileTokens?: number | undefined;
-  /** How it takes the schema of its answer: in the request, or in the prompt. Default: prompt. */
+  /** The way it gets the output schema: in the request, or in the prompt. Default: prompt. */
   readonly structuredOutput?: "native" | "prompt" | undefined;
-  /** Provider options, by provider, that go with every call: their cost is reserved. Default: none. */
+  /** Provider options, by provider, for every call. Their cost is reserved. Default: none. */
   readonly options?: JsonObject | undefined;
-  /** Options that may be sent under a limit although their cost is not known, as `provider.option`. Default: none. */
+  /** Options, as `provider.option`, that may be sent under a limit although their cost is unknown. Default: none. */
   readonly allowOptions?: readonly string[] | undefined;
   generate(request: ModelRequest, call: ModelCall): Promise<ModelResponse>;
 }

@@ -5,10 +5,10 @@ const million = 1_000_000;
 
 /** Arithmetic on {@link Micros}. Caps round down and charges round up, so rounding never overspends. */
 export const Money = {
-  /** A cap given in dollars. The tolerance removes binary dust: 0.29 dollars is 290,000, not 289,999. */
+  /** Converts a cap in dollars. The tolerance removes binary rounding errors: 0.29 dollars is 290,000, not 289,999. */
   cap: (usd: number): Micros => Math.floor(usd * million + 1e-4),
-  /** Dollars, for people. */
+  /** Converts to dollars, for display. */
   usd: (amount: Micros): number => amount / million,
-  /** What `tokens` cost at `perMillion`, rounded up. */
+  /** Returns the cost of `tokens` at `perMillion`, rounded up. */
   charge: (tokens: number, perMillion: Micros): Micros => Math.ceil((tokens * perMillion) / million),
 } as const;

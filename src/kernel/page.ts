@@ -1,30 +1,30 @@
-/** Where an item stands in a listing by time: its time, and its id among equals. */
+/** The position of an item in a listing by time: its time, then its id. */
 export type Place = readonly [at: number, id: string];
 
-/** Which part of a listing. */
+/** A request for one page of a listing. */
 export interface PageRequest {
-  /** How many items at most: 1 to 1,000. */
+  /** Maximum number of items: 1 to 1,000. */
   readonly size: number;
-  /** The `next` of the page before. Absent: from the newest. */
+  /** The `next` of the previous page. Absent: from the newest. */
   readonly after?: string;
 }
 
-/** A page of a listing, newest first. What is written meanwhile never shows an item twice or hides one. */
+/** A page of a listing, newest first. Concurrent writes never make an item appear twice or disappear. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Where the next page starts; null on the last one. */
+  /** Cursor of the next page. Null on the last one. */
   readonly next: string | null;
 }
 
-/** What stores build pages with. */
+/** Functions with which stores build pages. */
 export const Page = {
-  /** Decodes a request. @throws TypeError if its size or cursor is none. */
+  /** Decodes a request. @throws TypeError if its size or cursor is invalid. */
   request: ({ size, after }: PageRequest): { readonly size: number; readonly after: Place | null } => {
     if (!Number.isSafeInteger(size) || size < 1 || size > 1_000)
       throw new TypeError(`not the size of a page: ${size} (1 to 1,000)`);
     return { size, after: after === undefined ? null : placeIn(after) };
   },
-  /** A page from up to `size + 1` items: the one too many says that there is a next page. */
+  /** Builds a page from up to `size + 1` items. The extra item shows that there is a next page. */
   of: <Item>(found: readonly Item[], size: number, place: (item: Item) => Place): Page<Item> => {
     const items = found.slice(0, size);
     const last = items.at(-1);

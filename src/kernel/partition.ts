@@ -1,26 +1,31 @@
 import { TenantId, TreeId } from "./ids.ts";
 
-/** Whose data. Every call of a store names it first: there is no query without a tenant. */
+/** The owner of data. Every call of a store names it first: there is no query without a tenant. */
 export interface Partition {
   readonly tenantId: TenantId | null;
 }
 
 const nobody = "-";
-/** No tree's name begins with it. */
+/** Prefix of names that are not trees: no tree's id begins with it. */
 const otherMark = "~";
 
 /** Readers of {@link Partition}. */
 export const Partition = {
-  /** The partition of a tenant; undefined: that of those without one. */
+  /** Returns the partition of a tenant. Undefined: the partition without a tenant. */
   of: (tenant: string | undefined): Partition => ({
     tenantId: tenant === undefined ? null : TenantId.of(tenant),
   }),
-  /** Its name, or that of a tree in it, in keys. No tenant is called `-`: those without one are a partition too. */
+  /**
+   * Returns the name of the partition, or of a tree in it, in keys. `-` names the partition without a tenant, because
+   * no tenant has that id.
+   */
   key: ({ tenantId }: Partition, tree: TreeId | null = null): string =>
     tree === null ? (tenantId ?? nobody) : `${tenantId ?? nobody}/${tree}`,
-  /** The name, in keys, of something else than a tree that the tenant owns. */
+  /** Returns the name, in keys, of an object of the tenant that is not a tree. */
   part: ({ tenantId }: Partition, name: string): string => `${tenantId ?? nobody}/${otherMark}${name}`,
-  /** What those named; no tree but for a tree's. @throws TypeError if it is no such name. */
+  /**
+   * Parses a name of `key` or `part`. `tree` is null unless a tree is named. @throws TypeError if the name is invalid.
+   */
   parse: (key: string): { readonly partition: Partition; readonly tree: TreeId | null } => {
     const [tenant = "", ...rest] = key.split("/");
     const name = rest.join("/");

@@ -2,13 +2,13 @@ import type { AgentId, RunId, TenantId } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { Labels } from "./labels.ts";
 
-/** How much harm a call can do. High and critical need a permission. */
+/** The possible harm of a call. `high` and `critical` require a permission. */
 export type Risk = "safe" | "high" | "critical";
 
-/** What may be done about a call: run it, ask a person, or refuse. The strictest word counts. */
+/** A decision about a call: run it, ask a person, or refuse. The strictest decision counts. */
 export type Verdict = "allow" | "ask" | "deny";
 
-/** A call somebody wants to make. The arguments are those that will be executed. */
+/** A tool call to decide about. The arguments are those that will be executed. */
 export interface PermissionRequest {
   readonly tool: string;
   readonly risk: Risk;
@@ -16,49 +16,52 @@ export interface PermissionRequest {
   readonly agentId: AgentId;
   readonly runId: RunId;
   readonly tenantId: TenantId | null;
-  /** What the run has seen. */
+  /** Labels of the content that the run has seen. */
   readonly labels: Labels;
-  /** Does something leave by this call? */
+  /** Whether this call sends data out. */
   readonly outside: boolean;
 }
 
-/** Decides about tool calls. Throwing, or an answer that is none of the three, denies. */
+/** Rules that decide about tool calls. An error or an invalid decision denies. */
 export interface Permissions {
   decide(request: PermissionRequest): Verdict | Promise<Verdict>;
-  /** Set where every call is allowed: the stream and the audit say so of each run. */
+  /** Set if every call is allowed. The stream and the audit record it for each run. */
   readonly allowsAll?: true;
-  /** May this call leave a run that has seen both untrusted and private content, unasked? Absent: none may. */
+  /**
+   * Whether this call may be made without approval by a run that has seen untrusted and private content. Absent: no
+   * call may.
+   */
   exempts?(request: PermissionRequest): boolean;
 }
 
-/** Something that must hold of one argument. An argument that is not there satisfies nothing. */
+/** A condition on one argument. An absent argument satisfies no condition. */
 export interface ArgumentTest {
-  /** Where it is: `to`, or `recipient.address`. */
+  /** Path of the argument: `to`, or `recipient.address`. */
   readonly path: string;
   readonly equals?: Json;
   readonly oneOf?: readonly Json[];
-  /** Of a text: begins, or ends, like this. */
+  /** Prefix or suffix of a text. */
   readonly startsWith?: string;
   readonly endsWith?: string;
-  /** Of a number. */
+  /** Maximum of a number. */
   readonly atMost?: number;
   readonly atLeast?: number;
 }
 
-/** A word about some calls, as data. What is absent matches anything. */
+/** A permission rule as data. An absent field matches anything. */
 export interface PermissionRule {
   readonly verdict: Verdict;
-  /** Names; a `*` stands for any part of one. */
+  /** Tool names. `*` matches any part of a name. */
   readonly tool?: string | readonly string[];
   readonly risk?: Risk | readonly Risk[];
-  /** Types of agents; a `*` stands for any part. */
+  /** Agent types. `*` matches any part of a type. */
   readonly agent?: string | readonly string[];
   readonly tenant?: string | readonly string[];
   /** All of these must hold. */
   readonly arguments?: readonly ArgumentTest[];
   /**
-   * Of a rule that allows: also where the run has seen both untrusted and private content. Each use is in the stream.
-   * Default: such a call needs somebody's word.
+   * Makes an `allow` rule apply even if the run has seen untrusted and private content. Each use is recorded in the
+   * stream. Default: such a call requires approval.
    */
   readonly ruleOfTwo?: "exempt";
 }

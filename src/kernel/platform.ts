@@ -8,7 +8,7 @@ export interface PlatformVersions {
 /** The lowest versions that are supported and tested. */
 const lowest = { Node: "24", Bun: "1.4" } as const;
 
-/** Returns why Reeve does not support a platform, and which one it needs. Null if it supports it. */
+/** Returns the reason why Reeve does not support a platform, with the required one. Null if supported. */
 export function findPlatformProblem({ node = "", bun }: PlatformVersions): string | null {
   const [name, version] = bun === undefined ? (["Node", node] as const) : (["Bun", bun] as const);
   if (isAtLeast(version, lowest[name])) return null;

@@ -17,7 +17,7 @@ interface PriceTier extends Rates {
 
 /** The price of a model. A reservation is made at the dearest rates that can apply. */
 export interface Price extends Rates {
-  /** Micro-dollars for each request, whatever its length. Default 0. */
+  /** Micro-dollars per request, independent of its length. Default: 0. */
   readonly request?: Micros;
   /** Default: none. The tier with the highest `aboveInputTokens` below the prompt's length counts. */
   readonly tiers?: readonly PriceTier[];
@@ -32,7 +32,7 @@ export const Price = {
   key: ({ id, provider = "" }: { readonly id: string; readonly provider?: string | undefined }): string =>
     `${provider}/${id}`,
 
-  /** Returns the rates of a call whose prompt has so many tokens. */
+  /** Returns the rates of a call with a prompt of `inputTokens`. */
   rates(price: Price, inputTokens: number): Rates {
     let rates: Rates = price;
     let above = -1;
@@ -44,7 +44,7 @@ export const Price = {
     return rates;
   },
 
-  /** Returns the highest rates of a call whose prompt has at most so many tokens, cached, written or neither. */
+  /** Returns the highest rates of a call with a prompt of at most `inputTokens`, cached, written or neither. */
   dearest(price: Price, inputTokens: number): Pick<Rates, "input" | "output"> {
     const reached = (price.tiers ?? []).filter((tier) => tier.aboveInputTokens < inputTokens);
     const possible: readonly Rates[] = [price, ...reached];
@@ -56,13 +56,13 @@ export const Price = {
     };
   },
 
-  /** Returns the most that a call of at most so many tokens can cost. */
+  /** Returns the maximum cost of a call with at most these tokens. */
   ceiling(price: Price, tokens: { readonly input: number; readonly output: number }): Micros {
     const { input, output } = Price.dearest(price, tokens.input);
     return Math.ceil((tokens.input * input + tokens.output * output) / million) + (price.request ?? 0);
   },
 
-  /** Returns the first field that cannot be booked, with its value; null if there is none. */
+  /** Returns the first invalid field with its value. Null if there is none. */
   fault(price: Price): string | null {
     for (const [place, rates] of [["", price] as const, ...tiersOf(price)]) {
       const name = rateNames.find((each) => !isAmount(rates[each] ?? defaultOf(each)));
@@ -84,8 +84,8 @@ export const Price = {
   },
 
   /**
-   * Joins what is known of one model's price: a price without `cacheWrite` is that of a caller that writes nothing to
-   * the cache, and agrees with one that has it. Null: the prices differ.
+   * Merges two prices of one model. A price without `cacheWrite` comes from a caller that never writes to the cache, so
+   * it agrees with one that has it. Null: the prices differ.
    */
   join(a: Price, b: Price): Price | null {
     if (form(a) === form(b)) return a;
@@ -99,7 +99,7 @@ function tiersOf({ tiers = [] }: Price): readonly (readonly [place: string, tier
   return tiers.map((tier, index) => [`tiers[${index}].`, tier]);
 }
 
-/** Both main rates have to be there. */
+/** Returns the default of a rate. Undefined: the rate is required. */
 function defaultOf(name: (typeof rateNames)[number]): Micros | undefined {
   return name === "cachedInput" || name === "cacheWrite" ? 0 : undefined;
 }
@@ -109,7 +109,7 @@ function withoutWrites(price: Price): Price {
   return { ...rest, tiers: tiers.map(({ cacheWrite: _tierWritten, ...tier }) => tier) };
 }
 
-/** A text that is the same for prices that charge the same. */
+/** Returns a canonical text: equal for prices that charge the same. */
 function form({ request = 0, tiers = [], ...base }: Price): string {
   const ordered = tiers.toSorted((one, other) => one.aboveInputTokens - other.aboveInputTokens);
   return JSON.stringify([request, ratesForm(base), ordered.map(tierForm)]);

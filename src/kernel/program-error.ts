@@ -13,7 +13,7 @@ export class ProgramError extends ReeveError {
   }
 }
 
-/** The runtime was closed while the caller waited for a run. On a durable engine the run itself goes on. */
+/** The runtime was closed while the caller waited for a run. On a durable engine the run itself continues. */
 export class RuntimeClosedError extends ReeveError {
   readonly code = "runtime-closed";
 

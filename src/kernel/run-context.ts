@@ -18,48 +18,50 @@ import type { RunResult, RunStatus } from "./run-status.ts";
 import type { ExecutionBudget, HistoryRetention, Priority, Supervision } from "./supervision.ts";
 import type { ToolResult } from "./tool-result.ts";
 
-/** A child, as the run that spawned it holds it. Plain data: may be kept in a continuation. */
+/** A child, as its parent holds it. Plain data: it may be kept in a continuation. */
 export interface ChildHandle<Output = Json> {
   /** For the compiler only: never there at run time. */
   readonly "~types"?: { readonly output: Output } | undefined;
   readonly runId: RunId;
   readonly agentId: AgentId;
-  /** The message that the helper was hired with, if it was: an `ask` of the same words only waits for its reply. */
+  /**
+   * The message that the child was spawned with. Null: none. An `ask` with the same content only waits for its reply.
+   */
   readonly boot: MessageId | null;
 }
 
-/** How a helper is hired. */
+/** Options of a spawn. */
 export interface SpawnOptions {
   /** Default: the agent's, else normal. */
   readonly priority?: Priority;
-  /** Narrower limits than the hiring run's. Default: the agent's, else none of its own. */
+  /** Limits that narrow the parent's. Default: the agent's, else none of its own. */
   readonly budget?: ExecutionBudget;
   /** Default: the agent's, else run. */
   readonly retention?: HistoryRetention;
-  /** With no slot free: be refused, or stand in line. Default deny. */
+  /** With no slot free: refuse the spawn, or queue it. Default: deny. */
   readonly onFull?: "deny" | "wait";
-  /** Narrower rules than the hiring run's, for the helper and all below it. Default: the same. */
+  /** Rules that narrow the parent's, for the child and its descendants. Default: the parent's. */
   readonly permissions?: readonly PermissionRule[];
-  /** Does the helper live on when this run ends? The root then adopts it. Default false. */
+  /** Whether the child continues when this run ends. The root then adopts it. Default: false. */
   readonly detached?: boolean;
 }
 
-/** How a copy of an agent is spawned. */
+/** Options of a copy of the agent. */
 export interface CopyOptions {
   /** The tools that it may call; a call of another gives an error result. Its requests list all of them. Default: all. */
   readonly tools?: readonly string[] | undefined;
   /**
-   * Whether it is shown the conversation of this run, as it stood when this turn began, or after the turn if that is saved.
-   * Such a copy has no ephemeral state and makes no compaction. Default false.
+   * Whether the copy is shown this run's conversation: as of the beginning of this turn, or after the turn if it is
+   * saved. Such a copy has no ephemeral state and makes no compaction. Default: false.
    */
   readonly history?: boolean | undefined;
 }
 
-/** How to wait for a reply. */
+/** Options of a question. */
 export interface AskOptions extends SpawnOptions {
-  /** Seconds. Always given: nobody waits for ever. */
+  /** Timeout in seconds. Required: no question waits forever. */
   readonly timeoutS: number;
-  /** A pause of the helper: wait through it, or return with `paused`. Default wait. */
+  /** Reaction to a pause of the child: keep waiting, or return with `paused`. Default: wait. */
   readonly onPause?: "wait" | "return";
 }
 
@@ -90,38 +92,42 @@ export type JoinOutcome<Output = Json> =
   | {
       readonly status: "paused";
       readonly handle: ChildHandle<Output>;
-      /** The last words of its model, up to 4,000 characters; null: none yet, or output guardrails would have to see them. */
+      /**
+       * The last text of its model, up to 4,000 characters. Null: none yet, or output guardrails have not checked it.
+       */
       readonly textSoFar: string | null;
     };
 
 /** The sections that computed instructions may show. */
 export interface InstructionsCall {
-  /** Reads the agent's sections, in the order of their places. The run has their labels from then on. */
+  /** Reads the agent's sections, in the order of their places. The run carries their labels from then on. */
   readSections(): Promise<readonly ShownSection[]>;
 }
 
-/** How to call a model. */
+/** Options of a model call. */
 export interface LlmOptions {
   /** Default: the agent's. */
   readonly model?: Model;
   readonly tools?: readonly ToolDescription[];
   /** Default: the model's own limit. */
   readonly maxOutputTokens?: number;
-  /** The least output worth paying for: below it the call is refused. Default 16. */
+  /** The least output that is worth a call: with less, the call is refused. Default: 16. */
   readonly minOutputTokens?: number;
-  /** Call a model without a known price under a cost budget? Default refuse. */
+  /** Whether a model without a known price may be called under a cost budget. Default: refuse. */
   readonly unpriced?: "refuse" | "allow";
-  /** Send parts whose size nobody can bound, such as images, under a hard limit? Default refuse. */
+  /** Whether parts without a known size bound, such as images, may be sent under a hard limit. Default: refuse. */
   readonly unbounded?: "refuse" | "allow";
-  /** A final call without tools: it may draw on the landing slice. Default false. */
+  /** Whether it is a final call without tools, which may draw on the landing slice. Default: false. */
   readonly landing?: boolean;
-  /** Laid over those of the model. */
+  /** Settings that override those of the model. */
   readonly settings?: ModelSettings;
   /** Default: auto. */
   readonly toolChoice?: ToolChoice;
-  /** The JSON Schema of the answer. Sent to a model that takes it natively; others must be told in the prompt. */
+  /**
+   * JSON Schema of the answer. It is sent to a model that takes it natively. For other models, put it into the prompt.
+   */
   readonly outputSchema?: JsonObject;
-  /** Options that only the provider understands, by provider: laid over those of the model. */
+  /** Provider options, by provider. They override those of the model. */
   readonly providerOptions?: JsonObject;
   /**
    * Computes the system message, which comes before `messages`, inside the step: the response has the text, and a replay
@@ -134,52 +140,52 @@ export interface LlmOptions {
    */
   readonly history?: boolean;
   /**
-   * When an answer that repeats itself is cut off: where its last `characters` are one block at least `times` times.
+   * Rule that cuts off a repetitive answer: when its last `characters` repeat one block at least `times` times.
    * Default: never.
    */
   readonly repetition?: { readonly characters: number; readonly times: number } | undefined;
 }
 
-/** A run's part in its conversation. Without a store, or with a retention below permanent, nothing is written. */
+/** A run's part in its conversation. Without a store, or with a retention below `permanent`, nothing is written. */
 export interface RunConversation {
-  /** Adds a message to the turn. It waits in memory, and is written with the next step that passes the gate. */
+  /** Adds a message to the turn. It stays in memory and is written with the next step that passes the gate. */
   append(message: ChatMessage): void;
   /**
-   * Ends the turn: everything that was added becomes part of the conversation, in one step. Returns the newest entry of
-   * the conversation; null if none is kept.
+   * Ends the turn: all added messages become part of the conversation, in one step. Returns the newest entry of the
+   * conversation. Null if none is kept.
    */
   save(): Promise<EntryId | null>;
-  /** Whether later turns may follow in a conversation that is kept. Only the root has one. It is the same on every replay. */
+  /** Whether later turns may follow in a stored conversation. True only for the root. The same on every replay. */
   goesOn(): boolean;
   /**
-   * Reads the messages before this turn in one step, and returns what `select` makes of them: on a replay, the same. The run
-   * has their labels from then on. Without a conversation `select` is given none.
+   * Reads the messages before this turn in one step, and returns the result of `select`. A replay returns the same. The
+   * run carries their labels from then on. Without a conversation, `select` gets an empty list.
    */
   read(select: (before: readonly ChatMessage[]) => readonly ChatMessage[]): Promise<readonly ChatMessage[]>;
   /** Asks for a compaction after this turn. */
   compact(): void;
   /**
-   * Has the oldest part of the conversation summed up, in one step, at the run's expense. Null: nothing has changed, because
-   * there is nothing to sum up, the budget refuses it, or it failed.
+   * Summarizes the oldest part of the conversation in one step, charged to the run. Null: nothing changed, because
+   * there is nothing to summarize, the budget refuses it, or it failed.
    */
   runCompaction(request: CompactionRequest): Promise<Compaction | null>;
   /**
-   * Whether a review of the conversation is due: `every` turns were saved since the last one, this one included. Then it
-   * counts as made. Always false for a conversation that is not kept.
+   * Whether a review of the conversation is due: `every` turns were saved since the last one, including this one. If
+   * so, marks it as made. Always false for a conversation that is not stored.
    */
   takeReview(every: number): Promise<boolean>;
 }
 
-/** How to call a tool. */
+/** Options of a tool call. */
 export interface ToolOptions {
-  /** The model's own name for the call. Default: the step's. */
+  /** The model's id for the call. Default: the step's. */
   readonly callId?: string;
 }
 
-/** What guardrails look at besides tool calls. */
+/** The stages that guardrails check, in addition to tool calls. */
 export type GuardedMoment = "turn" | "input" | "output";
 
-/** How a step is retried when it fails with an error that may pass. */
+/** Retry rules of a step for transient errors. */
 export interface StepRetry {
   /** Default 3. */
   readonly maxRetries?: number;
@@ -187,70 +193,70 @@ export interface StepRetry {
   readonly baseMs?: number;
 }
 
-/** How a step is run. */
+/** Options of a step. */
 export interface StepOptions {
-  /** What the step depends on: on replay, another value here is a loud divergence. Default: the name alone. */
+  /** The data that the step depends on. A different value on replay is a divergence. Default: the name alone. */
   readonly input?: Json;
   readonly retry?: StepRetry;
-  /** What it brings into the run. Default: nothing untrusted, nothing private. */
+  /** Labels that the result adds to the run. Default: none. */
   readonly labels?: Partial<Labels>;
 }
 
-/** What a step's closure is given. It has no run context: a step touches the world, never the run. */
+/** The argument of a step's closure. It has no run context: a step has side effects outside, never on the run. */
 export interface StepCall {
   readonly signal: AbortSignal;
   /** The same for every execution of this step. */
   readonly idempotencyKey: string;
 }
 
-/** A subscription of a run to a topic: the messages of the topic, each once, those of one sender in order. */
+/** A subscription of a run to a topic: each message once, in order per sender. */
 export interface Subscription extends AsyncIterable<Envelope> {
   /** Begins the subscription before the first message is read. Once it resolves, no later message is missed. */
   begin(): Promise<void>;
 }
 
 /**
- * The only way a run touches the world. Every call is a step: its result is journaled, and after a crash the run
- * goes on behind it. Every call first looks whether the run is cancelled, past its deadline or paused.
+ * The only interface through which a run has side effects. Every call is a step: its result is journaled, and after a
+ * crash the run resumes after it. Every call first checks for cancellation, deadline and pause.
  */
 export interface RunContext {
   readonly meta: RunMeta;
   readonly supervision: Supervision;
 
-  /** One model call: reserved, made, settled. @throws BudgetExhaustedError when no account allows it. */
+  /** Makes one model call: reserves, calls, settles. @throws BudgetExhaustedError when no account allows it. */
   llm(messages: readonly ChatMessage[], options?: LlmOptions): Promise<ModelResponse>;
-  /** One tool call. A tool that fails gives an error result; a tool that may not run, too. */
+  /** Makes one tool call. A tool that fails, or that may not run, gives an error result. */
   tool(name: string, input: Json, options?: ToolOptions): Promise<ToolResult>;
   /**
-   * Lets the guardrails look at the beginning of a turn, at what is said to the model, or at what it answers; null where
-   * none wants to. `agent()` does it; an agent of your own may. @throws GuardrailHalt
+   * Runs the guardrails at the beginning of a turn, on input for the model, or on its answer. Null if none applies.
+   * `agent()` calls it; custom agents may. @throws GuardrailHalt
    */
   guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null;
   /**
-   * Lets the extensions change the text of an input, in a step of its own; null where none wants to. `agent()` does it; an
-   * agent of your own may.
+   * Runs the extensions' handlers that may change the text of an input, in a step of its own. Null if there are none.
+   * `agent()` calls it; custom agents may.
    */
   interceptInput(text: string): Promise<string> | null;
   /** Reports calls that repeat themselves, as a `guardrail.trip` of `loop-detection` with the next call to the tree. */
   reportLoop(decision: "warn" | "block", reason: string): void;
   /** The conversation that the run takes part in. */
   readonly session: RunConversation;
-  /** What the run has seen so far. */
+  /** Labels of the content that the run has seen so far. */
   readonly labels: Labels;
-  /** Anything else that touches the world, or whose outcome may differ next time. */
+  /** Runs any other code with side effects or a nondeterministic result, as a step. */
   step<T extends Json | void>(
     name: string,
     run: (call: StepCall) => Promise<T> | T,
     options?: StepOptions,
   ): Promise<T>;
 
-  /** Spawns a child and does not wait. @throws BudgetExhaustedError when no slot can be had. */
+  /** Spawns a child and does not wait. @throws BudgetExhaustedError when no slot is available. */
   spawn<Output, Task extends Input = Input>(
     agent: Hireable<Output, Task>,
     task: NoInfer<Task> | null,
     options?: SpawnOptions,
   ): Promise<ChildHandle<Output>>;
-  /** Spawns a copy of this agent. Its prompts begin like those of this run, and nothing it says is kept. */
+  /** Spawns a copy of this agent. Its prompts begin like those of this run. Its content is not stored. */
   spawnChild(task: Input, options?: CopyOptions): Promise<ChildHandle>;
   /** Waits until a run has ended. */
   join<Output>(
@@ -267,22 +273,25 @@ export interface RunContext {
     input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskOutcome<Output>>;
-  /** The reply, or an AskFailedError. */
+  /** Sends a question and returns the reply. @throws AskFailedError on any other outcome. */
   askOrThrow<Output, Task extends Input = Input>(
     target: Hireable<Output, Task> | ChildHandle<Output>,
     input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskReply<Output>>;
-  /** Answers a question, or the task that the run was hired with; on any other message it does nothing. */
+  /** Answers a question, or the task that the run was spawned with. Does nothing for other messages. */
   reply(message: Envelope, text: string, data?: Json): Promise<void>;
   /** Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. */
   send(to: RunId | AgentId | ChildHandle, input: Input, data?: Json): Promise<void>;
-  /** Tells a topic, by default the tree's progress. It is in the tree's stream, and reaches all subscribers. */
+  /**
+   * Publishes data to a topic, by default the tree's progress. It is recorded in the tree's stream and reaches all
+   * subscribers.
+   */
   emit(data: Json, topic?: TopicId): Promise<void>;
   /**
-   * Subscribes to a topic, from `begin` or the first `next` on. Breaking out of the loop ends the subscription. If it is open
-   * when the run continues in a fresh execution, the first `subscribe` to the same topic there goes on with it: no message is
-   * missed.
+   * Subscribes to a topic, from `begin` or the first `next` on. Breaking out of the loop ends the subscription. If it
+   * is open when the run continues in a fresh execution, the first `subscribe` to the same topic there resumes it: no
+   * message is missed.
    */
   subscribe(topic: TopicId): Subscription;
 
@@ -292,32 +301,35 @@ export interface RunContext {
    */
   record<Type extends AgentEventType>(type: Type, payload: EventPayloads[Type]): void;
 
-  /** Waits until a moment, in milliseconds since 1970. Survives restarts. @throws RangeError on what is no moment. */
+  /** Waits until a moment, in milliseconds since 1970. Survives restarts. @throws RangeError for an invalid moment. */
   sleepUntil(at: number): Promise<void>;
-  /** Waits for a signal from outside; one that came before is not lost. Null after `timeoutS`, if given. */
+  /** Waits for a signal from outside. An earlier signal is not lost. Null after `timeoutS`, if given. */
   waitFor(signal: string, options?: { readonly timeoutS?: number }): Promise<Json>;
-  /** The time, the same on every replay. */
+  /** Returns the time, the same on every replay. */
   now(): Promise<number>;
-  /** From 0 to below 1, the same on every replay. */
+  /** Returns a number from 0 to below 1, the same on every replay. */
   random(): number;
-  /** The same on every replay. */
+  /** Returns a UUID, the same on every replay. */
   uuid(): string;
 
-  /** Passes, or throws CancellationError: cancelled, or past the deadline. */
+  /** Checks for cancellation and deadline. @throws CancellationError */
   check(): void;
-  /** Where another run of this tree stands. */
+  /** Returns the status of another run of this tree. */
   status(run: RunId | ChildHandle): Promise<RunStatus>;
-  /** Stops a run and everything below it. */
+  /** Cancels a run and its descendants. */
   cancel(run: RunId | ChildHandle, reason: string): Promise<void>;
-  /** Ends this execution and goes on in a fresh one with `state` and an empty journal. Return what it returns. */
+  /**
+   * Ends this execution and continues in a fresh one with `state` and an empty journal. The agent must return its
+   * result.
+   */
   continueAs(state: Json): Continuation;
-  /** What the last `continueAs` passed; null on the first execution. */
+  /** The state passed to the last `continueAs`. Null on the first execution. */
   readonly state: Json;
   /**
-   * Steps this execution has made. After a crash all of them are replayed: a run that makes thousands should now and
-   * then `continueAs`. Above 50,000 it is stopped.
+   * Number of steps of this execution. A crash replays all of them, so a run with thousands should `continueAs`
+   * regularly. Above 50,000 the run is stopped.
    */
   readonly steps: number;
-  /** How many entries the journal of this execution has: steps, calls, waits and timers. All are replayed after a crash. */
+  /** Number of journal entries of this execution: steps, calls, waits and timers. A crash replays all of them. */
   readonly journalLength: number;
 }

@@ -8,7 +8,7 @@ import type { SessionEntry } from "./session.ts";
 /** The owners of a block: one user, all users of the tenant, or one session. */
 export type MemorySharing = MemoryOwner["kind"];
 
-/** A fact to write. It holds from now until a later fact of its key. Run, time and labels are added. */
+/** A fact to write. It is valid from now until a later fact of its key. Run, time and labels are added. */
 export type FactDraft = Pick<Fact, "id" | "key" | "value">;
 
 /** A new text for a block. Run, time, labels and terms are added. */
@@ -19,11 +19,13 @@ export interface MemorySearch {
   readonly text: string;
   readonly kinds: readonly ("fact" | "episode")[];
   readonly limit: number;
-  /** Finds items of similar meaning, too, if they were written with the same embedder. Default: words alone. */
+  /**
+   * Embedder for a search by meaning, among items that were written with the same one. Default: search by terms only.
+   */
   readonly embedder?: Embedder | undefined;
 }
 
-/** A message to be found later. */
+/** A message to add to the index. */
 export interface IndexedText {
   readonly item: MemoryItem;
   readonly at: number;
@@ -45,29 +47,28 @@ export type FoundMemory =
   | { readonly kind: "episode"; readonly episode: Episode };
 
 /**
- * The memory that a run can reach: of its tenant, its user and its session, and of no other. Everything that is read
- * through it adds its labels to those of the run, and everything that is written keeps the labels of the run. A write
- * with an id that was used before changes nothing. Calls of an embedder are charged to the run. Where one fails or no budget
- * allows it, that is reported, and words alone are used.
+ * The memory that a run can reach: that of its tenant, user and session only. Reads add the labels of the content to
+ * the run. Writes keep the labels of the run. A write with a used id changes nothing. Embedder calls are charged to the
+ * run. If one fails, or no budget allows it, that is reported and terms alone are used.
  */
 export interface RunMemory {
-  /** Facts of the user, by key, then by time. */
+  /** Returns facts of the user, by key, then by time. */
   facts(query: FactQuery): Promise<readonly Fact[]>;
   /** Writes a fact of the user. With an embedder it is found by its meaning, too. */
   remember(draft: FactDraft, embedder?: Embedder): Promise<void>;
   /** Erases facts of the user. Returns those that were erased. */
   forget(request: ForgetRequest): Promise<readonly MemoryItem[]>;
-  /** Null if there is none of this name. */
+  /** Returns a block. Null if absent. */
   block(name: string, sharing: MemorySharing): Promise<MemoryBlock | null>;
-  /** The receipt of an edit that was applied; null: there is none. */
+  /** Returns the receipt of an applied edit. Null: none. */
   findEdit(sharing: MemorySharing, id: string): Promise<BlockReceipt | null>;
   /** Replaces the text of a block, if the version is the present one. @throws TypeError if it exceeds the limit. */
   editBlock(name: string, sharing: MemorySharing, draft: BlockDraft): Promise<BlockEditResult>;
-  /** Finds facts that hold now, and earlier turns of the user. The best come first. */
+  /** Finds facts that are valid now, and earlier turns of the user. The best come first. */
   search(search: MemorySearch): Promise<readonly FoundMemory[]>;
   /**
-   * Puts messages of the user's sessions into the index, each in place of what it had there. With an embedder they are found
-   * by their meaning, too.
+   * Adds messages of the user's sessions to the index, or replaces them there. With an embedder they are also found by
+   * meaning.
    */
   index(texts: readonly IndexedText[], embedder?: Embedder): Promise<void>;
 }
@@ -81,8 +82,8 @@ export interface SavedTurn {
 }
 
 /**
- * Called inside the step that saves a turn, once it is saved. After a crash it is called again with the same turn, and so it
- * is if it gave memory an embedder: in a step of its own, which can be charged. An error in the first one is handled as one
- * of the store is: the step is tried again.
+ * Handles a saved turn, inside the step that saved it. After a crash it is called again with the same turn. It is also
+ * called again if it uses an embedder: in a separate step that can be charged. An error in the first call is handled
+ * like a store error: the step is retried.
  */
 export type SavedTurnHandler = (turn: SavedTurn) => Promise<void>;

@@ -10,7 +10,7 @@ import type { Supervision } from "./supervision.ts";
  */
 export interface RequestMetadata extends JsonObject {}
 
-/** For whom and for what a run works. Readable anywhere inside it; helpers inherit it. */
+/** The request that a run works for. Readable anywhere inside the run. Children inherit it. */
 export interface RunScope {
   readonly tenantId: TenantId | null;
   /** Null is the anonymous user: a partition of its own. */
@@ -18,12 +18,12 @@ export interface RunScope {
   readonly sessionId: SessionId;
   readonly treeId: TreeId;
   readonly runId: RunId;
-  /** Where the request came from, for example `slack`. */
+  /** The origin of the request, for example `slack`. */
   readonly channel: string | null;
   readonly metadata: RequestMetadata;
 }
 
-/** A run's badge: handed to everything that acts for it. */
+/** The identity of a run, passed to all code that acts for it. */
 export interface RunMeta {
   readonly runId: RunId;
   readonly cancellation: CancellationToken;
@@ -37,7 +37,7 @@ export interface RunMeta {
   readonly scope: RunScope | null;
 }
 
-/** What a badge outside a tree needs. Ids are minted by the caller: the kernel has no source of chance. */
+/** Options of an identity outside a tree. The caller creates the ids, because the kernel has no randomness. */
 interface StandaloneOptions {
   readonly runId: RunId;
   readonly cancellation: CancellationToken;
@@ -53,10 +53,10 @@ interface StandaloneOptions {
 export const RunMeta = {
   standalone: (options: StandaloneOptions): RunMeta =>
     Object.freeze({ supervision: null, scope: null, deadline: null, tenantId: null, ...options }),
-  /** The badge of a part of the work: a child token, a new span, all else as it was. */
+  /** Returns the identity of a part of the work: a child token and a new span; all else unchanged. */
   child: (meta: RunMeta, spanId: string): RunMeta =>
     Object.freeze({ ...meta, cancellation: meta.cancellation.child(), spanId }),
-  /** Looks at the token first, then at the deadline. @throws CancellationError */
+  /** Checks the token, then the deadline. @throws CancellationError */
   check: (meta: RunMeta, now: number): void => {
     meta.cancellation.check();
     if (meta.deadline !== null && now > meta.deadline) throw new CancellationError({ reason: "deadline" });

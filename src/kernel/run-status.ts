@@ -5,10 +5,10 @@ import type { Labels } from "./labels.ts";
 import type { Micros } from "./money.ts";
 import type { Usage } from "./usage.ts";
 
-/** How a run can end. */
+/** The final statuses of a run. */
 export type EndStatus = "completed" | "landed" | "failed" | "cancelled";
 
-/** Where a run stands: queued, at work, waiting for something, without a slot or held, or ended. */
+/** The status of a run: queued, working, waiting, without a slot or held, or ended. */
 export type RunStatus = "pending" | "running" | "waiting" | "paused" | EndStatus;
 
 /** All statuses, in the order in which a run can have them. */
@@ -23,11 +23,11 @@ export const RunStatus = {
     "failed",
     "cancelled",
   ]) satisfies readonly RunStatus[],
-  /** Those of runs that have not ended. */
+  /** Statuses of runs that have not ended. */
   live: Object.freeze(["pending", "running", "waiting", "paused"]) satisfies readonly RunStatus[],
 } as const;
 
-/** Why a run ended. */
+/** The reason why a run ended. */
 export type StopReason =
   | "answer"
   | "budget.tokens"
@@ -71,29 +71,29 @@ export interface RunResult<Output = Json> {
   readonly runId: RunId;
   readonly status: EndStatus;
   readonly stopReason: StopReason;
-  /** The value that the agent returned; of a cancelled run, its partial output. Null: there is none, or it was erased. */
+  /** The value that the agent returned, or the partial output of a cancelled run. Null: none, or erased. */
   readonly output: Output | null;
-  /** Tokens of the run and everything it hired. */
+  /** Tokens of the run and its descendants. */
   readonly usage: Usage;
-  /** Money of the run and everything it hired, calls in doubt included. */
+  /** Cost of the run and its descendants, including calls in doubt. */
   readonly costMicros: Micros;
-  /** The part of `costMicros` for calls whose outcome is not known: what each may have cost at most. */
+  /** The part of `costMicros` for calls whose outcome is unknown: the maximum cost of each. */
   readonly inDoubtMicros: Micros;
   readonly error?: ErrorData | undefined;
-  /** What the output is made of. Absent: nothing untrusted, nothing private. */
+  /** Labels of the output. Absent: none. */
   readonly labels?: Labels | undefined;
-  /** Its words are gone, as its retention says: the output is null, the error has its code only. */
+  /** Set if the content is erased by its retention: the output is null, and the error has only its code. */
   readonly erased?: true | undefined;
 }
 
-/** What a cancel did. */
+/** The effect of a cancel. */
 export interface CancelReceipt {
   readonly reason: string;
   readonly runs: readonly {
     readonly runId: RunId;
     /** Milliseconds from the cancel until the run had ended. */
     readonly tookMs: number;
-    /** Money booked on the run itself after the cancel was accepted: what its calls in flight came to. */
+    /** Cost booked on the run itself after the cancel was accepted: the cost of its calls in flight. */
     readonly spentAfter: Micros;
   }[];
 }

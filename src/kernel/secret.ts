@@ -1,13 +1,13 @@
 const shown = "[secret]";
-/** A shorter text may be a part of an innocent one. */
+/** Minimum length of a secret that is searched for in texts. A shorter one may occur in harmless text. */
 const shortest = 6;
 /** Secrets of this process, so that error messages can be cleaned of them. Held weakly: a secret without another holder is forgotten. */
 const known = new Set<WeakRef<Secret<unknown>>>();
 const forgotten = new FinalizationRegistry<WeakRef<Secret<unknown>>>((secret) => known.delete(secret));
 
 /**
- * A value that shows itself to nobody: printed, logged, joined to a text, put into JSON, and so into a journal, an event,
- * a prompt or a store, it is `[secret]`. What was written that way cannot be read back.
+ * A value that hides itself. Printed, logged, concatenated or encoded as JSON, it becomes `[secret]`. So it never
+ * reaches a journal, event, prompt or store.
  */
 export class Secret<T = string> {
   readonly #value: T;
@@ -21,7 +21,7 @@ export class Secret<T = string> {
     forgotten.register(this, made);
   }
 
-  /** The value itself, for the line of code that hands it over. */
+  /** Returns the value, for the line of code that passes it on. */
   reveal(): T {
     return this.#value;
   }
@@ -34,21 +34,21 @@ export class Secret<T = string> {
     return shown;
   }
 
-  /** Also where a number is asked for. */
+  /** Returns the placeholder, even if a number is requested. */
   [Symbol.toPrimitive](): string {
     return shown;
   }
 
-  /** For `console.log`, and whatever else prints like Node. */
+  /** Returns the placeholder, for `console.log` and other printers that follow Node's inspection. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return shown;
   }
 }
 
-/** Keeps a value to itself. */
+/** Wraps a value in a {@link Secret}. */
 export const secret = <T>(value: T): Secret<T> => new Secret(value);
 
-/** Returns the values of the secrets that this process holds, as far as they are text. */
+/** Returns the secrets of this process that are texts. */
 export function knownSecrets(): readonly string[] {
   return [...known].flatMap((made) => {
     const value = made.deref()?.reveal();

@@ -4,7 +4,7 @@ import { Labels } from "./labels.ts";
 import type { ChatMessage } from "./message.ts";
 import { Usage } from "./usage.ts";
 
-/** What every entry carries. Entries form a tree; the path from the leaf to the root is the conversation. */
+/** The fields of every entry. Entries form a tree; the path from the leaf to the root is the conversation. */
 export interface EntryBase {
   readonly id: EntryId;
   readonly parentId: EntryId | null;
@@ -34,7 +34,7 @@ export type SessionEntry =
   | (EntryBase & {
       readonly type: "compaction";
       readonly summary: string;
-      /** The first entry that is still sent as it is. */
+      /** The first entry that is still sent unchanged. */
       readonly keptFrom: EntryId;
       readonly tokensBefore: number;
       /** The run that wrote it. Absent: it is not known. */
@@ -57,12 +57,12 @@ const known: ReadonlySet<string> = new Set([
 
 /** Readers of {@link SessionEntry}. */
 export const SessionEntry = {
-  /** What an entry says, apart from where it stands. An unknown one goes back exactly as it came. */
+  /** Encodes an entry without its position. An unknown entry is written back exactly as it came. */
   encode: (entry: SessionEntry): Json => {
     const { id: _id, parentId: _parentId, at: _at, branch: _branch, ...said } = entry;
     return said.type === "unknown" ? said.raw : Json.of(said);
   },
-  /** An entry that came back from storage: what we do not know, or cannot read, is kept whole. */
+  /** Decodes an entry from storage. Unknown or unreadable content is kept whole. */
   decode: (base: Omit<EntryBase, keyof EntryDetails>, said: Json): SessionEntry => {
     const type = isJsonObject(said) ? said["type"] : undefined;
     if (!isJsonObject(said) || typeof type !== "string" || !known.has(type))
@@ -70,7 +70,7 @@ export const SessionEntry = {
     const { labels: _labels, told: _told, tokens: _tokens, ...rest } = said;
     return Object.assign(Json.as<SessionEntry>({ ...rest, ...base }), SessionEntry.decodeDetails(said));
   },
-  /** Reads labels, reported usage and estimate of an entry. Each is checked on its own, and left out if it is wrong. */
+  /** Reads labels, reported usage and estimate of an entry. Each is checked separately, and left out if invalid. */
   decodeDetails: (said: JsonObject): EntryDetails => {
     const labels = Labels.decode(said["labels"]);
     const told = decodeReport(said["told"]);
@@ -79,7 +79,7 @@ export const SessionEntry = {
   },
 } as const;
 
-/** The parts of an entry that only its own store is believed about: an imported file is not. */
+/** The details of an entry that are trusted only from its own store, not from an imported file. */
 type EntryDetails = Pick<EntryBase, "labels" | "told" | "tokens">;
 
 function decodeReport(value: Json | undefined): ReportedPrompt | null {
@@ -115,14 +115,14 @@ export interface SessionKey {
 /** A conversation, as stores keep it. The engine knows which tree has its turn. */
 export interface SessionHead extends SessionKey {
   readonly startedAt: number;
-  /** The time of the newest entry that came to the main branch; `startedAt` while there is none. */
+  /** Time of the newest entry of the main branch. `startedAt` while there is none. */
   readonly updatedAt: number;
   /** The agent it was opened with. */
   readonly agentId: AgentId | null;
   readonly channel: string | null;
   readonly title: string | null;
   readonly metadata: JsonObject;
-  /** Whether the caller chose its id. Lists leave the others out by default. */
+  /** Whether the caller chose its id. Lists leave out unnamed sessions by default. */
   readonly isNamed: boolean;
   /** The newest entry of the main branch's path; null while there is none. */
   readonly leaf: EntryId | null;

@@ -9,13 +9,13 @@ export interface SpendFigures {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** The part of `inputTokens` that came from the provider's cache. */
+  /** The part of `inputTokens` that was read from the provider's cache. */
   readonly cachedTokens: number;
   /** Money of calls whose usage is known. */
   readonly settledMicros: Micros;
-  /** The ceilings of calls whose outcome is not known, on top of it. */
+  /** Additional ceilings of calls whose outcome is unknown. */
   readonly inDoubtMicros: Micros;
-  /** Runs that began. Counted under the model `""`, like the two below: they belong to no model. */
+  /** Runs that began. Counted under the model `""`, like the next two, because they belong to no model. */
   readonly runs: number;
   /** Runs that a limit or a deadline ended. */
   readonly stopped: number;
@@ -32,7 +32,7 @@ export interface SpendRow extends SpendFigures {
   readonly model: string;
 }
 
-/** A model call that is not settled, or whose tokens are not told yet. */
+/** A model call that is not settled, or whose tokens are not reported yet. */
 export interface SpendCall {
   readonly attempt: AttemptId;
   readonly runId: RunId;
@@ -49,11 +49,11 @@ export interface SpendCall {
   readonly state: "open" | "in-doubt" | "settled";
 }
 
-/** The roll-up of a tree: absolute figures, which follow from its events up to `seq` alone. */
+/** The roll-up of a tree: absolute figures, computed only from its events up to `seq`. */
 export interface TreeSpend {
   readonly userId: UserId | null;
   readonly seq: number;
-  /** The events up to here are in rows without a tree; the rows below count from there on. */
+  /** The events up to this number are in rows without a tree. The rows below count from there on. */
   readonly rolledSeq: number;
   readonly rows: readonly SpendRow[];
   readonly calls: readonly SpendCall[];
@@ -66,18 +66,18 @@ export type SpendDimension = (typeof dimensions)[number];
 
 /** The sums to read. Absent filters: any. */
 export interface SpendQuery {
-  /** The first hour, and the one after the last. */
+  /** The first hour. `to` is the hour after the last. */
   readonly from: number;
   readonly to: number;
   readonly by: readonly SpendDimension[];
   readonly agentType?: string;
   readonly model?: string;
   readonly userId?: UserId | null;
-  /** The most groups. */
+  /** Maximum number of groups. */
   readonly limit: number;
 }
 
-/** The figures of one group. Its fields are those that were asked for; the others are absent. */
+/** The figures of one group. Only the requested dimensions are present. */
 export interface SpendSum extends SpendFigures {
   /** Days since 1970, of UTC. */
   readonly day?: number;
@@ -86,7 +86,7 @@ export interface SpendSum extends SpendFigures {
   readonly model?: string;
   /** Null: no user. */
   readonly user?: UserId | null;
-  /** Null: trees that were added up. */
+  /** Null: trees that were merged. */
   readonly tree?: TreeId | null;
 }
 
@@ -96,31 +96,45 @@ export interface CallInDoubt extends Omit<SpendCall, "state"> {
   readonly userId: UserId | null;
 }
 
-/** The roll-up of money. Nothing here is content. */
+/** The store of spend roll-ups. It holds no content. */
 export interface SpendStore {
-  /** The roll-up of a tree; null: none. */
+  /** Returns the roll-up of a tree. Null: none. */
   tree(partition: Partition, tree: TreeId): Promise<TreeSpend | null>;
   /**
-   * Replaces the roll-up of a tree, all or nothing, if it takes more events into account and starts from the same `rolledSeq`.
-   * Otherwise nothing changes, so the same again, or an older one late, counts nothing twice.
+   * Replaces the roll-up of a tree, all or nothing, if it covers more events and starts from the same `rolledSeq`.
+   * Otherwise nothing changes, so a repeated or late write counts nothing twice.
    */
   put(partition: Partition, tree: TreeId, spend: TreeSpend): Promise<void>;
-  /** The groups with the most money first. */
+  /** Returns groups, highest cost first. */
   sum(partition: Partition, query: SpendQuery): Promise<readonly SpendSum[]>;
-  /** Newest first. */
+  /** Returns calls in doubt, newest first. */
   inDoubt(
     partition: Partition,
     filter: { readonly userId?: UserId },
     page: PageRequest,
   ): Promise<Page<CallInDoubt>>;
   /**
-   * Adds trees that spent nothing since an hour, and have no call open or in doubt, to rows by day without a tree. Sums stay the
-   * same. Returns the number of trees, at most 1,000.
+   * Merges trees into rows by day without a tree. Only trees without spend since an hour, and without open or doubtful
+   * calls, are merged. Sums stay the same. Returns the number of merged trees, at most 1,000.
    */
   compact(partition: Partition, before: number): Promise<number>;
 }
 
 const hourMs = 3_600_000;
+
+const figureNames = [
+  "calls",
+  "inputTokens",
+  "outputTokens",
+  "cachedTokens",
+  "settledMicros",
+  "inDoubtMicros",
+  "runs",
+  "stopped",
+  "denied",
+] as const satisfies readonly (keyof SpendFigures)[];
+
+const keyOf = ({ hour, agentType, model }: SpendRow): string => JSON.stringify([hour, agentType, model]);
 
 /** Hours, figures and keys of the roll-up. */
 export const Spend = {
@@ -136,12 +150,13 @@ export const Spend = {
     denied: 0,
   }) satisfies SpendFigures,
   dimensions,
-  /** The most trees that are added up at once. */
+  figureNames,
+  /** Maximum number of trees that one call merges. */
   maxCompacted: 1_000,
   hourOf: (at: number): number => Math.floor(at / hourMs),
-  /** The first millisecond of an hour. */
+  /** Returns the first millisecond of an hour. */
   startOf: (hour: number): number => hour * hourMs,
-  /** The first hour of a day. */
+  /** Returns the first hour of a day. */
   dayStart: (hour: number): number => hour - (hour % 24),
   add: (a: SpendFigures, b: SpendFigures): SpendFigures => ({
     calls: a.calls + b.calls,
@@ -154,6 +169,25 @@ export const Spend = {
     stopped: a.stopped + b.stopped,
     denied: a.denied + b.denied,
   }),
-  /** The last hour that has figures; 0: none has. */
+  /** Returns what `b` has more than `a`, figure by figure. */
+  difference: (b: SpendFigures, a: SpendFigures): SpendFigures => ({
+    calls: b.calls - a.calls,
+    inputTokens: b.inputTokens - a.inputTokens,
+    outputTokens: b.outputTokens - a.outputTokens,
+    cachedTokens: b.cachedTokens - a.cachedTokens,
+    settledMicros: b.settledMicros - a.settledMicros,
+    inDoubtMicros: b.inDoubtMicros - a.inDoubtMicros,
+    runs: b.runs - a.runs,
+    stopped: b.stopped - a.stopped,
+    denied: b.denied - a.denied,
+  }),
+  /** Returns the rows that change the figures of a tree from some rows to others. Rows that `after` leaves out stay. */
+  changes: (before: readonly SpendRow[], after: readonly SpendRow[]): readonly SpendRow[] => {
+    const known = new Map(before.map((row) => [keyOf(row), row]));
+    return after
+      .map((row) => ({ ...row, ...Spend.difference(row, known.get(keyOf(row)) ?? Spend.none) }))
+      .filter((row) => figureNames.some((name) => row[name] !== 0));
+  },
+  /** Returns the last hour with figures. 0: none. */
   lastHour: ({ rows }: Pick<TreeSpend, "rows">): number => Math.max(0, ...rows.map(({ hour }) => hour)),
 } as const;

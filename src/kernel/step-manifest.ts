@@ -30,9 +30,9 @@ export interface ManifestPart {
   readonly tokens: number;
   /** The session entry that has the content. Absent: it is a text of the tree. */
   readonly entry?: EntryId | undefined;
-  /** The reason why the content is kept nowhere. Absent: it is kept. */
+  /** The reason why the content is not stored. Absent: it is stored. */
   readonly notStored?: "ephemeral" | "retention" | "too-large" | undefined;
-  /** The sender of an input, and how it came. Absent: it is no input, or not known. */
+  /** The sender of an input, and its channel. Absent: not an input, or unknown. */
   readonly from?: { readonly kind: (typeof inputKinds)[number]; readonly name: string } | undefined;
   /** The labels that the content brings. Absent: none. */
   readonly labels?: Pick<Labels, "untrusted" | "private"> | undefined;
@@ -43,7 +43,7 @@ export interface StepAttempt {
   readonly attempt: AttemptId;
   readonly at: number;
   readonly ms: number;
-  /** Null: the provider did not say. Absent: the attempt is no model call. */
+  /** Null: the provider did not report it. Absent: the attempt is no model call. */
   readonly usage?: Usage | null | undefined;
   readonly error?: ErrorData | undefined;
 }
@@ -74,8 +74,8 @@ export interface StepManifest {
   readonly answer: readonly ManifestPart[];
   readonly decisions: readonly StepDecision[];
   /**
-   * The manifest of the same run whose prompt this one begins with: `prompt` then has only the parts that follow its first
-   * `parts` ones. Absent: `prompt` is whole. Only in storage.
+   * The manifest of the same run that this prompt starts with. `prompt` then holds only the parts after its first
+   * `parts` ones. Absent: `prompt` is complete. Only in storage.
    */
   readonly base?: { readonly step: StepId; readonly attempt: AttemptId; readonly parts: number } | undefined;
 }
@@ -215,7 +215,7 @@ function decisionOf(raw: Json): StepDecision {
   };
 }
 
-/** Returns an object that has no fields but these. */
+/** Returns an object that has only these fields. @throws TypeError otherwise. */
 function closed(what: string, raw: Json, known: readonly string[]): JsonObject {
   if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name))) throw unreadable(what);
   return raw;

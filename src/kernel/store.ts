@@ -38,24 +38,24 @@ export interface RunRecord {
   readonly stopReason: StopReason | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Money of the run and everything it hired: settled and in doubt. */
+  /** Cost of the run and its descendants: settled and in doubt. */
   readonly costMicros: Micros;
-  /** The part of `costMicros` for calls whose outcome is not known. */
+  /** The part of `costMicros` for calls whose outcome is unknown. */
   readonly inDoubtMicros: Micros;
-  /** The ceilings of calls in flight, on top of it. */
+  /** Additional ceilings of calls in flight. */
   readonly reservedMicros: Micros;
-  /** The limit of this money; of a root, also the tree's. Null: none. */
+  /** The limit of this cost; for a root, also the tree's. Null: none. */
   readonly maxCostMicros: Micros | null;
   /** The name that a root was started with; null: none. */
   readonly name: string | null;
-  /** The runs of the tree so far, and those of them that have not ended. Null for runs that are no root. */
+  /** Number of runs of the tree. `liveAgents` counts those that have not ended. Null for runs that are not a root. */
   readonly agents: number | null;
   readonly liveAgents: number | null;
-  /** The last event of the tree that this record takes into account. */
+  /** The last event of the tree that this record covers. */
   readonly seq: number;
 }
 
-/** Which runs to list. Absent: any. */
+/** A filter of runs. Absent fields match any. */
 export interface RunFilter {
   /** One status, or any of several. */
   readonly status?: RunStatus | readonly RunStatus[];
@@ -72,13 +72,13 @@ export interface RunFilter {
   readonly runIds?: readonly RunId[];
 }
 
-/** Which trees to find, by one of these, in the order of what they are found by. */
+/** A search for trees by one field. Results are in the order of that field. */
 export type TreeSearch =
-  /** The beginning of the id; by id. */
+  /** Prefix of the id; ordered by id. */
   | { readonly id: string }
-  /** The beginning of the name; by name. */
+  /** Prefix of the name; ordered by name. */
   | { readonly name: string }
-  /** The least that it cost; the dearest first. */
+  /** Minimum cost; highest first. */
   | { readonly minCostMicros: Micros };
 
 /** Sums over the trees that have not ended. */
@@ -93,22 +93,25 @@ export interface LiveTotals {
 
 /** The read model of runs. */
 export interface RunStore {
-  /** Replaces a record of the same run only if it takes more events into account: an old one, late, changes nothing. */
+  /**
+   * Writes a record. Replaces a record of the same run only if it covers more events: a late, older one changes
+   * nothing.
+   */
   put(partition: Partition, run: RunRecord): Promise<void>;
   list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>>;
-  /** Roots that are found by a beginning or an amount. */
+  /** Finds roots by a prefix or an amount. */
   search(partition: Partition, search: TreeSearch, page: PageRequest): Promise<Page<RunRecord>>;
-  /** Sums over the trees that have not ended: all, or those of a user. */
+  /** Returns sums over the trees that have not ended: all, or those of a user. */
   live(partition: Partition, filter: { readonly userId?: UserId }): Promise<LiveTotals>;
-  /** Every run of a tree, in the order of their numbers. */
+  /** Returns every run of a tree, in the order of their numbers. */
   tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]>;
 }
 
-/** The event streams of trees. Never numbers: the sequence comes from the tree. */
+/** The event streams of trees. The store never assigns numbers: the tree does. */
 export interface EventStore {
   /**
-   * Idempotent by (tree, seq): the first one stays. What is `fleeting` need not be readable once the key of the tree is
-   * destroyed. Default: none is.
+   * Appends events. Idempotent by (tree, seq): the first one stays. `fleeting` events need not be readable once the key
+   * of the tree is destroyed. Default: none.
    */
   append(
     partition: Partition,
@@ -116,11 +119,11 @@ export interface EventStore {
     events: readonly NumberedEvent[],
     isFleeting?: (event: NumberedEvent) => boolean,
   ): Promise<void>;
-  /** Puts events in the place of those with the same sequence, to last. Tells nobody. */
+  /** Replaces events with the same sequence by lasting ones. Notifies no subscriber. */
   rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
   /**
-   * Events with a sequence above `after`, in order, up to the first that is missing. So a reader never passes an
-   * event that another writer is about to append.
+   * Returns events with a sequence above `after`, in order, up to the first gap. So a reader never skips an event that
+   * another writer is about to append.
    */
   read(
     partition: Partition,
@@ -128,8 +131,8 @@ export interface EventStore {
     range: { readonly after: number; readonly limit: number },
   ): Promise<readonly NumberedEvent[]>;
   /**
-   * Resolves when there is something to read above `after`, with the first of it; rejects with the signal's reason. Whoever
-   * tails a tree need not read again what it waited for.
+   * Resolves when there are events above `after`, and returns the first of them. A reader that tails a tree need not
+   * read those again. Rejects with the signal's reason.
    */
   changed(
     partition: Partition,
@@ -137,37 +140,37 @@ export interface EventStore {
     options: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]>;
   /**
-   * Yields at once, and then whenever events of any tree of the partition may have been appended since the yield before:
-   * many appends are one. The runs and approvals that were written before those events can be read by then. Rejects with
+   * Yields immediately, then whenever events of any tree of the partition may have been appended since the last yield.
+   * Several appends may be one yield. Runs and approvals written before those events are readable by then. Rejects with
    * the signal's reason.
    */
   changes(partition: Partition, options: { readonly signal: AbortSignal }): AsyncGenerator<void, void>;
 }
 
-/** Which sessions to list. Absent: any. */
+/** A filter of sessions. Absent fields match any. */
 export interface SessionFilter {
   readonly userId?: UserId | null;
   readonly agentId?: AgentId;
-  /** Also those whose id no caller chose. Default: false. */
+  /** Whether sessions with a generated id are included. Default: false. */
   readonly unnamed?: boolean;
 }
 
 /** A session to open. */
 export type NewSession = Omit<SessionHead, "leaf" | "forkedFrom" | "updatedAt">;
 
-/** A session to fork into. It has the user, agent and channel of its source. Default: no title, no metadata. */
+/** A session to fork into. It gets the user, agent and channel of its source. Default: no title, no metadata. */
 export type NewFork = Pick<SessionHead, "id" | "startedAt"> &
   Partial<Pick<SessionHead, "title" | "metadata">>;
 
 /**
- * Conversations. The main branch is `null`, a run's is its id. A turn is written on the branch of its root run, and
- * becomes part of the main one when it is adopted. Each call that writes does all of it or nothing.
+ * Conversations. The main branch is `null`; the branch of a run is the run's id. A turn is written on the branch of its
+ * root run, and joins the main branch when it is adopted. Every write is all or nothing.
  */
 export interface SessionStore {
-  /** Idempotent: a session that is there already stays as it is. */
+  /** Opens a session. Idempotent: an existing session stays unchanged. */
   open(partition: Partition, session: NewSession): Promise<void>;
   /**
-   * A new session of the same user with the path from an entry to the root, all of it on the main branch, and a link
+   * Creates a session of the same user with the path from an entry to the root, all on the main branch, and a link
    * back. Entries keep their ids, which are unique within a session. Idempotent.
    *
    * @throws NotFoundError if there is no such entry.
@@ -178,24 +181,24 @@ export interface SessionStore {
     into: NewFork,
   ): Promise<void>;
   head(partition: Partition, session: SessionKey): Promise<SessionHead | null>;
-  /** Newest first, by `startedAt`. */
+  /** Lists sessions, newest first, by `startedAt`. */
   list(partition: Partition, filter: SessionFilter, page: PageRequest): Promise<Page<SessionHead>>;
-  /** Gives it another title; null takes it away. @throws NotFoundError if the session was not opened. */
+  /** Sets the title; null removes it. @throws NotFoundError if the session was not opened. */
   rename(partition: Partition, session: SessionKey, title: string | null): Promise<void>;
-  /** Removes the whole conversation, what it owns in memory, and its episodes from the index. Idempotent. */
+  /** Removes the conversation, its memory, and its episodes from the index. Idempotent. */
   remove(partition: Partition, session: SessionKey): Promise<void>;
   /**
-   * Idempotent by entry id. Moves the leaf only of the branch that a new entry is on.
+   * Appends entries. Idempotent by entry id. Moves only the leaf of the branch that a new entry is on.
    *
    * @throws NotFoundError if the session was not opened.
    */
   append(partition: Partition, session: SessionKey, entries: readonly SessionEntry[]): Promise<void>;
   /**
-   * Makes a branch part of the main one and moves the main leaf to its end. Returns the main leaf. Without such a
-   * branch, or if the branch ends with another entry than `leaf`, nothing changes: an execution that was left behind
-   * must not adopt half of the next turn.
+   * Merges a branch into the main one and moves the main leaf to its end. Returns the main leaf. Without such a branch,
+   * or if the branch ends with another entry than `leaf`, nothing changes: a superseded execution must not adopt half
+   * of the next turn.
    *
-   * Drops the branches of other root runs. Only one root at a time has the turn, so a process that is gone left them.
+   * Drops the branches of other root runs. Only one root at a time has the turn, so a dead process left them.
    */
   adopt(
     partition: Partition,
@@ -204,20 +207,20 @@ export interface SessionStore {
     /** Default: any. */
     leaf?: EntryId,
   ): Promise<EntryId | null>;
-  /** From an entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
+  /** Returns entries from one entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
   path(
     partition: Partition,
     session: SessionKey,
     range: { readonly from: EntryId; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
-  /** Every entry of every branch, in the order they came. `after`: the last one already seen. */
+  /** Returns every entry of every branch, in the order of arrival. `after`: the last one already seen. */
   entries(
     partition: Partition,
     session: SessionKey,
     range: { readonly after: EntryId | null; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
   leaf(partition: Partition, session: SessionKey, branch: RunId | null): Promise<EntryId | null>;
-  /** @throws NotFoundError if the session has no such entry. */
+  /** Moves the main leaf. @throws NotFoundError if the session has no such entry. */
   moveLeaf(
     partition: Partition,
     session: SessionKey,
@@ -227,7 +230,7 @@ export interface SessionStore {
   dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void>;
 }
 
-/** Which approvals to list. Absent: any. */
+/** A filter of approvals. Absent fields match any. */
 export interface ApprovalFilter {
   readonly state?: "pending" | "decided";
   readonly treeId?: TreeId;
@@ -239,14 +242,14 @@ export interface ApprovalFilter {
   readonly risk?: Risk;
 }
 
-/** Questions to people, for those who look for them. */
+/** The read model of approvals. */
 export interface ApprovalStore {
-  /** Idempotent by id. */
+  /** Stores a request. Idempotent by id. */
   request(partition: Partition, approval: ApprovalRequest): Promise<void>;
-  /** The first decision stays: returns the record as it then stands. @throws NotFoundError */
+  /** Records a decision. The first decision stays. Returns the resulting record. @throws NotFoundError */
   decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord>;
   list(partition: Partition, filter: ApprovalFilter, page: PageRequest): Promise<Page<ApprovalRecord>>;
-  /** Removes arguments and words of every question of a tree; who decided what stays. */
+  /** Removes the content of every request of a tree. Decisions and deciders stay. */
   erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
@@ -257,28 +260,30 @@ export interface AuditEntry {
   readonly at: number;
   readonly kind: string;
   readonly data: Json;
-  /** What it tells of. No two links of a tenant have the same. */
+  /** Identity of the recorded event. Unique among the links of a tenant. */
   readonly source: string;
   /** The key of its hash. */
   readonly keyId: string;
-  /** The hash of the link before; empty in the first. */
+  /** The hash of the previous link. Empty in the first. */
   readonly previous: string;
   readonly hash: string;
 }
 
-/** The last link of a chain, and so all of it: kept elsewhere, it shows later that nothing was cut off. */
+/**
+ * The last link of a chain. It commits to the whole chain: a copy kept elsewhere later proves that nothing was cut off.
+ */
 export type AuditHead = Pick<AuditEntry, "index" | "hash">;
 
-/** The links of a list of the audit. */
+/** A filter of audit links. */
 export interface AuditFilter {
   readonly kind?: string;
-  /** The beginning of the sources, such as `books/` for the events of the tree `books`. */
+  /** Prefix of the sources, such as `books/` for the events of the tree `books`. */
   readonly sourcePrefix?: string;
   /** Only links before this index. Default: all. */
   readonly before?: number;
 }
 
-/** The outcome of the last verification of a chain. Its hash is the writer's business, as with links. */
+/** The outcome of the last verification of a chain. The writer computes its hash, as for links. */
 export interface AuditCheck {
   readonly at: number;
   readonly body: Json;
@@ -287,26 +292,26 @@ export interface AuditCheck {
   readonly hash: string;
 }
 
-/** The audit chain of each tenant. Hashes are the writer's business: a store keeps the links together. */
+/** The audit chain of each tenant. The writer computes hashes; the store only keeps the order of the links. */
 export interface AuditStore {
-  /** False: it keeps no link, so none is made for it. Default: true. */
+  /** Whether the store keeps links. If false, none are made. Default: true. */
   readonly keeps?: boolean;
   /**
-   * Adds links, all or none. Those that are there already, given again, change nothing.
+   * Appends links, all or none. Links that are present already change nothing.
    *
-   * @throws AuditChainError if they do not follow the head and each other, or tell of what another link tells of.
+   * @throws AuditChainError if they do not follow the head and each other, or repeat the source of another link.
    */
   append(partition: Partition, links: readonly AuditEntry[]): Promise<void>;
-  /** Which of these sources a link tells of. */
+  /** Returns those of the sources that have a link. */
   known(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
-  /** From an index on. */
+  /** Returns links from an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
-  /** Newest first. */
+  /** Lists links, newest first. */
   list(partition: Partition, filter: AuditFilter, limit: number): Promise<readonly AuditEntry[]>;
   head(partition: Partition): Promise<AuditHead | null>;
-  /** The check that was kept last; null: none was. */
+  /** Returns the latest stored check. Null: none. */
   check(partition: Partition): Promise<AuditCheck | null>;
-  /** Keeps a check in place of the one before. An older one changes nothing. */
+  /** Stores a check, replacing the previous one. An older check changes nothing. */
   keepCheck(partition: Partition, check: AuditCheck): Promise<void>;
 }
 
@@ -322,9 +327,9 @@ export interface ManifestRecord {
   readonly body: Json;
 }
 
-/** The content of a part, kept once for a tree. */
+/** The content of a part, stored once per tree. */
 export interface ManifestText {
-  /** As the parts have it. */
+  /** Hash as in the manifest's parts. */
   readonly hash: string;
   readonly text: string;
 }
@@ -332,8 +337,8 @@ export interface ManifestText {
 /** Manifests of model and tool steps, and the texts that they name. */
 export interface ManifestStore {
   /**
-   * Writes a manifest and texts of its tree, all or nothing. Idempotent, by step and attempt and by hash: the first one
-   * stays, but one that lasts replaces one that does not.
+   * Writes a manifest and texts of its tree, all or nothing. Idempotent, by step and attempt and by hash. The first one
+   * stays, but a lasting one replaces one that is not.
    */
   put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void>;
   /** Writes texts of a tree. Idempotent by hash: the first one stays. */
@@ -342,95 +347,96 @@ export interface ManifestStore {
     tree: TreeId,
     texts: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
   ): Promise<void>;
-  /** Every manifest of a step, oldest first. */
+  /** Returns every manifest of a step, oldest first. */
   get(partition: Partition, step: StepId): Promise<readonly ManifestRecord[]>;
-  /** The manifests of a run, oldest first. */
+  /** Lists the manifests of a run, oldest first. */
   list(partition: Partition, run: RunId, page: PageRequest): Promise<Page<ManifestRecord>>;
-  /** The texts with these hashes that are there. */
+  /** Returns the present texts with these hashes. */
   texts(
     partition: Partition,
     tree: TreeId,
     query: { readonly hashes: readonly string[]; readonly lasts: boolean },
   ): Promise<readonly ManifestText[]>;
-  /** Removes the bodies of manifests and the texts of a tree that do not last. */
+  /** Removes the manifest bodies and texts of a tree that do not last. */
   erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 
-/** A key that only its wrapping key, kept elsewhere, can open. */
+/** A key encrypted with a wrapping key that is kept elsewhere. */
 export interface WrappedKey {
   readonly id: string;
   readonly wrapped: Uint8Array;
 }
 
-/** Wrapped keys: one for each tree, and one of the tenant itself, which is the tree `null`. */
+/** Wrapped keys: one per tree, and one of the tenant itself, under the tree `null`. */
 export interface KeyStore {
   /**
-   * The first one stays, but the same one may be wrapped anew: returns the key that is kept. @throws KeyDestroyedError
+   * Stores a key. The first key stays, but it may be replaced by the same key in a new wrapping. Returns the stored
+   * key. @throws KeyDestroyedError
    */
   put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey>;
-  /** Null if there never was one. @throws KeyDestroyedError */
+  /** Returns a key. Null if there never was one. @throws KeyDestroyedError */
   get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null>;
-  /** For ever, also if there never was one: no key can be put in its place. */
+  /** Destroys a key permanently, even if there never was one: no key can be put in its place. */
   destroy(partition: Partition, tree: TreeId | null): Promise<void>;
 }
 
 /** A process that executes runs. */
 export interface WorkerRecord {
   readonly id: string;
-  /** Where the pieces of its models' answers can be watched. */
+  /** URL of the worker's live text stream. */
   readonly url: string;
   readonly expiresAt: number;
 }
 
-/** The workers that live. They belong to no tenant, and nothing here is content. */
+/** The live workers. They belong to no tenant, and nothing here is content. */
 export interface WorkerStore {
-  /** Puts it on the list, or prolongs its stay; takes off those that had expired by then. */
+  /** Adds a worker, or extends its lease. Removes workers that have expired by then. */
   announce(worker: WorkerRecord, at: number): Promise<void>;
-  /** Those that have not expired by then, in the order of their ids. */
+  /** Lists workers that have not expired by then, in the order of their ids. */
   list(at: number): Promise<readonly WorkerRecord[]>;
   withdraw(id: string): Promise<void>;
 }
 
-/** Limits that processes share, such as a provider's. Moments are the caller's: clocks may differ a little. */
+/** Rate limits that processes share, such as a provider's. The caller gives the time: clocks may differ slightly. */
 export interface LimitStore {
   /**
-   * Takes all of a wish, or nothing: 0, or the milliseconds until another try is worth it. One whose answer was lost may
-   * count twice: never too little.
+   * Takes all of a request, or nothing. Returns 0, or the milliseconds until a retry makes sense. A request whose reply
+   * was lost may count twice, never too little.
    */
   take(
     partition: Partition,
     key: string,
     request: { readonly wish: LimitWish; readonly now: number },
   ): Promise<number>;
-  /** Takes more than is left, or with less than zero gives back: what was used turned out to differ. */
+  /** Books the difference to the real usage: positive amounts take more, negative ones give back. */
   correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void>;
-  /** Nobody takes anything before a moment. The latest one holds. */
+  /** Blocks all requests until a moment. The latest moment wins. */
   slow(partition: Partition, key: string, until: number): Promise<void>;
 }
 
-/** API keys. Whose a key is follows from the key, so it is found without naming a tenant. */
+/** API keys. The key determines its tenant, so it is found without naming one. */
 export interface ApiKeyStore {
-  /** Idempotent by id: the first one stays. */
+  /** Stores a key. Idempotent by id: the first one stays. */
   put(key: ApiKeyRecord): Promise<void>;
   find(id: string): Promise<ApiKeyRecord | null>;
-  /** Those of a tenant, in the order of their ids. */
+  /** Lists the keys of a tenant, in the order of their ids. */
   list(tenant: string | null): Promise<readonly ApiKeyRecord[]>;
-  /** For good. One of another tenant stays. */
+  /** Revokes a key permanently. A key of another tenant stays. */
   revoke(tenant: string | null, id: string): Promise<void>;
 }
 
 /**
- * What must outlive a run, or be listed, searched and tailed. Every write may be made again without harm, so whoever
- * does not know whether one came through repeats it.
+ * Storage for data that outlives a run, or that is listed, searched and tailed. Every write is idempotent, so a caller
+ * that is unsure whether one succeeded repeats it.
  */
 export interface Store extends AsyncDisposable {
-  /** Whether it outlives this process, and other processes see the same. */
+  /** Whether the data outlives this process and is shared with other processes. */
   readonly lasts: boolean;
   readonly runs: RunStore;
   readonly events: EventStore;
   readonly sessions: SessionStore;
   readonly memory: MemoryStore;
-  /** Vectors of memory. Null: none are kept, because a vector tells of its text and this store seals texts. */
+  /** Vectors of memory. Null: none are stored, because a vector reveals its text and this store seals texts. */
   readonly vectors: VectorStore | null;
   readonly approvals: ApprovalStore;
   readonly audit: AuditStore;
@@ -443,9 +449,9 @@ export interface Store extends AsyncDisposable {
   readonly webhooks: WebhookStore;
   readonly spend: SpendStore;
   /**
-   * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their trees, destroys
-   * these trees' keys and revokes the API keys that are bound to the user. The audit stays: taking a link away would break its chain.
-   * The money of these trees stays in the sums of the tenant, under no user and no tree.
+   * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their
+   * trees. Destroys these trees' keys and revokes API keys bound to the user. The audit stays, because removing a link
+   * would break its chain. The cost of these trees stays in the tenant's sums, without user and tree.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

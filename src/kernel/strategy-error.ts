@@ -1,6 +1,6 @@
 import { ReeveError } from "./errors.ts";
 
-/** An answer of a model does not match its schema, also after it was sent back. */
+/** An answer of a model still does not match its schema after it was sent back. */
 export class OutputError extends ReeveError {
   readonly code = "output";
   /** The beginning of the answer. */

@@ -1,7 +1,7 @@
 import { checkDuration } from "./check-time.ts";
 import { TopicId, type AgentId, type RunId, type SessionId, type TreeId } from "./ids.ts";
 
-/** How important a branch of work is. */
+/** The importance of a branch of work. */
 export type Priority = "background" | "low" | "normal" | "high" | "critical";
 
 const weights = { background: 0, low: 1, normal: 2, high: 4, critical: 8 } as const satisfies Record<
@@ -16,22 +16,22 @@ export const Priority = {
   normal: "normal",
   high: "high",
   critical: "critical",
-  /** 0, 1, 2, 4, 8: heavier goes first. */
+  /** Returns 0, 1, 2, 4 or 8: higher goes first. */
   weight: (priority: Priority): number => weights[priority],
-  /** Lightest first. */
+  /** Lowest first. */
   all: Object.freeze(["background", "low", "normal", "high", "critical"]) satisfies readonly Priority[],
 } as const;
 
-/** How long an agent's words are kept: never written, until its tree ends, or for good. */
+/** Retention of an agent's content: never written, until its tree ends, or permanently. */
 export type HistoryRetention = "none" | "run" | "permanent";
 
-/** The number of agents that one tree may have, at once and in all. One value for the whole tree. */
+/** Limits on the number of agents of a tree, concurrent and total. Shared by the whole tree. */
 export interface SpawnBudget {
   /** Live runs, root included. Default 50. */
   readonly maxAgents: number;
-  /** May high and critical runs park a lower one to take its slot? Default true. */
+  /** Whether `high` and `critical` runs may preempt a lower run for its slot. Default: true. */
   readonly allowPreempt: boolean;
-  /** Children ever spawned in the tree, those that ended included. Default: no limit. */
+  /** Maximum number of children ever spawned in the tree, ended ones included. Default: no limit. */
   readonly maxTotal?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export const SpawnBudget = {
   },
 } as const;
 
-/** What one run may spend, everything it hires included. An absent limit is none; 0 allows nothing. */
+/** Limits of one run, including its descendants. An absent limit is none; 0 allows nothing. */
 export interface ExecutionBudget {
   /** Input and output tokens of the run and everything below it. */
   readonly maxTokens?: number | undefined;
@@ -57,8 +57,8 @@ export interface ExecutionBudget {
   /** Seconds from the moment the run starts. */
   readonly deadlineS?: number | undefined;
   /**
-   * The fate of a call for which the limits leave no room, once no call in flight can make any. `land`: the run lands. `wait`:
-   * it waits for a top-up, a cancel or the deadline. Default `land`.
+   * The reaction to a call that does not fit the limits, once no call in flight can free any. `land`: the run lands.
+   * `wait`: it waits for a top-up, a cancel or the deadline. Default: `land`.
    */
   readonly onLimit?: "land" | "wait" | undefined;
 }
@@ -81,16 +81,16 @@ export const ExecutionBudget = {
   },
 } as const;
 
-/** One run's place in its tree: who hired it, for which conversation, under which limits. Plain frozen data. */
+/** One run's position in its tree: its parent, session and limits. Plain frozen data. */
 export interface Supervision {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly sessionId: SessionId;
   readonly rootId: AgentId;
   readonly agentId: AgentId;
-  /** The agent that hired this one; null at the root. */
+  /** The parent agent. Null at the root. */
   readonly parentId: AgentId | null;
-  /** The run that hired this one; null at the root. */
+  /** The parent run. Null at the root. */
   readonly parentRunId: RunId | null;
   /** 0 at the root. For display only: nothing limits depth, headcount does. */
   readonly depth: number;
@@ -101,7 +101,7 @@ export interface Supervision {
   readonly priority: Priority;
 }
 
-/** What a root run is opened with. */
+/** Options of a root run. */
 interface RootOptions {
   readonly treeId: TreeId;
   readonly runId: RunId;
@@ -116,13 +116,13 @@ interface RootOptions {
   readonly priority?: Priority | undefined;
 }
 
-/** What a helper is hired with. */
+/** Options of a child run. */
 interface ChildOptions {
   readonly runId: RunId;
   readonly agentId: AgentId;
-  /** The hiring agent. */
+  /** The parent agent. */
   readonly parentId: AgentId;
-  /** Default: the parent's, that is no cap of its own: it draws on the parent. */
+  /** Default: no limits of its own. It draws on the parent's. */
   readonly executionBudget?: ExecutionBudget | undefined;
   /** Default: run. */
   readonly retention?: HistoryRetention | undefined;
@@ -163,6 +163,6 @@ export const Supervision = {
       priority: options.priority ?? "normal",
     }),
   isRoot: (supervision: Supervision): boolean => supervision.parentId === null,
-  /** Where every run of the tree reports progress: one topic, so a watcher subscribes once. */
+  /** Returns the topic for progress of every run of the tree. One topic, so an observer subscribes once. */
   progressTopic: (supervision: Supervision): TopicId => TopicId.of("agent.progress", supervision.treeId),
 } as const;

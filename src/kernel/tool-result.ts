@@ -2,15 +2,15 @@ import type { HumanQuestion } from "./human-question.ts";
 import type { Json } from "./json.ts";
 import { ContentBlock } from "./message.ts";
 
-/** What a tool call came to. */
+/** The result of a tool call. */
 export interface ToolResult {
   readonly content: readonly ContentBlock[];
   readonly isError: boolean;
   /** The value the tool returned, for code; absent on an error. */
   readonly value?: Json | undefined;
   /**
-   * Set where the turn may end with this result. It ends, without another model call, if every result of the batch is
-   * set so: their text is the answer.
+   * Set if the turn may end with this result. If every result of the batch has it, the turn ends without another model
+   * call, and their text is the answer.
    */
   readonly terminate?: true | undefined;
 }
@@ -44,11 +44,11 @@ export interface UnfinishedValue {
   readonly [unfinishedMark]: true;
 }
 
-/** Terms of the execution that follows. */
+/** Options of the next execution. */
 interface NextExecution {
   /**
-   * Whether it may be made again if its worker dies, although the tool is not idempotent: it only asks how far the call
-   * has come. Default false: its outcome is unknown then.
+   * Whether the next execution may be repeated if its worker dies, although the tool is not idempotent. Suits an
+   * execution that only polls. Default: false, so its outcome is then unknown.
    */
   readonly rerun?: boolean;
 }
@@ -58,24 +58,24 @@ const isMarked = (value: unknown, by: symbol): boolean =>
 
 /** Constructors of {@link ToolResult}. */
 export const ToolResult = {
-  /** What a tool returned, as the model is shown it. */
+  /** Creates the result of a successful call, in the form the model is shown. */
   of: (value: Json | undefined): ToolResult => ({
     content: [ContentBlock.text(typeof value === "string" ? value : JSON.stringify(value ?? null))],
     isError: false,
     value: value ?? null,
   }),
-  /** What went wrong, as the model is shown it. */
+  /** Creates the result of a failed call, in the form the model is shown. */
   failure: (message: string): ToolResult => ({ content: [ContentBlock.text(message)], isError: true }),
   /**
-   * For `execute` and `run` to return: the value is the answer of the turn, without another model call, if all calls of
-   * its batch return theirs so.
+   * Marks the value as the answer of the turn. Returned by `execute` and `run`. It takes effect, without another model
+   * call, if all calls of its batch do so.
    */
   terminate: (value: unknown): TerminatingValue => ({ value, [mark]: true }),
-  /** Whether a tool has returned a value of `terminate`. JSON that only looks like one is a value like any other. */
+  /** Whether a tool has returned a value of `terminate`. JSON of the same shape is an ordinary value. */
   isTerminating: (value: unknown): value is TerminatingValue => isMarked(value, mark),
   /**
-   * For `execute` and `run` to return: the model is shown this content, such as text and files, instead of the value as
-   * JSON. Default of the value: null.
+   * Gives the model this content, such as text and files, instead of the value as JSON. Returned by `execute` and
+   * `run`. Default of the value: null.
    */
   show: (
     content: readonly ContentBlock[],
@@ -84,9 +84,9 @@ export const ToolResult = {
   /** Whether a tool has returned a value of `show`. */
   isShown: (value: unknown): value is ShownValue => isMarked(value, shownMark),
   /**
-   * For `execute` to return: a person is asked, through every restart and for as long as the runtime's `approvalExpiresS`. The
-   * question is an approval record, and only an answer that fits it counts. Then `execute` is called again, by any process,
-   * and finds this state and the answer in `call.resumed`. A call may ask 20 times.
+   * Asks a person. Returned by `execute`. The question survives restarts and expires after the runtime's
+   * `approvalExpiresS`. It is an approval record, and only a fitting answer counts. Then `execute` is called again, by
+   * any process, with this state and the answer in `call.resumed`. A call may ask 20 times.
    */
   ask: (question: HumanQuestion, state: unknown = null, options: NextExecution = {}): UnfinishedValue => ({
     question,
@@ -96,8 +96,8 @@ export const ToolResult = {
     [unfinishedMark]: true,
   }),
   /**
-   * For `execute` to return: the call is not over. After so many seconds, in which no process has to live, `execute` is
-   * called again and finds this state in `call.resumed`. A call may do so 1,000 times.
+   * Suspends the call. Returned by `execute`. After `afterS` seconds, in which no process has to live, `execute` is
+   * called again with this state in `call.resumed`. A call may do so 1,000 times.
    */
   later: (afterS: number, state: unknown = null, options: NextExecution = {}): UnfinishedValue => ({
     question: null,

@@ -7,13 +7,13 @@ import type { Risk } from "./permission.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunMemory } from "./run-memory.ts";
 
-/** What every tool says of itself. */
+/** The fields of every tool. */
 interface ToolBase<Input> extends ToolFlow {
   readonly name: string;
   readonly description: string;
   /**
-   * Any Standard Schema. The tool gets a frozen copy of what it returns, which must be JSON: permissions, guardrails and
-   * approvers see the same value, also after a restart. Dates and objects of classes are refused as bad input.
+   * Any Standard Schema. The tool gets a frozen copy of its output, which must be JSON. Permissions, guardrails and
+   * approvers see the same value, even after a restart. Dates and class instances are refused as bad input.
    */
   readonly input: StandardSchemaV1<unknown, Input>;
   readonly risk: Risk;
@@ -33,7 +33,7 @@ export interface ResumedCall {
   readonly answer: ToolAnswer | null;
 }
 
-/** What an effect is given: it has no run context, because it is one step. */
+/** The argument of an effect. It has no run context, because the effect is one step. */
 export interface EffectCall {
   readonly signal: AbortSignal;
   /** The same for every delivery of this call, so that the other side can apply it once. */
@@ -41,8 +41,8 @@ export interface EffectCall {
   /** The value of a `traceparent` header, so that the other side's spans come below this call's. */
   readonly traceparent: string;
   /**
-   * Tells those who watch how far the call has come, with anything that JSON can hold, up to 4,096 bytes. At most ten
-   * updates a second are told: the newest ones. Nothing is stored. Never throws, never waits.
+   * Publishes progress to live observers: any JSON, up to 4,096 bytes. At most ten updates a second are sent: the
+   * newest ones. Nothing is stored. Never throws, never waits.
    */
   readonly update: (progress: unknown) => void;
   /** The memory that the run can reach. Null: this worker has no store. */
@@ -56,36 +56,36 @@ export interface EffectCall {
   ) => Promise<ModelResponse>;
 }
 
-/** A tool that touches the world: one step. */
+/** A tool with side effects: one step. */
 export interface EffectTool<Input = unknown> extends ToolBase<Input> {
   /**
-   * Returns anything that JSON can hold, also by a promise: dates become ISO text, nothing becomes null. A value of
-   * `ToolResult.terminate` is the answer of the turn; of `ToolResult.show`, content for the model; of `ToolResult.ask`
-   * or `ToolResult.later`, the end of an execution that is followed by another one.
+   * Executes the tool. Returns anything that JSON can hold, or a promise of it: dates become ISO text, undefined
+   * becomes null. A value of `ToolResult.terminate` is the answer of the turn; of `ToolResult.show`, content for the
+   * model; of `ToolResult.ask` or `ToolResult.later`, the end of an execution that is followed by another one.
    */
   execute(input: Input, call: EffectCall): unknown;
   /**
-   * Called with the state of `ToolResult.ask` or `ToolResult.later` when the run is cancelled before the call is over,
-   * so that the other side can stop too. It may be called more than once; it is not called if no worker executes the run
-   * any more. Nothing waits for it, and its failure changes nothing. Default: nothing is called.
+   * Cancels a call that is suspended by `ToolResult.ask` or `ToolResult.later`, given its state, so that the other side
+   * can stop too. Called when the run is cancelled. It may be called more than once, and is not called if no worker
+   * executes the run any more. Nothing waits for it, and its failure changes nothing. Default: nothing is called.
    */
   cancel?(state: Json): unknown;
-  /** Safe to deliver again with the same key? Default false. */
+  /** Whether a call may be repeated with the same key. Default: false. */
   readonly idempotent?: boolean;
   /**
-   * What to do when a call may or may not have happened: tell the model so, run it again, or ask a person.
-   * Default report. Not looked at where `idempotent`.
+   * Reaction to a call whose outcome is unknown: report it to the model, run it again, or ask a person. Default:
+   * report. Ignored if `idempotent`.
    */
   readonly onUnknown?: "report" | "rerun" | "ask";
   /** Default 600. */
   readonly timeoutS?: number;
 }
 
-/** A tool that is agent code: its `ctx` calls are steps; it may hire, wait and ask. */
+/** A tool that is agent code: its `ctx` calls are steps, so it may spawn, wait and ask. */
 export interface RunTool<Input = unknown> extends ToolBase<Input> {
-  /** Returns what `execute` may return. */
+  /** Runs the tool. Returns the same kinds of values as `execute`. */
   run(ctx: RunContext, input: Input): unknown;
 }
 
-/** Either kind. */
+/** A tool of either kind. */
 export type Tool<Input = unknown> = EffectTool<Input> | RunTool<Input>;

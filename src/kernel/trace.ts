@@ -1,6 +1,6 @@
 import type { EventId, RunId, StepId, TreeId } from "./ids.ts";
 
-/** A span of somebody's trace: what the W3C header `traceparent` says. */
+/** A span of a caller's trace: the content of the W3C header `traceparent`. */
 export interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -14,7 +14,7 @@ const header = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16}
 
 /** Reads and writes {@link TraceParent}. */
 export const TraceParent = {
-  /** Null for what is not one: the standard wants it ignored. */
+  /** Parses a header. Null if invalid: the standard requires that it is ignored. */
   parse: (text: string): TraceParent | null => {
     const [, version, traceId, spanId, flags, more] = header.exec(text) ?? [];
     if (!traceId || !spanId || !flags || (version === "00" && more !== undefined)) return null;
@@ -24,9 +24,12 @@ export const TraceParent = {
     `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`,
 } as const;
 
-/** Names of spans: they follow from what a span shows, so whoever reads the same events names the same spans. */
+/** Ids of spans. They are derived from the span's subject, so every reader of the same events computes the same ids. */
 export const SpanId = {
-  /** Of a tree, a run, a step, or of what an event begins. Tells apart within a trace; proves nothing. */
+  /**
+   * Returns the span id of a tree, a run, a step, or an event that begins something. Unique within a trace; not a
+   * secret.
+   */
   of: (id: TreeId | RunId | StepId | EventId): string => {
     let [high, low] = [0xdeadbeef, 0x41c6ce57];
     for (let index = 0; index < id.length; index++) {

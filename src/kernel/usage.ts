@@ -18,7 +18,7 @@ export const Usage = {
   none: Object.freeze({ input: 0, output: 0 }) satisfies Usage,
   /** Tokens that count against a token budget. */
   tokens: (usage: Usage): number => usage.input + usage.output,
-  /** The cost of a call: one rounding for the whole call. A call that used nothing was not charged for. */
+  /** Returns the cost of a call, rounded once. A call that used nothing costs nothing. */
   cost({ input, output, cachedInput = 0, cacheWrite = 0 }: Usage, price: Price): Micros {
     if (input === 0 && output === 0) return 0;
     const rates = Price.rates(price, input);

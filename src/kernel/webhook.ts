@@ -37,13 +37,13 @@ export interface WebhookDelivery {
   readonly event: WebhookEvent;
   /** When the event happened. */
   readonly at: number;
-  /** `dead`: it has failed too often, and is not tried again by itself. */
+  /** `dead`: it failed too often and is not retried automatically. */
   readonly status: "pending" | "dead";
   /** The number of tries that failed. */
   readonly attempts: number;
-  /** The next try is not before. */
+  /** Earliest time of the next try. */
   readonly nextAt: number;
-  /** The reason why the last try failed; null: none has. */
+  /** The reason why the last try failed. Null: no try failed. */
   readonly error: string | null;
 }
 
@@ -52,7 +52,7 @@ export type NewWebhookDelivery = Pick<WebhookDelivery, "webhookId" | "treeId" | 
 
 /** Constructors of {@link WebhookDelivery}. */
 export const WebhookDelivery = {
-  /** The id of the delivery of an event: a number never has a dot. */
+  /** Returns the id of an event's delivery. Unambiguous, because a number never has a dot. */
   id: ({ treeId, seq }: Pick<WebhookDelivery, "treeId" | "seq">): string => `${treeId}.${seq}`,
 } as const;
 
@@ -67,10 +67,10 @@ export interface ClaimRequest {
   /** The name of the lease: unique for each request. */
   readonly lease: string;
   readonly now: number;
-  /** The end of the lease. Then another sender may claim the same. */
+  /** End of the lease. After it, another sender may claim the same delivery. */
   readonly until: number;
   readonly limit: number;
-  /** The most that all senders hold for one webhook, so that a slow one does not hold up the others. */
+  /** Maximum deliveries that all senders hold for one webhook, so that a slow webhook does not delay the others. */
   readonly perWebhook: number;
 }
 
@@ -85,13 +85,13 @@ export interface WebhookStore {
   /** Adds a webhook, or replaces the one of its id. */
   put(partition: Partition, webhook: WebhookRecord): Promise<void>;
   get(partition: Partition, id: string): Promise<WebhookRecord | null>;
-  /** Those of a tenant, in the order of their ids. */
+  /** Lists the webhooks of a tenant, in the order of their ids. */
   list(partition: Partition): Promise<readonly WebhookRecord[]>;
   /** Removes a webhook and its deliveries. Returns whether there was one. */
   remove(partition: Partition, id: string): Promise<boolean>;
   /** Adds deliveries that are due at their `at`. Idempotent by webhook, tree and number: the first one stays. */
   enqueue(partition: Partition, deliveries: readonly NewWebhookDelivery[]): Promise<void>;
-  /** Newest first, by `at`. */
+  /** Lists deliveries, newest first, by `at`. */
   deliveries(
     partition: Partition,
     filter: { readonly webhookId: string; readonly status?: WebhookDelivery["status"] },
@@ -102,14 +102,16 @@ export interface WebhookStore {
     partition: Partition,
     webhookId: string,
   ): Promise<{ readonly pending: number; readonly dead: number }>;
-  /** Makes dead deliveries pending, with no failed try: one of them, or all of the webhook. Returns how many. */
+  /**
+   * Makes dead deliveries pending again, with no failed try: one of them, or all of the webhook. Returns their number.
+   */
   redeliver(
     partition: Partition,
     request: { readonly webhookId: string; readonly id?: string | undefined; readonly at: number },
   ): Promise<number>;
   /**
-   * Leases deliveries of all tenants that are due. For each webhook and tree only the first pending one can be had, so
-   * events of a tree go out in their order, through one sender at a time.
+   * Leases due deliveries of all tenants. For each webhook and tree only the first pending one is available, so events
+   * of a tree are sent in order, by one sender at a time.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedDelivery[]>;
   /** Records the end of a try, unless the lease is lost. */

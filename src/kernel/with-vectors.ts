@@ -3,8 +3,8 @@ import { MemoryItem } from "./memory.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Returns the same store with vectors in another one: a vector is removed with the item it was made from, also when it
- * goes with its session or its user. Vectors go first, so that an interrupted removal can be made again.
+ * Returns the store with vectors kept in another one. A vector is removed with its item, also when its session or user
+ * is removed. Vectors are removed first, so that an interrupted removal can be repeated.
  */
 export function withVectors(store: Store, vectors: VectorStore): Store {
   const { sessions } = store;
@@ -61,7 +61,7 @@ function withVectorsOf(memory: Store["memory"], vectors: VectorStore): Store["me
     search: (...given) => memory.search(...given),
     indexed: (...given) => memory.indexed(...given),
     owners: (...given) => memory.owners(...given),
-    // A write that is made again returns the same items, so a crash between the two leaves no vector behind.
+    // A repeated write returns the same items, so a crash between the two writes leaves no vector behind.
     remember: async (partition, owner, fact, terms) => {
       const replaced = await memory.remember(partition, owner, fact, terms);
       await vectors.remove(partition, owner, replaced);

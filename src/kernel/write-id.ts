@@ -1,6 +1,6 @@
 const writeIdPattern = /^[\x21-\x7e]{1,200}$/;
 
-/** @throws TypeError unless it can name a write. */
+/** Checks the id of a write. @throws TypeError if it is invalid. */
 export function checkWriteId(id: string): void {
   if (!writeIdPattern.test(id))
     throw new TypeError(

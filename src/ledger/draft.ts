@@ -6,7 +6,7 @@ import { enterLine, leaveLine } from "./slots/line.ts";
 import type { Holder, LedgerState, Queued, RowNames, Slot, TreeState } from "./state.ts";
 import { entries, Table } from "./table.ts";
 
-/** One decision in the making. What it changes, nobody else sees until it is `decided`. */
+/** The changes of one decision. They become visible when it is `decided`. */
 export class Draft {
   tree: TreeState;
   readonly slots: SlotTable;
@@ -28,7 +28,7 @@ export class Draft {
     this.doubts = new Table("doubt", from.doubts);
   }
 
-  /** Every live run with its slot. Reads all of them: for decisions that are rare. */
+  /** Returns every live run with its slot. Reads all of them, so only rare decisions use it. */
   allSlots(): readonly (readonly [RunId, Slot])[] {
     const { source } = this.#from;
     const known = entries(this.slots.rows);
@@ -38,7 +38,7 @@ export class Draft {
     return [...known, ...others.map((run) => [run, this.slots.need(run)] as const)];
   }
 
-  /** The runs that hold a slot. Reads no slots. */
+  /** Returns the runs that hold a slot. Reads no slots. */
   holders(): readonly Holder[] {
     const known = entries(this.slots.rows).flatMap(([run, slot]) =>
       holds(slot) ? [{ run, priority: slot.priority, order: slot.order }] : [],
@@ -47,7 +47,7 @@ export class Draft {
     return [...known, ...others];
   }
 
-  /** Returns a function that names the live children of a run, until the next change of a slot. */
+  /** Returns a function that lists the live children of a run. Valid until the next change of a slot. */
   findChildren(): (run: RunId) => readonly RunId[] {
     const { source } = this.#from;
     const known = Map.groupBy(entries(this.slots.rows), ([, { parent }]) => parent);
@@ -57,7 +57,7 @@ export class Draft {
     };
   }
 
-  /** These rows will be read. */
+  /** Announces rows that will be read. */
   prefetch(rows: RowNames): void {
     this.#from.source?.prefetch(rows);
   }
@@ -87,7 +87,10 @@ export class Draft {
     return { state: this.state, decision, effects: this.effects };
   }
 
-  /** For a command that asks for one run: that it got its slot is the decision, not an effect. */
+  /**
+   * Returns the decision for a command about one run, without the effect that the run got its slot: the decision
+   * reports it.
+   */
   answered<Decision>(run: RunId, decision: Decision): Decided<Decision> {
     const effects = this.effects.filter(
       (effect) => !((effect.kind === "launch" || effect.kind === "resume") && effect.run === run),
@@ -96,7 +99,7 @@ export class Draft {
   }
 }
 
-/** The slots of a draft. Each change of a slot keeps the headcount, the line and the number of children right. */
+/** The slots of a draft. Each change of a slot updates the headcount, the queue and the number of children. */
 class SlotTable extends Table<RunId, Slot> {
   readonly #draft: Draft;
 
@@ -119,7 +122,7 @@ class SlotTable extends Table<RunId, Slot> {
     this.#count(run, before, undefined);
   }
 
-  /** Returns the page of the line in which the run is now. */
+  /** Updates the queue. Returns the page of the queue that the run is in now. */
   #moveInLine(run: RunId, before: Slot | undefined, after: Slot | undefined): number | null {
     const wasQueued = before !== undefined && before.page !== null;
     const isQueued = after !== undefined && isInLine(after) && !after.skipped;

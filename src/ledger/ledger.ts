@@ -1,3 +1,16 @@
+// The ledger: decides about the money and the headcount of one tree.
+//
+// Job: turn a state and a command into a new state, a decision, and effects that the tree must carry out. Neighbours:
+// the tree object stores the state, passes commands and executes effects; `money/` and `slots/` hold the rules, one
+// file per command or idea; `Draft` holds the changes of one decision.
+//
+// Invariants:
+// 1. Pure: no clock, no I/O, no randomness. The command carries the time. Equal inputs give equal results.
+// 2. Nothing passed in is changed. Records that did not change keep their identity.
+// 3. Settled, reserved and in-doubt amounts together exceed no limit, except by usage that a provider reports.
+// 4. A call that is not settled stays booked at its ceiling, on its run, all ancestors and the tree.
+// 5. At most `maxAgents` runs hold a slot. A preempted run at work keeps its slot until it has yielded.
+
 import type { RunId } from "#kernel";
 import { Account } from "./money/account.ts";
 import { admit } from "./slots/admit.ts";
@@ -41,7 +54,7 @@ import type { Lent } from "./money/tenant.ts";
 import { wait, wake, yieldSlot } from "./slots/wait.ts";
 import { decideWaiting, expire } from "./money/waiting.ts";
 
-/** What each command takes, and what it decides. */
+/** The argument and the decision of each command. */
 interface Rules {
   readonly admit: { readonly takes: Admit; readonly decides: Admission };
   readonly wait: { readonly takes: Wait; readonly decides: Standing };
@@ -72,7 +85,7 @@ export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
   readonly [Name in Kind]: { readonly kind: Name } & Rules[Name]["takes"];
 }[Kind];
 
-/** What a command by name decides. */
+/** The decision of a command, by name. */
 export type LedgerDecision<Kind extends CommandKind = CommandKind> = Rules[Kind]["decides"];
 
 const commands = {
@@ -104,7 +117,7 @@ const rules: {
   ) => Decided<LedgerDecision<Name>>;
 } = commands;
 
-/** Any command, by its `kind`. */
+/** Executes any command, by its `kind`. */
 function decide<Kind extends CommandKind>(
   state: LedgerState,
   command: LedgerCommand<Kind>,
@@ -112,17 +125,14 @@ function decide<Kind extends CommandKind>(
   return rules[command.kind](state, command);
 }
 
-/**
- * Money and headcount of one tree. Pure: a state and a command give a new state, a decision, and what the host has to
- * do. No clock, no I/O; nothing passed in is changed.
- */
+/** The ledger of one tree: its commands and readers. */
 export const Ledger = {
   open,
   ...commands,
   decide,
   path,
   holds,
-  /** The account a run begins with. */
+  /** Returns the account that a run begins with. */
   account: Account.ofRun,
   spend: Account.spend,
   noLease,

@@ -6,7 +6,7 @@ import type { LedgerState, Slot } from "./state.ts";
 import { oneRow } from "./table.ts";
 import { openFence } from "./slots/fence.ts";
 
-/** A new tree. Its root has the first slot; the tree's turns and deadline are the root's. */
+/** Opens a tree. Its root has the first slot. The tree's turns and deadline are the root's. */
 export function open({
   root,
   priority,
@@ -47,7 +47,7 @@ export function open({
   };
 }
 
-/** What every slot begins with. */
+/** The initial fields of every slot. */
 export const newcomer = Object.freeze({
   held: false,
   waitsForRuns: false,
@@ -63,7 +63,7 @@ export const newcomer = Object.freeze({
   page: null,
 }) satisfies Partial<Slot>;
 
-/** How long a run may take, in milliseconds; null for as long as it likes. */
+/** Returns the maximum duration of a run in milliseconds. Null: no limit. */
 export function deadlineMs({ deadlineS }: ExecutionBudget): number | null {
   return deadlineS === undefined ? null : deadlineS * 1000;
 }

@@ -1,6 +1,6 @@
 import { NotFoundError } from "#kernel";
 
-/** The entries of a record, with the type of its keys. */
+/** Returns the entries of a record, with the type of its keys. */
 export function entries<Key extends string, Row>(
   record: Readonly<Record<Key, Row>>,
 ): readonly (readonly [Key, Row])[] {
@@ -10,15 +10,15 @@ export function entries<Key extends string, Row>(
 }
 
 /**
- * A record without rows, to be filled. Without a prototype, because an object that has one gets a class of its own for
- * every new set of keys: where keys are ids that takes many times as long.
+ * Creates an empty record without a prototype. With a prototype, V8 creates a hidden class for every new set of keys,
+ * which is many times slower if keys are ids.
  */
 export function noRows<Key extends string, Row>(): Record<Key, Row> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- filled by whoever asks
   return Object.create(null) as Record<Key, Row>;
 }
 
-/** A record with one row. */
+/** Creates a record with one row. */
 export function oneRow<Key extends string, Row>(key: Key, row: Row): Record<Key, Row> {
   const rows = noRows<Key, Row>();
   rows[key] = row;
@@ -32,15 +32,15 @@ function copyOf<Key extends string, Row>(record: Readonly<Record<Key, Row>>): Re
 }
 
 /**
- * A record that is copied at the first change, once. Rows that do not change keep their identity. A table with a source
- * reads the rows from there that its record does not hold.
+ * A record that is copied once, at the first change. Rows that do not change keep their identity. A table with a source
+ * reads missing rows from there.
  */
 export class Table<Key extends string, Row extends object> {
   readonly #what: string;
   readonly #source: ((key: Key) => Row | undefined) | undefined;
   #rows: Readonly<Record<Key, Row>>;
   #copy: Record<Key, Row> | null = null;
-  /** Rows that are gone, whatever the source says. */
+  /** Deleted rows. The source may still hold them. */
   #deleted: Set<Key> | null = null;
 
   constructor(what: string, rows: Readonly<Record<Key, Row>>, source?: (key: Key) => Row | undefined) {
@@ -59,12 +59,12 @@ export class Table<Key extends string, Row extends object> {
     return row ?? (this.isKnown(key) ? undefined : this.#source?.(key));
   }
 
-  /** Whether the table knows a row, or that there is none, without its source. */
+  /** Whether a row's presence or absence is known without the source. */
   isKnown(key: Key): boolean {
     return key in this.#rows || (this.#deleted?.has(key) ?? false);
   }
 
-  /** @throws NotFoundError where the host has not loaded what the command needs. */
+  /** Returns a row. @throws NotFoundError if the host has not loaded a row that the command needs. */
   need(key: Key): Row {
     const row = this.get(key);
     if (!row) throw new NotFoundError({ what: this.#what, id: key });

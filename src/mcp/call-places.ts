@@ -1,6 +1,6 @@
 import { rejectOnAbort } from "#base";
 
-/** Places for calls that are made at the same time. Further calls wait in order. */
+/** A semaphore for concurrent calls. Further calls wait in order. */
 export class CallPlaces {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export class CallPlaces {
     this.#free = places;
   }
 
-  /** Does something in a place of its own. @throws what the signal was aborted with while it waited. */
+  /** Runs `body` while holding a permit. @throws the signal's reason if it is aborted while waiting. */
   async hold<Value>(signal: AbortSignal, body: () => Promise<Value>): Promise<Value> {
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);

@@ -18,7 +18,7 @@ const idleMs = 30_000;
 /** Characters of a message from a server or a transport. */
 const maxMessage = 2_000;
 
-/** A failure that a model may be told. Its message can hold the server's words. */
+/** A failure that the model may see. Its message can hold text of the server. */
 export class McpCallError extends Error {
   /** Whether the server has answered, with an error. */
   readonly isAnswer: boolean;
@@ -64,7 +64,7 @@ export class Connection {
     this.#places = new CallPlaces(maxConcurrency);
   }
 
-  /** Makes a call. @throws McpCallError; what the signal was aborted with. */
+  /** Makes a call. @throws McpCallError; the signal's reason. */
   use<Value>(
     { signal, timeoutMs }: LimitedCall,
     body: (client: Client, options: { signal: AbortSignal; timeout: number }) => Promise<Value>,
@@ -140,7 +140,7 @@ export class Connection {
     return opening;
   }
 
-  /** One reading of the list for all calls that want it. */
+  /** Lists the tools once for all concurrent calls. */
   #list(session: Session): Promise<ReadonlyMap<string, Listed>> {
     const now = performance.now();
     if (session.list && now - session.listedAt < listAgeMs) return session.list;

@@ -3,7 +3,7 @@ import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type Sho
 
 const limits = { maxDepth: 64, maxKeys: 10_000 };
 
-/** Converts the result of a call into what the model is shown. Structured content is kept for code. */
+/** Converts the result of a call into the form shown to the model. Structured content is kept for code. */
 export function toShown(result: unknown): ShownValue {
   const excess = findExcess(result, limits);
   if (excess)

@@ -1,13 +1,13 @@
-// Questions of a server, on their way to people and back.
+// Questions of a server, on their way to a user and back.
 //
-// A server of revision 2026-07-28 answers a call with the input that it needs and a state. The call's step ends, people are
-// asked one question after another, and a later execution, perhaps of another process, makes the call again with the answers
-// and the state.
+// A server of revision 2026-07-28 answers a call with the input that it needs and a state. The call's step ends, users
+// are asked one question after another, and a later execution, perhaps in another process, makes the call again with
+// the answers and the state.
 //
 // Invariants:
-// 1. The words of a server are shown to people as data, cut to a length, below the name of the server.
-// 2. No page is opened, and no answer is made up: what people did not accept is declined.
-// 3. People are asked like by any other tool: a form that is no `HumanQuestion` is declined.
+// 1. Text of a server is shown to users as data, cut to a length, below the name of the server.
+// 2. No page is opened, and no answer is invented: a request that the user did not accept is declined.
+// 3. Users are asked as by any other tool: a form that cannot become a `HumanQuestion` is declined.
 import {
   HumanQuestion,
   isJsonObject,
@@ -42,12 +42,12 @@ export function readInputRequired(result: unknown): InputRequired | null {
   };
 }
 
-/** A question to people, as the server asks it. */
+/** A question for the user, as sent by the server. */
 type Elicitation =
   | { readonly message: string; readonly schema: JsonObject }
   | { readonly message: string; readonly url: string };
 
-/** A question to people that has no answer yet, with the server's key of it. */
+/** An unanswered question for the user, with the server's key for it. */
 interface OpenQuestion {
   readonly key: string;
   readonly question: HumanQuestion;
@@ -57,11 +57,11 @@ interface OpenQuestion {
 export interface Answering {
   /** The questions that have no answer yet. The first one is asked. */
   readonly open: readonly OpenQuestion[];
-  /** The answers that are known already. */
+  /** The answers so far. */
   readonly responses: InputResponses;
 }
 
-/** Declines and samples what needs no person, and returns the rest as questions. */
+/** Declines or samples the requests that need no user, and returns the others as questions. */
 export async function beginAnswers(
   requests: JsonObject,
   settings: CallSettings,
@@ -91,7 +91,7 @@ export function takeAnswer<State extends Answering>(state: State, answer: ToolAn
   return { ...state, open: rest, responses: { ...state.responses, ...given } };
 }
 
-/** The requests of a call, by what is done about them. */
+/** The requests of a call, grouped by how they are handled. */
 interface SortedRequests {
   readonly open: readonly OpenQuestion[];
   /** Parameters of model calls that the server asks for. */
@@ -100,7 +100,7 @@ interface SortedRequests {
   readonly declined: readonly string[];
 }
 
-/** Sorts the requests of a call. @throws TypeError if there are too many, or one that nothing can answer. */
+/** Groups the requests of a call. @throws TypeError if there are too many, or one of an unknown kind. */
 function sortRequests(
   requests: JsonObject,
   {
@@ -127,7 +127,7 @@ function sortRequests(
   return { open, samples, declined };
 }
 
-/** Reads a question; null: it is none that people are asked. */
+/** Reads a question. Null if it is not one for a user. */
 export function readElicitation(params: Json): Elicitation | null {
   if (!isJsonObject(params)) return null;
   const { message, mode, url, requestedSchema } = params;
@@ -142,7 +142,7 @@ export function readElicitation(params: Json): Elicitation | null {
 const isWebPage = (url: string): boolean =>
   url.length <= maxMessage && URL.canParse(url) && new URL(url).protocol === "https:";
 
-/** Converts a server's question into one to a person; null: it has no form that a person can fill in. */
+/** Converts a server's question into one for a user. Null if it has no form that a user can fill in. */
 function toHumanQuestion(server: string, elicitation: Elicitation): HumanQuestion | null {
   const text = `MCP server ${server} asks: ${elicitation.message}`;
   if ("url" in elicitation) return toConfirmation(`${text}\nThe page to open: ${elicitation.url}`);
@@ -186,7 +186,7 @@ function toField(name: string, schema: Json, optional: boolean): Json {
   };
 }
 
-/** Reads the choices of a property, and the titles that tell what they mean. */
+/** Reads the choices of a property and their titles. */
 function readChoices({ enum: values, oneOf, anyOf }: JsonObject): {
   readonly choices: readonly Json[] | null;
   readonly titles: readonly string[];
@@ -202,7 +202,7 @@ function readChoices({ enum: values, oneOf, anyOf }: JsonObject): {
   };
 }
 
-/** Converts the answer of a person. Only a form has content. */
+/** Converts the answer of a user. Only a form has content. */
 function toElicitAnswer(answer: ToolAnswer): ElicitAnswer {
   if (answer.decision !== "answered") return { action: answer.decision === "expired" ? "cancel" : "decline" };
   const { content } = answer;

@@ -22,7 +22,7 @@ interface PinnedCall {
   readonly call: EffectCall;
 }
 
-/** Calls a pinned tool, if the server still lists it as it was approved. Failures are results that say so. */
+/** Calls a pinned tool, if the server still lists it as approved. Failures are returned as results. */
 export async function callPinned(
   connection: Connection,
   settings: CallSettings,
@@ -74,7 +74,7 @@ async function findProblem(
   return `tool ${pin.name} of MCP server ${server} ${what}. It is off until reeve mcp pin ${server} approves it`;
 }
 
-/** Makes the call, with the answers of people where it asked for them. */
+/** Makes the call, with the user's answers if it requested input. */
 async function goOn(
   connection: Connection,
   settings: CallSettings,
@@ -101,7 +101,7 @@ async function request(
   { pin, input, call, known }: PinnedCall & { readonly known: CallState | null },
 ): Promise<unknown> {
   const given: JsonObject = isJsonObject(input) ? input : {};
-  // The package's types leave the answers out, which its wire format knows.
+  // The package's types omit the answers, although its wire format has them.
   const params = {
     name: pin.name,
     arguments: given,

@@ -1,11 +1,12 @@
 // Agents as tools of an MCP server.
 //
-// Job: answer each request with a server of its own, whose tools start trees and ask after them, as the caller may.
+// Job: answer each request with its own server instance, whose tools start trees and read their state with the rights
+// of the caller.
 //
 // Invariants:
-// 1. Keys, scopes, tenants, users and limits are those of the server that it is mounted in.
-// 2. A call that takes longer than its answer may goes on, and its id is the answer: the tree outlives every connection.
-// 3. The state that a client brings back names a tree, which is looked up as the caller's own.
+// 1. Keys, scopes, tenants, users and limits are those of the server it is mounted in.
+// 2. A call that outlasts its response continues, and the response is its id: the tree outlives every connection.
+// 3. The state that a client returns names a tree, which is looked up with the caller's rights.
 import { randomUUID } from "node:crypto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
@@ -43,7 +44,7 @@ export function mcpServer(options: McpServerOptions): ServerMount {
         maxSubscriptions: 0,
       });
       const response = await handler.fetch(call.request, { parsedBody: call.body });
-      // Read to its end here, so that the caller's place is held as long as the work lasts.
+      // Read to the end here, so that the caller's permit is held until the work is done.
       const text = await response.text();
       if (faults.length > 0) throw faults[0];
       return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
@@ -176,7 +177,7 @@ async function describe(call: MountedCall, run: RunHandle): Promise<CallToolResu
   };
 }
 
-/** An error that the caller may know is an answer. */
+/** Converts errors that the caller may see into results. */
 async function asAnswer(body: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await body();
@@ -196,7 +197,7 @@ function outputSchemaOf(agent: Agent): JsonObject | null {
 const isSchema = (value: unknown): value is StandardSchemaV1 =>
   typeof value === "object" && value !== null && "~standard" in value;
 
-/** A result may also say that the run goes on: then it has no output, so nothing of it is required. */
+/** A result may instead report that the run continues, without output, so no property is required. */
 function withRun(schema: JsonObject): JsonObject {
   const { required: _, additionalProperties: __, properties, ...rest } = schema;
   return {

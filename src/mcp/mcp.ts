@@ -25,8 +25,8 @@ export interface McpExtension extends Extension, AsyncDisposable {
 }
 
 /**
- * Makes the approved tools of an MCP server an extension. The tools are those of the pins: nothing is connected before
- * the first call, and what the server says later changes nothing that a model is shown.
+ * Creates an extension with the approved tools of an MCP server. The tools are those of the pins: nothing is connected
+ * before the first call, and later changes of the server do not change what a model sees.
  * @throws TypeError if an option is wrong or no tools were approved.
  */
 export function mcp(options: McpOptions): McpExtension {
@@ -90,7 +90,7 @@ const settingsOf = (
   onProblem,
 });
 
-/** Answers to what a server of an older revision asks in the middle of a call. */
+/** Answers requests that a server of an older revision sends during a call. */
 function requestsOf(options: McpOptions, active: ReadonlySet<EffectCall>): ServerRequests {
   const { name, elicitation, answerInCall, sampling, maxSamplingTokens = 1_000 } = options;
   const elicit = async (params: unknown): Promise<ElicitAnswer> => {
@@ -111,7 +111,7 @@ function requestsOf(options: McpOptions, active: ReadonlySet<EffectCall>): Serve
     ...(sampling === "allow" && {
       sample: async (params: unknown) => {
         const [only, ...others] = active;
-        // Only one call under way is certainly the one that is to be charged.
+        // Only if a single call is in flight, it is certain which one to charge.
         if (!only || others.length > 0) throw new TypeError("more than one call is under way");
         return sample(params, only.llm, maxSamplingTokens);
       },
@@ -155,7 +155,7 @@ interface PinnedTool {
   readonly pin: McpPin;
   /** The calls under way. */
   readonly active: Set<EffectCall>;
-  /** The cancels of tasks under way: the connection stays open for them. */
+  /** Cancellations of tasks in flight: the connection remains open for them. */
   readonly cancels: Set<Promise<void>>;
 }
 

@@ -57,7 +57,7 @@ const importStdio = () => import("@modelcontextprotocol/client/stdio");
 
 type ClientPackage = Awaited<ReturnType<typeof importClient>>;
 
-/** Connects to a server. @throws Error that says why it could not. */
+/** Connects to a server. @throws Error with the reason for the failure. */
 export async function openClient(
   address: McpServerAddress,
   requests: ServerRequests,
@@ -104,7 +104,7 @@ function capabilitiesOf({ elicit, sample }: ServerRequests): ClientCapabilities 
   };
 }
 
-/** Counts what a server sends unasked, and disconnects one that floods. */
+/** Counts unrequested messages of a server, and disconnects a server that floods. */
 function watch(transport: Transport): {
   readonly note: (error: Error) => void;
   readonly read: () => string | null;
@@ -194,7 +194,7 @@ function httpTransport(sdk: ClientPackage, address: McpServerAddress, url: URL):
   });
 }
 
-/** The stream on which a server of an older revision speaks unasked: nothing on it is needed. */
+/** The stream for unrequested messages of a server of an older revision. It is not needed. */
 const isStandingStream = (init: RequestInit | undefined): boolean =>
   (init?.method ?? "GET") === "GET" &&
   (new Headers(init?.headers).get("accept") ?? "").includes("text/event-stream");

@@ -12,7 +12,7 @@ export interface McpServerAddress {
   readonly headers?: Readonly<Record<string, string | Secret>> | undefined;
   /** Hosts and ranges that are allowed although they are not public, as in an address policy. Default: none. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** Client credentials of OAuth, for a server that asks for them. The tokens are kept in memory, for this server alone. */
+  /** Client credentials of OAuth, for a server that requires them. Tokens are held in memory, for this server only. */
   readonly oauth?:
     | { readonly clientId: string; readonly clientSecret: Secret; readonly scope?: string | undefined }
     | undefined;
@@ -21,10 +21,13 @@ export interface McpServerAddress {
   /** The program of a server that is started here and spoken to over stdio. */
   readonly command?: string | undefined;
   readonly args?: readonly string[] | undefined;
-  /** Its environment, besides PATH, HOME and the like. Default: nothing of this process's own. */
+  /**
+   * Environment variables beyond PATH, HOME and similar. Default: none; nothing of this process's environment is
+   * passed.
+   */
   readonly env?: Readonly<Record<string, string | Secret>> | undefined;
   readonly cwd?: string | undefined;
-  /** Whether the command may download what it runs, as npx does. Default false: it is refused. */
+  /** Whether the command may download the program it runs, as npx does. Default: false, such a command is refused. */
   readonly allowDownload?: boolean | undefined;
   /** Seconds for one call, from the queue to the result. Default 60. */
   readonly timeoutS?: number | undefined;
@@ -32,13 +35,13 @@ export interface McpServerAddress {
   readonly maxBytes?: number | undefined;
 }
 
-/** The user's word about one tool of a server. The server's own hints count for nothing. */
+/** The user's settings for one tool of a server. The server's own hints are ignored. */
 export interface McpToolOptions {
   /** Default high. */
   readonly risk?: Risk | undefined;
   /** Default: that of the server. */
   readonly sensitivity?: Sensitivity | undefined;
-  /** Whether a call may be made again after a crash. Default false. */
+  /** Whether a call may be repeated after a crash. Default: false. */
   readonly idempotent?: boolean | undefined;
   /** Whether the agent does without it. Default false. */
   readonly off?: boolean | undefined;
@@ -48,7 +51,7 @@ export interface McpToolOptions {
 export interface InCallQuestion {
   readonly server: string;
   readonly message: string;
-  /** The schema of the answer; null: a page is to be opened. */
+  /** The schema of the answer. Null if a page should be opened. */
   readonly schema: JsonObject | null;
   readonly url: string | null;
 }
@@ -71,27 +74,28 @@ export interface McpOptions extends McpServerAddress {
   /** Calls at the same time. Further ones wait. Default 4. */
   readonly maxConcurrency?: number | undefined;
   /**
-   * Whether people are asked what the server asks: durable questions of servers of revision 2026-07-28. Default decline.
+   * Whether users are asked the server's questions: durable questions of servers of revision 2026-07-28. Default:
+   * `decline`.
    */
   readonly elicitation?: "decline" | "ask" | undefined;
   /** Answers what servers of older revisions ask in the middle of a call. Default: it is declined. */
   readonly answerInCall?: InCallAnswer | undefined;
   /** Whether the server may have the agent's model called, without tools and at the run's expense. Default refuse. */
   readonly sampling?: "refuse" | "allow" | undefined;
-  /** Tokens of one such call. Default 1,000. */
+  /** Tokens of one such call. Default: 1,000. */
   readonly maxSamplingTokens?: number | undefined;
   /** Whether the agent gets tools that list and read the server's resources. Default false. */
   readonly resources?: boolean | undefined;
   /** Whether the agent gets tools that list and get the server's prompts. Default false. */
   readonly prompts?: boolean | undefined;
-  /** Is told of tools that are off, once for each reason. Default: nothing is. */
+  /** Called with each problem that disables a tool, once per reason. Default: none. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
-/** Programs that download what they run. */
+/** Programs that download the code they run. */
 const downloaders: ReadonlySet<string> = new Set(["npx", "bunx", "pnpx", "uvx", "pipx"]);
 
-/** Checks an address. @throws TypeError or RangeError that says what is wrong. */
+/** Checks an address. @throws TypeError or RangeError with the reason. */
 export function checkAddress({
   name,
   url,

@@ -5,8 +5,8 @@ import { pinOf, type McpPins } from "./pins.ts";
 const ignore = (): void => undefined;
 
 /**
- * Reads the tools that a server lists now, to be approved. Nothing of the server is called. Of two tools with one name,
- * neither is listed. @throws Error if it cannot be connected.
+ * Reads the current tools of a server for approval. Calls no tool. If two tools have one name, neither is listed.
+ * @throws Error if the server cannot be reached.
  */
 export async function pinTools(address: McpServerAddress): Promise<McpPins> {
   checkAddress(address);

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isJsonObject, type Json, type JsonObject } from "#kernel";
 
-/** A tool of a server, as it was approved. */
+/** A tool of a server, as approved. */
 export interface McpPin {
   /** The server's name of it. */
   readonly name: string;
@@ -17,7 +17,7 @@ export interface McpPins {
   readonly tools: readonly McpPin[];
 }
 
-/** A file of pins: those of all servers of a program. */
+/** A file with the pins of all servers of a program. */
 export interface McpPinsFile {
   readonly servers: Readonly<Record<string, McpPins>>;
 }
@@ -32,7 +32,7 @@ export interface ListedTool {
   readonly inputSchema: unknown;
 }
 
-/** Pins a tool as it is listed now. */
+/** Pins a tool as currently listed. */
 export function pinOf({ name, description = "", inputSchema }: ListedTool): McpPin {
   const schema: Json = JSON.parse(JSON.stringify(inputSchema ?? {}));
   const pinned = { name, description, inputSchema: isJsonObject(schema) ? schema : {} };
@@ -100,13 +100,13 @@ function toPins(pins: Json): readonly McpPin[] {
   });
 }
 
-/** A difference between what was approved and what a server lists. */
+/** A difference between the approved tools and those a server lists. */
 export interface PinChange {
   readonly tool: string;
   readonly kind: "new" | "changed" | "gone";
 }
 
-/** Compares the tools that were approved with those that are listed now. */
+/** Compares the approved tools with those listed now. */
 export function comparePins(approved: McpPins | null, listed: McpPins): readonly PinChange[] {
   const before = new Map(approved?.tools.map((pin) => [pin.name, pin.hash]));
   const now = new Set(listed.tools.map(({ name }) => name));

@@ -17,6 +17,6 @@ export function toAnswer(run: RunHandle, result: RunResult): CallToolResult {
   return { content: [{ type: "text", text }], structuredContent: structured };
 }
 
-/** Says how a tree without a result has ended. */
+/** Describes the end of a tree without a result. */
 export const endText = ({ status, error }: RunResult): string =>
   `the run ended as ${status}${error ? `: ${error.message}` : ""}`;

@@ -3,7 +3,7 @@ import type { SampleAnswer } from "./open-client.ts";
 
 const maxMessages = 50;
 
-/** Calls the agent's model for a server: words only, without tools, at the run's expense. */
+/** Calls the agent's model for a server: text only, without tools, charged to the run. */
 export async function sample(
   params: unknown,
   llm: EffectCall["llm"],

@@ -1,7 +1,7 @@
-// Questions of a tree to people, as a client of MCP asks them, and the answers of that client.
+// Approval questions of a tree in the form of MCP, and the client's answers.
 //
-// A question that a tool asks is a form with its own fields, or with the one field `answer`. Every other question is whether
-// a call may be made: a form with the field `decision`. Nothing is approved by an empty form.
+// A question of a tool is a form with its own fields, or with the single field `answer`. Every other question is
+// whether a call may be made: a form with the field `decision`. An empty form approves nothing.
 import {
   ApprovalRefusedError,
   HumanQuestion,
@@ -66,8 +66,7 @@ const limits = (suffix: string, min: number | undefined, max: number | undefined
 });
 
 /**
- * Reads the answer of a client to a question; null: it decides nothing, as that of a person who has closed the form.
- *
+ * Reads the answer of a client to a question. Null if it decides nothing, such as a closed form.
  * @throws ApprovalRefusedError if it was accepted without a decision.
  */
 export function readResponse(question: ApprovalRecord, response: unknown): MountedDecision | null {

@@ -1,13 +1,15 @@
 // Trees as tasks of MCP.
 //
-// Job: tell a client with the extension io.modelcontextprotocol/tasks that a call goes on as a task, and answer its requests
-// about tasks. Above it: mcp-server. Below it: the call of the mount.
+// Job: report to a client with the extension io.modelcontextprotocol/tasks that a call continues as a task, and answer
+// its requests about tasks.
+//
+// Above it: mcp-server. Below it: the call of the mount.
 //
 // Invariants:
-// 1. Nothing is kept here: the id of a task is the id of its tree, which any process finds.
-// 2. A tree that is not the caller's, or that an agent not offered here is the root of, does not exist.
-// 3. Only a client that has declared the extension in the same request is told of a task.
-// 4. Only an error of the caller is an answer. After any other error the request fails, so that the client asks again.
+// 1. Nothing is stored here: the id of a task is the id of its tree, which any process finds.
+// 2. A tree of another caller, or whose root agent is not offered here, does not exist for the caller.
+// 3. Only a client that has declared the extension in the same request receives a task.
+// 4. Only errors of the caller are answers. After any other error the request fails, so that the client retries.
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { isJsonObject, Json, ReeveError, type Agent, type ApprovalRecord, type JsonObject } from "#kernel";
 import { safeMessage } from "#base";
@@ -18,7 +20,7 @@ import type { ServerPackage } from "./server-package.ts";
 import { readResponse, toInputRequests } from "./server-questions.ts";
 import { tasksExtension } from "./task-result.ts";
 
-/** A client is to ask after a tenth of the time that a task has taken, within these bounds. */
+/** The poll interval given to a client is a tenth of the task's age, within these bounds. */
 const minPollMs = 500;
 const maxPollMs = 30_000;
 
@@ -47,11 +49,11 @@ export class ServerTasks {
     return has(this.#capability(context, "extensions"), tasksExtension);
   }
 
-  /** Answers a call whose tree goes on. */
+  /** Answers a call whose tree continues. */
   async answer(run: RunHandle, context: ServerContext): Promise<CallToolResult> {
     const tree = await this.#deps.call.find(run.treeId, this.#deps.agents);
     const { status } = await this.#read(tree, context);
-    // The package wants structured content where the tool has a schema of its output.
+    // The package requires structured content if the tool has an output schema.
     const structuredContent = { run: { id: run.treeId, status } };
     return { ...toTask(tree), status, resultType: "task", content: [], structuredContent };
   }
@@ -102,7 +104,7 @@ export class ServerTasks {
     return { ...task, status: "working", ...waits };
   }
 
-  /** Reads what the client has declared in a request. The package's type of it is empty. */
+  /** Reads a capability that the client declared in a request. The package's type for it is empty. */
   #capability({ mcpReq }: ServerContext, name: string): JsonObject | null {
     const { CLIENT_CAPABILITIES_META_KEY: key } = this.#deps.sdk;
     const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};

@@ -7,8 +7,8 @@ export const tasksExtension = "io.modelcontextprotocol/tasks";
 export const taskKey = "reeve/task";
 
 /**
- * Marks a result that is a task as complete, because the client package knows no tasks and refuses their results. Called
- * with each message before the package sees it.
+ * Marks a result that is a task as complete: the client package does not support tasks and refuses their results.
+ * Called with each message before the package reads it.
  */
 export function markTask(message: JSONRPCMessage): void {
   if (!("result" in message)) return;

@@ -1,13 +1,13 @@
 // Calls that a server runs as tasks.
 //
-// Job: follow a task that a server made of a call, one question at a time: between two questions the run waits, and no
-// process has to live. Servers of revision 2026-07-28 make tasks of their own accord (extension io.modelcontextprotocol/tasks);
-// servers of revision 2025-11-25 where the call asks for one.
+// Job: poll a task that a server created for a call. Between two polls the run waits, and no process must stay alive.
+// Servers of revision 2026-07-28 create tasks on their own (extension io.modelcontextprotocol/tasks); servers of
+// revision 2025-11-25 if the call requests one.
 //
 // Invariants:
-// 1. The id of a task is journaled before anything more is asked. From then on the call is never made again.
-// 2. Everything after the first request may be repeated: asking, answering, cancelling.
-// 3. A server that cannot be reached is asked again; one that does not know the task any more ends the call.
+// 1. The id of a task is journaled before the next request. From then on the call is never made again.
+// 2. Every later request may be repeated: polling, answering, cancelling.
+// 3. An unreachable server is polled again; a server that no longer knows the task ends the call.
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Client } from "@modelcontextprotocol/client";
 import { isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
@@ -21,7 +21,7 @@ import { taskKey } from "./task-result.ts";
 const minPollS = 0.2;
 const maxPollS = 300;
 const maxAskedPollS = 3_600;
-/** Questions without an answer, one after the other, until a task counts as lost. */
+/** Consecutive failed polls until a task counts as lost. */
 const maxFailures = 10;
 /** The time that a cancel may take. */
 const maxCancelMs = 10_000;
@@ -31,9 +31,9 @@ export interface FollowedTask {
   readonly id: string;
   /** The questions to the server so far. */
   readonly polls: number;
-  /** Those of them that failed, since the last one that did not. */
+  /** Consecutive failed polls. */
   readonly failures: number;
-  /** The server's own wish for the time between two questions. */
+  /** The poll interval requested by the server, in seconds. */
   readonly pollS: number;
   /** The input requests that have an answer already. */
   readonly answered: readonly string[];
@@ -58,7 +58,7 @@ function readPollS({ pollIntervalMs, pollInterval }: JsonObject): number {
   return typeof ms === "number" && ms > 0 ? Math.min(ms / 1000, maxAskedPollS) : 0;
 }
 
-/** Ends an execution whose call goes on as a task. The longer it has taken, the rarer are the questions. */
+/** Ends an execution whose call continues as a task. The older the task, the longer the poll interval. */
 export function waitForTask(task: FollowedTask, { maxWaitS }: Pick<CallSettings, "maxWaitS">) {
   const delayS = Math.max(minPollS, task.pollS, Math.min(task.polls, maxPollS));
   const state: TaskState = { task, open: [], responses: {} };
@@ -69,7 +69,7 @@ export function waitForTask(task: FollowedTask, { maxWaitS }: Pick<CallSettings,
 export const readTaskState = (state: Json): TaskState | null =>
   isJsonObject(state) && "task" in state ? Json.as<TaskState>(state) : null;
 
-/** Asks after a task, with the answers of people where it needed some. */
+/** Polls a task, with the user's answers if it needed some. */
 export async function followTask(
   connection: Connection,
   settings: CallSettings,
@@ -127,7 +127,7 @@ async function goOn(
   return waitForTask(task, settings);
 }
 
-/** Answers what a task needs, or asks people. */
+/** Answers the input requests of a task, or asks the user. */
 async function askForInput(
   follow: TaskRequests,
   settings: CallSettings,

@@ -1,6 +1,6 @@
 import type { Tool } from "#kernel";
 
-/** The user's word about a tool: nothing of it comes from the server. */
+/** The user's settings for a tool. None of them come from the server. */
 export type ToolTerms = Pick<Tool, "risk" | "origin" | "trust" | "sensitivity"> & {
   readonly idempotent?: boolean;
 };

@@ -15,8 +15,8 @@ import { readUsage } from "./read-usage.ts";
 import { wireField, wireText } from "./wire-field.ts";
 
 /**
- * A part of an answer as it comes: of a stream, or of a whole answer. Read as wire data, because parts are added in
- * patch releases and providers fill them as they like.
+ * A part of a streamed or whole answer. Read as untyped wire data, because patch releases add parts and providers fill
+ * them inconsistently.
  */
 export interface WirePart {
   readonly type: string;
@@ -30,10 +30,10 @@ interface Draft {
   providerData: Json | undefined;
 }
 
-/** What comes in one piece. */
+/** A part that arrives whole. */
 type Whole = ToolCallBlock | FileBlock;
 
-/** How an answer ended, as reported. */
+/** The reported end of an answer. */
 interface Ending {
   readonly finishReason: unknown;
   readonly usage: unknown;
@@ -49,7 +49,7 @@ const reasons: ReadonlySet<string> = new Set([
   "other",
 ] satisfies FinishReason[]);
 
-/** More than any model says in one call. What goes on beyond is not an answer, and would fill the memory. */
+/** More parts than any model returns in one call. A longer answer is refused, because it would exhaust memory. */
 const mostParts = 1_000_000;
 const mostCharacters = 8_000_000;
 const mostFileBytes = 64_000_000;
@@ -64,8 +64,8 @@ export class AnswerBuilder {
   #fileBytes = 0;
 
   /**
-   * Takes a part in; what of it people may watch comes back. A part of a kind we do not know changes nothing.
-   * @throws ModelError when it is more than an answer can be.
+   * Adds a part. Returns the delta to publish. Parts of unknown kinds change nothing.
+   * @throws ModelError if the answer is too large.
    */
   add(part: WirePart): ModelDelta | null {
     this.#measure(part);
@@ -156,7 +156,7 @@ export class AnswerBuilder {
     this.#open.delete(key);
   }
 
-  /** A call that the provider makes itself is not ours to make. */
+  /** A tool call that the provider executes itself is skipped. */
   #call(part: WirePart): void {
     if (wireField(part, "providerExecuted") === true) return;
     const providerData = metadata(part);
@@ -189,7 +189,7 @@ function sizeOf(data: unknown): number {
 const tooMuch = (limit: string): ModelError =>
   new ModelError({ kind: "format", message: `the answer has more than ${limit}` });
 
-/** Text without words is left out, unless the provider wants something along with it back. */
+/** Empty text is left out, unless the provider needs its metadata back. */
 function finished(piece: Draft | Whole): ContentBlock[] {
   if (piece.type !== "draft") return [piece];
   const { of: type, text, providerData } = piece;
@@ -198,7 +198,9 @@ function finished(piece: Draft | Whole): ContentBlock[] {
   return [block];
 }
 
-/** V3 and V4 send an object, older builds of V3 a word. `interrupted`: the provider itself says the end is missing. */
+/**
+ * V3 and V4 send an object, older builds of V3 a string. `interrupted`: the provider reports that the end is missing.
+ */
 function reason(reported: unknown): FinishReason | "interrupted" {
   const unified = isJsonObject(reported) ? reported["unified"] : reported;
   return isReason(unified) ? unified : "other";
@@ -208,7 +210,7 @@ function isReason(value: unknown): value is FinishReason | "interrupted" {
   return typeof value === "string" && (reasons.has(value) || value === "interrupted");
 }
 
-/** V3 sends the bytes themselves, V4 says whether they are bytes or an address. */
+/** V3 sends the bytes; V4 states whether it sends bytes or a URL. */
 function fileSource(data: unknown): FileBlock["source"] | null {
   if (typeof data === "string") return { base64: data };
   if (data instanceof Uint8Array) return { base64: Buffer.from(data).toString("base64") };

@@ -1,6 +1,6 @@
 import type { ContentBlock } from "#kernel";
 
-/** What of a block is words to a provider: text, and data as JSON. Null: the block has none. */
+/** Returns the text of a block as sent to a provider: text, or data as JSON. Null if the block has none. */
 export function blockText(block: ContentBlock): string | null {
   switch (block.type) {
     case "text":
@@ -16,7 +16,7 @@ export function blockText(block: ContentBlock): string | null {
   }
 }
 
-/** The words of several blocks, one after the other. */
+/** Returns the joined text of several blocks. */
 export function joinedText(blocks: readonly ContentBlock[]): string {
   return blocks
     .map(blockText)

@@ -18,20 +18,20 @@ import { limitOptions } from "./option-cost.ts";
 import { schemaFields } from "./response-format.ts";
 import { thinkingOptions } from "./thinking-options.ts";
 
-/** The fields with which a V3 and a V4 model are both called, besides the prompt. */
+/** The call fields that V3 and V4 share, without the prompt. */
 export type CallSettings = Omit<LanguageModelV4CallOptions, "prompt" | "tools"> & {
   readonly tools?: LanguageModelV4FunctionTool[];
 };
 
-/** The settings and options of a model. Those of a request are laid over them. */
+/** The default settings and options of a model. Those of a request override them. */
 export interface CallDefaults {
   readonly settings: ModelSettings;
   readonly options: JsonObject;
 }
 
 /**
- * Returns the limits, settings, tools and options of a call. Whatever the settings, the provider answers with at most
- * the granted output.
+ * Returns the limits, settings, tools and options of a call. Regardless of the settings, the output is limited to the
+ * granted tokens.
  */
 export function callSettings(
   {
@@ -63,7 +63,7 @@ export function callSettings(
   };
 }
 
-/** Leaves out what is undefined. */
+/** Removes undefined fields. */
 function defined(
   settings: ModelSettings,
 ): Pick<LanguageModelV4CallOptions, "temperature" | "topP" | "topK" | "seed"> {
@@ -89,7 +89,7 @@ const converted = new WeakMap<readonly ToolDescription[], LanguageModelV4Functio
 function functionTools(tools: readonly ToolDescription[]): LanguageModelV4FunctionTool[] {
   const known = converted.get(tools);
   if (known) return known;
-  // In one order, however they were registered: tools come first in a prompt, and a cached beginning must be the same.
+  // Sorted, regardless of registration order: tools come first in a prompt, and a cached prefix must be identical.
   const ordered = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const fresh = ordered.map(({ name, description, inputSchema }) => ({
     type: "function" as const,

@@ -3,21 +3,21 @@ import { errorFacts, type ErrorFacts } from "./error-facts.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { wireField } from "./wire-field.ts";
 
-/** How much of a provider's own words an error keeps. */
+/** Characters of a provider's message that an error keeps. */
 const longestMessage = 300;
 
-/** Tells kinds apart. All that is given must hold; the first rule that holds decides. */
+/** A rule that selects an error kind. All given conditions must match; the first matching rule wins. */
 interface Rule {
   readonly kind: ModelErrorKind;
-  /** One of these. */
+  /** One of these statuses. */
   readonly status?: readonly number[];
-  /** In the codes. */
+  /** Matches the error codes. */
   readonly codes?: RegExp;
-  /** In the words. */
+  /** Matches the message. */
   readonly words?: RegExp;
 }
 
-/** What codes and words say goes before the status: providers use the same status for very different things. */
+/** Codes and messages take precedence over the status, because providers use one status for very different errors. */
 const rules: readonly Rule[] = [
   {
     kind: "billing",
@@ -71,7 +71,7 @@ const rules: readonly Rule[] = [
   { kind: "overloaded", status: [498, 503, 529] },
 ];
 
-/** What a stream says without a status. */
+/** Rules for errors inside a stream, which have no status. */
 const streamRules: readonly Rule[] = [
   { kind: "rate-limit", codes: /rate_?limit|throttl|resource_exhausted|too_many/ },
   { kind: "overloaded", codes: /unavailable/ },
@@ -90,7 +90,7 @@ const timeouts = [
   "UND_ERR_CONNECT_TIMEOUT",
   "AbortError",
 ];
-/** The request never left: nobody was there to take it. */
+/** Codes of requests that never reached the provider. */
 const unreached = [
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -121,18 +121,18 @@ const refusedHere: ReadonlyMap<string, ModelErrorKind> = new Map([
   ["ERR_INVALID_URL", "format"],
 ]);
 
-/** What is known about the call besides its error. */
+/** Facts about the call beyond its error. */
 export interface ErrorCircumstances {
-  /** For a `Retry-After` that is a date, in milliseconds since 1970. Default: the date of the answer itself. */
+  /** Reference time for a `Retry-After` date, in milliseconds since 1970. Default: the date of the response. */
   readonly now?: number;
   /** Had the provider begun to answer? Then it is never unbilled. Default false. */
   readonly answered?: boolean;
 }
 
 /**
- * What went wrong with a model call, from whatever was thrown or sent: by shape, never by class, because the same
- * failure comes as an error, as an error of another copy of the package, or as a plain object. An abort is not an
- * error of the model: whoever holds the signal throws its reason instead of asking here.
+ * Converts a failure of a model call into a `ModelError`. It is recognised by shape, not by class, because the same
+ * failure may be an error, an error of another copy of the package, or a plain object. Aborts are not handled here: the
+ * caller throws the signal's reason.
  */
 export function classifyError(error: unknown, circumstances: ErrorCircumstances = {}): ModelError {
   if (error instanceof ModelError) return error;
@@ -145,14 +145,14 @@ export function classifyError(error: unknown, circumstances: ErrorCircumstances 
     retryAfterMs: retryAfterMs(facts.headers, circumstances.now),
     unbilled: circumstances.answered !== true && isUnbilled(facts, kind),
   });
-  // An APICallError holds the whole prompt, which must not end up in a log: its own cause says what broke.
+  // An APICallError holds the whole prompt, which must not reach a log, so only its cause is kept.
   classified.cause = wireField(error, "requestBodyValues") === undefined ? error : wireField(error, "cause");
   return classified;
 }
 
 function kindOf(facts: ErrorFacts): ModelErrorKind {
   const { status, causes } = facts;
-  // An answer that began well and broke off: whatever its words, the connection or the provider failed.
+  // The answer began and broke off, so the connection or the provider failed, whatever the message.
   const begun = status !== null && status < 400;
   if (begun || status === null) {
     if (has(causes, timeouts)) return "timeout";
@@ -175,13 +175,13 @@ function holds({ status, codes, words }: Rule, facts: ErrorFacts): boolean {
 }
 
 /**
- * Only what cost nothing for sure. A refused prompt may have been paid for: Azure charges for blocked and for overlong
- * prompts. A gateway's 502 and a timeout do not tell what the provider behind did; nor does a failure inside a stream
- * that had been accepted, unless it says that nothing was done.
+ * True only if the call certainly cost nothing. A refused prompt may be billed: Azure charges for blocked and for
+ * overlong prompts. A gateway's 502 and a timeout do not show what the provider did; nor does a failure inside an
+ * accepted stream, unless it states that nothing was done.
  */
 function isUnbilled({ status, codes, headers, causes, url }: ErrorFacts, kind: ModelErrorKind): boolean {
   if (status === null) return has(causes, unreached) || has(causes, [...refusedHere.keys()]);
-  // Without headers it is what a stream says of itself, not the status of an answer.
+  // Without headers, the status comes from inside a stream, not from a response.
   if (Object.keys(headers).length === 0) return false;
   if (status < 400 || kind === "timeout" || kind === "content-blocked") return false;
   if (kind === "context-overflow" && /\bazure\b/.test(url)) return false;
@@ -190,7 +190,7 @@ function isUnbilled({ status, codes, headers, causes, url }: ErrorFacts, kind: M
   return !(inStream && (kind === "server-error" || kind === "unknown"));
 }
 
-/** The text of what could not be read is content, and content stays out of errors. */
+/** Unreadable text is content, and content must not be part of errors. */
 function messageOf({ message, status, causes }: ErrorFacts, kind: ModelErrorKind): string {
   const said = has(causes, unreadable) ? "the answer could not be read" : message.slice(0, longestMessage);
   return `${kind}${status === null ? "" : ` (${status})`}: ${said === "" ? "no reason given" : said}`;

@@ -15,9 +15,9 @@ export interface EmbeddingModelOptions {
 }
 
 /**
- * Makes an embedder of an embedding model of the AI SDK (V3 and V4). Nothing is retried underneath. Texts that are more than
- * the provider takes at once are sent in several requests, one after the other.
- * @throws TypeError or RangeError that says what is wrong.
+ * Creates an embedder from an embedding model of the AI SDK (V3 and V4). The model's own retries are off. Texts beyond
+ * the provider's batch size are sent in several requests, in sequence.
+ * @throws TypeError or RangeError with the reason.
  */
 export function embeddingModel(model: AiSdkEmbeddingModel, options: EmbeddingModelOptions): Embedder {
   const { specificationVersion: version, modelId: id } = model;

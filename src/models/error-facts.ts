@@ -4,28 +4,28 @@ import { wireField, wireText } from "./wire-field.ts";
 const deepest = 8;
 const longestBody = 65_536;
 
-/** Where providers put what went wrong, one inside the other. */
+/** Fields in which providers nest the actual error. */
 const nested = ["error", "response", "data", "innererror", "details", "lastError"] as const;
-/** What they call it. */
+/** Fields that hold an error code. */
 const named = ["code", "type", "status", "reason", "error_code", "error_type"] as const;
 
-/** What an error says, whoever made it: an `APICallError`, an error of a socket, a plain object out of a stream. */
+/** The facts of any error: an `APICallError`, a socket error, a plain object from a stream. */
 export interface ErrorFacts {
-  /** Of the provider's answer, or what it says of itself inside a stream. Null: there was no answer. */
+  /** Status of the response, or the one stated inside a stream. Null if there was no response. */
   readonly status: number | null;
   /** Every code, type and status it names, lower case, with spaces between. */
   readonly codes: string;
   readonly message: string;
-  /** The words to look into: the message, and the body where it could not be decoded. Lower case. */
+  /** The searchable text: the message, and the body if it could not be decoded. Lower case. */
   readonly words: string;
-  /** With lower-case names. */
+  /** Header names are lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Names and codes of the error and of everything that caused it. */
   readonly causes: ReadonlySet<string>;
   readonly url: string;
 }
 
-/** Looks at an error by its shape. */
+/** Reads the facts of an error by its shape. */
 export function errorFacts(error: unknown): ErrorFacts {
   const chain = causeChain(error);
   const bodies = chain.flatMap((link) => [link, parsed(wireField(link, "responseBody"))]);
@@ -54,7 +54,7 @@ function causeChain(error: unknown): unknown[] {
   let link = error;
   while (link !== undefined && link !== null && chain.length < deepest && !chain.includes(link)) {
     chain.push(link);
-    // A library that retried says what it saw last.
+    // A library that retried keeps the last error in this field.
     link = wireField(link, "lastError") ?? wireField(link, "cause");
   }
   return chain;

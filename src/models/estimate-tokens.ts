@@ -5,14 +5,14 @@ import type { Measured } from "./input-bound.ts";
 
 /** The estimate counts JSON a third too low. */
 const jsonFactor = 1.5;
-/** What a message costs besides its words. */
+/** Tokens of a message beyond its text. */
 const tokensPerMessage = 4;
-/** About what a picture of common size costs. */
+/** Approximate tokens of a picture of common size. */
 const tokensPerFile = 1_500;
 
 /**
- * About how many tokens a prompt has: for display, and to tell when to compact. No bound, and no ground for a
- * reservation by itself. Counts from the last report where there is one; each message estimated once.
+ * Estimates the tokens of a prompt, for display and for compaction. Not a bound, so not sufficient for a reservation.
+ * Starts from the last reported count if there is one; each message is estimated once.
  */
 export function estimateTokens(
   messages: readonly ChatMessage[],

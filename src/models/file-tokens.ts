@@ -2,18 +2,19 @@ import { ContentSource, type FileBlock, type Model } from "#kernel";
 import { wireText } from "./wire-field.ts";
 
 /*
- * How many tokens a file can be at most. Providers scale a picture down before they count it, so its tokens have an upper
- * bound whatever its size; the bounds below are theirs, for the models they name. A model that is not listed may count in
- * another way. Documents, sound and video have no bound of their own: a prompt with one is bounded by the context window of
- * its model alone.
+ * The maximum number of tokens of a file.
+ *
+ * Providers scale a picture down before they count it, so its tokens have an upper bound whatever its size. The bounds
+ * below are published by the providers for the models they name. A model that is not listed may count in another way.
+ * Documents, audio and video have no bound: a prompt with one is bounded only by the model's context window.
  */
 
 /** The facts that decide how many tokens a file is. */
 export type FileReader = Pick<Model, "id" | "provider" | "maxFileTokens" | "contextWindow">;
 
-/** Some models that count pictures alike. */
+/** Models that count pictures in the same way. */
 interface PictureRule {
-  /** For people. */
+  /** For display. */
   readonly models: string;
   readonly provider: RegExp;
   readonly model: RegExp;
@@ -61,7 +62,7 @@ export const pictureRules: readonly PictureRule[] = [
   { models: "Gemini 3", provider: /^google/, model: /^(?:models\/)?gemini-3/, maxTokens: 2_240 },
 ];
 
-/** Providers that take inline text as it is: no more tokens than bytes. */
+/** Providers that accept inline text unchanged: no more tokens than bytes. */
 const takesText = /anthropic|^google/;
 const textual = /^text\/|^application\/json$/;
 

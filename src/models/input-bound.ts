@@ -5,15 +5,15 @@ import { fileTokens, type FileReader } from "./file-tokens.ts";
 import type { ReportedPrompt } from "./reported-prompt.ts";
 import { wireText } from "./wire-field.ts";
 
-/** What a provider may add around a message, a call or a result. */
+/** Tokens a provider may add around a message, a call or a result. */
 const tokensAround = 16;
-/** What a provider may say to a model about tools as such. Up to 530 tokens are documented. */
+/** Tokens a provider may add to describe tools in general. Up to 530 are documented. */
 const toolPreamble = 768;
 
-/** So many messages that were reported are not worth measuring again. */
+/** From this many reported messages on, a conversation is not measured again. */
 const longConversation = 256;
 
-/** What is known from the call before. */
+/** The measurement of the previous call. */
 export interface Measured {
   readonly reported?: ReportedPrompt | undefined;
   /** The model that reads the prompt. Default: unknown, and files have no bound. */
@@ -21,10 +21,10 @@ export interface Measured {
 }
 
 /**
- * An upper bound of the tokens of a prompt: no tokenizer makes more tokens of a text than it has UTF-8 bytes.
- * What the provider has counted before counts as reported; all else by its bytes, each message measured once.
- * Files that the provider counts in a way that is not known are bounded by the context window: no provider reads a longer
- * prompt. `Infinity` where that is not known either. Provider options are counted apart.
+ * Returns an upper bound of a prompt's tokens: no tokenizer produces more tokens than UTF-8 bytes. Messages counted by
+ * the provider before use its count; all others their bytes, each measured once. Files with an unknown count are
+ * bounded by the context window, because no provider reads a longer prompt. `Infinity` if that is unknown too. Provider
+ * options are counted separately.
  */
 export function inputBound(
   messages: readonly ChatMessage[],
@@ -56,7 +56,7 @@ function sumBound(
     (reported.tools.length > 0 ? 0 : preamble) +
     sum(newTools, toolBytes) +
     sum(messages.slice(covered), messageTokens) +
-    // Thinking comes back as it was thought, of which we may only hold a summary.
+    // Thinking is sent back in full, while the stored message may hold only a summary.
     (answer && thinks(answer) ? reported.usage.output : 0);
   // Both are bounds. A long conversation is not added up again for every call of it.
   return covered > longConversation ? continued : Math.min(continued, whole());
@@ -67,7 +67,7 @@ export function writesCache(messages: readonly ChatMessage[]): boolean {
   return messages.some((message) => measure(message).writesCache);
 }
 
-/** A message without its files, and those. */
+/** A message without its files, and the files. */
 interface MeasuredMessage {
   readonly bytes: number;
   readonly files: readonly FileBlock[];
@@ -127,7 +127,7 @@ function blockBytes(block: ContentBlock): number {
       );
     case "tool-result": {
       const files = sum(block.content.filter(isFile), fileBytes);
-      // Some providers put the words into JSON once more.
+      // Some providers encode the text as JSON a second time.
       const words = jsonBytes(joinedText(block.content));
       return tokensAround + byteLength(block.callId) + byteLength(block.name) + words + files;
     }
@@ -142,7 +142,9 @@ function thinks(message: ChatMessage): boolean {
   return message.content.some(({ type }) => type === "reasoning");
 }
 
-/** The parts of a file that are sent besides its content. An address is not read as text, but its length does no harm. */
+/**
+ * Returns the bytes of a file's fields apart from its content. A URL is not read as text, but counting it is harmless.
+ */
 function fileBytes({ mediaType, name = "", source }: FileBlock): number {
   const address = wireText(source, "url");
   return tokensAround + byteLength(mediaType) + byteLength(name) + byteLength(address);

@@ -22,47 +22,49 @@ import { structuredOutputOf, type StructuredOutput } from "./response-format.ts"
 /** A language model of the AI SDK. */
 export type AiSdkModel = LanguageModelV3 | LanguageModelV4;
 
-/** Everything that can be an agent's model. */
+/** All types accepted as an agent's model. */
 export type AnyModel = AiSdkModel | Model;
 
-/** What to know of an AI SDK model beyond the object. */
+/** Facts about an AI SDK model that the object itself does not have. */
 export interface LanguageModelOptions {
-  /** Default: from the price list; a model it does not know has none. */
+  /** Default: from the price list. An unlisted model has none. */
   readonly price?: Price | undefined;
   /** Default: from the price list. */
   readonly contextWindow?: number | undefined;
-  /** The most it may say in one call. Default: unknown, 4,096 are asked for. */
+  /** Maximum output tokens of one call. Default: unknown; 4,096 are requested. */
   readonly maxOutputTokens?: number | undefined;
-  /** The most tokens that one file in a prompt can be. Default: by the provider's rule, where that is known. */
+  /** Maximum tokens of one file in a prompt. Default: by the provider's rule, if known. */
   readonly maxFileTokens?: number | undefined;
-  /** Temperature, reasoning and others, for every call. An agent's settings are laid over them. Default: none. */
+  /** Temperature, reasoning and other settings for every call. An agent's settings override them. Default: none. */
   readonly settings?: ModelSettings | undefined;
   /**
-   * How the model is told the schema of an agent's output: by a field of the request, or in the prompt. Default: native
-   * for OpenAI, Anthropic and packages that say they support it.
+   * How the model receives the schema of an agent's output: in a request field, or in the prompt. Default: native for
+   * OpenAI, Anthropic and packages that declare support.
    */
   readonly structuredOutput?: StructuredOutput | undefined;
   /**
-   * How long the provider keeps the stable beginning of a conversation's prompts. For Claude (at Anthropic, Bedrock, Vertex
-   * and OpenRouter) the runtime marks it, and input is reserved at the price of a cache write. OpenAI is told a key of the
-   * conversation, unless `off`. Default: `5m` for Claude, unless its price has no `cacheWrite`.
+   * Retention of the stable prefix of a conversation's prompts in the provider's cache. For Claude (at Anthropic,
+   * Bedrock, Vertex and OpenRouter) the runtime marks the prefix, and input is reserved at the price of a cache write.
+   * OpenAI receives a key of the conversation, unless `off`. Default: `5m` for Claude, unless its price has no
+   * `cacheWrite`.
    */
   readonly promptCache?: PromptCache | undefined;
   /**
-   * What only this provider understands, by provider, for every call. A `cacheControl` belongs here and not into a
-   * single call: writing to a cache costs more, and the price says so.
+   * Provider-specific options for every call, by provider. Set `cacheControl` here, not in a single call: cache writes
+   * cost more, and the price must include that.
    */
   readonly providerOptions?: JsonObject | undefined;
   /**
-   * Options that may be sent under a limit although their cost is not known, as `provider.option`: the limit is not hard
+   * Options that may be sent under a limit although their cost is unknown, as `provider.option`: the limit is not hard
    * for what they add. Default: none.
    */
   readonly allowOptions?: readonly string[] | undefined;
 }
 
 /**
- * Any model as a run sees it. Takes the AI SDK's V3 and V4 objects; a model of our own is returned as it is.
- * Nothing is retried underneath. The Responses API of OpenAI keeps every conversation unless told otherwise: it is.
+ * Returns any model in the form that runs use. Accepts the AI SDK's V3 and V4 objects; a native model is returned
+ * unchanged. The model's own retries are off. OpenAI's Responses API stores every conversation by default; this is
+ * turned off.
  */
 export function languageModel(model: AnyModel, options: LanguageModelOptions = {}): Model {
   if (!isObject(model)) throw new TypeError(bareName(model));
@@ -88,7 +90,7 @@ export function languageModel(model: AnyModel, options: LanguageModelOptions = {
   });
 }
 
-/** One call, ready to be made either way. */
+/** One call, prepared for both ways of making it. */
 interface Asking {
   whole(): PromiseLike<{ readonly content: readonly WirePart[] }>;
   streamed(): PromiseLike<{ readonly stream: ReadableStream<WirePart> }>;
@@ -140,7 +142,7 @@ function statelessOptions(provider: string): JsonObject {
   return provider.endsWith(".responses") ? { openai: { store: false } } : {};
 }
 
-/** How a model's prompts are cached, and the price that goes with it. */
+/** The caching of a model's prompts, and its price. */
 interface CachePlan {
   /** Null: nothing is marked. */
   readonly mark: CacheMarks["mark"] | null;
@@ -148,7 +150,7 @@ interface CachePlan {
   readonly price: Price | undefined;
 }
 
-/** Marks are never set where the price of a cache write is not known: it is more than that of the input. */
+/** Nothing is marked if the price of a cache write is unknown, because it exceeds that of input. */
 function cachePlan(
   name: ModelName,
   { promptCache, price: stated }: LanguageModelOptions,

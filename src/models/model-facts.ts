@@ -8,7 +8,7 @@ import {
 } from "@pydantic/genai-prices";
 import type { Micros, Model, Price, Rates } from "#kernel";
 
-/** What the name of an AI SDK provider is called in the price list. */
+/** Maps AI SDK provider names to those of the price list. */
 const lists: Readonly<Record<string, string>> = {
   "amazon-bedrock": "aws",
   bedrock: "aws",
@@ -17,19 +17,19 @@ const lists: Readonly<Record<string, string>> = {
   togetherai: "together",
 };
 
-/** What may stand at the end of a name without making it another model: a date, a version, the word "latest". */
+/** Suffixes that do not change the model: a date, a version, "latest". */
 const suffixes = [/-v\d+(?::\d+)?$/, /[-@](?:20\d{6}|20\d\d-\d\d-\d\d)$/, /[-@](?:latest|default)$/] as const;
 
-/** Which model. */
+/** The identity of a model. */
 export type ModelName = Pick<Model, "id" | "provider">;
 
-/** What the price depends on besides the model. */
+/** Facts beyond the model that change its price. */
 export interface PriceCircumstances {
   /** Prices that go before the list, by `provider/id` or by id. */
   readonly overrides?: Readonly<Record<string, Price>> | undefined;
   /**
-   * Does the prompt get written to the provider's cache, which costs more than reading it? Default: not for Claude,
-   * where it is asked for, and `5m` for every other model that has such a price, where it happens by itself.
+   * Whether the prompt is written to the provider's cache, which costs more than reading it. Default: `none` for
+   * Claude, where it must be requested; `5m` for every other model with such a price, where it is automatic.
    */
   readonly cacheWrites?: "none" | "5m" | "1h" | undefined;
   /** No prompt is longer than this: price tiers that begin beyond it do not count. Default: all count. */
@@ -38,19 +38,19 @@ export interface PriceCircumstances {
   readonly now?: number | undefined;
 }
 
-/** What a public price list says about a model. */
+/** The entry of a public price list for a model. */
 export interface ModelFacts {
-  /** Never less than what is charged: of several prices for the same prompt the highest. Null: not known. */
+  /** Never less than the actual charge: of several prices for one prompt, the highest. Null if unknown. */
   readonly price: Price | null;
   readonly contextWindow: number | null;
 }
 
-/** What a model costs at most, or null where nobody knows: the list guesses at names, and a guess is not a price. */
+/** Returns the maximum price of a model. Null if unknown: the list also guesses by name, and guesses are not used. */
 export function resolvePrice(model: ModelName, circumstances: PriceCircumstances = {}): Price | null {
   return modelFacts(model, circumstances).price;
 }
 
-/** Looks a model up, once per model. */
+/** Looks up a model, once per model. */
 export function modelFacts(model: ModelName, circumstances: PriceCircumstances = {}): ModelFacts {
   const own = circumstances.overrides;
   const info = find(model);
@@ -59,7 +59,7 @@ export function modelFacts(model: ModelName, circumstances: PriceCircumstances =
   return { price: price ?? null, contextWindow: info?.context_window ?? null };
 }
 
-/** Who sends the bill for what is asked at this address. Undefined: not in the list. */
+/** Returns the provider that bills requests to this URL. Undefined if it is not listed. */
 export function providerAt(url: string): string | undefined {
   return findProvider({ providerApiUrl: url })?.id;
 }
@@ -76,7 +76,7 @@ function find(model: ModelName): ModelInfo | null {
   return info;
 }
 
-/** A model of an unknown provider has no known price, whatever its name: a proxy charges what it likes. */
+/** A model of an unknown provider has no known price, whatever its name, because a proxy sets its own prices. */
 function lookUp(model: ModelName): ModelInfo | null {
   const providerId = lists[service(model)] ?? service(model);
   if (findProvider({ providerId })?.id !== providerId) return null;
@@ -85,7 +85,7 @@ function lookUp(model: ModelName): ModelInfo | null {
   return match && isSame(id, match.model) ? match.model : null;
 }
 
-/** `openai.responses`, `vertex.anthropic.messages`: the first word says who sends the bill. */
+/** `openai.responses`, `vertex.anthropic.messages`: the first part names the billing provider. */
 function service({ provider }: ModelName): string {
   return provider?.split(".")[0] ?? "";
 }
@@ -110,7 +110,7 @@ function names(match: MatchLogic): string[] {
   return "contains" in match ? [match.contains] : [];
 }
 
-/** A price that leaves something out is none: some models also charge for the request itself. */
+/** An incomplete price is not used: some models also charge per request. */
 function listed(
   info: ModelInfo,
   { cacheWrites, longestPrompt = Infinity, now }: PriceCircumstances,
@@ -164,7 +164,7 @@ const writeKeys = {
   "1h": ["cache_write_mtok", "cache_write_1h_mtok"],
 } as const;
 
-/** The price since the last change, and every one that holds at some hour of the day. */
+/** Returns the price since the last change, with all variants by time of day. */
 function inForce(prices: readonly ConditionalPrice[], now = Infinity): ModelPrice[] {
   const since = prices.findLast(
     ({ constraint }) =>
@@ -185,7 +185,10 @@ function tierStarts(price: ModelPrice[string]): number[] {
   return price === undefined || typeof price === "number" ? [] : price.tiers.map(({ start }) => start);
 }
 
-/** From dollars for a million tokens. The tolerance removes binary dust: 0.14 dollars is 140,000, not 140,001. */
+/**
+ * Converts dollars per million tokens. The tolerance removes floating-point error: 0.14 dollars is 140,000, not
+ * 140,001.
+ */
 function micros(dollars: number): Micros {
   return Math.ceil(dollars * 1_000_000 - 1e-4);
 }

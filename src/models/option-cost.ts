@@ -8,17 +8,17 @@ const minThinkingTokens = 1_024;
 export interface OptionCost {
   /** An upper bound of the tokens that options add to the prompt. */
   readonly inputTokens: number;
-  /** How many answers are asked for at once. */
+  /** Number of answers requested at once. */
   readonly choices: number;
   /** Tokens of thinking that the provider's package adds to the limit. */
   readonly thinkingTokens: number;
   /** Whether the prompt is written to the provider's cache. */
   readonly writesCache: boolean;
-  /** Options whose cost is not known, as `provider.option`. */
+  /** Options of unknown cost, as `provider.option`. */
   readonly refused: readonly string[];
 }
 
-/** One option where it stands. */
+/** One option and its position. */
 interface PlacedOption {
   readonly place: string;
   readonly family: OptionFamily;
@@ -70,9 +70,9 @@ function total(placed: readonly PlacedOption[], allowed: readonly string[]): Opt
 }
 
 /**
- * The options and the output limit that are sent, so that no field lets the provider answer with more than `granted`.
- * A thinking budget is taken out of the limit; where it does not fit it is halved into it, and where that leaves too
- * little the model does not think.
+ * Returns the options and the output limit to send, so that no field lets the provider exceed `granted`. A thinking
+ * budget is taken out of the limit. If it does not fit, it is reduced to half of the limit; if that leaves too little,
+ * thinking is off.
  */
 export function limitOptions(
   options: JsonObject,
@@ -100,7 +100,7 @@ export function limitOptions(
   return { maxOutputTokens: share - budget, options: limited };
 }
 
-/** Lowers every number of a limit, also those inside an object; a limit that is no number is replaced. */
+/** Lowers every number of a limit, also inside an object; a limit that is not a number is replaced. */
 export function lower(value: Json, most: number): Json {
   if (isJsonObject(value)) {
     const fields = Object.entries(value).map(([name, inner = null]): [string, Json] => [

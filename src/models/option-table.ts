@@ -1,8 +1,11 @@
 /*
- * The cost of provider options. One table for the runtime and for `govern`: an option that is not in it may cost anything,
- * so it is refused where tokens or cost are limited. `docs/guide/provider-options.md` shows the table; a test compares
- * the two. Families are the namespaces of AI SDK packages (`compatible`: every other namespace, which is passed on to
- * the provider as it is) and the bodies of requests that `govern.fetch` reads (`chat`, `responses`, `messages`).
+ * The cost of provider options.
+ *
+ * One table for the runtime and for `govern`: an option that is not listed may cost anything, so it is refused if
+ * tokens or cost are limited. `docs/guide/provider-options.md` shows the table; a test compares the two.
+ *
+ * Families are the namespaces of AI SDK packages (`compatible`: every other namespace, which is passed to the provider
+ * unchanged) and the request bodies that `govern.fetch` reads (`chat`, `responses`, `messages`).
  */
 
 /** The provider that reads an option. */
@@ -17,27 +20,32 @@ export type OptionFamily =
   | "messages";
 
 /**
- * How an option counts. `free`: not at all. `prompt`: its bytes are input. `limit`: lowered to the granted output.
- * `thinking`: a budget that the package adds to the limit, taken out of the granted output. `choices`: so many answers
- * share the granted output. `cache`: input is reserved at the price of cache writes. `refused`: their cost is not known.
+ * How an option is counted.
+ * `free`: not at all.
+ * `prompt`: its bytes are input.
+ * `limit`: lowered to the granted output.
+ * `thinking`: a budget that the package adds to the limit, taken out of the granted output.
+ * `choices`: the number of answers that share the granted output.
+ * `cache`: input is reserved at the price of cache writes.
+ * `refused`: the cost is unknown.
  */
 type OptionTreatment = "free" | "prompt" | "limit" | "thinking" | "choices" | "cache" | "refused";
 
-/** Some options that count alike. */
+/** Options that are counted in the same way. */
 export interface OptionRow {
   readonly families: readonly OptionFamily[];
   /** In camel case; `max_tokens` is looked up as `maxTokens`. */
   readonly names: readonly string[];
   readonly treatment: OptionTreatment;
-  /** For people: why. */
+  /** The reason, for display. */
   readonly why: string;
-  /** Values that cost nothing although others are refused. */
+  /** Values that cost nothing although other values are refused. */
   readonly freeValues?: readonly string[];
 }
 
 const requests = ["chat", "responses", "messages"] as const;
 
-/** Every option that is known. */
+/** All known options. */
 export const optionTable: readonly OptionRow[] = [
   {
     families: ["openai", "compatible", "chat", "responses"],
@@ -302,7 +310,7 @@ const rows = new Map(
   ),
 );
 
-/** Looks an option up; undefined: it is not known. */
+/** Looks up an option. Undefined if it is unknown. */
 export function optionRow(family: OptionFamily, name: string): OptionRow | undefined {
   return rows.get(`${family}.${camelCase(name)}`);
 }

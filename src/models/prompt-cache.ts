@@ -1,15 +1,15 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { isJsonObject, type JsonObject, type Model } from "#kernel";
 
-/** How long a provider keeps the beginnings of prompts. `off`: nothing is asked of it. */
+/** Retention of prompt prefixes in a provider's cache. `off`: no caching is requested. */
 export type PromptCache = "5m" | "1h" | "off";
 
 /** Anthropic takes no more marks in one request. */
 export const maxMarks = 4;
 
 /**
- * Returns the options with which a message marks the end of a stable beginning: those of Claude, by the package that
- * reads them. Null where a provider needs no marks, or has none.
+ * Returns the options that mark the end of a stable prefix: those of Claude, by the package that reads them. Null if
+ * the provider needs or supports no marks.
  */
 export function cacheMark(
   { id, provider = "" }: Pick<Model, "id" | "provider">,

@@ -21,14 +21,14 @@ import { blockText, joinedText } from "./block-text.ts";
 import { writesCache } from "./input-bound.ts";
 import { maxMarks } from "./prompt-cache.ts";
 
-/** Where the beginnings of a prompt end that later ones repeat, and the options that mark these places. */
+/** The ends of stable prefixes in a prompt, and the options that mark them. */
 export interface CacheMarks {
   /** As `ModelRequest.stable`. */
   readonly stable: readonly number[];
   readonly mark: SharedV4ProviderOptions;
 }
 
-/** Where the versions of the specification differ: files. */
+/** The part that differs between versions of the specification: files. */
 interface Form<File, Item> {
   /** A file in a message. */
   readonly file: (block: FileBlock) => File;
@@ -92,8 +92,8 @@ export const promptV3: Converter<LanguageModelV3Prompt> = converter<
 });
 
 /**
- * A message never changes once written, and a long conversation repeats them all at every call: each is converted
- * once. One that has nothing to say to a provider is left out, because an empty one would be refused.
+ * Messages are immutable, and a long conversation repeats them in every call, so each is converted once. A message
+ * without content is left out, because providers refuse it.
  */
 function converter<File, Item>(form: Form<File, Item>): Converter<Message<File, Item>[]> {
   const done = new WeakMap<ChatMessage, Message<File, Item> | null>();
@@ -184,7 +184,7 @@ function assistantPart<File>(block: ContentBlock, file: (block: FileBlock) => Fi
   }
 }
 
-/** Files of a failed call are left out: only words can be marked as an error. */
+/** Files of a failed call are left out: only text can be marked as an error. */
 function toolResult<Item>(
   { callId, name, content, isError }: ToolResultBlock,
   item: (block: FileBlock) => Item,
@@ -217,7 +217,7 @@ function base64Of({ source }: Pick<FileBlock, "source">): string {
   throw new TypeError("a file of a run can only be sent by ctx.llm: its bytes are in the content port");
 }
 
-/** What the provider gave along with a block, and must see again. */
+/** Returns the metadata that the provider returned with a block and expects back. */
 function providerOptions(block: ContentBlock): { providerOptions?: SharedV4ProviderOptions } {
   const data = "providerData" in block ? block.providerData : undefined;
   return isProviderOptions(data) ? { providerOptions: data } : {};

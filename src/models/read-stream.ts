@@ -4,8 +4,8 @@ import { classifyError } from "./classify-error.ts";
 import { wireField } from "./wire-field.ts";
 
 /**
- * Reads an answer part by part. Aborting ends the reading at once, whatever the provider does. From here on nothing
- * is unbilled for sure: the provider has begun to answer.
+ * Reads an answer part by part. An abort ends the reading at once. From here on the call may be billed: the provider
+ * has begun to answer.
  */
 export async function readStream(
   stream: ReadableStream<WirePart>,
@@ -39,7 +39,7 @@ export async function readStream(
   }
 }
 
-/** An answer whose end did not come was cut on its way. */
+/** An answer without its end was cut off in transit. */
 export function whole(response: ModelResponse | null): ModelResponse {
   if (response) return response;
   throw new ModelError({ kind: "server-error", message: "the answer ended before it was finished" });

@@ -1,12 +1,12 @@
 import type { ChatMessage, ToolDescription, Usage } from "#kernel";
 
-/** A prompt whose size a provider has told: the last call of the same conversation with the same model. */
+/** A prompt with a token count reported by the provider: the last call of the conversation with this model. */
 export class ReportedPrompt {
   readonly usage: Usage;
   readonly tools: readonly ToolDescription[];
-  /** How many messages it had. */
+  /** Number of its messages. */
   readonly count: number;
-  /** Those messages, and perhaps more: prompts of a conversation that only grows share one list. */
+  /** Those messages, possibly followed by more: prompts of a growing conversation share one list. */
   readonly #messages: ChatMessage[];
 
   private constructor(messages: ChatMessage[], tools: readonly ToolDescription[], usage: Usage) {
@@ -29,7 +29,7 @@ export class ReportedPrompt {
     return new ReportedPrompt(messages.slice(), tools, usage);
   }
 
-  /** The next prompt of the same conversation, perhaps. Where that has only grown, nothing is copied. */
+  /** Returns the report for the next prompt. If the conversation has only grown, nothing is copied. */
   next(messages: readonly ChatMessage[], tools: readonly ToolDescription[], usage: Usage): ReportedPrompt {
     const own = this.#messages;
     const hasGrown = own.length === this.count && this.covered(messages) === this.count;
@@ -38,7 +38,7 @@ export class ReportedPrompt {
     return new ReportedPrompt(own, tools, usage);
   }
 
-  /** How many messages of a conversation were, unchanged, at the beginning of this prompt. */
+  /** Returns how many messages of a conversation are an unchanged prefix of this prompt. */
   covered(messages: readonly ChatMessage[]): number {
     const longest = Math.min(messages.length, this.count);
     let count = 0;

@@ -1,15 +1,15 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { isJsonObject, Json, type JsonObject } from "#kernel";
 
-/** The way in which a model is told the schema of its answer: by a field of the request, or in the prompt. */
+/** How a model receives the schema of its answer: in a request field, or in the prompt. */
 export type StructuredOutput = "native" | "prompt";
 
 /** Providers whose packages pass a schema on, together with tools. */
 const nativeProviders: ReadonlySet<string> = new Set(["openai", "anthropic"]);
 
 /**
- * Returns how a model takes the schema of its answer. The AI SDK has no field for it that all models have: a package for
- * compatible servers tells by `supportsStructuredOutputs`, others are known by their provider.
+ * Returns how a model receives the schema of its answer. The AI SDK has no field for it that all models have: packages
+ * for compatible servers declare `supportsStructuredOutputs`, others are recognised by provider.
  */
 export function structuredOutputOf(model: { readonly provider: string }): StructuredOutput {
   const says = "supportsStructuredOutputs" in model ? model.supportsStructuredOutputs : undefined;
@@ -33,8 +33,8 @@ export interface SchemaFields {
 }
 
 /**
- * Returns the fields for a schema. Objects without a word on further properties are closed, as providers demand. OpenAI
- * enforces a schema only if all properties are required; another is sent as a hint.
+ * Returns the fields for a schema. Objects that do not mention further properties are closed, as providers require.
+ * OpenAI enforces a schema only if all properties are required; any other schema is sent as a hint.
  */
 export function schemaFields(schema: JsonObject): SchemaFields {
   const closed = close(schema);

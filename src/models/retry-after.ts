@@ -2,9 +2,9 @@
 type Headers = Readonly<Record<string, string | undefined>>;
 
 /**
- * How long a provider wants to be left alone, in milliseconds: seconds, a date, or milliseconds in a header of their
- * own. A date is compared with `now`, or else with the date the answer itself carries: a clock that is wrong here
- * does not matter then. Null where nothing usable was said.
+ * Returns the delay requested by a provider in milliseconds: from seconds, a date, or a header in milliseconds. A date
+ * is compared with `now`, or else with the date of the response, so a wrong local clock does not matter. Null if there
+ * is no usable value.
  */
 export function retryAfterMs(headers: Headers, now?: number): number | null {
   const exact = number(headers["retry-after-ms"]);

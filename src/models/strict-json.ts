@@ -9,8 +9,8 @@ const mostKeys = 10_000;
 export type StrictJson = { readonly value: Json } | { readonly malformed: MalformedReason };
 
 /**
- * JSON that means one thing only: no key twice, no key that would change a prototype, no half characters, no number that
- * a round trip would change, and neither larger nor deeper, nor with more keys, than the code that walks through it can bear. Linear in the text; throws nothing.
+ * Parses JSON that is unambiguous: no duplicate keys, no keys that change a prototype, no lone surrogates, no numbers
+ * that a round trip would change. Limits size, depth and number of keys. Linear in the text; never throws.
  */
 export function strictJson(text: string): StrictJson {
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return { malformed: "too-large" };
@@ -27,7 +27,7 @@ export function strictJson(text: string): StrictJson {
   return { value: text.includes("-") ? copyJson(value) : value };
 }
 
-/** What is wrong with a text that is JSON. */
+/** Returns the ambiguity of a valid JSON text. Null if there is none. */
 function ambiguityIn(text: string): MalformedReason | null {
   /** The keys of every open object, null for an open list. */
   const open: (Set<string> | null)[] = [];
@@ -64,7 +64,7 @@ function ambiguityIn(text: string): MalformedReason | null {
   return null;
 }
 
-/** Where the closing quote is, and whether a character is written as a number. */
+/** Returns the position of the closing quote, and whether there are numeric escapes. */
 function textAt(text: string, from: number): { readonly end: number; readonly hasEscape: boolean } {
   let hasEscape = false;
   let at = from + 1;
@@ -85,7 +85,7 @@ function wrongKey(quoted: string, known: Set<string> | null | undefined): Malfor
   return null;
 }
 
-/** Only a number can stand for half a character: the text itself is whole, and a text without one is not looked at. */
+/** Only an escape can produce a lone surrogate, so text without escapes is not checked. */
 const wrongText = (quoted: string): MalformedReason | null =>
   unquoted(quoted).isWellFormed() ? null : "broken-text";
 

@@ -1,16 +1,16 @@
 import type { MalformedReason, ToolCallBlock } from "#kernel";
 import { strictJson } from "./strict-json.ts";
 
-/** How much of an unreadable input is kept, to show the model what it wrote. */
+/** Characters kept of an unreadable input, to show the model what it wrote. */
 const longestExcerpt = 200;
 
 /**
- * A call whose arguments are not to be acted on, for example because the answer was cut. It must not reach a tool: it is
- * answered with an error result, so that the transcript stays whole and the model can try again.
+ * A call whose arguments must not be used, for example because the answer was truncated. It never reaches a tool: it is
+ * answered with an error result, so that the transcript is complete and the model can try again.
  */
 export interface MalformedToolCall extends ToolCallBlock {
   readonly input: null;
-  /** The beginning of what the model wrote instead. */
+  /** The beginning of the text that the model wrote. */
   readonly malformedInput: string;
   readonly malformedBecause: MalformedReason;
 }
@@ -24,7 +24,7 @@ type ToolInput =
   | Pick<ToolCallBlock, "input">
   | Pick<MalformedToolCall, "input" | "malformedInput" | "malformedBecause">;
 
-/** The arguments of a call, from the JSON string they come as. Nothing at all stands for no arguments. */
+/** Parses the arguments of a call from JSON text. Empty text means no arguments. */
 export function readToolInput(given: unknown): ToolInput {
   if (given === undefined) return { input: {} };
   const text = typeof given === "string" ? given : textOf(given);

@@ -1,12 +1,13 @@
 /**
  * The address policy: decides which URLs this process may request for an agent, a tenant or a model.
  *
- * 1. `checkUrl` judges the text of a URL: protocol, credentials, port, host name, and an address in place of a name.
- * 2. `resolve` also resolves the name, once, and judges every address that it has. One refused address refuses the URL.
- * 3. The caller connects to the addresses of `resolve` and never resolves again: a name that changes in between gains nothing.
+ * 1. `checkUrl` checks the text of a URL: protocol, credentials, port, host name, and an address in place of a name.
+ * 2. `resolve` also resolves the name, once, and checks every address. One refused address refuses the URL.
+ * 3. The caller connects to the addresses of `resolve` and never resolves again, which prevents DNS rebinding.
+ * `createCheckedFetch` does all three.
  *
- * `createCheckedFetch` does all three. The URL parser turns each spelling of an IPv4 address (decimal, octal, hexadecimal,
- * short, full-width) into the usual one, so there is one form to judge.
+ * The URL parser normalises each spelling of an IPv4 address (decimal, octal, hexadecimal, short, full-width), so there
+ * is only one form to check.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -17,16 +18,16 @@ import { AddressRefusedError, type AddressRefusal } from "./net-errors.ts";
 /** Returns all addresses of a host. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
-/** Settings of an address policy. Hosts are names such as `example.com`, or `*.example.com` for all below it. */
+/** Settings of an address policy. Hosts are names such as `example.com`, or `*.example.com` for all subdomains. */
 export interface AddressPolicyOptions {
   /**
-   * Hosts, addresses and ranges (`10.1.0.0/16`) that are allowed although they are not public. A host may have addresses
-   * of the own network (private, loopback); any other address, such as a link-local one, needs a range. Default: none.
+   * Hosts, addresses and ranges (`10.1.0.0/16`) that are allowed although they are not public. An allowed host may have
+   * private and loopback addresses; any other address, such as a link-local one, needs a range. Default: none.
    */
   readonly allow?: readonly string[] | undefined;
   /** Hosts, addresses and ranges that are refused, also where `allow` names them. Default: none. */
   readonly deny?: readonly string[] | undefined;
-  /** The only hosts that are allowed. Their addresses are checked as those of others are. Default: all. */
+  /** The only allowed hosts. Their addresses are checked as well. Default: all. */
   readonly onlyHosts?: readonly string[] | undefined;
   /** Whether `http:` is allowed. Default: only `https:`. */
   readonly allowHttp?: boolean | undefined;
@@ -39,7 +40,7 @@ export interface AddressPolicyOptions {
 /** A URL that the policy allows, with the addresses to connect to. */
 export interface CheckedTarget {
   readonly url: URL;
-  /** The host as it is connected to: an address has no brackets. */
+  /** The host to connect to: an address has no brackets. */
   readonly host: string;
   readonly addresses: readonly string[];
 }

@@ -1,8 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/**
- * Ranges inside a network: the machine itself and its neighbours. An allowed host may have such an address.
- */
+/** Ranges inside a network: the machine itself and its neighbours. An allowed host may have such an address. */
 const insideRanges = [
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -14,8 +12,8 @@ const insideRanges = [
 ];
 
 /**
- * Special ranges, from the registries of IANA: unspecified, link-local (which holds the metadata services of clouds),
- * protocol assignments, documentation, benchmarks, relays, multicast, reserved. Only a range of its own allows one.
+ * Special ranges, from the registries of IANA: unspecified, link-local (with the metadata services of clouds), protocol
+ * assignments, documentation, benchmarks, relays, multicast, reserved. Only an explicit range allows them.
  */
 const specialRanges = [
   "0.0.0.0/8",
@@ -46,7 +44,7 @@ const globalIpv6 = toBlockList(["2000::/3"]);
 const inside = toBlockList(insideRanges);
 const special = toBlockList(specialRanges);
 
-/** The reach of an address: the internet, the own network, or neither. */
+/** The scope of an address: the internet, the local network, or a special range. */
 export type AddressClass = "global" | "inside" | "special";
 
 /** Returns the class of an address. A text that is no address, or has a zone, is `special`. */
@@ -65,7 +63,7 @@ export function contains(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** Builds a list from addresses and ranges such as `10.0.0.0/8`. @throws RangeError on a text that is neither. */
+/** Builds a list from addresses and ranges such as `10.0.0.0/8`. @throws RangeError for any other text. */
 export function toBlockList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {

@@ -33,7 +33,7 @@ export interface TransferLimits {
   readonly idleTimeoutMs: number;
   /** Redirects that are followed. Default: 5. */
   readonly maxRedirects: number;
-  /** Largest decompressed size, as a multiple of the compressed one. Holds above 1 MB. Default: 100. */
+  /** Largest decompressed size, as a multiple of the compressed one. Applies above 1 MB. Default: 100. */
   readonly maxCompressionRatio: number;
 }
 
@@ -153,7 +153,7 @@ function send(
         : requestHttp(url, { ...options, agent: new HttpAgent({ keepAlive: false }) });
     call.once("response", resolve);
     call.once("error", reject);
-    // Without a listener the socket of an upgrade or of an informational answer would stay open.
+    // Without a listener, the socket of an upgrade or of an informational response would stay open.
     call.once("upgrade", (_, socket) => {
       socket.destroy();
       reject(new TypeError(`${host} answered with an upgrade that was not asked for`));

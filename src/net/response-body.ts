@@ -16,7 +16,7 @@ interface ResponseDeps {
   readonly limits: { readonly maxBytes: number; readonly maxCompressionRatio: number };
 }
 
-/** Turns an answer of `node:http` into a `Response` whose body is counted while it is read. */
+/** Converts a response of `node:http` into a `Response` whose body is counted while it is read. */
 export function toResponse(message: IncomingMessage, deps: ResponseDeps): Response {
   const { url, method, redirected, guard } = deps;
   const status = message.statusCode ?? 0;
@@ -48,7 +48,7 @@ function toBody(message: IncomingMessage, headers: Headers, deps: ResponseDeps):
   }
   const decoder = toDecoder(headers.get("content-encoding"));
   if (decoder) {
-    // The body that the caller reads is neither compressed nor of the declared length.
+    // The body that the caller reads is decompressed, so it does not have the declared length.
     headers.delete("content-encoding");
     headers.delete("content-length");
   }

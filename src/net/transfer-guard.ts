@@ -10,7 +10,7 @@ interface TransferGuardOptions {
   readonly signal: AbortSignal;
 }
 
-/** Ends a transfer that takes too long, stands still, or is aborted by its caller. */
+/** Ends a transfer that exceeds its time, stalls, or is aborted by its caller. */
 export class TransferGuard {
   readonly #controller = new AbortController();
   readonly #options: TransferGuardOptions;

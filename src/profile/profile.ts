@@ -30,9 +30,10 @@ export interface ProfileOptions {
 }
 
 /**
- * Makes an agent's profile from a folder: an extension with sections of the system prompt and, where there is a folder
- * `skills`, the tool `skill`. Files are read when a turn needs them and kept until `reload()`; MEMORY.md and USER.md are
- * read again when they change. Code in `extensions` and `guardrails` is loaded when the runtime starts, and at `reload()`. @throws TypeError unless there is such a folder.
+ * Creates an agent's profile from a folder: an extension with sections of the system prompt and, if there is a folder
+ * `skills`, the tool `skill`. Files are read when a turn needs them and cached until `reload()`; MEMORY.md and USER.md
+ * are read again when they change. Code in `extensions` and `guardrails` is loaded when the runtime starts, and at
+ * `reload()`. @throws TypeError unless there is such a folder.
  */
 export function profile(
   path: string,
@@ -74,7 +75,7 @@ function ownFile(folder: Folder, name: string, title: string): Omit<PromptSectio
   };
 }
 
-/** Shows text files whole, as many as there is room for, and names the others with their sizes. */
+/** Shows text files whole, as many as fit, and names the other files with their sizes. */
 async function readKnowledge(folder: Folder, { report }: SectionCall): Promise<string | null> {
   const files = (await folder.list("knowledge")).filter(({ isFile }) => isFile);
   if (files.length === 0) return null;

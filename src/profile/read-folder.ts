@@ -33,7 +33,7 @@ export class Folder {
   readonly path: string;
   readonly #pins: Pins | undefined;
 
-  /** `pins`: those of texts. @throws TypeError unless there is such a folder. */
+  /** `pins`: hashes of text files. @throws TypeError unless there is such a folder. */
   constructor(path: string, pins?: Pins) {
     this.#pins = pins;
     const found = statSync(path, { throwIfNoEntry: false });
@@ -77,14 +77,14 @@ export class Folder {
     }
   }
 
-  /** Reads a text that instructs the model. @throws Error also if there are pins, and it is not what was pinned. */
+  /** Reads a text that instructs the model. @throws Error also if there are pins and its hash differs. */
   async readPinned(...names: readonly string[]): Promise<string | null> {
     const text = await this.read(...names);
     if (this.#pins) checkPin(this.#pins, names.join("/"), text);
     return text;
   }
 
-  /** Lists what a folder inside has, by name, without hidden files; empty if there is none. */
+  /** Lists a subfolder by name, without hidden files. Empty if there is none. */
   async list(name: string): Promise<readonly FolderEntry[]> {
     const real = await this.#resolve(this.pathOf(name));
     if (real === null) return [];
@@ -99,7 +99,7 @@ export class Folder {
     );
   }
 
-  /** Returns the real path; null if there is nothing. @throws Error for a path that leads out of the folder. */
+  /** Returns the real path. Null if it does not exist. @throws Error for a path that leads out of the folder. */
   async #resolve(path: string): Promise<string | null> {
     try {
       const real = await realpath(path);

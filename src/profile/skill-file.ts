@@ -26,8 +26,8 @@ export function isSkillName(name: string): boolean {
 }
 
 /**
- * Decodes a SKILL.md: front matter with one `key: value` in a line, then the body. Indented lines are allowed below
- * `metadata` only. @throws Error that says what is wrong.
+ * Decodes a SKILL.md: front matter with one `key: value` per line, then the body. Indented lines are allowed only below
+ * `metadata`. @throws Error with the reason.
  */
 export function parseSkillFile(text: string, folder: string): SkillFile {
   const [, head, body = ""] = /^---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n(.*))?$/s.exec(text) ?? [];
@@ -60,14 +60,14 @@ function parseFields(lines: readonly string[]): Partial<Record<string, string>> 
   return Object.fromEntries(fields);
 }
 
-/** A plain value is taken as it is; a quoted one without its quotes. */
+/** Returns a plain value unchanged, a quoted one without its quotes. */
 function parseValue(key: string, value: string): string {
   if (value.startsWith('"')) {
     try {
       const text: unknown = JSON.parse(value);
       if (typeof text === "string") return text;
     } catch {
-      // Told below.
+      // Reported below.
     }
     throw new Error(`${key} is no text in double quotes`);
   }

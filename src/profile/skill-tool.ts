@@ -3,7 +3,7 @@ import type { Tool } from "#kernel";
 import type { Folder } from "./read-folder.ts";
 import { readBody } from "./skills.ts";
 
-/** Makes the tool by which a model reads a skill. Its text is what the owner of the folder wrote, so it is trusted. */
+/** Creates the tool by which a model reads a skill. The owner of the folder wrote its text, so it is trusted. */
 export function skillTool(folder: Folder): Tool {
   return tool({
     name: "skill",

@@ -12,10 +12,10 @@ import { systemClock } from "#base";
 import type { Auth, Principal, Scope } from "./auth.ts";
 import { checkLimits } from "./start-limits.ts";
 
-/** Where keys are looked up: `store.apiKeys`, a list, or whatever finds one by its id. */
+/** A source of API keys: `store.apiKeys`, a list, or any object that finds a key by id. */
 export type ApiKeySource = readonly ApiKeyRecord[] | Pick<ApiKeyStore, "find">;
 
-/** What a new key is good for. */
+/** Options of a new API key. */
 export interface NewApiKey {
   readonly tenant: string | null;
   /** The only user for whom the key acts. Default null: the key is bound to no user. */
@@ -26,7 +26,10 @@ export interface NewApiKey {
   readonly limits?: StartLimits;
 }
 
-/** Makes a key. It is shown here and never again: only its record is kept. @throws RangeError on limits or a time that are none; TypeError. */
+/**
+ * Creates a key and its record. The key is returned only here: the record stores a hash. @throws RangeError for invalid
+ * limits or an invalid time; TypeError.
+ */
 export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }: NewApiKey): {
   readonly key: string;
   readonly record: ApiKeyRecord;
@@ -45,7 +48,7 @@ export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }:
   return { key, record: { id, hash: hashOf(key), ...owner, scopes, expiresAt, ...(limits && { limits }) } };
 }
 
-/** Knows people by API keys. */
+/** Authenticates callers by API key. */
 export function apiKeys(
   source: ApiKeySource,
   { clock = systemClock }: { readonly clock?: Clock } = {},
@@ -82,7 +85,7 @@ function inList(records: readonly ApiKeyRecord[]): Pick<ApiKeyStore, "find"> {
 
 const hashOf = (key: string): string => hash("sha256", key);
 
-/** What an unknown key is held against, so that it takes as long as a known one. */
+/** Hash that unknown keys are compared with, so that they take as long as known keys. */
 const nobody = "0".repeat(64);
 
 function isSame(one: string, other: string): boolean {

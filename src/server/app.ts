@@ -22,20 +22,20 @@ import { TreeSnapshots } from "./tree-snapshots.ts";
 import { actForUser, checkUnbound, userHeader } from "./users.ts";
 import { readVersion } from "./version.ts";
 
-/** What a server is made of. */
+/** Options of a server. */
 export interface ServerOptions {
-  /** With a store: there is nothing to list without one. */
+  /** Must have a store: without one there is nothing to list. */
   readonly runtime: Runtime;
-  /** Who may ask. `none`: whoever reaches it, with every right. For this machine alone. */
+  /** Authentication. `none`: every caller has every right; only for a server on loopback. */
   readonly auth: Auth | "none";
-  /** Under which names, with or without a port, it is reached. Default: those of loopback. */
+  /** Host names, with or without a port, that requests may name. Default: those of loopback. */
   readonly hosts?: readonly string[];
-  /** Pages of which other origins may ask. Default: none; there is no CORS then. */
+  /** Other origins whose pages may send requests (CORS). Default: none. */
   readonly origins?: readonly string[];
   readonly limits?: Limits;
   /** The settings of trees that are started without them. A key may allow less. Default: no budget, `normal`, 50 agents. */
   readonly defaults?: StartLimits;
-  /** Further protocols, behind the same gate, such as `mcpServer({ agents })`. Default: none. */
+  /** Further protocols behind the same request checks, such as `mcpServer({ agents })`. Default: none. */
   readonly mounts?: readonly ServerMount[];
   /** The dashboard, under `/ui`. Its files need no key: they hold no data. Default: none. */
   readonly ui?: boolean | PageOptions;
@@ -43,7 +43,7 @@ export interface ServerOptions {
   readonly dev?: DevTools;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
-  /** Is told what went wrong here, with the name that the caller was told. Default: nobody is. */
+  /** Called with each internal error and the error id sent to the client. Default: none. */
   readonly onError?: (error: unknown, noted: string) => void;
 }
 
@@ -59,14 +59,14 @@ const securityHeaders: Readonly<Record<string, string>> = {
 interface Env {
   Variables: {
     principal: Principal;
-    /** The other origin whose page asks. */
+    /** The allowed foreign origin of the page that sent the request. Null if there is none. */
     origin: string | null;
     /** The headers of an answer that is no data. */
     headers: Readonly<Record<string, string>>;
   };
 }
 
-/** Creates what the streams of a server are fed from. */
+/** Creates the sources of a server's streams. */
 function openFeeds(runtime: ServerOptions["runtime"], clock: Clock): Pick<ServerHost, "feeds" | "live"> {
   const feeds = new Feeds(runtime);
   return { feeds, live: new LiveStreams({ runtime, clock, feeds }) };
@@ -111,7 +111,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     const origin = context.get("origin");
     if (origin) allowOrigin(headers, origin);
   });
-  // For whoever watches over the process: under any name, without a key, and it tells nothing.
+  // For health checks: accepts any host name, needs no key, and reveals nothing.
   app.get("/health", () => Response.json({ ok: true }));
   addPublished(app, gate, options.mounts ?? []);
   if (options.ui) addPage(app, gate, options.ui === true ? {} : options.ui);
@@ -170,7 +170,10 @@ function addPage(app: Hono<Env>, gate: Gate, options: PageOptions): void {
   });
 }
 
-/** Who finds no place hears so before anything is read or begun. It is given back when the work is done, heard or not. */
+/**
+ * Takes a permit before the body is read, and refuses the request if there is none. The permit is returned when the
+ * work is done, even if the client has disconnected.
+ */
 async function answerTo(context: Context<Env>, route: Route, host: ServerHost): Promise<Response> {
   const request = context.req.raw;
   const asking = context.get("principal");
@@ -243,10 +246,10 @@ function takePlaces(places: readonly Places[], key: string): () => void {
   return leave;
 }
 
-/** Where no worker is there to answer, the caller hears so. What was asked for may still be done. @throws RefusalError */
+/** Refuses a request that no worker answers in time. The requested operation may still happen. @throws RefusalError */
 function inTime({ clock, limits }: ServerHost, answering: Promise<Response>): Promise<Response> {
   const onTimeout = (): never => {
-    // No caller reads a stream that comes too late.
+    // The client no longer reads a stream that starts too late.
     answering.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw new RefusalError("no-answer", "no answer in time: it may still be done", { retryAfterS: 1 });
   };

@@ -1,26 +1,26 @@
 import { type ApiKeyScope, type Partition, type StartLimits, TenantId } from "#kernel";
 
-/** What somebody may do. */
+/** A right of a caller. */
 export type Scope = ApiKeyScope;
 
-/** Somebody who has shown who they are. */
+/** An authenticated caller. */
 export interface Principal {
-  /** For limits, and for the audit: who approved, who started. Never a secret. */
+  /** Identifies the caller in limits and in the audit. Never a secret. */
   readonly id: string;
-  /** Whose data they see. Null: those of nobody in particular. */
+  /** Tenant whose data the caller sees. Null: the partition without a tenant. */
   readonly tenant: string | null;
-  /** The only user for whom they act and whose data they see. Default: they see those of every user of the tenant. */
+  /** The only user the caller acts for and can read. Default: the caller can read every user of the tenant. */
   readonly user?: string | undefined;
   readonly scopes: readonly Scope[];
   /** The most that a tree they start may have. Default: no limits. */
   readonly limits?: StartLimits | undefined;
-  /** The time after which they are not known any more. Default: not known here. */
+  /** Time at which the credentials expire. Default: unknown. */
   readonly expiresAt?: number | undefined;
 }
 
-/** Knows people by what they bring along. */
+/** Authenticates callers by their credentials. */
 export interface Auth {
-  /** Null: nobody that is known here. Takes the same time for whatever is wrong with it. */
+  /** Returns the caller, or null if the credentials are invalid. Takes equally long for every kind of failure. */
   authenticate(bearer: string): Promise<Principal | null>;
   /**
    * Returns the holder of a key by its id, as the key is now; null: it was revoked or has expired. Asked for each request
@@ -32,13 +32,13 @@ export interface Auth {
 export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-/** Everybody, where only this machine can ask. */
+/** The caller of a server without authentication, which only this machine can reach. */
 export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin", "content"] };
 
 /** Whether a caller may read the errors of the program's code, which can hold content. `admin` may not. */
 export const mayReadContent = ({ scopes }: Principal): boolean => scopes.includes("content");
 
-/** Who shares what there is: a tenant, however many keys it has. */
+/** Returns the key that limits are counted under: the tenant, or the API key if there is no tenant. */
 export const sharerOf = ({ tenant, id }: Principal): string =>
   tenant === null ? `key ${id}` : `tenant ${tenant}`;
 
@@ -52,7 +52,7 @@ export const ownerOf = (principal: Principal): { readonly tenant?: string; reado
   ...(principal.user !== undefined && { user: principal.user }),
 });
 
-/** Whose, for the store. */
+/** Returns the store partition of a caller. */
 export const partitionOf = ({ tenant }: Principal): Partition => ({
   tenantId: tenant === null ? null : TenantId.of(tenant),
 });

@@ -14,10 +14,9 @@ interface BrowserSession {
 
 /**
  * Sessions of browsers: a page cannot send `Authorization` with every request, so a key is exchanged for a cookie.
- *
- * 1. A cookie holds 256 random bits. Only their hash is kept, in the memory of this process.
+ * 1. A cookie holds 256 random bits. Only their hash is stored, in the memory of this process.
  * 2. A session ends after 12 hours, when its key expires or is revoked, or when the process ends.
- * 3. A session has the rights of its key, as they are at each request.
+ * 3. A session has the rights that its key has at each request.
  */
 export class BrowserSessions {
   readonly #auth: Auth | "none";
@@ -59,7 +58,7 @@ export class BrowserSessions {
   }
 }
 
-/** A session that acts for one user stays with that user, whatever its key may do. */
+/** Reads the rights of the key again. A session for one user remains restricted to that user. */
 async function renew(auth: Auth, principal: Principal): Promise<Principal | null> {
   if (!auth.renew) return principal;
   const current = await auth.renew(principal.id);
@@ -67,8 +66,8 @@ async function renew(auth: Auth, principal: Principal): Promise<Principal | null
 }
 
 /**
- * Refuses a request with a cookie that a page of another origin may have made. `SameSite=Strict` lets pages of other
- * subdomains pass, so a write must say where it comes from. @throws RefusalError
+ * Refuses a request with a cookie if a page of another origin may have sent it. `SameSite=Strict` allows pages of other
+ * subdomains, so a write must state its origin. @throws RefusalError
  */
 export function checkPage({ headers, method }: Request, origin: string | null): void {
   const isRead = method === "GET" || method === "HEAD";

@@ -1,7 +1,7 @@
 import type { Input } from "#kernel";
 import { type Shape, shape } from "./shape.ts";
 
-/** Labels that a caller adds to what it sends. Absent or false adds nothing: no caller can take a label away. */
+/** Labels that a caller adds to its input. Absent or false adds nothing: no caller can remove a label. */
 export const labels = shape.object({
   untrusted: shape.optional(shape.flag()),
   private: shape.optional(shape.flag()),

@@ -4,9 +4,9 @@ import type { Clock } from "#kernel";
 /** The media type of a stream: server-sent events, or JSON lines. */
 export type StreamType = "text/event-stream" | "application/x-ndjson";
 
-/** How a stream is kept alive, and when it is given up. */
+/** Heartbeat and timeout of a stream. */
 export interface ByteStreamOptions {
-  /** Only server-sent events have comments, which keep a quiet stream alive. */
+  /** Only server-sent events have comments, which serve as heartbeat. */
   readonly type: StreamType;
   readonly clock: Clock;
   readonly stallS: number;
@@ -16,7 +16,7 @@ export interface ByteStreamOptions {
   readonly onClose: () => void;
 }
 
-/** One message of a stream of server-sent events. Without an id it changes nothing about where a reader resumes. */
+/** Formats one server-sent event. Without an id, it does not move the position at which a reader resumes. */
 export function frame(
   data: string,
   { id, event }: { readonly id?: number | string; readonly event?: string } = {},
@@ -26,8 +26,8 @@ export function frame(
 }
 
 /**
- * A response that is sent as it is read. Nothing is read ahead: what waits, waits where it came from. A reader whose
- * connection stays full is cut; it can come again, and resume where there are events.
+ * Creates a response that is sent as the client reads it. Nothing is buffered ahead. A client whose connection remains
+ * full is disconnected; it can reconnect and resume a stream of events.
  */
 export function byteStream(frames: AsyncGenerator<string, void>, options: ByteStreamOptions): Response {
   const body = new ReadableStream<Uint8Array>(new FrameSource(frames, options), { highWaterMark: 1 });
@@ -83,7 +83,7 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
     this.#close();
   }
 
-  /** What was asked for stays asked for while the heart beats. */
+  /** The pending read continues during heartbeats. */
   async #nextOrBeat(): Promise<IteratorResult<string, void> | "beat"> {
     const { type, clock, heartbeatS } = this.#options;
     if (type !== "text/event-stream") return this.#frames.next();
@@ -101,7 +101,7 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
     }
   }
 
-  /** Nobody takes what lies ready. */
+  /** Fails the stream if the client does not read for too long. */
   #watchStall(controller: ReadableStreamDefaultController<Uint8Array>): void {
     const { clock, stallS } = this.#options;
     this.#unstall = clock.callAt(

@@ -3,14 +3,14 @@ import type { RunHandle, Runtime } from "#runtime";
 import { partitionOf, type Principal } from "./auth.ts";
 
 const eventsPerRead = 256;
-/** Whoever is further behind reads the store for itself. */
+/** Events kept in memory per tree. A reader that is further behind reads the store itself. */
 const mostRecent = 64;
 
-/** What is watched, by whom and from where. */
+/** A subscription to the events of one tree. */
 export interface Watch {
   readonly run: RunHandle;
   readonly principal: Principal;
-  /** The number of the last event that is known already. */
+  /** Number of the last event the reader has. */
   readonly after: number;
   readonly signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ export class Feeds {
     try {
       for (let after = known; ;) {
         signal.throwIfAborted();
-        // Asked before it is read: what comes in between is not missed.
+        // Read before the store is read, so that no event in between is missed.
         const { told, isOver } = feed;
         const events =
           feed.above(after) ?? (await store.read(partition, run.treeId, { after, limit: eventsPerRead }));
@@ -75,15 +75,15 @@ export class Feeds {
   }
 }
 
-/** One tree that somebody watches. */
+/** One tree with at least one subscriber. */
 class Feed {
   readonly key: string;
   watchers = 0;
-  /** How often there was news. */
+  /** Counts notifications. */
   told = 0;
   isOver = false;
   #error: unknown = null;
-  /** The newest events, one after the other, and the number before them. */
+  /** The newest events, consecutive, and the number before the first one. */
   #recent: NumberedEvent[] = [];
   #before: number;
   readonly #stop = new AbortController();
@@ -95,7 +95,7 @@ class Feed {
     void this.#listen(run, after);
   }
 
-  /** What has come above a number; null if it has been forgotten here. */
+  /** Returns the events above a number. Null if they are no longer in memory. */
   above(after: number): readonly NumberedEvent[] | null {
     return after < this.#before ? null : this.#recent.slice(after - this.#before);
   }

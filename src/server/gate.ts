@@ -7,7 +7,7 @@ import { namesTenant, refuse, refuseTenant } from "./shape.ts";
 /** Names of this machine, for itself. */
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Who may ask, and from where. */
+/** Access rules of a server. */
 export interface GateOptions {
   readonly auth: Auth | "none";
   readonly hosts: readonly string[];
@@ -15,7 +15,7 @@ export interface GateOptions {
   readonly sessions: BrowserSessions;
 }
 
-/** What stands before every route, in this order: host, origin, key, scope, and nobody names a tenant. */
+/** Checks before every route, in this order: host, origin, key, scope. No caller can name a tenant. */
 export class Gate {
   readonly #auth: Auth | "none";
   readonly #hosts: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export class Gate {
     this.#origins = new Set(origins);
   }
 
-  /** A page of somebody else cannot reach us under a name of its own. @throws RefusalError */
+  /** Refuses unknown host names, so that a foreign page cannot use DNS rebinding. @throws RefusalError */
   checkHost(headers: Headers): void {
     const host = headers.get("host")?.toLowerCase() ?? "";
     const name = host.replace(/:\d{1,5}$/, "");
@@ -37,7 +37,10 @@ export class Gate {
       throw new RefusalError("wrong-host", "this server does not go by that name");
   }
 
-  /** Whether a page of another origin asks, which is among those that may. @throws RefusalError if it is not. */
+  /**
+   * Returns the allowed foreign origin of the page that sent the request, or null if the origin is ours. @throws
+   * RefusalError if the origin is not allowed.
+   */
   checkOrigin(headers: Headers): string | null {
     const origin = headers.get("origin");
     if (origin !== null && this.#origins.has(origin)) return origin;
@@ -78,7 +81,7 @@ export function checkHeaders(headers: Headers): void {
   for (const name of headers.keys()) if (namesTenant(name)) refuseTenant(`header ${name}`);
 }
 
-/** A request that has nothing to say says nothing. @throws RefusalError */
+/** Refuses a body on a request that takes none. @throws RefusalError */
 export function checkNoBody(headers: Headers): void {
   if ((headers.get("content-length") ?? "0") !== "0" || headers.has("transfer-encoding"))
     refuse("body", "there must be none");
@@ -96,7 +99,7 @@ export async function readBody(request: Request, most: number): Promise<unknown>
       parts.push(part);
     }
   } catch (error) {
-    // Whoever goes away in the middle is no fault of ours.
+    // A client that disconnects is not an internal error.
     throw error instanceof RefusalError ? error : new RefusalError("invalid-request", "the body broke off");
   }
   if (size === 0) return {};
@@ -110,7 +113,7 @@ export async function readBody(request: Request, most: number): Promise<unknown>
   return body;
 }
 
-/** A chat sends all of its messages, of which each has ten keys or so. */
+/** A chat sends all of its messages, with about ten keys each. */
 const limits = { maxDepth: 64, maxKeys: 50_000 };
 
 /** @throws RefusalError */

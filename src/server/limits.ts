@@ -1,36 +1,33 @@
 import type { Clock } from "#kernel";
 import { RefusalError } from "./refusal.ts";
 
-/** How much the server takes on. What is more is refused at once, in words. */
+/** Limits of the server. Requests beyond them are refused at once with an explanation. */
 export interface Limits {
-  /** Of a request. Default 1 MiB. */
+  /** Size of a request body. Default: 1 MiB. */
   readonly bodyBytes?: number;
-  /** The same, of a request that may hold files and states its length. Default 32 MiB. */
+  /** Size of a request body that may hold files and states its length. Default: 32 MiB. */
   readonly uploadBytes?: number;
   /** Requests at the same time that are larger than `bodyBytes`. Default 8. */
   readonly uploads?: number;
-  /** Of each key. Default 600. */
+  /** Requests per API key. Default: 600. */
   readonly requestsPerMinute?: number;
-  /** How long a request may take to be answered; a stream, to begin. Default 60. */
+  /** Seconds until a request must be answered, or a stream must begin. Default: 60. */
   readonly answerS?: number;
-  /**
-   * Trees at the same time that are being started, or that the store has not heard of yet, chats among them. More only
-   * wait longer. Default 32.
-   */
+  /** Concurrent trees that are starting or not yet in the store, chats included. Default: 32. */
   readonly starts?: number;
-  /** Other requests at the same time that ask or tell a tree something. Default 64. */
+  /** Other concurrent requests that call a tree. Default: 64. */
   readonly calls?: number;
-  /** Requests at the same time that only look into the store. Default 64. */
+  /** Concurrent requests that only read the store. Default: 64. */
   readonly reads?: number;
   /** Streams that are open at the same time. Default 1,000. */
   readonly subscribers?: number;
-  /** Of each key. Default 100. */
+  /** Streams per API key. Default: 100. */
   readonly subscribersPerKey?: number;
   /** Trees that one live stream watches. Default 32. */
   readonly watchedTrees?: number;
-  /** How long a subscriber may leave its connection full before it is cut. Default 30. */
+  /** Seconds a subscriber may leave its connection full before it is disconnected. Default: 30. */
   readonly stallS?: number;
-  /** How often a silent stream shows that it lives. Default 15. */
+  /** Seconds between heartbeats of a quiet stream. Default: 15. */
   readonly heartbeatS?: number;
 }
 
@@ -81,7 +78,7 @@ export class RateLimit {
   }
 }
 
-/** What a request has a place in while it is answered: starts stand in nobody's way who looks or steers. */
+/** The pool a request counts against. Starts have their own, so they cannot block reads or control calls. */
 export type Room = "starts" | "calls" | "reads";
 
 /** The rooms of a server. */
@@ -91,10 +88,7 @@ export const roomsOf = (limits: Required<Limits>): Readonly<Record<Room, Places>
   reads: new Places("reads", limits.reads),
 });
 
-/**
- * Places for what lasts. Nobody has more of them than are free: so there is always one for somebody else, and those who
- * want all they can get end up with equal shares.
- */
+/** A semaphore with fair shares: one key may hold at most as many permits as remain free. */
 export class Places {
   readonly #most: number;
   readonly #mostEach: number;

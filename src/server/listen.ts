@@ -12,9 +12,9 @@ export interface ListenOptions extends Omit<ServerOptions, "auth"> {
   readonly port?: number;
   /** Default `127.0.0.1`. */
   readonly hostname?: string;
-  /** How long a request's head may take. Default 10. */
+  /** Seconds until the headers of a request must have arrived. Default: 10. */
   readonly headersTimeoutS?: number;
-  /** How long a whole request may take to arrive. Default 30. */
+  /** Seconds until a whole request must have arrived. Default: 30. */
   readonly requestTimeoutS?: number;
   /** Default 2,000. */
   readonly maxConnections?: number;
@@ -29,7 +29,7 @@ export interface Listener extends AsyncDisposable {
 const defaultPort = 7433;
 const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
 
-/** Listens with Node. @throws TypeError where others than this machine could ask, and nobody checks who they are. */
+/** Starts a server on Node. @throws TypeError if other machines could connect and there is no authentication. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { hostname = "127.0.0.1", port = defaultPort, auth = "none" } = options;
   if (auth === "none" && !loopback.has(hostname))
@@ -76,12 +76,12 @@ async function answer(
 ): Promise<void> {
   try {
     const response = await fetch(requestOf(incoming));
-    // What is left of a request that was refused is not read: its connection is of no use any more, and says so.
+    // The body of a refused request is not read, so its connection cannot be reused.
     outgoing.shouldKeepAlive &&= incoming.complete;
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
     if (isStream) await write(response.body, outgoing);
-    // In one piece: head, body and end together.
+    // Sends headers, body and end in one write.
     else outgoing.end(Buffer.from(await response.arrayBuffer()));
     if (!incoming.complete) incoming.socket.destroySoon();
   } catch {
@@ -94,7 +94,7 @@ function requestOf(incoming: IncomingMessage): Request {
   const headers = new Headers();
   for (let n = 0; n < rawHeaders.length; n += 2) headers.append(rawHeaders[n] ?? "", rawHeaders[n + 1] ?? "");
   const hasBody = method !== "GET" && method !== "HEAD";
-  // Whatever name it was reached under: the path alone counts, and the gate looks at the name.
+  // Only the path matters here: the gate checks the host name.
   const address = new URL(`http://localhost${url.startsWith("/") ? url : "/"}`);
   return new Request(address, {
     method,
@@ -107,10 +107,10 @@ function requestOf(incoming: IncomingMessage): Request {
   });
 }
 
-/** As fast as it is taken, and no faster. Whoever goes away is told to the source. */
+/** Writes as fast as the client reads. Cancels the source when the client disconnects. */
 async function write(body: ReadableStream<Uint8Array> | null, outgoing: ServerResponse): Promise<void> {
   if (!body) return void outgoing.end();
-  // Gone before there was an answer.
+  // The client disconnected before the response.
   if (outgoing.destroyed) return body.cancel();
   const reader = body.getReader();
   const gone = new AbortController();
@@ -119,7 +119,7 @@ async function write(body: ReadableStream<Uint8Array> | null, outgoing: ServerRe
     reader.cancel().catch(() => undefined);
   };
   outgoing.once("close", leave);
-  // A source that gives up frees a connection that is full: nobody reads there.
+  // When the source fails, the connection is closed, because the client does not read it.
   reader.closed.catch(() => outgoing.destroy());
   try {
     for (;;) {

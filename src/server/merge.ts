@@ -1,4 +1,4 @@
-/** One of two streams has something. */
+/** An item of one of two streams. */
 export type Either<First, Second> = { readonly first: First } | { readonly second: Second };
 
 type Ready<First, Second> =
@@ -6,8 +6,8 @@ type Ready<First, Second> =
   | { readonly error: unknown };
 
 /**
- * Two streams as one, as they come; each waits until it was heard. It is over with the first one. The second one may end
- * or fail before: it is left out from then on.
+ * Merges two streams in order of arrival. Each waits until its item is consumed. The merged stream ends with the first
+ * one. If the second one ends or fails earlier, it is ignored from then on.
  */
 export async function* merge<First, Second>(
   first: AsyncGenerator<First, void>,
@@ -45,7 +45,7 @@ export async function* merge<First, Second>(
       news.again();
     }
   } finally {
-    // Whoever waits in them is freed by their signal, not by this.
+    // Pending reads are released by their signal, not by this call.
     for (const stream of [first, second]) stream.return().catch(() => undefined);
   }
 }

@@ -37,7 +37,7 @@ export interface MountedCall {
   readonly find: (id: string, agents: readonly Agent[]) => Promise<MountedTree>;
   /** Returns the questions of a tree that are open. */
   readonly questions: (run: RunHandle) => Promise<readonly ApprovalRecord[]>;
-  /** Waits for the end of a tree. Null: it goes on after so many seconds, or asks people something. */
+  /** Waits for the end of a tree. Null if the tree still runs after `waitS` seconds, or waits for an approval. */
   readonly wait: (run: RunHandle, waitS: number) => Promise<RunResult | null>;
   /** Decides about a question of a tree. @throws RefusalError if the key may not approve. */
   readonly decide: (run: RunHandle, decision: MountedDecision) => Promise<void>;
@@ -134,7 +134,7 @@ function readTreeId(text: string): TreeId {
 const readQuestions = async (run: RunHandle): Promise<readonly ApprovalRecord[]> =>
   (await run.approvals()).filter(({ decision }) => decision === null);
 
-/** Resolves with the result, or with null once the tree asks people something. */
+/** Resolves with the result, or with null once the tree waits for an approval. */
 async function untilEndOrQuestion(run: RunHandle, signal: AbortSignal): Promise<RunResult | null> {
   const pending = async (): Promise<boolean> => (await readQuestions(run)).length > 0;
   if (await pending()) return null;

@@ -52,15 +52,16 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly type: string;
-  /** Made when it is first asked for. */
+  /** Created on first use. */
   gzip: Uint8Array<ArrayBuffer> | null;
 }
 
 const notBuilt = "The dashboard is not built. Run `npm run build`, and start the server again.\n";
 
 /**
- * The files of the dashboard. All of them are read once, at the start, and found by their exact names: no path of a request
- * reaches the disk. Names hold a hash of the content, so they can be kept for good; `index.html` is asked for each time.
+ * The files of the dashboard. All of them are read once, at the start, and found by exact name: no path of a request
+ * reaches the disk. Names contain a hash of the content, so browsers may cache them for good; only `index.html` is
+ * revalidated.
  */
 export class PageFiles {
   readonly #files: ReadonlyMap<string, PageFile>;
@@ -84,7 +85,7 @@ export class PageFiles {
 
 const plain = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 
-/** From source, the built page is beside the sources. */
+/** When run from source, the built page is beside the sources. */
 function packagedFolder(): string {
   const beside = fileURLToPath(new URL("../ui/", import.meta.url));
   const built = fileURLToPath(new URL("../../dist/ui/", import.meta.url));

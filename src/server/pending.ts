@@ -6,11 +6,11 @@ const maxPending = 1_000;
 
 /** A run in a list. */
 export interface ListedRun extends RunRecord {
-  /** Calls of its tree that wait for a person, among the newest 1,000 that do. 0 but for live roots. */
+  /** Calls of its tree that wait for approval, among the newest 1,000. 0 unless it is a live root. */
   readonly asks: number;
 }
 
-/** Returns the newest 1,000 calls that wait for a person, as far as the caller may see them. */
+/** Returns the newest 1,000 calls that wait for approval and that the caller may see. */
 export async function listPending(
   runtime: Runtime,
   principal: Principal,

@@ -4,7 +4,7 @@ import { partitionOf, type Principal } from "./auth.ts";
 
 const maxTrees = 10_000;
 
-/** Trees that were started here a moment ago: they are there, although the store may not have heard of them. */
+/** Trees started by this process a moment ago. They exist, although the store may not list them yet. */
 export class RecentTrees {
   readonly #users = new LruMap<string, { readonly user: UserId | null }>({ max: maxTrees });
 
@@ -13,7 +13,7 @@ export class RecentTrees {
     this.#users.set(Partition.key(partitionOf(principal), tree), { user });
   }
 
-  /** Returns the user of a tree; undefined: the tree is not known here. */
+  /** Returns the user of a tree. Undefined if this process did not start the tree recently. */
   userOf(principal: Principal, tree: TreeId): UserId | null | undefined {
     return this.#users.get(Partition.key(partitionOf(principal), tree))?.user;
   }

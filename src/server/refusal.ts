@@ -1,6 +1,6 @@
 import { type ErrorData, ReeveError, type StartLimits } from "#kernel";
 
-/** The server itself does not do what was asked. */
+/** An error that the server itself returns for a request. */
 export class RefusalError extends ReeveError {
   readonly code: RefusalCode;
   override readonly retryable: boolean;
@@ -22,7 +22,7 @@ export class RefusalError extends ReeveError {
   }
 }
 
-/** What the server refuses by itself. */
+/** Error codes of the server itself. */
 type RefusalCode =
   | "invalid-request"
   | "tenant-not-yours-to-name"
@@ -37,7 +37,7 @@ type RefusalCode =
   | "overloaded"
   | "no-answer";
 
-/** The one table of what an error is in HTTP. What is not here is ours, and nobody else's business. */
+/** The only mapping of errors to HTTP statuses. Any other error is internal, and its details are not revealed. */
 const statuses: Readonly<Record<string, number>> = {
   "invalid-request": 400,
   "invalid-input": 400,
@@ -69,14 +69,14 @@ const statuses: Readonly<Record<string, number>> = {
   "no-answer": 504,
 };
 
-/** What a caller is told of an error. */
+/** The HTTP form of an error. */
 export interface Told {
   readonly status: number;
   readonly error: ErrorData;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Of an error that is ours nothing is told but a name under which it was noted. */
+/** Converts an error to its HTTP form. Internal errors reveal only an error id. */
 export function tell(error: unknown, note: (error: unknown) => string): Told {
   const status = ReeveError.is(error) ? statuses[error.code] : undefined;
   if (!ReeveError.is(error) || status === undefined) {

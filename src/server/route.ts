@@ -11,7 +11,7 @@ import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 import type { TreeSnapshots } from "./tree-snapshots.ts";
 
-/** What all requests share. */
+/** Dependencies shared by all requests. */
 export interface ServerHost {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface ServerHost {
   readonly uploads: Places;
 }
 
-/** One request that may be made, decoded. */
+/** One allowed and decoded request. */
 export interface Call<Query = unknown, Body = unknown> {
   readonly host: ServerHost;
   readonly principal: Principal;
@@ -49,20 +49,20 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly hold: (work: Promise<unknown>) => void;
 }
 
-/** One line of the table from which requests are answered and the OpenAPI document is made. */
+/** One row of the route table, which serves requests and generates the OpenAPI document. */
 export interface Route<Query = unknown, Body = unknown> {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
-  /** With `:name` for each parameter. */
+  /** The path, with `:name` for each parameter. */
   readonly path: string;
   /** Null: any key may ask. */
   readonly scope: Scope | null;
   /**
-   * Whether a caller that acts for one user may ask: its handler gives `principal.user` nothing of other users. Default
-   * false: such callers are refused.
+   * Whether a caller that acts for one user may use it. The handler must give `principal.user` no data of other users.
+   * Default: false, such callers are refused.
    */
   readonly forUsers?: boolean;
   readonly summary: string;
-  /** Where it has a place until it is answered. */
+  /** The pool that the request counts against until it is answered. */
   readonly room: Room;
   /** Whether its body may hold files, and be as large as `uploadBytes`. Default false. */
   readonly takesFiles?: boolean;
@@ -76,10 +76,10 @@ export interface Route<Query = unknown, Body = unknown> {
 
 const nothing = shape.object({});
 
-/** A route with what it does not say filled in. Its handler gets what the shapes beside it have decoded. */
+/** Creates a route with its defaults. The handler receives the input decoded by the route's shapes. */
 export function route<Query = unknown, Body = unknown>(
   given: Omit<Route<Query, Body>, "room" | "query" | "body"> & {
-    /** Default: whoever only looks reads the store, everybody else calls a tree. */
+    /** Default: `reads` for routes that only read, otherwise `calls`. */
     readonly room?: Room;
     readonly query?: ObjectShape<Query>;
     readonly body?: ObjectShape<Body>;
@@ -95,7 +95,7 @@ export function route<Query = unknown, Body = unknown>(
 
 export const answer = (value: unknown, status = 200): Response => Response.json(value, { status });
 
-/** Opens a stream, if there is a place for it. What `begin` throws is the caller's to hear. */
+/** Opens a stream if a permit is free. Errors of `begin` are returned to the caller. */
 export async function subscribe(
   { host, principal }: Call,
   begin: (signal: AbortSignal) => Promise<AsyncGenerator<string, void>>,

@@ -30,7 +30,7 @@ const described = route({
   handle: async () => answer(openApi(routes)),
 });
 
-/** Everything that can be asked. Tests go through this table, so whatever is added here is tested. */
+/** All routes. Tests iterate over this table, so every new route is tested. */
 export const routes: readonly Route[] = [
   described,
   ...sessionCookieRoutes,

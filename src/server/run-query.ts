@@ -38,7 +38,7 @@ export function checkServed(query: RunQuery): void {
   const other = second ?? (search && filters.find(isGiven));
   if (search && other)
     refuse(`query.${search}`, `no index serves it together with ${other}: leave one of them out`);
-  // The trees that ask, the runs of a session and those of a user are few, whatever else is asked of them.
+  // Trees that wait for approval, and the runs of one session or user, are few, so any filter is cheap.
   if (query.asks || isGiven("user") || isGiven("session") || !isGiven("stop")) return;
   const beside = (["status", "agent"] as const).find(isGiven);
   if (beside)

@@ -1,14 +1,14 @@
 import { isJsonObject, Json, type JsonObject, Priority } from "#kernel";
 import { RefusalError } from "./refusal.ts";
 
-/** A closed decoder of what comes from outside, and its JSON Schema. */
+/** A strict decoder of external input, with its JSON Schema. */
 export interface Shape<T> {
   readonly schema: JsonObject;
   /** @throws RefusalError that says where it does not fit, and never what was there. */
   decode(value: unknown, at: string): T;
 }
 
-/** What a shape decodes to. */
+/** The type that a shape decodes to. */
 export type Decoded<S> = S extends Shape<infer T> ? T : never;
 
 type Fields = Readonly<Record<string, Shape<unknown>>>;
@@ -22,12 +22,12 @@ type DecodedFields<F extends Fields> = {
   >;
 };
 
-/** An object with these fields and no others. */
+/** An object with exactly these fields. */
 export interface ObjectShape<T> extends Shape<T> {
   readonly fields: Fields;
 }
 
-/** Says where and what is wrong, not what was given: it may be a secret. */
+/** Reports the position and the expectation, not the value, which may be a secret. */
 export function refuse(at: string, expected: string): never {
   throw new RefusalError("invalid-request", `${at}: ${expected}`);
 }
@@ -63,16 +63,16 @@ export const shape = {
     schema: { type: "string", enum: words },
     decode: (value, at) => words.find((word) => word === value) ?? refuse(at, `one of ${words.join(", ")}`),
   }),
-  /** Anything that came out of a JSON parser. */
+  /** Any parsed JSON value. */
   json: (): Shape<Json> => ({ schema: {}, decode: (value) => Json.of(value) }),
-  /** An id that its own constructor knows. */
+  /** An id, checked by its own constructor. */
   id: <Id extends string>(read: (text: string) => Id, what: string): Shape<Id> => ({
     schema: { type: "string" },
     decode: (value, at) => {
       try {
         if (typeof value === "string") return read(value);
       } catch {
-        // Told below.
+        // Reported below.
       }
       return refuse(at, `not the id of ${what}`);
     },
@@ -130,7 +130,7 @@ function decodeObject<F extends Fields>(fields: F, value: unknown, at: string): 
   return Json.as(Json.of(decoded));
 }
 
-/** Whose data it is follows from the key alone. */
+/** The key alone determines the tenant. */
 function refuseField(at: string, name: string): never {
   if (namesTenant(name)) refuseTenant(at);
   refuse(at, `there is no field ${JSON.stringify(name.slice(0, 64))}`);
@@ -142,7 +142,7 @@ export function refuseTenant(at: string): never {
   throw new RefusalError("tenant-not-yours-to-name", `${at}: the tenant follows from the key alone`);
 }
 
-/** The query of an address: each name once, and only those there are. */
+/** Decodes a query string. Each name may occur once, and unknown names are refused. */
 export function decodeQuery<T>(query: ObjectShape<T>, given: URLSearchParams): T {
   const found = new Map<string, unknown>();
   for (const [name, text] of given) {

@@ -17,8 +17,8 @@ export function checkLimits({ budget, priority, maxAgents }: StartLimits): void 
 }
 
 /**
- * Fills in the server's defaults, and keeps a start within the limits of its key. What the caller asks for is refused if
- * it is more; what it leaves open is lowered. @throws RefusalError that says what is allowed.
+ * Applies the server's defaults and the limits of the key to a start. A requested value above a limit is refused; a
+ * missing value is set to the limit. @throws RefusalError that states what is allowed.
  */
 export function limitStart(
   { host, principal }: Pick<Call, "host" | "principal">,

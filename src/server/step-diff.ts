@@ -3,7 +3,7 @@ import { type Bill, billOf } from "#view";
 
 type ShownPart = StepPrompt["prompt"][number];
 
-/** A part that is compared with those of another step: `same` if that prompt has it, too. Its content is then left out. */
+/** A part compared with another step's prompt. `same`: that prompt contains it too, and its content is left out. */
 type ComparedPart = ShownPart & { readonly same?: true };
 
 /** A step beside another one. */
@@ -11,7 +11,7 @@ export interface ComparedStep extends Omit<StepPrompt, "prompt"> {
   readonly prompt: readonly ComparedPart[];
   /** The system message and the tools of the other prompt that this one has no more. */
   readonly replaced: readonly ShownPart[];
-  /** Null: no price is known, or no attempt has told its usage. */
+  /** Null if no price is known, or no attempt reported its usage. */
   readonly bill: Bill | null;
 }
 

@@ -8,8 +8,8 @@ const maxTrees = 64;
 const eventsPerRead = 1_000;
 
 /**
- * Trees as they are shown, made from their events in the store. A live tree that is read again is continued from its last
- * event. A tree that has ended is read whole each time: its content may have been erased since.
+ * Snapshots of trees, built from their events in the store. A live tree is continued from its last event. An ended tree
+ * is read whole each time, because its content may have been erased since.
  */
 export class TreeSnapshots {
   readonly #runtime: Runtime;

@@ -18,7 +18,7 @@ export function actForUser(principal: Principal, header: string | null): Princip
   return { ...principal, user: namedUser(principal, named, `header ${userHeader}`) };
 }
 
-/** Returns the user for whom the caller acts, as it names one or none; null: no user. @throws RefusalError */
+/** Returns the user the caller acts for, whether or not it names one. Null: no user. @throws RefusalError */
 export function actingUser(principal: Principal, named: UserId | undefined, at: string): UserId | null {
   return named === undefined ? userOf(principal) : namedUser(principal, named, at);
 }

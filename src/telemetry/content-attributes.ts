@@ -2,11 +2,11 @@ import type { Attributes } from "@opentelemetry/api";
 import { isJsonObject, type Json, type PartRole } from "#kernel";
 import { genAi } from "./conventions.ts";
 
-/** The content of a step, as it was sent and answered. What `runtime.prompt` returns is one. */
+/** The content of a step, as sent and answered. The result of `runtime.prompt` is one. */
 export interface StepContent {
   readonly prompt: readonly ContentPart[];
   readonly answer: readonly ContentPart[];
-  /** Null: nothing was recorded of the step. */
+  /** Null if nothing was recorded of the step. */
   readonly manifest: { readonly finish?: string | undefined } | null;
 }
 
@@ -17,7 +17,7 @@ interface ContentPart {
   readonly content: Json;
 }
 
-/** Turns the content of a step into attributes of its span, each as JSON. What is missing is left out. */
+/** Converts the content of a step into attributes of its span, each as JSON. Missing parts are left out. */
 export function contentAttributes({ prompt, answer, manifest }: StepContent): Attributes {
   const attributes: Attributes = {};
   const put = (name: string, value: readonly Json[] | Json | undefined): void => {
@@ -44,7 +44,7 @@ export function contentAttributes({ prompt, answer, manifest }: StepContent): At
 const contentsOf = (parts: readonly ContentPart[], ...roles: readonly PartRole[]): readonly Json[] =>
   parts.flatMap(({ role, content }) => (roles.includes(role) && content !== null ? [content] : []));
 
-/** The names of the conventions; others stay as they are. */
+/** Translates to the names of the conventions; unknown ones remain unchanged. */
 const finishReason = (finish: string): string => {
   if (finish === "tool-calls") return "tool_call";
   return finish === "content-filter" ? "content_filter" : finish;
@@ -60,7 +60,7 @@ function partsOf(message: Json): readonly Json[] {
   return Array.isArray(content) ? content.map(partOf) : [];
 }
 
-/** Translates a block of a message. Bytes of files are left out: their size is told. */
+/** Converts a block of a message. Bytes of files are replaced by their size. */
 function partOf(block: Json): Json {
   if (!isJsonObject(block)) return { type: "unknown" };
   const { text, callId, name, input, content, mediaType, source } = block;

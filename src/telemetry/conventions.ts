@@ -24,7 +24,7 @@ export const genAi = {
   errorType: "error.type",
 } as const;
 
-/** What the conventions have no name for. */
+/** Attributes without a name in the conventions. */
 export const reeve = {
   tree: "reeve.tree.id",
   run: "reeve.run.id",

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 
-/** Gives spans the ids that follow from what they show. The `idGenerator` of a tracer provider. */
+/** Derives the ids of spans from what they represent. The `idGenerator` of a tracer provider. */
 export class DerivedIds {
   #next: { readonly traceId: string; readonly spanId: string } | null = null;
 
-  /** What is started in `body` gets these ids; everything else gets ids at random. */
+  /** Uses these ids for the span started in `body`; all other spans get random ids. */
   during<Result>(ids: { readonly traceId: string; readonly spanId: string }, body: () => Result): Result {
     this.#next = ids;
     try {

@@ -3,7 +3,7 @@ import { erasedText, eraseEvent, type ErrorData, type NumberedEvent } from "#ker
 
 const base = new Set(["type", "eventId", "treeId", "runId", "agent", "at", "attempt", "seq", "error"]);
 
-/** Names, amounts and kinds that an event tells of; its words only where they are wanted. */
+/** Returns names, amounts and kinds of an event; its content only if requested. */
 export function attributesOf(event: NumberedEvent, captureContent: boolean): Attributes {
   const told = captureContent ? event : eraseEvent(event);
   const attributes: Attributes = {};
@@ -17,7 +17,7 @@ export function attributesOf(event: NumberedEvent, captureContent: boolean): Att
 const isPlain = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 
-/** What an error says, where words are wanted. */
+/** Returns the message of an error, if content is requested. */
 export function messageOf(error: ErrorData | undefined, captureContent: boolean): string | undefined {
   return captureContent && error?.message !== erasedText ? error?.message : undefined;
 }

@@ -22,7 +22,7 @@ export class OpenSpan {
     this.#beganAt = beganAt;
   }
 
-  /** For what is started below it. */
+  /** The context for child spans. */
   get context(): Context {
     return trace.setSpan(ROOT_CONTEXT, this.#span);
   }

@@ -3,7 +3,7 @@ import { type AttemptId, type Micros, Money } from "#kernel";
 import { reeve } from "./conventions.ts";
 import type { OpenSpan } from "./open-span.ts";
 
-/** How a step's last try came out, as far as it is known. */
+/** The known failure of a step's last attempt. */
 interface Failure {
   readonly at: number;
   readonly type: string;
@@ -13,7 +13,7 @@ interface Failure {
 /** The span of a step that has begun: a model or tool call, with every try it takes. */
 export class OpenStep {
   readonly #span: OpenSpan;
-  /** Tries of which nothing has been heard. */
+  /** Attempts without a reported outcome. */
   readonly #silent = new Set<string>();
   #attempts = 0;
   #cost: Micros = 0;
@@ -23,7 +23,7 @@ export class OpenStep {
     this.#span = span;
   }
 
-  /** A try begins. Returns how many before it were lost: nobody knows what became of them. */
+  /** Begins an attempt. Returns how many earlier attempts were lost, with unknown outcome. */
   begin(attempt: AttemptId | null, at: number): number {
     const lost = this.#silent.size;
     this.#silent.clear();
@@ -48,7 +48,7 @@ export class OpenStep {
     this.#span.note(name, attributes, at);
   }
 
-  /** A try has failed. Whether another one follows is not known yet. */
+  /** Records a failed attempt. A retry may follow. */
   fail(attempt: AttemptId | null, failure: Failure, attributes: Attributes): void {
     if (attempt !== null) this.#silent.delete(attempt);
     this.#span.set(attributes);
@@ -60,7 +60,7 @@ export class OpenStep {
     this.#end(at);
   }
 
-  /** Nothing more will be heard of it. */
+  /** Ends the step: no more events follow. */
   close(at: number): void {
     const { type, message, at: failedAt }: Failure = this.#failure ?? { type: "unknown", at };
     if (!this.#failure) this.#span.set({ [reeve.inDoubt]: true });

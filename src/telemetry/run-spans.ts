@@ -8,7 +8,7 @@ import type { OpenSpan } from "./open-span.ts";
 import { OpenStep } from "./open-step.ts";
 import type { SpanStarter } from "./span-starter.ts";
 
-/** What the spans of all runs of a tree share. */
+/** State shared by the spans of all runs of a tree. */
 export interface TraceHost {
   readonly starter: SpanStarter;
   readonly measures: Measures;
@@ -27,9 +27,9 @@ export class RunSpans {
   readonly span: OpenSpan;
   readonly #host: TraceHost;
   readonly #steps = new Map<StepId, OpenStep>();
-  /** Whose spans have ended: what is told of them afterwards makes no other. */
+  /** Steps whose spans have ended: later events create no second span. */
   readonly #ended = new Set<StepId>();
-  /** The step of each open try; of a tool that is agent code, of each open call. */
+  /** The step of each open attempt; for agent code used as a tool, of each open call. */
   readonly #stepOf = new Map<string, StepId>();
   #cycle: OpenSpan | null = null;
 
@@ -38,7 +38,7 @@ export class RunSpans {
     this.span = span;
   }
 
-  /** What happens now belongs here. */
+  /** The span that current events belong to. */
   get now(): OpenSpan {
     return this.#cycle ?? this.span;
   }
@@ -49,7 +49,7 @@ export class RunSpans {
     this.#cycle = this.#host.starter.below(this.span, "cycle", start);
   }
 
-  /** Also ends what is still open in it: a call whose outcome nobody will tell. */
+  /** Also ends open spans in it, whose calls will have no reported outcome. */
   endCycle(at: number): void {
     for (const [id, step] of this.#steps) {
       step.close(at);
@@ -61,7 +61,7 @@ export class RunSpans {
     this.#cycle = null;
   }
 
-  /** Nothing more is told of the run; what comes below it may still need its span. */
+  /** Ends the run: it gets no more events, but its descendants may still need its span. */
   end(at: number): void {
     this.endCycle(at);
     this.#ended.clear();
@@ -159,7 +159,7 @@ function keyOf(event: ReeveEvent<"model.start" | "model.end" | "tool.start" | "t
   return event.attempt ?? ("callId" in event ? event.callId : event.eventId);
 }
 
-/** What was used, by the names of the conventions. */
+/** Returns token usage by the names of the conventions. */
 export function usageAttributes({ input, output, cachedInput }: Usage): Attributes {
   return {
     [genAi.inputTokens]: input,

@@ -12,7 +12,7 @@ import type { TraceParent } from "#kernel";
 import type { DerivedIds } from "./derived-ids.ts";
 import { hrTime, OpenSpan } from "./open-span.ts";
 
-/** What a span is started with. */
+/** The parameters of a new span. */
 export interface SpanStart {
   readonly id: string;
   readonly at: number;
@@ -21,7 +21,7 @@ export interface SpanStart {
   readonly kind?: SpanKind;
 }
 
-/** Starts the spans of one trace, with ids that are known beforehand. */
+/** Starts the spans of one trace with predetermined ids. */
 export class SpanStarter {
   readonly #tracer: Tracer;
   readonly #ids: DerivedIds;

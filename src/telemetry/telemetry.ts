@@ -7,22 +7,22 @@ import { Measures } from "./measures.ts";
 import { SpanStarter } from "./span-starter.ts";
 import { TreeTrace } from "./tree-trace.ts";
 
-/** How many trees that are over are remembered, so that reading one again adds nothing. */
+/** Finished trees remembered, so that reading one again adds nothing. */
 const rememberedTrees = 10_000;
 
-/** Where spans and figures go. */
+/** Targets of spans and metrics. */
 export interface TelemetryOptions {
-  /** Of a provider that was made with `ids`. */
+  /** Tracer of a provider created with `ids`. */
   readonly tracer: Tracer;
   /** The `idGenerator` of that provider. */
   readonly ids: DerivedIds;
-  /** Default: nothing is counted. */
+  /** Default: no metrics. */
   readonly meter?: Meter;
-  /** The `gen_ai.provider.name` of a model. Default: not said. */
+  /** Returns the `gen_ai.provider.name` of a model. Default: not set. */
   readonly providerOf?: (model: string) => string | undefined;
   /**
-   * Whether words go along: messages of errors, reasons, and the prompts, answers, arguments and results that are still
-   * stored. Default false.
+   * Whether content is included: error messages, reasons, and the stored prompts, answers, arguments and results.
+   * Default: false.
    */
   readonly captureContent?: boolean;
 }
@@ -42,7 +42,7 @@ interface Known {
   trace: TreeTrace | null;
 }
 
-/** Makes spans and figures of what trees tell. Every event counts once, however often it is read. */
+/** Converts events of trees into spans and metrics. Every event counts once, however often it is read. */
 export class Telemetry {
   readonly #options: Required<Omit<TelemetryOptions, "meter">>;
   readonly #measures: Measures;
@@ -61,8 +61,8 @@ export class Telemetry {
   }
 
   /**
-   * Takes one event. A tree's events come in order and from its first one: spans end in other events than they begin in.
-   * What was taken before is passed over.
+   * Handles one event. A tree's events must arrive in order and from the first one, because spans begin and end in
+   * different events. An event handled before is skipped.
    */
   take(event: NumberedEvent, { tenant = "-", content }: TakeOptions = {}): void {
     const key = `${tenant}/${event.treeId}`;
@@ -79,7 +79,7 @@ export class Telemetry {
     else this.#open.set(key, known);
   }
 
-  /** Takes what comes, such as `run.events()`, to its end. */
+  /** Handles all events of a stream, such as `run.events()`. */
   async follow(
     events: AsyncIterable<NumberedEvent>,
     options: Pick<TakeOptions, "tenant"> = {},

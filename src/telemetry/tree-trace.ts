@@ -15,7 +15,7 @@ import { attributesOf, messageOf } from "./event-attributes.ts";
 import type { OpenSpan } from "./open-span.ts";
 import { RunSpans, type TraceHost, usageAttributes } from "./run-spans.ts";
 
-/** What becomes an event of the span that is open: rare, and worth a look. */
+/** Rare and notable events, which become events of the open span. */
 const noted: ReadonlySet<EventType> = new Set<EventType>([
   "guardrail.trip",
   "handoff.made",
@@ -62,9 +62,9 @@ export class TreeTrace {
   readonly #span: OpenSpan;
   readonly #root: RunId;
   readonly #runs = new Map<RunId, RunSpans>();
-  /** Spawns that stand in line. */
+  /** Queued spawns. */
   readonly #queued = new Map<RunId, OpenSpan>();
-  /** Runs that were hired and have not ended. */
+  /** Spawned runs that have not ended. */
   readonly #live = new Set<RunId>();
   #end: ReeveEvent<"run.end"> | null = null;
 

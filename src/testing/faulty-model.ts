@@ -1,6 +1,6 @@
 import type { Model } from "#kernel";
 
-/** What goes wrong with a call: null for nothing. */
+/** Returns the failure of a call. Null: none. */
 export type FaultPlan = (call: number) => Error | "hang" | null;
 
 /** A model that sometimes fails or hangs, by plan: the number of the call, from 1, decides. */

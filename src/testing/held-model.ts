@@ -8,7 +8,7 @@ export interface HeldCall {
   fail(error: Error): void;
 }
 
-/** A model whose calls stay in flight until the test answers them. An aborted one fails with the signal's reason. */
+/** A model whose calls remain in flight until the test answers them. An aborted call fails with the signal's reason. */
 export interface HeldModel extends Model {
   /** Every call so far, answered or not. */
   readonly calls: readonly HeldCall[];

@@ -1,10 +1,10 @@
 import type { Clock } from "#kernel";
 
-/** A clock that stands still until told. */
+/** A clock that moves only on request. */
 export interface ManualClock extends Clock {
-  /** Moves on, and lets everybody whose time has come go on, earliest first. */
+  /** Advances the time and wakes all due sleepers, earliest first. */
   advance(ms: number): Promise<void>;
-  /** How many wait. */
+  /** Number of sleepers. */
   readonly waiting: number;
 }
 

@@ -1,7 +1,7 @@
 import type { Json, Model, ModelRequest, ModelResponse } from "#kernel";
 import { copyJson } from "#base";
 
-/** One model call, as it was asked and answered. */
+/** One model call: its request and its answer. */
 export interface RecordedCall {
   readonly request: Json;
   readonly response: ModelResponse;
@@ -62,7 +62,7 @@ export function replayModel(recording: readonly RecordedCall[], options: Pick<Mo
   };
 }
 
-/** What makes a question: budgets may allow another length without changing what is asked. */
+/** The identity of a request: budgets may change the length limit without changing the question. */
 function essence({ messages, tools }: ModelRequest): Json {
   return copyJson({ messages, tools });
 }

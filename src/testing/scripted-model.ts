@@ -18,13 +18,13 @@ export interface ScriptedAnswer {
   readonly error?: Error;
 }
 
-/** A model that says what it was told to say. */
+/** A model with prepared answers. */
 export interface ScriptedModel extends Model {
-  /** What it was asked, in order. */
+  /** The requests, in order. */
   readonly requests: readonly ModelRequest[];
 }
 
-/** An answer in words. */
+/** Creates a text answer. */
 export function say(text: string, usage?: Usage | null): ScriptedAnswer {
   return {
     message: ChatMessage.assistant(text),
@@ -76,7 +76,7 @@ export function scriptedModel(
     requests,
     async generate(request) {
       const answer = script[Math.min(requests.length, script.length - 1)] ?? first;
-      // A conversation is one list that grows: what was asked now is what is in it now.
+      // A conversation is one growing list, so the request is copied as it is now.
       requests.push({ ...request, messages: [...request.messages] });
       if (answer.error) throw answer.error;
       const { message, finishReason, usage = { input: 10, output: 5 } } = answer;

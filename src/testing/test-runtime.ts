@@ -2,7 +2,7 @@ import type { Agent, Input, NumberedEvent, RunResult } from "#kernel";
 import { local } from "#engines/local";
 import { Runtime, type RunHandle, type RuntimeOptions, type StartOptions } from "#runtime";
 
-/** What a test runtime is made of. */
+/** Options of a test runtime. */
 export interface TestRuntimeOptions extends Omit<RuntimeOptions, "engine"> {
   /** Throw every execution away after each operation and replay it? Default true: it finds code that cannot be. */
   readonly replay?: boolean;
@@ -23,11 +23,11 @@ export interface TestRuntime extends AsyncDisposable {
     input: NoInfer<Task>,
     options?: StartOptions,
   ): Promise<RunHandle<Output>>;
-  /** Everything a tree told, once it is over. */
+  /** Returns all events of a tree, once it has ended. */
   events(run: RunHandle<unknown>): Promise<readonly NumberedEvent[]>;
 }
 
-/** In one process, in memory, with every execution replayed after each operation. */
+/** Creates a runtime in memory that replays every execution after each operation. */
 export function testRuntime({ replay = true, ...options }: TestRuntimeOptions): TestRuntime {
   const engine = local({ fuzz: replay, ...(options.clock && { clock: options.clock }) });
   const runtime = new Runtime({ ...options, engine });

@@ -3,9 +3,10 @@ import { ContentBlock, HumanQuestion, ToolResult, type Tool } from "#kernel";
 import { objectInput } from "./object-input.ts";
 
 /**
- * Lets agents ask a person: `ask_human`. The run waits for the answer, through restarts and for as long as the runtime's
- * `approvalExpiresS`. The question is an approval record, so it is listed, and answered by `run.edit(id, answer)`, over HTTP and
- * by `reeve answer`. An answer that does not fit the choices or the form is refused, and the question stays.
+ * Creates the tool `ask_human`, by which agents ask a user. The run waits for the answer, across restarts and up to the
+ * runtime's `approvalExpiresS`. The question is an approval record, so it is listed, and answered by `run.edit(id,
+ * answer)`, over HTTP and by `reeve answer`. An answer that does not fit the choices or the form is refused, and the
+ * question remains open.
  */
 export function askHuman(): Tool {
   return tool<HumanQuestion>({
@@ -14,7 +15,7 @@ export function askHuman(): Tool {
       "Asks a person and waits for the answer: a text, one of the choices, or a form. Ask only what you cannot find out yourself.",
     input: questionInput,
     risk: "safe",
-    // It does nothing but ask, and a question is asked once.
+    // The tool only asks, and each question is asked once.
     idempotent: true,
     execute: (question, { resumed }) => {
       const answer = resumed?.answer;

@@ -18,7 +18,7 @@ export interface FetchToolOptions extends AddressPolicyOptions {
   readonly timeoutS?: number | undefined;
   /** Redirects that are followed. Each is checked like the first address. Default 5. */
   readonly maxRedirects?: number | undefined;
-  /** Reduces HTML to a text, for example by a library for articles. Default: the HTML as it is. */
+  /** Converts HTML to text, for example by a library for articles. Default: the HTML unchanged. */
   readonly readHtml?: ((html: string, url: string) => string | Promise<string>) | undefined;
 }
 

@@ -10,7 +10,7 @@ interface ObjectShape<Value> {
   readonly properties: JsonObject;
   /** Names of the properties that must be there. */
   readonly required: readonly string[];
-  /** Returns the value, or a text that says what is wrong. */
+  /** Returns the value, or a text with the problem. */
   readonly check: (given: JsonObject) => Value | string;
 }
 

@@ -3,16 +3,15 @@ const maxLength = 1024;
 /** Bytes of a name: the limit of every file system of Linux. */
 const maxNameBytes = 255;
 const maxDepth = 64;
-/** Control characters, invisible format characters and half surrogates: no two systems show or store them alike. */
+/** Control characters, invisible format characters and lone surrogates: systems show or store them differently. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}]/u;
 const percentEncoded = /%[0-9a-f]{2}/i;
 const driveLetter = /^[a-z]:/i;
 
 /**
- * Parses a path as models write it into names below the root; no names: the root itself. Only plain relative paths pass:
- * one that another program could read in another way is refused, so nothing is decoded or normalised.
- *
- * @throws Error that says what is wrong with the path.
+ * Parses a path written by a model into names below the root. No names: the root itself. Only plain relative paths are
+ * valid: a path that another program could read differently is refused, so nothing is decoded or normalised.
+ * @throws Error with the problem of the path.
  */
 export function parseRelativePath(path: string, { hidden }: { readonly hidden: boolean }): readonly string[] {
   const refuse = (why: string): never => {

@@ -1,14 +1,14 @@
 import { Partition, TreeId, type ObjectAddress } from "#kernel";
 
-/** A tree lies inside its tenant; `-` is the partition of those who have none. */
+/** Returns the address of a tree. A tree belongs to a tenant; `-` is the partition without a tenant. */
 export function treeAddress(tree: TreeId, tenant = "-"): ObjectAddress {
   return { type: "tree", key: `${tenant}/${tree}` };
 }
 
-/** The name of a tree's tenant in keys. */
+/** Returns the name of a tree's tenant in keys. */
 const tenantKeyOf = ({ key }: ObjectAddress): string => key.slice(0, key.indexOf("/"));
 
-/** Whose a tree is, and which. */
+/** Returns the partition and the id of the tree at an address. */
 export function treeAt(address: ObjectAddress): { readonly partition: Partition; readonly tree: TreeId } {
   const tenant = tenantKeyOf(address);
   const isNobody = tenant === Partition.key({ tenantId: null });

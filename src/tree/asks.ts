@@ -3,8 +3,8 @@ import { asksKey, type AsksRecord } from "./state/records.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /*
- * Each run that asks has a value with its open asks. So an ask reads and writes its own, and the search for a cycle reads
- * those of the runs on the way.
+ * The open asks of runs. Each run that asks has one value with its open asks. So an ask reads and writes only its own
+ * value, and the search for a cycle reads those of the runs on the way.
  */
 
 const read = (work: TreeWork, run: RunId): AsksRecord => Json.as(work.object.get(asksKey(run)) ?? []);
@@ -28,12 +28,14 @@ export function forgetAsk(work: TreeWork, from: RunId, id: MessageId): void {
   else work.object.set(asksKey(from), Json.of(left));
 }
 
-/** Returns the runs that would wait on each other if `from` asked `to`; null if none would. Visits each run once. */
+/**
+ * Returns the runs that would wait on each other if `from` asked `to`. Null if there is no cycle. Visits each run once.
+ */
 export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[] | null {
   const askedBy = new Map<RunId, RunId>([[to, from]]);
   for (let level: readonly RunId[] = [to]; level.length > 0;) {
     if (askedBy.has(from)) return cyclePath(askedBy, from);
-    // The runs of one level are loaded together: a search takes as many round trips as the asks are deep.
+    // The runs of one level are loaded together, so a search takes as many round trips as the asks are deep.
     work.object.prefetch(level.map(asksKey));
     const next: RunId[] = [];
     work.loadSlots(level.flatMap((run) => read(work, run).map((ask) => ask.to)));
@@ -48,7 +50,7 @@ export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[
   return null;
 }
 
-/** From the run that asks, over those that wait in turn, back to it. */
+/** Returns the cycle: from the run that asks, over those that wait in turn, back to it. */
 function cyclePath(askedBy: ReadonlyMap<RunId, RunId>, from: RunId): readonly RunId[] {
   const path = [from];
   for (let run = askedBy.get(from); run && run !== from; run = askedBy.get(run)) path.unshift(run);

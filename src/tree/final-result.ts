@@ -5,12 +5,12 @@ import type { TreeRecord } from "./state/records.ts";
 import { findExcess } from "./state/size.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
-/** A longer one is kept once, in the tree. */
+/** Maximum size of a result that is copied into the final result. A longer one is kept only in the tree. */
 const maxFinalBytes = 64_000;
 
 /**
- * Returns the result of the run that has just ended if it is the final one of its tree; null if runs go on, if a call is in
- * doubt, which may be reconciled, or if the result is large. Then the tree is asked.
+ * Returns the result of the run that has just ended, if it is the final result of its tree. Null if runs are still
+ * live, if a call is in doubt (it may be reconciled), or if the result is large. Callers then ask the tree.
  */
 export function finalResult(work: TreeWork, result: RunResult): FinalResult | null {
   const { tree, root } = work;
@@ -23,7 +23,7 @@ export function finalResult(work: TreeWork, result: RunResult): FinalResult | nu
   return { result: final, until: retention === "permanent" ? null : work.now + ownCopiesMs(work.host) };
 }
 
-/** Returns the result of a root with all that its tree has spent. */
+/** Returns the result of a root with the total spend of its tree. */
 export function ofTree({ ledger: { account } }: TreeRecord, result: RunResult): RunResult {
   const { usage, settled, inDoubt } = account;
   const costMicros = settled.costMicros + inDoubt.costMicros;

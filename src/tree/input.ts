@@ -13,8 +13,8 @@ import {
 import { ContentPort, fingerprint } from "#base";
 
 /*
- * Input on its way into a tree. `checkInput` holds it against the limits; `keepFiles` puts large files into the content
- * port of the tree. A message then carries names instead of bytes, and only a model call reads the bytes again.
+ * Input on its way into a tree. `checkInput` checks it against the limits. `keepFiles` puts large files into the
+ * content port of the tree. A message then carries names instead of bytes, and only a model call reads the bytes.
  */
 
 /** Files up to this size stay in their message. */
@@ -28,7 +28,7 @@ const defaultLimits = {
   mediaTypes: ["image/*", "audio/*", "video/*", "text/*", "application/pdf", "application/json"],
 } as const satisfies InputLimits;
 
-/** A file as it was given. */
+/** A file as the caller gave it. */
 interface GivenFile {
   readonly mediaType: string;
   readonly name?: string;
@@ -42,7 +42,7 @@ export interface CheckedInput {
   readonly files: readonly (GivenFile | FileBlock)[];
 }
 
-/** @throws InvalidInputError, TooLargeError */
+/** Checks an input. @throws InvalidInputError, TooLargeError */
 export function checkInput(input: Input, limits: InputLimits = {}): CheckedInput {
   if (typeof input === "string") return { text: input, files: [] };
   const { text = "", data, files = [] } = input;
@@ -89,7 +89,10 @@ function fromBase64(text: string, what: string): Uint8Array {
   throw new InvalidInputError({ problem: `the data of ${what} is not base64` });
 }
 
-/** Names bytes by a keyed hash: the same bytes of one partition have the same name, and the name tells nothing of them. */
+/**
+ * Names bytes by a keyed hash. Equal bytes of one partition have the same name, and the name reveals nothing about
+ * them.
+ */
 export type NameContent = (partition: string, bytes: Uint8Array) => Promise<string>;
 
 /** The tree whose content port takes large files. */
@@ -100,7 +103,7 @@ interface FileKeeping {
   readonly key: string;
 }
 
-/** Puts large files into the content port, and returns all as blocks of a message. */
+/** Puts large files into the content port. Returns all files as blocks of a message. */
 export async function keepFiles(
   files: CheckedInput["files"],
   { call, nameContent, key }: FileKeeping,
@@ -120,7 +123,7 @@ export async function keepFiles(
   return blocks;
 }
 
-/** Returns files as blocks of a message; null if one of them must go into the content port. */
+/** Returns files as blocks of a message. Null if one of them must go into the content port. */
 export function toInlineBlocks(files: CheckedInput["files"]): readonly FileBlock[] | null {
   return files.every((file) => !("bytes" in file) || isSmall(file)) ? files.map(toBlock) : null;
 }
@@ -133,7 +136,7 @@ function toBlock(file: GivenFile | FileBlock): FileBlock {
   return { type: "file", ...rest, source: { base64: Buffer.from(bytes).toString("base64") } };
 }
 
-/** Returns a text that differs where two inputs differ. A plain text is itself. */
+/** Returns a text that differs if two inputs differ. For a plain text input, the text itself. */
 export function inputKey({ text, data, files }: CheckedInput): string {
   if (data === undefined && files.length === 0) return text;
   const listed = files.map((file) => [
@@ -144,7 +147,7 @@ export function inputKey({ text, data, files }: CheckedInput): string {
   return JSON.stringify([text, data ?? null, listed]);
 }
 
-/** The fingerprint of an input. */
+/** Returns the fingerprint of an input. */
 export const inputPrint = (input: CheckedInput): string => fingerprint(inputKey(input));
 
 /** The parts of a message that carry an input. */
@@ -154,7 +157,7 @@ export interface InputParts {
   readonly files?: readonly FileBlock[];
 }
 
-/** Returns an input as parts of a message; absent parts are left out. */
+/** Returns an input as parts of a message. Absent parts are left out. */
 export const toInputParts = ({ text, data }: CheckedInput, files: readonly FileBlock[]): InputParts => ({
   text,
   ...(data !== undefined && { data }),

@@ -21,27 +21,29 @@ const hooks = [
 ] as const satisfies GuardHook[];
 
 /**
- * Configuration that a run keeps from its launch. It decides which operations the run makes and with which arguments,
- * so a replay by a worker that is configured otherwise must not depend on the worker's own.
+ * Configuration that a run keeps from its launch. It decides which operations the run makes and with which arguments.
+ * So a replay must not depend on the configuration of the worker that executes it.
  */
 export interface LaunchPolicy {
   /** The kind of approver that answers questions about tool calls. `none`: such calls are refused. */
   readonly approver: "code" | "human" | "none";
   readonly approvalExpiresS: number;
   readonly ruleOfTwo: "ask" | "off";
-  /** The hooks that a guardrail of the runtime or of the agent has: each of these looks is a step. */
+  /** The hooks that a guardrail of the runtime or of the agent has. Each of these checks is a step. */
   readonly guardrailHooks: readonly GuardHook[];
-  /** Whether the agent has function middleware: then each call of a run tool ends with a step. */
+  /** Whether the agent has function middleware. If so, each call of a run tool ends with a step. */
   readonly functionLayers: boolean;
-  /** Whether the agent has hooks: then the tree hands the run its events. */
+  /** Whether the agent has hooks. If so, the tree passes the run its events. */
   readonly hasHooks: boolean;
-  /** Set where every tool call is allowed: said when the run starts. */
+  /** Set if every tool call is allowed. Recorded when the run starts. */
   readonly allowsAll?: true;
-  /** The extensions that have handlers. The run calls no others, whatever its worker has loaded since. Absent: none. */
+  /**
+   * The extensions that have handlers. The run calls no others, even if its worker has loaded more since. Absent: none.
+   */
   readonly interceptors?: readonly string[];
-  /** Set if one of them intercepts input: then each input of the run is a step. */
+  /** Set if one of them intercepts input. If so, each input of the run is a step. */
   readonly interceptsInput?: true;
-  /** Parts of extensions that were left out: told when the run starts. Absent: none. */
+  /** Parts of extensions that were left out. Recorded when the run starts. Absent: none. */
   readonly problems?: readonly ExtensionProblem[];
 }
 
@@ -52,10 +54,10 @@ interface LaunchOptions extends Partial<Pick<LaunchPolicy, "approvalExpiresS" | 
   readonly permissions?: Permissions | "allow-all";
 }
 
-/** The problems that a launch names. */
+/** Maximum number of problems that a launch names. */
 const maxProblems = 20;
 
-/** Whether an extension watches events. */
+/** Whether an extension observes events. */
 function watches({ on }: NamedInterceptions): boolean {
   return Object.keys(on).some((name) => !interceptedMoments.some((moment) => moment === name));
 }
@@ -67,7 +69,7 @@ function approverKind(approver: LaunchOptions["approver"]): LaunchPolicy["approv
   return approver === "people" ? "human" : "code";
 }
 
-/** The launch policy of each agent that a worker knows, by the agent's type. */
+/** Returns a function that gives the launch policy of an agent by its type. */
 export function createLaunchPolicies(
   agents: ReadonlyMap<string, Agent>,
   options: LaunchOptions,
@@ -93,7 +95,7 @@ export function createLaunchPolicies(
       ...(problems.length > 0 && { problems: problems.slice(0, maxProblems) }),
     };
   };
-  // The agents of a runtime change when it loads their extensions again.
+  // The agents of a runtime change when it reloads their extensions.
   const known = new WeakMap<Agent, LaunchPolicy>();
   const other = policyOf(undefined);
   return (id) => {

@@ -9,7 +9,10 @@ import type { TreeWork } from "./state/tree-work.ts";
 
 const first = { state: null, carried: null };
 
-/** Sends an execution of a run off, with what the run is, what waits for it, and what the one before it passed on. */
+/**
+ * Launches an execution of a run, with the run's facts, its inbox, and the state that the previous execution carried
+ * over.
+ */
 export function launch(
   work: TreeWork,
   id: RunId,
@@ -52,7 +55,7 @@ export function launch(
   if (work.slot(id)?.cancelled) work.object.cancel(execution);
 }
 
-/** Hands a run what has come for it, and says how it stands. */
+/** Takes the items of a run's inbox that fit into one reply, with the run's slot state. */
 export function takeNews(work: TreeWork, id: RunId): News {
   const run = work.run(id);
   const slot = work.slot(id);
@@ -68,7 +71,9 @@ export function takeNews(work: TreeWork, id: RunId): News {
   };
 }
 
-/** Takes what fits into one answer. Messages of topics that do not fit stay, and all that came after them. */
+/**
+ * Takes the items that fit into one reply. Topic messages that do not fit stay, with everything that came after them.
+ */
 function takeItems(
   { object }: TreeWork,
   id: RunId,

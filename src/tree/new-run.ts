@@ -19,7 +19,7 @@ import type { InboxItem, RunRecord, Terms, TurnPlace } from "./state/records.ts"
 import { armDeadline } from "./timers.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
-/** How a run is hired. */
+/** The arguments of a spawn. */
 export interface Hiring {
   readonly parent: RunId;
   readonly agentId: AgentId;
@@ -30,15 +30,15 @@ export interface Hiring {
   readonly onFull: "deny" | "wait";
   readonly detached: boolean;
   readonly tools: readonly string[] | null;
-  /** Besides those of the parent. */
+  /** Rules in addition to those of the parent. */
   readonly rules: readonly PermissionRule[];
   readonly boot: readonly Envelope[];
   readonly turn?: TurnPlace | undefined;
 }
 
 /**
- * Asks the ledger for a slot and, unless it is denied, keeps the new run. It starts when it has its slot. What else
- * the ledger asks for is left to the caller.
+ * Requests a slot from the ledger and, unless denied, stores the new run. The run starts when it has its slot. The
+ * caller carries out the ledger's other effects.
  */
 export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; readonly admission: Admission } {
   const id = RunId.of(work.tree.treeId, work.tree.nextRun);
@@ -76,7 +76,7 @@ export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; rea
   return { run: id, admission };
 }
 
-/** Whoever may call only some tools lets a copy of itself call no others. */
+/** Returns the tools of a child. A run with restricted tools gives a copy of itself no others. */
 function narrower(
   boss: RunRecord,
   { agentId, tools }: Pick<Hiring, "agentId" | "tools">,
@@ -85,7 +85,7 @@ function narrower(
   return tools?.filter((name) => boss.tools?.includes(name)) ?? boss.tools;
 }
 
-/** The record of a run that has been hired and not started. */
+/** Returns the record of a spawned run that has not started. */
 export function newRun(
   work: TreeWork,
   supervision: Supervision,
@@ -95,7 +95,7 @@ export function newRun(
     readonly tools: readonly string[] | null;
     readonly rules: readonly PermissionRule[];
     readonly budget: ExecutionBudget | null;
-    /** Default: none, at the root. */
+    /** Default: none, as at the root. */
     readonly ancestors?: readonly RunId[];
     readonly turn?: TurnPlace | undefined;
   },
@@ -157,7 +157,7 @@ function treeLimits({ tree: { ledger } }: TreeWork): TreeLimits {
   return { maxCostMicros, maxTokens, maxAgents: ledger.spawn.maxAgents };
 }
 
-/** Hires a new run of an agent for messages that found none; or says why it cannot. The root is its boss. */
+/** Spawns a run of an agent, under the root, for messages that found no live run. Otherwise records why it cannot. */
 export function wakeNew(
   work: TreeWork,
   terms: Terms & { readonly agentId: AgentId; readonly rules?: readonly PermissionRule[] },
@@ -168,7 +168,7 @@ export function wakeNew(
   return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }
 
-/** Says that messages will never be read. */
+/** Records messages that will never be read as dead letters. */
 export function deadLetter(
   work: TreeWork,
   { run, agent, reason }: { readonly run: RunId; readonly agent: AgentId; readonly reason: string },
@@ -180,7 +180,7 @@ export function deadLetter(
   }
 }
 
-/** The error of a denied admission. */
+/** Returns the error of a denied admission. */
 export function denialOf(admission: Extract<Admission, { kind: "denied" }>): ErrorData {
   return new BudgetExhaustedError(admission).toJSON();
 }

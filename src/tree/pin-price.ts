@@ -3,9 +3,9 @@ import type { Wish } from "./protocol.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /**
- * Returns the price at which the tree books a call. Prices of the models that agents name are pinned when the tree
- * opens; the price of any other model when the tree first calls it. A later price, for example of a worker with a newer
- * price list, changes nothing; only a rate for cache writes that was unknown is added.
+ * Returns the price at which the tree books a call. Prices of the agents' models are pinned when the tree opens; the
+ * price of any other model when the tree first calls it. A later price, for example of a worker with a newer price
+ * list, changes nothing. Only an unknown rate for cache writes is added.
  */
 export function pinPrice(work: TreeWork, { model, price }: Pick<Wish, "model" | "price">): Price | null {
   const { prices } = work.tree;

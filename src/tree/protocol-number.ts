@@ -6,18 +6,18 @@ import { isJsonObject, RetryableError, type Json, type RunLaunch } from "#kernel
  *
  * Raise it with every change of the operations that a run makes, of the arguments of object methods, or of the shape of
  * stored values. `test/golden` fails when one of these changes without a new number. Keep reading the previous number:
- * runs that began under it go on, and values that were written under it are upgraded when they are read.
+ * runs that began under it continue, and values that were written under it are upgraded when they are read.
  */
 export const protocolNumber = 2;
 
-/** The oldest number that this code understands. Nothing was ever published under 0. */
+/** The oldest number that this code reads. Nothing was ever published under 0. */
 const oldestProtocol = Math.max(1, protocolNumber - 1);
 
-/** Whether this code understands a number. */
+/** Whether this code reads a number. */
 export const isKnownProtocol = (protocol: number): boolean =>
   protocol >= oldestProtocol && protocol <= protocolNumber;
 
-/** Adds the number to the argument of a call on an object: that of the run that calls, else our own. */
+/** Adds the number to the argument of a call on an object: the calling run's, else our own. */
 export function withProtocol(
   argument: unknown,
   { protocol }: Pick<RunLaunch, "protocol"> = { protocol: protocolNumber },
@@ -26,9 +26,9 @@ export function withProtocol(
 }
 
 /**
- * Checks the number that a caller or a stored value states. None is 0.
+ * Checks the number that a caller or a stored value states. An absent number is 0.
  *
- * @throws RetryableError, which an engine retries until a worker of another release serves: nothing is lost meanwhile.
+ * @throws RetryableError: the engine retries until a worker of another release serves the call, so nothing is lost.
  */
 export function checkProtocol(what: string, stated: Json | undefined): number {
   const protocol = typeof stated === "number" ? stated : 0;

@@ -44,12 +44,12 @@ import type {
 } from "./state/records.ts";
 import type { SwitchRef } from "./switches/switch-protocol.ts";
 
-/** Names an operation: made again because its answer was lost, it counts once, whatever was done since. */
+/** The id of an operation. A repeated operation counts once, even after other changes. */
 interface Operated {
   readonly operationId: string;
 }
 
-/** What an execution of a run is launched with. */
+/** The input of an execution of a run. */
 export interface Entrance {
   readonly agentId: AgentId;
   readonly version: string;
@@ -62,29 +62,29 @@ export interface Entrance {
   readonly state: Json;
   readonly tools: readonly string[] | null;
   readonly rules: readonly PermissionRule[];
-  /** What the execution before has left; null for the first. */
+  /** The state that the previous execution carried over. Null for the first. */
   readonly carried: Carried | null;
-  /** The place of a root, or of its copy, in a stored conversation. Absent: the run has none. */
+  /** The position of a root, or of its copy, in a stored conversation. Absent: none. */
   readonly turn?: TurnPlace;
   readonly news: News;
 }
 
-/** What a run has taken from its inbox. */
+/** Items that a run has taken from its inbox, with its slot state. */
 export interface News {
   readonly items: readonly InboxItem[];
-  /** How many it has taken in all: its next wake-up is named after it. */
+  /** Number of items taken so far. The next wake-up is named after it. */
   readonly cursor: number;
-  /** There are more: take again before you wait. */
+  /** Whether there are more items. If so, the run takes again before it waits. */
   readonly more: boolean;
-  /** May it start something, must it yield first, or has it no slot? */
+  /** Whether the run may start operations, must yield first, or has no slot. */
   readonly standing: "running" | "yielding" | "parked";
   readonly at: number;
 }
 
-/** What a run sends along with whatever else it asks: the past, and the time as far as it knows. */
+/** The fields of every call of a run: its reports, and the time as far as it knows. */
 export interface FromRun {
   readonly run: RunId;
-  /** Which of its journals the reports are from: each numbers its own. */
+  /** The journal of the reports. Each journal numbers its own. */
   readonly continuation: number;
   readonly reports: readonly Report[];
   readonly at: number;
@@ -92,66 +92,66 @@ export interface FromRun {
 
 /** A call of a run that has nothing in flight. */
 export interface AtRest extends FromRun {
-  /** The last words of its model; absent: the tree has them, or may not. */
+  /** The last text of its model. Absent: the tree has it already, or may not have it. */
   readonly said?: Spoken | undefined;
 }
 
-/** The tree's answer to a run. */
+/** The tree's reply to a run. */
 export interface RunReply<Reply> {
   readonly reply: Reply;
-  /** Events of the run that its hooks have not been told. Absent: none, or its agent has no hooks. */
+  /** Events of the run that were not passed to its hooks yet. Absent: none, or its agent has no hooks. */
   readonly events?: readonly NumberedEvent[];
 }
 
-/** The amounts that a model call asks for. */
+/** The amounts that a model call requests. */
 export interface Wish extends Omit<Ask, "inputTokens"> {
-  /** An upper bound of the input; null where there is none. */
+  /** An upper bound of the input. Null: unbounded. */
   readonly inputTokens: number | null;
   /** The key of the model's price. */
   readonly model: string;
 }
 
-/** What asks the gate. */
+/** The argument of the gate. */
 export interface BeginArgument extends FromRun {
   readonly step: StepId;
   readonly attempt: AttemptId;
   readonly epoch: Epoch;
   readonly ask: Wish | null;
   readonly rerun: boolean | AttemptId;
-  /** Attempts that the same execution of this step has made before. */
+  /** Earlier attempts by the same execution of this step. */
   readonly previous: readonly Settlement[];
-  /** What the call is, for the event: a model's id or a tool's name. */
+  /** The subject of the call, for the event: a model's id or a tool's name. */
   readonly subject: string;
-  /** The model's own name for a tool call. Default: the attempt's. */
+  /** The model's id for a tool call. Default: the attempt's. */
   readonly callId?: string | undefined;
   /**
-   * Whether the caller asks again later when other trees hold what the tenant could lend: the answer is `needs-block`
-   * then. Default: no, it takes what there is.
+   * Whether the caller asks again later if other trees hold what the tenant could lend. If so, the reply is
+   * `needs-block`. Default: false, the call takes what is available.
    */
   readonly mayWait?: boolean | undefined;
-  /** The time that a model call may take. Default 0. */
+  /** Timeout of a model call. Default: 0. */
   readonly timeoutMs?: number | undefined;
-  /** Set if a call that does not fit may wait: since when it has waited, null if it has not. */
+  /** Set if a call that does not fit may wait: the start of its wait, or null if it has not waited. */
   readonly waitsSince?: number | null | undefined;
 }
 
-/** Whom a run hires. */
+/** The argument of a spawn. */
 export interface HireArgument extends FromRun, Omit<Spoken, "text"> {
   readonly agentId: AgentId;
   readonly text: string | null;
   readonly messageId: MessageId;
-  /** The hiring run waits for the reply to the boot message. */
+  /** Whether the parent waits for the reply to the first message. */
   readonly asks: boolean;
-  /** What the hiring run chose; null: as the agent's own terms are. */
+  /** The priority that the parent chose. Null: the agent's default. */
   readonly priority: Priority | null;
   readonly budget: ExecutionBudget | null;
   readonly retention: HistoryRetention | null;
   readonly onFull: "deny" | "wait";
   readonly detached: boolean;
   readonly tools: readonly string[] | null;
-  /** What the helper may not do, or must ask about, besides what holds for the hiring run. */
+  /** Rules for the child, in addition to those of the parent. */
   readonly rules: readonly PermissionRule[];
-  /** The place of a copy in the conversation of its root. Absent: it has none. */
+  /** The position of a copy in the conversation of its root. Absent: none. */
   readonly turn?: TurnPlace | undefined;
 }
 
@@ -165,16 +165,16 @@ export interface SendArgument extends Spoken {
   readonly at: number;
 }
 
-/** Every method and query of a tree. */
+/** The argument and the reply of every method and query of a tree. */
 interface TreeProtocol {
   readonly open: { readonly argument: OpenArgument; readonly reply: OpenReply };
-  /** From its session: the tree that waited has its turn. */
+  /** From the session: the waiting tree has its turn. */
   readonly go: { readonly argument: { readonly at: number }; readonly reply: null };
   readonly begin: {
     readonly argument: BeginArgument;
     readonly reply: { readonly gate: Gate; readonly reported: number };
   };
-  /** Nothing left to do but wait. With news the run does not wait. */
+  /** From a run that can only wait. If its inbox has items, it does not wait. */
   readonly rest: {
     readonly argument: AtRest & { readonly on: readonly RunId[] | null };
     readonly reply: News;
@@ -189,17 +189,17 @@ interface TreeProtocol {
     readonly argument: SendArgument;
     readonly reply: { readonly to: RunId } | { readonly deadLetter: string } | { readonly error: ErrorData };
   };
-  /** Who has answered is told what has come meanwhile: mostly there is nothing, and the run ends. */
+  /** From a run that answers a question. The reply holds new inbox items: usually none, and the run ends. */
   readonly reply: {
     readonly argument: FromRun & Spoken & { readonly ask: MessageId; readonly to: RunId };
     readonly reply: News;
   };
-  /** Ends a question that nobody waits for any more. */
+  /** Ends a question whose asker no longer waits. */
   readonly unask: {
     readonly argument: { readonly run: RunId; readonly ask: MessageId; readonly at: number };
     readonly reply: null;
   };
-  /** The result of a run that has ended; else null, and news when it does. */
+  /** Returns the result of an ended run. Null while it lives: the result then arrives in the inbox. */
   readonly watch: {
     readonly argument: { readonly run: RunId; readonly target: RunId; readonly at: number };
     readonly reply: RunResult | null;
@@ -213,12 +213,12 @@ interface TreeProtocol {
       };
     readonly reply: null;
   };
-  /** Begins or ends a subscription to a topic. The name is part of journals. */
+  /** Begins or ends a subscription to a topic. The method's name is part of journals. */
   readonly follow: {
     readonly argument: {
       readonly run: RunId;
       readonly topic: TopicId;
-      /** The name of the subscription: its messages come under it. */
+      /** The name of the subscription. Its messages carry it. */
       readonly subscription: string;
       readonly on: boolean;
       readonly at: number;
@@ -246,20 +246,20 @@ interface TreeProtocol {
   };
   readonly cancel: {
     readonly argument: { readonly run: RunId; readonly reason: string; readonly at: number };
-    /** The number of the cancel; null if the run has ended. */
+    /** The number of the cancel. Null if the run has ended. */
     readonly reply: number | null;
   };
   readonly requestApproval: {
     readonly argument: FromRun & { readonly approval: Question };
-    /** Null: news when it is decided. */
+    /** Null: the decision arrives in the inbox. */
     readonly reply: ApprovalDecision | null;
   };
   readonly decideApproval: { readonly argument: Settling; readonly reply: ApprovalDecision };
   readonly pause: { readonly argument: RunAt & Operated; readonly reply: null };
   readonly resume: { readonly argument: RunAt & Operated; readonly reply: null };
-  /** From a run's own step: its agent or its tenant is disabled. The reply: whether the run is held. */
+  /** From a run's own step: its agent or its tenant is disabled. The reply tells whether the run is held. */
   readonly holdDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: boolean };
-  /** From the switches: what the run was held for is enabled again. */
+  /** From the switches: the agent or tenant that the run was held for is enabled again. */
   readonly releaseDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: null };
   readonly reprioritize: {
     readonly argument: RunAt & Operated & { readonly priority: Priority };
@@ -267,7 +267,7 @@ interface TreeProtocol {
   };
   readonly topUp: {
     readonly argument: {
-      /** The root's run tops the tree up, too. */
+      /** On the root, the tree is topped up as well. */
       readonly run: RunId;
       readonly tokens: number;
       readonly costMicros: Micros;
@@ -280,7 +280,10 @@ interface TreeProtocol {
     readonly argument: { readonly attempt: AttemptId; readonly usage: Usage; readonly at: number };
     readonly reply: boolean;
   };
-  /** An execution gave up: its code crashed, or is of another version than the run. Start it again? */
+  /**
+   * From an execution that gave up: its code crashed, or is of another version than the run. The reply tells whether to
+   * restart it.
+   */
   readonly crashed: {
     readonly argument: {
       readonly run: RunId;
@@ -290,10 +293,13 @@ interface TreeProtocol {
       readonly diagnostic?: Diagnostic | undefined;
       readonly at: number;
     };
-    /** A run that is cancelled, or past its deadline, is not started again. */
+    /** A cancelled run, or one past its deadline, is not restarted. */
     readonly reply: { readonly again: boolean; readonly cancelled: string | null };
   };
-  /** The engine has stopped an execution for good, or an operator has. True if that concerns a live run. */
+  /**
+   * Reports that the engine or an operator has stopped an execution for good. The reply is true if it concerns a live
+   * run.
+   */
   readonly blocked: {
     readonly argument: Pick<Obstacle, "kind" | "words"> & {
       readonly execution: string;
@@ -312,28 +318,28 @@ interface TreeProtocol {
   };
   readonly end: {
     readonly argument: FromRun & { readonly end: EndReport };
-    /** Set if nothing of the tree is left that could change it. */
+    /** Set if nothing is left that could change the tree. */
     readonly reply: FinalResult | null;
   };
-  /** From its projector: hands it the events above `after`, once. */
+  /** From the projector: hands it the events above `after`, once. */
   readonly drain: {
     readonly argument: { readonly after: number; readonly limit: number; readonly at: number };
     readonly reply: EventBatch;
   };
-  /** From its projector: the store has everything that it was handed. */
+  /** From the projector: the store has everything that was handed out. */
   readonly projected: { readonly argument: { readonly at: number }; readonly reply: null };
-  /** To a tree that is over: what does not stay goes. */
+  /** To an ended tree: erase content that is not permanent. */
   readonly erase: { readonly argument: EraseOrder; readonly reply: EraseReply };
-  /** From its tenant: another tree needs what this one has borrowed and does not use. */
+  /** From the tenant: another tree needs the unused part of this tree's lease. */
   readonly recall: { readonly argument: { readonly at: number }; readonly reply: null };
-  /** To itself: the runs of a cancel had this long to end. */
+  /** To itself: the grace period of a cancel has passed. */
   readonly cancelOverdue: {
     readonly argument: { readonly number: number; readonly at: number };
     readonly reply: null;
   };
-  /** To itself: the earliest deadline of a live run is over, or a reservation is due that a waiting call needs. */
+  /** To itself: the earliest deadline of a live run has passed, or a reservation is due that a waiting call needs. */
   readonly timerDue: { readonly argument: { readonly at: number }; readonly reply: null };
-  /** To itself: a run had this long to yield. */
+  /** To itself: a run's time to yield has passed. */
   readonly yieldOverdue: { readonly argument: RunAt; readonly reply: null };
 
   readonly status: { readonly argument: { readonly run: RunId }; readonly reply: RunStatus | null };
@@ -341,7 +347,7 @@ interface TreeProtocol {
   readonly compacting: { readonly argument: null; readonly reply: boolean };
   readonly result: {
     readonly argument: { readonly run: RunId };
-    /** Null while the run, or for a root its tree, lives. */
+    /** Null while the run, or for a root its tree, is alive. */
     readonly reply: RunResult | null;
   };
   readonly events: {
@@ -353,7 +359,7 @@ interface TreeProtocol {
       readonly more: boolean;
     };
   };
-  /** Events above `after`, and the runs they speak of, as they stand now. */
+  /** Events above `after`, and the present state of their runs. */
   readonly unprojected: {
     readonly argument: { readonly after: number; readonly limit: number };
     readonly reply: EventBatch;
@@ -363,19 +369,19 @@ interface TreeProtocol {
   readonly retentions: { readonly argument: null; readonly reply: EventBatch["retentions"] };
   readonly receipt: {
     readonly argument: { readonly number: number };
-    /** Null while a cancelled run lives. */
+    /** Null while a cancelled run is alive. */
     readonly reply: CancelReceipt | null;
   };
   readonly ledger: { readonly argument: { readonly run: RunId }; readonly reply: Json };
-  /** The booking of a call whose outcome is not known; null: there is no such doubt. */
+  /** The booking of a call whose outcome is unknown. Null: there is no such doubt. */
   readonly doubt: { readonly argument: { readonly attempt: AttemptId }; readonly reply: Doubt | null };
 }
 
 /** A method or query of a tree. */
 export type TreeMethod = keyof TreeProtocol;
-/** What a method is given. */
+/** The argument of a method. */
 export type ArgumentOf<Method extends TreeMethod> = TreeProtocol[Method]["argument"];
-/** What a method answers. */
+/** The reply of a method. */
 export type ReplyOf<Method extends TreeMethod> = TreeProtocol[Method]["reply"];
 /** A method that a run calls with its reports. Its reply comes in a {@link RunReply}. */
 export type RunMethod = { [M in TreeMethod]: ArgumentOf<M> extends FromRun ? M : never }[TreeMethod];

@@ -7,7 +7,10 @@ import {
   type Usage,
 } from "#kernel";
 
-/** The events that a run reports: its agent code's, and those of what its worker did for it. The tree writes all others. */
+/**
+ * The event types that a run reports: those of its agent code, and those of its worker's actions. The tree writes all
+ * others.
+ */
 const reportedEventTypes = [
   ...agentEventTypes,
   "model.end",
@@ -32,7 +35,7 @@ const reported: ReadonlySet<string> = new Set(reportedEventTypes);
 /** Whether a run may report events of a type. */
 export const isReported = (type: string): boolean => reported.has(type);
 
-/** One report of a run to its tree, numbered by the run: a replay reports the same numbers. */
+/** One report of a run to its tree, numbered by the run. A replay reports the same numbers. */
 export type Report = {
   readonly [Type in ReportedEventType]: {
     readonly number: number;
@@ -48,21 +51,21 @@ export type Report = {
   };
 }[ReportedEventType];
 
-/** Names what was reported in the stream: every journal of a run numbers its reports from 1. */
+/** Returns the position of a report in the stream. Every journal of a run numbers its reports from 1. */
 export const reportPlace = (type: ReportedEventType, continuation: number, number: number): string =>
   continuation === 0 ? `${type}/${number}` : `${type}@${continuation}/${number}`;
 
-/** The outcome of an attempt, as its journaled result says. */
+/** The outcome of an attempt, from its journaled result. */
 export interface Settlement {
   readonly attempt: AttemptId;
   readonly usage: Usage | null;
-  /** Another attempt of the same call follows. */
+  /** Whether another attempt of the same call follows. */
   readonly again?: boolean | undefined;
 }
 
 /** The result of a tree that nothing can change any more. */
 export interface FinalResult {
   readonly result: RunResult;
-  /** The tree's time from which on the content of the result may not be told; null: it stays. */
+  /** The tree's time from which the content may not be returned. Null: it is permanent. */
   readonly until: number | null;
 }

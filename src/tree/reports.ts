@@ -6,8 +6,8 @@ import { statedTime } from "./state/tick-clock.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /**
- * Books what a run tells of its past. Told again after a replay, it changes nothing; nor does what an execution tells
- * that was left behind by a continuation.
+ * Books the reports of a run. Reports that a replay repeats change nothing. Neither do those of an execution that a
+ * continuation has superseded.
  */
 export function book(work: TreeWork, { run: id, continuation, reports }: FromRun): void {
   const run = work.run(id);
@@ -32,13 +32,13 @@ export function book(work: TreeWork, { run: id, continuation, reports }: FromRun
   work.put(id, { ...work.live(id), reported: last.number });
 }
 
-/** Books what became of an attempt, once. */
+/** Books the outcome of an attempt, once. */
 export function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): void {
   const { attempt, usage, again } = settlement;
   const settle = (state: LedgerState): Decided<Booked | null> =>
     Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
   const isOpen = work.run(id)?.account.attempts.some((open) => open.id === attempt) ?? false;
-  // An attempt that was given up for lost and is journaled after all waits among the doubts.
+  // An attempt that was given up as lost, and is journaled after all, is among the doubts.
   const booked = isOpen ? work.decide(id, settle) : work.decideDoubt(attempt, settle);
   if (!booked) return;
   work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });

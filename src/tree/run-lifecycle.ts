@@ -30,10 +30,10 @@ import { armCancel } from "./timers.ts";
 import { leaveTopics } from "./state/topics.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
-/** Does what the ledger's decisions ask for, until nothing is left to do. */
+/** Carries out the effects of the ledger's decisions, until none is left. */
 export function perform(work: TreeWork): void {
   for (let effects = work.takeEffects(); effects.length > 0; effects = work.takeEffects()) {
-    // In order, each before the next: they are consequences of each other.
+    // In order, one after the other, because each may cause the next.
     for (const effect of effects) performOne(work, effect);
   }
 }
@@ -101,14 +101,14 @@ function emitPause(work: TreeWork, id: RunId, cause: "preempted" | "held"): void
   if (run && reason) work.put(id, { ...run, pausedFor: null });
 }
 
-/** A parked run has a slot again. */
+/** Resumes a parked run that has a slot again. */
 export function resumed(work: TreeWork, run: RunId): void {
   work.run(run);
   work.emit(run, "run.resumed", { cause: "slot" });
   tellOthers(work, run, "childResumed");
 }
 
-/** Its boss, and whoever else waits for it, may not want to wait through a pause. */
+/** Notifies the parent and other waiting runs, which may not want to wait through a pause. */
 function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResumed"): void {
   const run = work.run(id);
   const parent = work.slot(id)?.parent;
@@ -118,8 +118,8 @@ function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResum
 }
 
 /**
- * Marks runs and everything below them in one decision, and tells them. Returns the number of the cancel; null if no run
- * was left.
+ * Cancels runs and their descendants in one decision, and notifies them. Returns the number of the cancel. Null if no
+ * run was left.
  */
 export function cancel(work: TreeWork, runs: RunId | readonly RunId[], reason: string): number | null {
   const [id, ...also] = typeof runs === "string" ? [runs] : runs;
@@ -158,12 +158,12 @@ function stop(
   work.object.cancel(execution);
 }
 
-/** Why a run may do nothing more; null if it may. */
+/** Returns the reason why a run may do nothing more. Null: it may. */
 export function whyStopped({ cancelled, deadline }: Slot, now: number): string | null {
   return cancelled ?? (deadline !== null && now > deadline ? "deadline" : null);
 }
 
-/** A run is over: its slot is free, its helpers are cancelled or adopted, whoever waits for it is told. */
+/** Ends a run: frees its slot, cancels or moves its children, and notifies every run that waits for it. */
 export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | null {
   const run = work.run(id);
   const slot = work.slot(id);
@@ -225,7 +225,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
   return result;
 }
 
-/** A run whose deadline passes while a call of it waits for money says so. */
+/** Adds the waiting call to the report of a run whose deadline passed while a call waited for money. */
 function reportWait(work: TreeWork, id: RunId, { account }: RunRecord, report: EndReport): EndReport {
   const [call] = account.waiting;
   if (!call || report.stopReason !== "deadline") return report;
@@ -234,7 +234,7 @@ function reportWait(work: TreeWork, id: RunId, { account }: RunRecord, report: E
   return { ...report, error: new BudgetExhaustedError(denied).toJSON() };
 }
 
-/** The root adopts the detached children of a run that ends; the others are cancelled, all at once. */
+/** Moves the detached children of an ended run to the root, and cancels the others in one decision. */
 function leaveChildren(work: TreeWork, id: RunId, slot: Slot): void {
   const children = work.loadBelow([id]).filter((run) => work.slot(run)?.parent === id);
   const isAdopted = (child: RunId): boolean =>
@@ -261,7 +261,7 @@ function emitEnd(work: TreeWork, run: RunRecord, result: RunResult): void {
   );
 }
 
-/** What the run has not read: what it has taken, then what came while it was ending. */
+/** Returns the unread items of a run: those it has taken, then those that came while it was ending. */
 function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): readonly StoredItem[] {
   const run = work.live(id);
   const items: StoredItem[] = [...taken];
@@ -278,8 +278,8 @@ const wordsOf = (items: readonly StoredItem[], ...kinds: readonly InboxItem["kin
   items.flatMap((item) => ("envelope" in item && kinds.includes(item.kind) ? [item.envelope] : []));
 
 /**
- * Unread messages wake a new run of the same agent, or are dead letters. Words for the work that has just ended are
- * dead letters in any case. What the run was started with was its own, read or not.
+ * Passes unread messages to a new run of the same agent, or records them as dead letters. Steering for the ended work
+ * is always a dead letter. The run's first message is dropped, read or not.
  */
 function passOn(
   work: TreeWork,
@@ -308,7 +308,7 @@ function whyUnreadable(
   return startedAt === null ? { reason: "never-started" } : null;
 }
 
-/** Counts the end of a cancelled run. The receipt of its cancel is complete with the last one. */
+/** Counts the end of a cancelled run. The last one completes the receipt of its cancel. */
 function countCancelled(work: TreeWork, { cancel: number }: RunRecord): void {
   if (number === null) return;
   const { [number]: left = 0, ...others } = work.tree.cancelling;
@@ -317,7 +317,7 @@ function countCancelled(work: TreeWork, { cancel: number }: RunRecord): void {
   if (isDone) work.object.set(cancelDoneKey(number), true);
 }
 
-/** The cost of a run's own calls since it was cancelled. Calls without an outcome stay booked at their ceilings. */
+/** Returns the cost of a run's own calls since it was cancelled. Calls without an outcome count at their ceilings. */
 function spentAfter(run: RunRecord): Micros {
   return run.account.attempts.reduce((sum, { ceiling }) => sum + ceiling.costMicros, run.spentAfter);
 }

@@ -10,15 +10,15 @@ import {
 import type { OpenArgument } from "./open-argument.ts";
 import type { ReplyOf } from "./protocol.ts";
 
-/** Whose turn it is in one conversation. */
+/** The turn holder of one conversation, and its queue. */
 interface SessionRecord {
   /** The tree that has the turn. */
   readonly holder: ObjectAddress | null;
-  /** Trees that are open and wait for theirs, oldest first. */
+  /** Open trees that wait for their turn, oldest first. */
   readonly line: readonly ObjectAddress[];
 }
 
-/** The address of a user's conversation: users of one tenant may give theirs the same name. */
+/** Returns the address of a user's conversation. Users of one tenant may use the same name. */
 export function sessionAddress(
   session: string,
   {
@@ -26,18 +26,18 @@ export function sessionAddress(
     user = null,
   }: { readonly tenant?: string | undefined; readonly user?: string | null | undefined },
 ): ObjectAddress {
-  // JSON keeps the parts apart, whatever characters they have.
+  // JSON keeps the parts unambiguous for any characters.
   const name = JSON.stringify([user, session]);
   return { type: sessionObject.type, key: Partition.part(Partition.of(tenant), name) };
 }
 
 const idle: SessionRecord = { holder: null, line: [] };
 
-/** How to begin a turn. */
+/** The argument that begins a turn. */
 export interface InvokeArgument {
   readonly tree: ObjectAddress;
   readonly open: OpenArgument;
-  /** What to do when somebody else has the turn. */
+  /** The reaction if another tree has the turn. */
   readonly onBusy: "refuse" | "queue";
 }
 
@@ -55,7 +55,7 @@ function invoke(object: ObjectContext, argument: Json): Json {
   return Json.of(reply);
 }
 
-/** A tree is over: its turn is the next one's, or its place in line is free. */
+/** Releases the turn of an ended tree to the next one, or removes the tree from the queue. */
 function release(object: ObjectContext, argument: Json): Json {
   const { tree, at } = Json.as<{ readonly tree: ObjectAddress; readonly at: number }>(argument);
   const session = recordOf(object);
@@ -70,7 +70,7 @@ function release(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Keeps the turns of one conversation apart: a turn is a tree's, from its first run to its last. */
+/** The object that serializes the turns of one conversation. A tree has the turn from its first run to its last. */
 export const sessionObject: ObjectDefinition = {
   type: "session",
   methods: { invoke, release },
@@ -88,6 +88,6 @@ function write(object: ObjectContext, session: SessionRecord): void {
 
 const isSame = (one: ObjectAddress, other: ObjectAddress): boolean => one.key === other.key;
 
-/** Somebody who begins the same turn again wants to hear of it, not to have another. */
+/** Whether the tree is open already. A repeated start of the same turn returns it instead of opening another. */
 const isKnown = (object: ObjectContext, tree: ObjectAddress, { treeId }: OpenArgument): boolean =>
   object.call(tree, "status", { run: RunId.root(treeId) }) !== null;

@@ -3,12 +3,12 @@ import type { EndReport, RunRecord } from "./state/records.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /*
- * The end of a turn in a stored conversation. A turn that its root has saved is done. One that it has not saved is settled
- * when the tree is over, outside the run, because a cancelled run can make no step: it stays if it was cancelled or a tool
- * has acted outside, else it leaves no trace. Only then may the next turn begin.
+ * The end of a turn in a stored conversation. A turn that its root has saved is done. An unsaved turn is settled when
+ * the tree has ended, outside the run, because a cancelled run can make no step. It stays if it was cancelled or a tool
+ * had side effects; otherwise it is dropped. Only then may the next turn begin.
  */
 
-/** Remembers what becomes of the conversation's turn when the tree is over. */
+/** Records the fate of the conversation's turn, for the end of the tree. */
 export function noteTurn(
   work: TreeWork,
   run: RunRecord,
@@ -16,12 +16,12 @@ export function noteTurn(
 ): void {
   if (hasActed) work.change({ hasActed });
   const isRoot = run.supervision.runId === work.root;
-  // A root that never started has said nothing.
+  // A root that never started has written nothing.
   if (isRoot && work.tree.turn?.isKept && !isSaved && run.startedAt !== null)
     work.change({ unsaved: { status, stopReason } });
 }
 
-/** Gives the conversation's turn back: at once if it is saved, else by the projector, once it is settled. */
+/** Releases the conversation's turn: immediately if it is saved, otherwise by the projector, once it is settled. */
 export function leaveConversation(work: TreeWork): void {
   const { session, unsaved, hasActed, scope } = work.tree;
   const tree = { type: "tree", key: work.object.key };

@@ -2,12 +2,12 @@ import { Json, type RunId } from "#kernel";
 import type { ArgumentOf, TreeMethod } from "./protocol.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
-/** How long a run may take to end by its own timer once its deadline is over. */
+/** Time for a run to end by its own timer after its deadline. */
 const deadlineGraceMs = 2_000;
 
 /**
- * Sends the tree a message to itself. The process of a local engine need not live on for it. Once the key of the tree is
- * destroyed it cannot be read, and is dropped: the tree has ended.
+ * Sends the tree a message to itself. It does not keep the process of a local engine alive. Once the tree's key is
+ * destroyed, the message cannot be read and is dropped: the tree has ended.
  */
 function remind<Method extends TreeMethod>(
   work: TreeWork,
@@ -18,22 +18,22 @@ function remind<Method extends TreeMethod>(
   work.object.send(self, method, Json.of(argument), { delayMs, bestEffort: true });
 }
 
-/** Has the tree look after the runs of a cancel when they have had their time to end. */
+/** Arms the timer after which the tree ends the runs of a cancel itself. */
 export function armCancel(work: TreeWork, number: number): void {
   const { cancelGraceMs } = work.tree;
   const argument = { number, at: work.now + cancelGraceMs };
   remind(work, "cancelOverdue", { delayMs: cancelGraceMs, argument });
 }
 
-/** Has the tree look after a run when its deadline is over. */
+/** Arms the timer for a run's deadline. */
 export function armDeadline(work: TreeWork, run: RunId): void {
   const deadline = work.slot(run)?.deadline ?? null;
   if (deadline !== null) armTimer(work, deadline + deadlineGraceMs);
 }
 
 /**
- * Has the tree look after deadlines, and after reservations that waiting calls need, at a moment. A tree holds one timer,
- * for the earliest of them: a later one is armed when that has passed.
+ * Arms the timer for deadlines, and for reservations that waiting calls need. A tree holds one timer, for the earliest
+ * of them. The next one is armed when that has passed.
  */
 export function armTimer(work: TreeWork, due: number): void {
   const { timer } = work.tree;

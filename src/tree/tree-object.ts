@@ -29,27 +29,28 @@ import { decideWaiting } from "./waiting-calls.ts";
 /*
  * The tree object: the single writer of one tree. It holds money, slots, inboxes, approvals and the order of events.
  *
- * Neighbours: the engine calls its methods, one at a time for each tree. Runs call them through the driver, people through
- * `RunHandle`. `methods/` has one file for each group of methods, `state/` the records they read and write, `tenant/` the
- * budgets that several trees share. The ledger decides about money and slots; this carries its decisions out.
+ * Neighbours: the engine calls its methods, one at a time for each tree. Runs call them through the driver, users
+ * through `RunHandle`. `methods/` has one file for each group of methods, `state/` the records they read and write,
+ * `tenant/` the budgets that several trees share. The ledger decides about money and slots; this object carries out its
+ * decisions.
  *
- * 1. A method is synchronous. It reads and writes through `TreeWork`, and nothing is written before it has returned: a
- *    method that throws changes nothing.
- * 2. Whatever the ledger asks for is done (`perform`) before the method returns.
+ * 1. A method is synchronous. It reads and writes through `TreeWork`, and nothing is written before it has returned. So
+ *    a method that throws changes nothing.
+ * 2. All effects of the ledger's decisions are carried out (`perform`) before the method returns.
  * 3. Every event of the tree gets its number here.
- * 4. A method can be called again with the same argument: what was done is not done twice.
- * 5. What a method reads and writes does not grow with the number of runs that have ended.
+ * 4. Methods are idempotent: a repeated call with the same argument has no second effect.
+ * 5. Reads and writes of a method do not grow with the number of ended runs.
  */
 
-/** Decodes what our own callers encoded. */
+/** Decodes an argument that our own callers encoded. */
 const typed =
   <Argument>(method: (object: ObjectContext, argument: Argument) => unknown): ObjectMethod =>
   (object, argument) =>
     Json.of(method(object, Json.as<Argument>(argument)));
 
 /**
- * Returns the definition of trees. `host.agents` lists the agents that can be spawned where it executes, and on which terms:
- * as they are now, so that no journal depends on them.
+ * Returns the definition of trees. `host.agents` lists the agents that can be spawned on this worker, with their
+ * defaults. It is read when needed, so that no journal depends on it.
  */
 export function treeObject(host: TreeHost): ObjectDefinition {
   const on =
@@ -110,12 +111,12 @@ export function treeObject(host: TreeHost): ObjectDefinition {
     queries: queriesOfTree,
     lasting: lastingParts,
     finishedMark: finishedKey,
-    // A run that has ended is not there to end again.
+    // A run that has ended cannot end again.
     repeatable: ["end"],
   };
 }
 
-/** The methods that change nothing. */
+/** The methods that only read. */
 const queriesOfTree = {
   status: typed(queries.status),
   compacting: typed(queries.compacting),
@@ -129,7 +130,7 @@ const queriesOfTree = {
   doubt: typed(queries.doubt),
 } satisfies Partial<Record<TreeMethod, ObjectMethod>>;
 
-/** Lets a method work on an existing tree, and commits when it returns. It will read `names`. @throws NotFoundError */
+/** Runs a method on an existing tree, and commits when it returns. Prefetches `names`. @throws NotFoundError */
 function workOn<Argument extends Occasion>(
   object: ObjectContext,
   host: TreeHost,
@@ -146,7 +147,7 @@ function workOn<Argument extends Occasion>(
   return Json.of(reply);
 }
 
-/** Calls a tree with types. */
+/** Calls a method of a tree, with types. */
 export async function callTree<Method extends TreeMethod>(
   call: (method: string, argument: Json) => Promise<Json>,
   method: Method,

@@ -2,11 +2,11 @@ import { createHmac, createSecretKey, randomBytes, type KeyObject } from "node:c
 import type { RunId, StepId } from "#kernel";
 
 /**
- * A tree's secret: 128 random bits, base64url. The runtime that starts a tree mints it, the tree keeps it and passes
+ * A tree's secret: 128 random bits, base64url. The runtime that starts a tree creates it. The tree stores it and passes
  * it to each run with its launch. It is in no event, no list and no plain text.
  *
- * 1. Every key and number of a run is a keyed hash of its place, so a replay and a retry get the same ones.
- * 2. Ids are public and may be equal in two tenants; without the secret no key can be computed from them.
+ * 1. Every key and number of a run is a keyed hash of its position, so a replay and a retry get the same ones.
+ * 2. Ids are public and may be equal in two tenants. Without the secret, no key can be computed from them.
  */
 export type TreeSecret = string;
 
@@ -17,18 +17,18 @@ const bytes = (key: KeyObject, place: string): Buffer => createHmac("sha256", ke
 /** Creates and uses the secret of a tree. */
 export const TreeSecret = {
   mint: (): TreeSecret => randomBytes(16).toString("base64url"),
-  /** Returns the key under which a step's effect is applied at most once, by services that support such keys. */
+  /** Returns the idempotency key of a step's effect, for services that support such keys. */
   idempotencyKey: (secret: TreeSecret, step: StepId): string =>
     bytes(keyOf(secret), `step/${step}`).toString("base64url"),
-  /** Returns the keyed hash of a text: the same in all runs of the tree. */
+  /** Returns the keyed hash of a text. It is the same in all runs of the tree. */
   keyedHash: (secret: TreeSecret, text: string): string =>
     bytes(keyOf(secret), `text/${text}`).toString("base64url"),
 };
 
-/** The numbers and UUIDs of one execution of a run: the same on every replay, one hash for each. */
+/** The random numbers and UUIDs of one execution of a run: the same on every replay, one hash for each. */
 export class RunRandom {
   readonly #secret: TreeSecret;
-  /** Made at the first use: most runs need none. */
+  /** Created at the first use, because most runs need none. */
   #key: KeyObject | null = null;
   readonly #place: string;
   #made = 0;

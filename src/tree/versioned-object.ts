@@ -10,18 +10,18 @@ import {
 } from "#kernel";
 import { checkProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 
-/** Turns a value that was written under a number into one of the next number. */
+/** Converts a value of one protocol number into one of the next. */
 type Upgrade = (name: string, value: Json) => Json;
 
-/** By the number under which a value was written. */
+/** Upgrades by the protocol number of the stored value. */
 const upgrades: Readonly<Record<number, Upgrade>> = {
-  // Each event was a value of its own. It is the only event of its value now.
+  // Each event was a separate value. Now it is the only event of its value.
   1: (name, value) => (name.startsWith("event/") && !Array.isArray(value) ? [value] : value),
 };
 
 /**
- * Makes an object check the protocol number of every call, write it into every value, and check it in every value that
- * it reads. Values of the previous number are upgraded when they are read.
+ * Wraps an object so that it checks the protocol number of every call, writes it into every value, and checks it in
+ * every value that it reads. Values of the previous number are upgraded when they are read.
  */
 export function versionedObject(definition: ObjectDefinition): ObjectDefinition {
   const { type } = definition;
@@ -43,7 +43,10 @@ export function versionedObject(definition: ObjectDefinition): ObjectDefinition 
   };
 }
 
-/** An object whose stored values are `{ v, value }`, unless they stay in this process: there they are of this release. */
+/**
+ * An object whose stored values are `{ v, value }`. Values that stay in this process are stored unwrapped, because they
+ * are of this release.
+ */
 class VersionedObject implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes: number;

@@ -7,7 +7,7 @@ export interface SpendView {
   readonly settledMicros: Micros;
   readonly reservedMicros: Micros;
   readonly inDoubtMicros: Micros;
-  /** Null: no limit, or not known. */
+  /** Null: no limit, or unknown. */
   readonly maxCostMicros: Micros | null;
   /** Null: no limit. Never negative. */
   readonly freeMicros: Micros | null;
@@ -44,13 +44,13 @@ export function costOfUsage(usage: Usage, price: Price | null): Micros | null {
 /** The nearness of an account to its limit. */
 export type SpendLevel = "normal" | "high" | "full";
 
-/** Returns how near spent money is to its limit: `high` from 70 %, `full` from 90 %. */
+/** Returns how close spent money is to its limit: `high` from 70 %, `full` from 90 %. */
 export function spendLevel(spent: Micros, limit: Micros): SpendLevel {
   if (spent >= limit * 0.9) return "full";
   return spent >= limit * 0.7 ? "high" : "normal";
 }
 
-/** Returns the accounts that a call of a run is charged to: its own, those of the runs above it, the tree's. */
+/** Returns the accounts that a call of a run is charged to: its own, those of its ancestors, and the tree's. */
 export function accountsOf({ root, limits }: TreeView, run: RunId): readonly AccountView[] {
   const path = pathTo(root, run).toReversed();
   const own = path.map((agent) => ({
@@ -69,7 +69,7 @@ export function accountsOf({ root, limits }: TreeView, run: RunId): readonly Acc
   return all.map((account, index) => Object.assign(account, { isTightest: index === tightest }));
 }
 
-/** Returns the runs from the root to a run; empty: not known. */
+/** Returns the runs from the root to a run. Empty if the run is unknown. */
 function pathTo(from: AgentView, run: RunId): readonly AgentView[] {
   if (from.runId === run) return [from];
   for (const child of from.children) {

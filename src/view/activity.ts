@@ -2,7 +2,7 @@ import type { RunStatus } from "#kernel";
 import type { AgentState } from "./agent-state.ts";
 import type { Activity, LaneKind, LaneSpan } from "./agent-view.ts";
 
-/** Returns what a run does now. A wait comes before work: a reader wants to know why nothing moves. */
+/** Returns the current activity of a run. A wait precedes work: it explains why there is no progress. */
 export function activityOf(state: AgentState, liveChildren: readonly AgentState[]): Activity {
   if (state.end) return { kind: "ended", since: state.endedAt };
   if (state.cancelling) return { kind: "cancelling", ...state.cancelling };
@@ -66,7 +66,7 @@ function closeLane(lane: readonly LaneSpan[], [kind, from]: LaneSpan, at: number
 
 const isDrawn = (kind: Activity["kind"]): kind is LaneKind => kind !== "between" && kind !== "ended";
 
-/** Returns a lane in which each two neighbours of the older half are one span, of the longer one's kind. */
+/** Returns a lane whose older half is merged in pairs; a merged span has the kind of the longer one. */
 function halve(lane: readonly LaneSpan[]): readonly LaneSpan[] {
   const older = lane.slice(0, maxSpans / 2);
   const merged: LaneSpan[] = [];

@@ -48,8 +48,8 @@ export interface Spawned {
 }
 
 /**
- * All that events have told of one run. JSON: a snapshot holds it as it is, and the events after the snapshot continue
- * from it. Lists instead of maps, because callers choose some of the keys; each holds a few entries.
+ * The state of one run, built from events. JSON: a snapshot holds it as it is, and later events continue from it. Lists
+ * instead of maps, because callers choose some of the keys; each holds a few entries.
  */
 export interface AgentState {
   readonly runId: RunId;
@@ -100,7 +100,7 @@ export interface AgentState {
   lane: readonly LaneSpan[];
 }
 
-/** Creates the state of a run of which only its parent, or its start, has told. */
+/** Creates the state of a run from its parent's spawn event or its own start event. */
 export function createAgentState({ runId, parentRunId, agent, priority, at }: Spawned): AgentState {
   return {
     runId,

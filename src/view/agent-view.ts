@@ -19,7 +19,7 @@ import type {
   Usage,
 } from "#kernel";
 
-/** The work of a run, or the thing it waits for, as far as its events tell. */
+/** The current work of a run, or the reason for its wait, as far as events report it. */
 export type Activity =
   | { readonly kind: "starting"; readonly since: number }
   | { readonly kind: "queued"; readonly since: number; readonly victim: RunId | null }
@@ -46,7 +46,7 @@ export type Activity =
       readonly since: number;
       readonly cause: "preempted" | "held";
       readonly by: RunId | null;
-      /** The reason for which the tree itself holds it; null: a person does. */
+      /** The reason for which the tree holds the run. Null if a user paused it. */
       readonly reason: string | null;
     }
   | { readonly kind: "cancelling"; readonly since: number; readonly reason: string }
@@ -67,7 +67,7 @@ export interface Denial extends LimitMet {
   readonly reason: CallDenialReason;
 }
 
-/** A limit of which 80 % are used. */
+/** A limit of which 80 % is used. */
 export interface LimitWarning {
   readonly dimension: BudgetDimension;
   readonly limit: number;
@@ -98,7 +98,7 @@ export interface AgentEnd {
   readonly diagnostic: Diagnostic | null;
 }
 
-/** A call that waits for a person. */
+/** A call that waits for approval. */
 interface AskView {
   readonly id: ApprovalId;
   readonly runId: RunId;
@@ -108,7 +108,7 @@ interface AskView {
   readonly since: number;
 }
 
-/** One agent of a tree, which is one run, as screens show it. A view never changes: a new one takes its place. */
+/** One agent of a tree, which is one run, for display. A view is immutable: changes create a new one. */
 export interface AgentView {
   readonly runId: RunId;
   readonly parentRunId: RunId | null;
@@ -118,11 +118,11 @@ export interface AgentView {
   readonly activity: Activity;
   readonly startedAt: number;
   readonly end: AgentEnd | null;
-  /** The limits of its account; null: not known. */
+  /** Limits of its account. Null if unknown. */
   readonly limits: RunLimits | null;
-  /** The version of its agent; null: not known. */
+  /** Version of its agent. Null if unknown. */
   readonly version: string | null;
-  /** Its own model calls, without those of its children. */
+  /** Its own model calls, without those of its descendants. */
   readonly own: {
     readonly calls: number;
     readonly usage: Usage;
@@ -131,15 +131,15 @@ export interface AgentView {
   };
   /** Money of the run and all below it: settled and in doubt. */
   readonly costMicros: Micros;
-  /** The part of `costMicros` for calls whose outcome is not known. */
+  /** The part of `costMicros` for calls with unknown outcome. */
   readonly inDoubtMicros: Micros;
   /** The ceilings of calls in flight, on top of it. */
   readonly reservedMicros: Micros;
   readonly tokens: number;
-  /** The run itself and all below it; those of them that have not ended. */
+  /** Number of runs in its subtree, itself included; and how many of them are live. */
   readonly agents: number;
   readonly liveAgents: number;
-  /** Its own calls that wait for a person, and those of all below it. */
+  /** Calls waiting for approval, its own and those of its descendants. */
   readonly asks: readonly AskView[];
   readonly cancelReason: string | null;
   /** The last call that was refused. */
@@ -151,7 +151,7 @@ export interface AgentView {
   readonly deadLetters: readonly DeadLetter[];
   /** The errors of its tools' code, as far as they may be read. */
   readonly brokenTools: readonly Diagnostic[];
-  /** Calls that were begun and whose end is not known. */
+  /** Calls that started and whose outcome is unknown. */
   readonly lostCalls: number;
   /** At most 200 spans, oldest first: the older half has less detail. */
   readonly lane: readonly LaneSpan[];
@@ -177,7 +177,7 @@ export interface TreeView {
   readonly at: number;
   /** The time of the first event: lanes begin here. */
   readonly startedAt: number;
-  /** The limits that all runs share; null: not known. */
+  /** Limits shared by all runs. Null if unknown. */
   readonly limits: TreeLimits | null;
   readonly root: AgentView;
   readonly counts: TreeCounts;

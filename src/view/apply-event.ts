@@ -44,7 +44,7 @@ const life: OnEvent<AgentState> = {
     state.deadLetters = [...state.deadLetters, { reason, attempts }];
   },
   "guardrail.trip": (state, { guardrail, reason, decision }) => {
-    // The others let the run go on.
+    // Other decisions let the run continue.
     if (decision === "halt" || decision === "block") state.guardrail = { guardrail, reason };
   },
 };
@@ -104,7 +104,7 @@ const work: OnEvent<AgentState> = {
   },
 };
 
-/** Calls without an end by now were lost with their worker. Their end may still be told. */
+/** Calls without an end by now were lost with their worker. Their end may still be reported later. */
 function giveUpOpenCalls(state: AgentState): void {
   for (const each of state.reservations) state.lost = upsert(state.lost, each, isOf(each.attempt));
   state.reservations = [];
@@ -122,7 +122,7 @@ function finish(state: AgentState, event: ReeveEvent<"run.end">): void {
 
 const plus = (limit: number | null, by: number): number | null => (limit === null ? null : limit + by);
 
-/** Returns limits after a top-up: a dimension without a limit stays so. */
+/** Returns limits after a top-up. A dimension without a limit remains unlimited. */
 function raise(
   { maxCostMicros, maxTokens, maxTurns, deadlineAt }: RunLimits,
   more: Pick<ReeveEvent<"budget.topped-up">, "tokens" | "costMicros" | "turns">,

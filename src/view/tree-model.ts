@@ -15,7 +15,7 @@ import { applyEvent } from "./apply-event.ts";
 import { dispatch, type OnEvent } from "./on-event.ts";
 
 /**
- * A tree up to one event, as JSON. `TreeModel.from` continues from it with the events after `seq`. Each agent comes before
+ * A tree up to one event, as JSON. `TreeModel.from` continues from it with the events after `seq`. Each agent precedes
  * its children, which are in the order in which they were spawned.
  */
 export interface TreeSnapshot {
@@ -37,19 +37,18 @@ interface Node {
   readonly state: AgentState;
   readonly parent: Node | null;
   readonly children: Node[];
-  /** Null: to be made from the state. */
+  /** Null: to be built from the state. */
   view: AgentView | null;
   /** The version of the model at the last change of the view. */
   version: number;
 }
 
 /**
- * The reducer from events to what is shown, for terminal, server and page.
- *
- * 1. Events are applied in order, each once: an event that comes again changes nothing.
- * 2. All state is in `AgentState`, which is JSON. A snapshot at any event and the rest of the events make the same model as
- *    all events from the start.
- * 3. An event makes new views of its run and the runs above it. All other views stay the same objects.
+ * The reducer from events to views, for terminal, server and page.
+ * 1. Events are applied in order, each once: a repeated event changes nothing.
+ * 2. All state is in `AgentState`, which is JSON. A snapshot at any event, continued with the later events, equals a
+ * model built from all events.
+ * 3. An event creates new views of its run and of its ancestors. All other views remain the same objects.
  */
 export class TreeModel {
   readonly treeId: TreeId;
@@ -105,7 +104,7 @@ export class TreeModel {
     return node ? viewOf(node) : null;
   }
 
-  /** The limits that all runs share; null: not known. */
+  /** Limits shared by all runs. Null if unknown. */
   get limits(): TreeLimits | null {
     return this.#limits;
   }
@@ -125,7 +124,7 @@ export class TreeModel {
     };
   }
 
-  /** Returns the view of a run; null: not known. */
+  /** Returns the view of a run. Null if unknown. */
   agent(run: RunId): AgentView | null {
     const node = this.#nodes.get(run);
     return node ? viewOf(node) : null;
@@ -136,7 +135,7 @@ export class TreeModel {
     return [...this.#nodes.values()].filter((node) => node.version > version).map(viewOf);
   }
 
-  /** Returns all that the model holds, as JSON. It does not change with the model. */
+  /** Returns the whole state as JSON. It does not change with the model. */
   snapshot(): TreeSnapshot {
     return {
       treeId: this.treeId,
@@ -148,7 +147,7 @@ export class TreeModel {
     };
   }
 
-  /** Applies the next event. One that was applied before changes nothing. */
+  /** Applies the next event. An event applied before changes nothing. */
   apply(event: NumberedEvent): void {
     if (event.seq <= this.#seq) return;
     this.#seq = event.seq;
@@ -186,7 +185,7 @@ export class TreeModel {
       this.#know({ runId: child, agent: childAgent, parentRunId: runId, priority, at });
     },
     "spawn.queued": (_, { child, childAgent, runId, victim, at }) => {
-      // Its priority is told when it starts.
+      // Its start event brings its priority.
       const spawned = { runId: child, agent: childAgent, parentRunId: runId, at };
       const node = this.#know({ ...spawned, priority: "normal" });
       node.state.queued = { since: at, victim };
@@ -252,7 +251,7 @@ function createView(state: AgentState, children: readonly AgentView[]): AgentVie
   const { runId, parentRunId, agent, priority, end, usage } = state;
   const feared = totalOf(state.lost);
   const below = sum(({ costMicros }) => costMicros);
-  // Its end may tell of calls that the stream does not; those below may book more after it.
+  // A run's end may include calls that the stream does not; its descendants may book more after it.
   const own = Math.max(state.settledMicros + feared, (end?.costMicros ?? 0) - below);
   const inDoubt = state.inDoubtMicros + feared;
   const asks = state.approvals.map((ask) => ({ ...ask, runId, agent }));

@@ -8,15 +8,15 @@ import { Webhooks } from "./webhooks.ts";
 
 /** Settings of all webhooks of a runtime. */
 export interface WebhookSettings {
-  /** Which URLs are allowed. Default: public ones, over https. */
+  /** Allowed URLs. Default: public ones, over https. */
   readonly addresses?: AddressPolicyOptions | undefined;
-  /** Tries until a delivery is dead. Default 10, over about 14 hours. */
+  /** Attempts until a delivery is dead. Default: 10, over about 14 hours. */
   readonly maxAttempts?: number | undefined;
   /** Delays between tries. Default: from 5 seconds to 4 hours, each 4 times the one before. */
   readonly backoff?: BackoffOptions | undefined;
   /** Longest duration of one request. Default 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** The time between two looks for deliveries that are due. Default 5,000. */
+  /** Milliseconds between two polls for due deliveries. Default: 5,000. */
   readonly pollIntervalMs?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export function createWebhooks({
   const fetch = createCheckedFetch({ policy, clock, timeoutMs, idleTimeoutMs: timeoutMs, maxBytes: 100_000 });
   const options = { maxAttempts, backoff, timeoutMs, pollIntervalMs };
   const sender = store ? new WebhookSender({ store, fetch, clock, options }) : null;
-  // Such an engine need not be served: deliveries that a process before this one has left are sent all the same.
+  // Such an engine need not be served, so deliveries left by an earlier process are sent here.
   if (store?.lasts && !engine.durable) sender?.start();
   const wake = (): void => sender?.wake();
   const webhooks = new Webhooks({

@@ -23,7 +23,7 @@ export interface WebhookMessage {
   readonly data: JsonObject;
 }
 
-/** A message whose signature is valid. */
+/** A message with a valid signature. */
 export interface VerifiedWebhook extends WebhookMessage {
   /** The same in each try to deliver an event: a receiver that has seen it may ignore the message. */
   readonly id: string;
@@ -43,7 +43,7 @@ export class WebhookRefusedError extends ReeveError {
   }
 }
 
-/** Remembers messages that were accepted, as long as their time is in the window. */
+/** Remembers accepted messages while their time is in the window. */
 export class ReplayCache {
   readonly #seen: LruMap<string, number>;
 
@@ -65,7 +65,7 @@ const processCache = new ReplayCache();
 
 /** A request to verify. */
 export interface VerifyWebhookOptions {
-  /** The body as it was received, before any parsing. */
+  /** The body as received, before any parsing. */
   readonly body: string | Uint8Array;
   /** The headers, as `Headers` or as `node:http` has them. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -155,7 +155,7 @@ function parse(body: Buffer): WebhookMessage {
     const message = Json.of(JSON.parse(body.toString("utf8")));
     if (isJsonObject(message)) return Json.as(message);
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new WebhookRefusedError({ reason: "body", detail: "its body is not a JSON object" });
 }

@@ -9,8 +9,8 @@ import {
 import { isSendable, type SendableEvent } from "./message.ts";
 
 /**
- * Puts events of a tree into the queue of each webhook of its tenant that wants them. The projector calls it after the
- * events are stored, and again after a crash: the same again changes nothing. No receiver is called here.
+ * Queues events of a tree for each subscribed webhook of its tenant. The projector calls it after the events are
+ * stored, and again after a crash: a repeated call changes nothing. Receivers are not called here.
  */
 export class WebhookQueue {
   readonly #store: Pick<Store, "webhooks">;

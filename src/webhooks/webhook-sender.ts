@@ -1,13 +1,13 @@
 /**
  * Sends events to webhooks.
  *
- * Neighbours: `WebhookQueue` puts deliveries into the store, this takes them out. Every process that executes runs has a
- * sender; leases in the store see to it that one of them sends a delivery at a time.
+ * Neighbours: `WebhookQueue` puts deliveries into the store, this takes them out. Every process that executes runs has
+ * a sender; leases in the store ensure that only one of them sends a delivery at a time.
  *
  * 1. A delivery is removed only after its receiver has answered with success: each event arrives at least once.
  * 2. Of a webhook and a tree, only the first pending delivery can be leased: events of a tree arrive in order.
- * 3. A failed try is made again with growing delays. After `maxAttempts` the delivery is dead, and its tree goes on.
- * 4. A receiver that does not answer holds up at most `perWebhook` places, and never the projector.
+ * 3. A failed attempt is retried with growing delays. After `maxAttempts` the delivery is dead, and its tree goes on.
+ * 4. A receiver that does not answer occupies at most `perWebhook` permits, and never the projector.
  */
 import { randomUUID } from "node:crypto";
 import { backoffMs, errorMessage, type BackoffOptions } from "#base";
@@ -19,12 +19,12 @@ import { secretsAt, targetOf } from "./target.ts";
 
 /** Settings of a sender. */
 interface SenderOptions {
-  /** Tries until a delivery is dead. */
+  /** Attempts until a delivery is dead. */
   readonly maxAttempts: number;
   readonly backoff: BackoffOptions;
   /** Longest duration of one request. */
   readonly timeoutMs: number;
-  /** The time between two looks for deliveries that are due. */
+  /** Milliseconds between two polls for due deliveries. */
   readonly pollIntervalMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface SenderDeps {
 
 /** Requests at the same time. */
 const maxInFlight = 16;
-/** Requests to one webhook at the same time, of all processes. */
+/** Concurrent requests to one webhook, over all processes. */
 const perWebhook = 4;
 /** The time for all that is not the request: reading the event, noting the result. On top of the same time as for the request. */
 const leaseMarginMs = 1_000;
@@ -59,30 +59,30 @@ export class WebhookSender {
     this.#deps = deps;
   }
 
-  /** Looks for deliveries from time to time, until it is closed. The second call does nothing. */
+  /** Polls for deliveries until it is closed. A second call does nothing. */
   start(): void {
     if (!this.#disarm) this.#arm();
   }
 
-  /** Looks for deliveries now: one was added. */
+  /** Polls now, because a delivery was added. */
   wake(): void {
     this.start();
     void this.run();
   }
 
-  /** Sends everything that is due. Resolves when nothing more is, or the sender is closed. */
+  /** Sends all due deliveries. Resolves when there are none left, or the sender is closed. */
   run(): Promise<void> {
     this.#again = true;
     this.#woken.resolve();
     this.#running ??= this.#drain().finally(() => {
       this.#running = null;
-      // Called after the last look, and before this.
+      // `wake` was called after the last poll and before this check.
       if (this.#again && !this.#closing.signal.aborted) void this.run();
     });
     return this.#running;
   }
 
-  /** Sends nothing more. Requests that are in flight are given up: their deliveries are sent again. */
+  /** Stops sending. Requests in flight are abandoned: their deliveries are sent again. */
   async close(): Promise<void> {
     this.#disarm?.();
     this.#closing.abort(new Error("the sender is closed"));
@@ -103,7 +103,7 @@ export class WebhookSender {
     while (this.#again && !this.#closing.signal.aborted) {
       this.#again = false;
       this.#woken = Promise.withResolvers<void>();
-      // A store that cannot be reached now is asked again at the next look.
+      // An unreachable store is polled again at the next interval.
       await this.#sendDue().catch(() => undefined);
     }
     await Promise.all(this.#inFlight);
@@ -155,7 +155,7 @@ export class WebhookSender {
     const { partition, treeId, seq } = delivery;
     const webhook = await store.webhooks.get(partition, delivery.webhookId);
     const [event] = await store.events.read(partition, treeId, { after: seq - 1, limit: 1 });
-    // Removed since, or its events are erased: there is nothing to send.
+    // The webhook was removed or its events are erased: there is nothing to send.
     if (!webhook || event?.seq !== seq || !isSendable(event)) return { kind: "delivered" };
     const target = targetOf(webhook);
     const body = JSON.stringify(toMessage(event));

@@ -48,7 +48,7 @@ export interface WebhookDetails extends WebhookView {
 
 /** A webhook that was set. */
 export interface SetWebhookResult extends WebhookView {
-  /** The secret, if it was made here. It is shown this once. */
+  /** The secret, if it was generated here. It is returned only once. */
   readonly secret?: string;
 }
 
@@ -70,7 +70,7 @@ export interface WebhooksDeps {
   readonly wake: () => void;
 }
 
-/** Webhooks: URLs that are told what happens to the runs of a tenant. */
+/** Webhooks: URLs that receive events of a tenant's runs. */
 export class Webhooks {
   readonly #deps: WebhooksDeps;
 
@@ -115,14 +115,14 @@ export class Webhooks {
     return (await this.#webhooks.list(Partition.of(tenant))).map(viewOf);
   }
 
-  /** Removes a webhook, and what was not sent to it. Returns whether there was one. */
+  /** Removes a webhook and its pending deliveries. Returns whether it existed. */
   remove(id: string, { tenant }: WebhookOwner = {}): Promise<boolean> {
     return this.#webhooks.remove(Partition.of(tenant), checkWebhookId(id));
   }
 
   /**
-   * Gives a webhook a new secret. Requests are signed with both until the old one has gone, after `keepOldS` (default
-   * 86,400, a day). Returns the new one, this once. @throws NotFoundError
+   * Gives a webhook a new secret. Requests are signed with both until the old one expires after `keepOldS` (default:
+   * 86,400, a day). Returns the new one, only once. @throws NotFoundError
    */
   async rotateSecret(
     id: string,
@@ -147,7 +147,7 @@ export class Webhooks {
     return { secret };
   }
 
-  /** Lists events that are on their way to a webhook, or were given up (`dead`), newest first. @throws NotFoundError */
+  /** Lists pending and dead deliveries of a webhook, newest first. @throws NotFoundError */
   async deliveries(id: string, filter: DeliveryFilter = {}): Promise<Page<WebhookDelivery>> {
     const { tenant, status, size = 50, after } = filter;
     const partition = Partition.of(tenant);

@@ -4,7 +4,7 @@ import { environmentKeys, sealedStore } from "reeve/store";
 import { postgresStore } from "reeve/stores/postgres";
 import { storeSuite, type StoreHarness } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { AgentId, EventId, type NumberedEvent, RunId, TenantId, TreeId } from "#kernel";
+import { AgentId, EventId, type NumberedEvent, RunId, Spend, TenantId, TreeId } from "#kernel";
 import { sessionProperty } from "../agents/session/session-property.ts";
 import { readable, speak } from "../sealing/canaries.ts";
 import { type PostgresServer, postgresServer } from "./postgres-server.ts";
@@ -129,7 +129,7 @@ test("every table is guarded, for its owner too", async () => {
   expect(tables.filter(({ guarded }) => guarded !== true)).toEqual([
     { relname: "reeve_migration", guarded: false },
   ]);
-  expect(tables.length).toBe(26);
+  expect(tables.length).toBe(27);
 });
 
 test("sessions of an older version keep their entries and their user", async () => {
@@ -140,6 +140,24 @@ test("sessions of an older version keep their entries and their user", async () 
   await client.end();
   await using store = await postgresStore({ connectionString: url });
   await expectKept(store);
+});
+
+test("money of before the table of sums is in the sums, of each tenant its own", async () => {
+  const url = await server.database();
+  const wanted = { from: 0, to: 48, by: ["day"], limit: 9 } as const;
+  const tenants = [acme, { tenantId: TenantId.of("other") }];
+  {
+    await using store = await postgresStore({ connectionString: url });
+    for (const [index, tenant] of tenants.entries()) {
+      const figures = { ...Spend.none, settledMicros: 7 + index };
+      const rows = [{ ...figures, hour: 30, agentType: "lead", model: "m" }];
+      await store.spend.put(tenant, tree, { userId: null, seq: 1, rolledSeq: 0, rows, calls: [] });
+    }
+  }
+  await server.query("drop table reeve_spend_sum; delete from reeve_migration where number = 15", url);
+  await using store = await postgresStore({ connectionString: url });
+  const sums = await Promise.all(tenants.map((tenant) => store.spend.sum(tenant, wanted)));
+  expect(sums).toMatchObject([[{ day: 1, settledMicros: 7 }], [{ day: 1, settledMicros: 8 }]]);
 });
 
 test("a role that bypasses row-level security is refused, and told what to do", async () => {
@@ -166,6 +184,7 @@ test("many processes may open an empty database at once", async () => {
     { number: 12 },
     { number: 13 },
     { number: 14 },
+    { number: 15 },
   ]);
 });
 

@@ -8,12 +8,12 @@ const risks = ["safe", "high", "critical"] as const;
 export const worstRisk = (tools: readonly ToolRecord[]): ToolRecord["risk"] =>
   risks.findLast((risk) => tools.some((tool) => tool.risk === risk)) ?? "safe";
 
-/** A risk in a word. Only what needs a person has a colour. */
+/** Shows a risk. Only risks that need approval have a colour. */
 export function RiskPill({ risk }: { readonly risk: ToolRecord["risk"] }): ReactNode {
   return <span className={{ safe: "pill", high: "pill ask", critical: "pill bad" }[risk]}>{risk}</span>;
 }
 
-/** The limits of a run of an agent, in words. */
+/** Describes the limits of an agent's runs. */
 export function budgetText(budget: AgentRecord["budget"]): string {
   if (!budget) return "none of its own";
   const { maxCostUsd, maxTokens, maxTurns, deadlineS } = budget;

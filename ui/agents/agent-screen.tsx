@@ -19,7 +19,7 @@ const keys = [
   ["⌫", "all agents"],
 ] as const;
 
-/** One agent: what it may do, what it is told, and its runs and money of the last week. */
+/** One agent: its rights, its prompt, and its runs and cost of the last week. */
 export function AgentScreen({ name }: { readonly name: string }): ReactNode {
   useTitle(name);
   const [, go] = useLocation();

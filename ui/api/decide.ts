@@ -4,10 +4,10 @@ import { notify } from "../parts/toast.tsx";
 import { ApiError, errorText, post, segment, type SettledDecision } from "./http.ts";
 import type { ApprovalRecord, Json } from "./records.ts";
 
-/** A person's decision on a question. */
+/** A user's decision on a question. */
 export interface Decision {
   readonly verb: "approve" | "deny" | "edit";
-  /** For the model, and for the audit. */
+  /** Reason, for the model and the audit. */
   readonly reason?: string;
   /** Approve every further call of this tool by this run. */
   readonly remember?: boolean;
@@ -16,7 +16,7 @@ export interface Decision {
 
 const done = { approve: "Approved", deny: "Denied", edit: "Approved with other arguments" } as const;
 
-/** Says that another decision came first, with its author and time. */
+/** Reports that another decision came first, with its author and time. */
 export const overtakenText = (
   { tool, agentId }: ApprovalRecord,
   { decision, by, at }: SettledDecision,
@@ -32,7 +32,7 @@ const refusals: Readonly<Record<string, string>> = {
 /** The outcome of a decision: it counts, it does not, or another one came first. */
 export type DecisionOutcome = "counts" | "refused" | { readonly overtakenBy: SettledDecision };
 
-/** Sends a decision with the hash of what was shown, and says what came of it. */
+/** Sends a decision with the hash of the shown arguments, and reports the outcome. */
 async function decide(
   queries: QueryClient,
   record: ApprovalRecord,
@@ -59,7 +59,7 @@ async function decide(
     notify(known ?? errorText(error));
     return "refused";
   } finally {
-    // Not awaited: the reader is told at once, also where the list cannot be read.
+    // Not awaited: the outcome is reported at once, even if the list cannot be read.
     void queries.invalidateQueries({ queryKey: ["approvals"] });
   }
 }

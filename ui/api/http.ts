@@ -14,7 +14,7 @@ export class ApiError extends Error {
   readonly reason: string | null;
   /** The decision that counts, where another one came too late. */
   readonly decided: SettledDecision | null;
-  /** When it may be asked again; null: not told. */
+  /** Seconds until a retry is allowed. Null if not stated. */
   readonly retryAfterS: number | null;
 
   constructor(fields: {
@@ -78,8 +78,8 @@ export async function request<Answer>(path: string, options: RequestOptions = {}
 const maxTries = 3;
 
 /**
- * Does something. A request that is not answered in time may still be done: it is asked again with the same body, whose id
- * makes it count once. @throws ApiError
+ * Sends a command. A request without an answer in time may still take effect: it is repeated with the same body, whose
+ * id makes it count once. @throws ApiError
  */
 export async function post<Answer>(path: string, body: unknown): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
@@ -118,7 +118,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** The reason why something was refused, for people. */
+/** Returns the reason of a refusal as text. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 403) return `Your key may not do this: ${error.message}`;

@@ -2,7 +2,7 @@ import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { request, segment } from "./http.ts";
 import type { AgentRecord, ApprovalRecord, Page, RunResult, TenantAccount } from "./records.ts";
 
-/** Which questions. */
+/** A filter for questions. */
 export interface ApprovalQuery {
   readonly agent?: string;
   readonly tool?: string;
@@ -12,7 +12,7 @@ export interface ApprovalQuery {
 
 const everything: ApprovalQuery = {};
 
-/** Questions to people: those that wait, oldest first, or those that were decided, newest first. Read again as they change. */
+/** Reads approval questions: pending ones oldest first, or decided ones newest first. Reads again on changes. */
 export function useApprovals(
   state: "pending" | "decided",
   query: ApprovalQuery = everything,
@@ -49,7 +49,7 @@ export function useResult(run: string, hasEnded: boolean): UseQueryResult<RunRes
 /** The time between two readings of the tenant's account. */
 const tenantPollMs = 3_000;
 
-/** The account of the tenant, as it is now. */
+/** Reads the account of the tenant. */
 export function useTenant(): UseQueryResult<TenantAccount> {
   return useQuery({
     queryKey: ["tenant"],

@@ -23,7 +23,7 @@ interface AuditPage {
   readonly next: number | null;
 }
 
-/** Which links of the audit. */
+/** A filter for audit links. */
 export interface AuditQuery {
   readonly kind: string;
   readonly tree: string;
@@ -51,7 +51,7 @@ export function useAuditLinks(
   });
 }
 
-/** One link of the audit; null: there is none with this index. */
+/** Reads one audit link. Null if there is none with this index. */
 export function useAuditLink(index: number | null): UseQueryResult<AuditLink | null> {
   return useQuery({
     queryKey: ["audit", "link", index],
@@ -88,7 +88,7 @@ export interface Progress {
   readonly length: number;
 }
 
-/** Verifies the chain, and tells how far it is. @throws Error that says why not. */
+/** Verifies the chain and reports progress. @throws Error with the reason. */
 export async function verifyChain(
   head: AuditHead | null,
   onProgress: (progress: Progress) => void,
@@ -115,7 +115,7 @@ export async function verifyChain(
 const weekMs = 7 * 24 * 60 * 60 * 1000;
 const maxRuns = 1_000;
 
-/** Runs of the last week and what they cost, by agent. */
+/** Runs of the last week and their cost, by agent. */
 export interface WeekOfAgents {
   readonly byAgent: ReadonlyMap<string, { readonly runs: number; readonly costMicros: number }>;
   /** Whether there were more runs than were read. */

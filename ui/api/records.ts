@@ -26,20 +26,20 @@ export interface RunRecord {
   readonly inDoubtMicros: number;
   readonly reservedMicros: number;
   readonly name: string | null;
-  /** Null: it has no limit, or none is known. */
+  /** Null: no limit, or unknown. */
   readonly maxCostMicros: number | null;
-  /** The sum of the run and all below it; null: not known. */
+  /** Number of agents in the run's subtree. Null if unknown. */
   readonly agents: number | null;
   readonly liveAgents: number | null;
 }
 
-/** A question to a person, and the decision on it. */
+/** An approval question, and the decision on it. */
 export type ApprovalRecord = Known["pending"][number];
 
 /** Any JSON. */
 export type Json = ApprovalRecord["arguments"];
 
-/** A tool of an agent: what it brings in and lets out. */
+/** A tool of an agent, with its labels and egress. */
 export interface ToolRecord {
   readonly name: string;
   readonly description: string;
@@ -50,7 +50,7 @@ export interface ToolRecord {
   readonly outside: boolean;
 }
 
-/** An agent that can be started, and what it may do. */
+/** An agent that can be started, and its rights. */
 export interface AgentRecord {
   readonly name: string;
   readonly description: string | null;

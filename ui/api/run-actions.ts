@@ -9,10 +9,10 @@ function newId(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The id of a tree that is to be started. */
+/** Creates the id of a new tree. */
 export const newTreeId = newId;
 
-/** Does something to a run and says what came of it. Returns whether it was accepted. */
+/** Sends an action to a run and reports the outcome. Returns whether it was accepted. */
 async function act(
   run: string,
   action: {

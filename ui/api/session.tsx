@@ -7,7 +7,7 @@ import type { Me, Scope } from "./records.ts";
 
 const Session = createContext<Me | null>(null);
 
-/** Asks who the reader is, and for a key where the server wants one. */
+/** Reads the user's session, and asks for a key if the server requires one. */
 export function WithSession({ children }: { readonly children: ReactNode }): ReactNode {
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery({

@@ -19,7 +19,7 @@ export interface PartRecord {
   readonly labels?: { readonly untrusted: boolean; readonly private: boolean };
 }
 
-/** A step as its manifest tells it. */
+/** A step as recorded in its manifest. */
 export interface StepRecord {
   readonly content: "recorded" | "erased" | "not-recorded";
   readonly manifest: {
@@ -76,11 +76,11 @@ interface LogQuery {
   readonly run: string;
   /** Whether other runs are left out. */
   readonly own?: boolean;
-  /** Types of events, or their first words. Empty: all. */
+  /** Event types or prefixes of them. Empty: all. */
   readonly types?: readonly string[];
 }
 
-/** Reads the events after those that are known. */
+/** Reads the events after the known ones. */
 async function readOn(
   { run, own = false, types = [] }: LogQuery,
   known: EventLog,
@@ -102,7 +102,7 @@ async function readOn(
   return { events, seq, isOver };
 }
 
-/** The events of a tree or a run, read on while it lives. */
+/** Reads the events of a tree or a run, and continues while it is live. */
 export function useEvents(query: LogQuery): UseQueryResult<EventLog> {
   const queries = useQueryClient();
   const queryKey = ["events", query.run, query.own ?? false, ...(query.types ?? [])];

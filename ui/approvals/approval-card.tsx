@@ -25,7 +25,7 @@ type Settle = (
 
 interface CardProps {
   readonly record: ApprovalRecord;
-  /** Called at once; the outcome comes later. */
+  /** Called at once; the outcome follows. */
   readonly onDecided: (outcome: Promise<DecisionOutcome>) => void;
 }
 
@@ -65,7 +65,7 @@ function useCardActions({ record, onDecided }: CardProps): {
   };
 }
 
-/** One question: why it is asked, exactly what will be done, and the decision. */
+/** One question: its reason, the exact call, and the decision. */
 export function ApprovalCard(props: CardProps): ReactNode {
   const { record } = props;
   const actions = useCardActions(props);

@@ -37,7 +37,7 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
   const [place, setPlace] = useState(0);
   const list = data ?? [];
   const named = list.findIndex((record) => record.id === id);
-  // A decided one leaves the list: the next takes its place.
+  // A decided question leaves the list, and the next one takes its position.
   const at = Math.min(named === -1 ? place : named, Math.max(0, list.length - 1));
   const record = list[at];
   const suffix = params.size === 0 ? "" : `?${params.toString()}`;
@@ -110,7 +110,7 @@ function Queue({
   );
 }
 
-/** Says who decided what, where the reader's own decision came too late. */
+/** Reports who decided what, if the user's own decision came too late. */
 function useOvertaken(): {
   readonly text: string | null;
   readonly clear: () => void;

@@ -17,7 +17,7 @@ export interface ArgumentField {
   readonly hiddenLines: number;
 }
 
-/** The arguments of a call as fields, with those that are too long folded. */
+/** Returns the arguments of a call as fields. Long ones are folded. */
 export function toFields(value: Json): readonly ArgumentField[] {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const entries = isObject ? Object.entries(value) : [["value", value] as const];
@@ -51,7 +51,7 @@ export function useFolds(fields: readonly ArgumentField[]): {
   };
 }
 
-/** The exact arguments of a call, as text. What is folded is counted: a person must not sign what the page has hidden. */
+/** Shows the exact arguments of a call as text. Folded text is counted: a user must not approve hidden content. */
 export function ArgumentTable({
   record,
   fields = toFields(record.arguments),
@@ -106,7 +106,7 @@ function FieldRow({
   readonly isOpen: boolean;
   readonly onUnfold: () => void;
 }): ReactNode {
-  // Also what is folded: a reader must know before they approve without looking.
+  // Includes folded text: the user must be warned before approving without reading it.
   const isOdd = toPieces(text).some((piece) => "note" in piece);
   const isFolded = hiddenLines > 0 && !isOpen;
   return (

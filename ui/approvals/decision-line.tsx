@@ -11,7 +11,7 @@ export const isFromMemory = ({ decision, requestedAt }: ApprovalRecord): boolean
 export const isRemembered = ({ decision }: ApprovalRecord): boolean =>
   decision?.decision === "approved" && decision.remember === true;
 
-/** A decision with its author and time, and whether it holds for further calls. */
+/** A decision with its author and time, and whether it applies to further calls. */
 export function DecisionLine({ record }: { readonly record: ApprovalRecord }): ReactNode {
   const { decision, tool, agentId } = record;
   if (!decision) return null;

@@ -3,7 +3,7 @@ import type { ApprovalRecord, Json } from "../api/records.ts";
 import { Button } from "../parts/button.tsx";
 import { Modal } from "../parts/modal.tsx";
 
-/** Lets a person change the arguments of a call. The server checks them against the tool's schema. */
+/** Lets a user change the arguments of a call. The server checks them against the tool's schema. */
 export function EditDialog({
   record,
   onClose,

@@ -10,7 +10,7 @@ import { notify } from "../parts/toast.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { faultTexts } from "./link-text.ts";
 
-/** Reads a head as the page shows it, such as `5119:hash`; null: it is none. */
+/** Parses a head as the page shows it, such as `5119:hash`. Null if it is invalid. */
 function parseHead(text: string): AuditHead | null {
   const [, index = "", hash = ""] = /^\s*(\d{1,15}):([\w-]{1,256})\s*$/.exec(text) ?? [];
   return hash === "" ? null : { index: Number(index), hash };
@@ -40,7 +40,7 @@ function useVerify(): {
   return { progress, verify };
 }
 
-/** Whether the chain is whole, as it was checked last, and its head to keep elsewhere. */
+/** Shows whether the last verification found the chain intact, and its head to store elsewhere. */
 export function ChainState(): ReactNode {
   const { data } = useChainState();
   const { progress, verify } = useVerify();

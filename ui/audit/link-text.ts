@@ -20,7 +20,7 @@ const amountOf = (link: AuditLink): string => {
   return Number.isFinite(micros) && fieldText(link, "costMicros") !== "" ? ` ${dollars(micros)}` : "";
 };
 
-/** The things that a link of each kind is about. */
+/** The fields that a link of each kind is about. */
 const subjects: Readonly<Record<string, readonly string[]>> = {
   permission: ["tool"],
   approval: ["tool"],
@@ -32,14 +32,14 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   retention: ["tree"],
 };
 
-/** A link in words: what was decided about what. */
+/** Describes a link: the decision and its subject. */
 export function linkText(link: AuditLink): string {
   const about = (subjects[link.kind] ?? []).map((name) => fieldText(link, name)).filter(Boolean);
   const decision = fieldText(link, "decision");
   return `${decision}${about.length === 0 ? "" : ` ${about.join(", ")}`}${amountOf(link)}`;
 }
 
-/** The tree that a link tells of; null: it tells of the tenant. */
+/** Returns the tree of a link. Null if the link is about the tenant. */
 export function treeOf(link: AuditLink): string | null {
   const run = fieldText(link, "run");
   if (run !== "") return run.slice(0, run.lastIndexOf("~"));
@@ -62,7 +62,7 @@ export const linkKinds = [
   "audit",
 ] as const;
 
-/** Faults of a chain, in the words of the guide. */
+/** Faults of a chain, worded as in the guide. */
 export const faultTexts: Readonly<Record<string, string>> = {
   missing: "the link that is not there, with others behind it",
   misplaced: "the first that follows another link than the one before it: moved, copied or inserted",

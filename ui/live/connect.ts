@@ -9,13 +9,13 @@ export interface HubLine {
   close(): void;
 }
 
-/** The callbacks of a tab that is connected to the hub. `onBegin`: the hub is new, and knows nothing of the tab. */
+/** The callbacks of a tab that is connected to the hub. `onBegin`: the hub is new and has no state of the tab. */
 export interface LineHandlers {
   readonly onMessage: (message: LiveMessage) => void;
   readonly onBegin: () => void;
 }
 
-/** A channel has no target: only pages of this origin hear it. */
+/** A channel has no target: only pages of this origin receive it. */
 function sendOn(channel: BroadcastChannel, message: ChannelMessage): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is no window
   channel.postMessage(message);
@@ -23,7 +23,10 @@ function sendOn(channel: BroadcastChannel, message: ChannelMessage): void {
 
 declare global {
   interface Window {
-    /** Absent where the browser has none. Its addresses are objects; the types of SharedWorker know texts alone. */
+    /**
+     * Absent if the browser does not support it. Its URLs are objects, while the type of SharedWorker accepts only
+     * strings.
+     */
     readonly trustedTypes?: {
       createPolicy(
         name: string,
@@ -33,12 +36,12 @@ declare global {
   }
 }
 
-/** The policy of the page allows one address as code: that of the worker, whatever it is given. */
+/** The page's policy allows one script URL, that of the worker, whatever the input. */
 const policy = window.trustedTypes?.createPolicy("reeve-worker", { createScriptURL: () => workerAddress });
 
 /**
- * Connects a tab to the hub of its reader: in a SharedWorker; else in the one tab that holds a lock, over a channel; else in
- * this tab. `reader` keeps the hubs of two keys apart.
+ * Connects a tab to the hub of its user: in a SharedWorker; else in the tab that holds a lock, over a channel; else in
+ * this tab. `reader` separates the hubs of two keys.
  */
 export function connectToHub(reader: string, on: LineHandlers): HubLine {
   const name = `reeve live ${reader}`;

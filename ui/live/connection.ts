@@ -4,7 +4,7 @@ import type { ServerStatus } from "./messages.ts";
 const listeners = new Set<() => void>();
 let status: ServerStatus = { lostSince: null, lagMs: null, noWorkerSince: null, isRefused: false };
 
-/** Tells the state of the server, as the stream knows it. */
+/** Sets the state of the server, as reported by the stream. */
 export function setStatus(next: ServerStatus): void {
   if (next === status) return;
   status = next;

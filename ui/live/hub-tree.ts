@@ -1,7 +1,7 @@
 import { type AgentView, TreeModel, type TreeSnapshot } from "#view";
 import type { AgentRow, TreeEvent, TreeProblem, TreeUpdate } from "./messages.ts";
 
-/** Events that are kept for the log. */
+/** Number of events kept for the log. */
 const keptEvents = 40;
 
 /** The part of a tree that a tab has. */
@@ -13,10 +13,10 @@ export interface SentMark {
 
 const nothing: SentMark = { epoch: -1, version: -1, seq: 0 };
 
-/** One tree that a tab watches: its model, and what of it changed since any point. */
+/** One tree that a tab watches: its model, and its changes since any mark. */
 export class HubTree {
   #model: TreeModel | null = null;
-  /** Counts the models: versions of one say nothing about another. */
+  /** Counts the models: versions of different models cannot be compared. */
   #epoch = 0;
   #events: TreeEvent[] = [];
   /** Events that came before the view. */
@@ -24,7 +24,7 @@ export class HubTree {
   #isOver = false;
   problem: TreeProblem | null = null;
 
-  /** The last event that is known; null: none. */
+  /** Number of the last known event. Null if there is none. */
   get seq(): number | null {
     return this.#model?.seq ?? null;
   }
@@ -66,11 +66,11 @@ export class HubTree {
 
   end(): void {
     this.#isOver = true;
-    // Another paint tells that it is over.
+    // A new epoch makes the tab paint that the tree has ended.
     this.#epoch += 1;
   }
 
-  /** Returns what changed since a mark, and the new mark; null: nothing did. */
+  /** Returns the changes since a mark, and the new mark. Null if nothing changed. */
   since(mark: SentMark = nothing): { readonly update: TreeUpdate; readonly mark: SentMark } | null {
     const model = this.#model;
     const view = model?.view;

@@ -13,8 +13,8 @@ interface ListHandlers {
 }
 
 /**
- * The tab's side of the live data. It says what the tab shows, hands each message to what it is about, and asks for the next
- * one in the frame after: so there is at most one for a frame, and none while the tab is hidden.
+ * The tab's side of the live data. It reports what the tab shows, passes on each message, and requests the next one in
+ * the following frame: so there is at most one message per frame, and none while the tab is hidden.
  */
 class LiveClient {
   readonly #feeds = new Map<string, { readonly feed: TreeFeed; users: number }>();
@@ -64,7 +64,7 @@ class LiveClient {
     return { feed: entry.feed, leave };
   }
 
-  /** Shows the answers of a run as they are given, instead of those of its root. */
+  /** Streams the answers of a run, instead of those of its root. */
   listenTo(run: string): void {
     if (this.#speaking === run) return;
     this.#speaking = run;
@@ -80,7 +80,7 @@ class LiveClient {
     return () => void this.#heldListeners.delete(listener);
   };
 
-  /** Holds trees and lists still, or lets them go on. What waits for people is told in any case. */
+  /** Freezes trees and lists, or releases them. Pending questions are always updated. */
   setHeld(isHeld: boolean): void {
     this.#isHeld = isHeld;
     if (!isHeld) this.showNew();

@@ -7,15 +7,16 @@ import type { LiveMessage, ServerStatus, TabMessage, TreeEvent, Waiting } from "
 /*
  * The hub: the one connection of all tabs, and one model of each tree that a tab shows.
  *
- * Neighbours: it lives in a SharedWorker or, where there is none, in one of the tabs. `LiveSource` is the connection.
+ * Neighbours: it runs in a SharedWorker or, if there is none, in one of the tabs. `LiveSource` is the connection.
  *
- * 1. Every event of a watched tree goes through its model, in order. A gap is answered with a new view.
- * 2. A tab gets a message only after it has painted the one before: at most one for a frame. It has the rows that changed
- *    since, however many events that were. A hidden tab paints nothing, so it gets nothing; then it gets the sum.
- * 3. Nothing is kept for a tab but how far it is, and the newest record of each run that changed.
+ * 1. Every event of a watched tree goes through its model, in order. After a gap, the tree is read again.
+ * 2. A tab gets a message only after it has painted the previous one: at most one per frame. The message holds the rows
+ * that changed since, however many events there were. A hidden tab paints nothing, so it gets nothing until it is
+ * visible.
+ * 3. Per tab, only its position and the newest record of each changed run are kept.
  */
 
-/** Characters of an answer that are kept. */
+/** Characters kept of an answer. */
 const keptSpeech = 4_000;
 const statusMs = 5_000;
 /** Runs that a tab has not taken, from which on it reads its lists again instead. */
@@ -120,7 +121,7 @@ export class LiveHub {
       sent: new Map(),
       toldProblems: new Set(),
       runs: new Map(),
-      // Earlier changes were told to the other tabs. A tab that comes before the connection is told when it opens.
+      // Other tabs have received earlier changes. A tab that comes before the connection is informed when it opens.
       mustRelist: this.#isOpen,
       waiting: this.#waiting,
       status: null,
@@ -185,7 +186,7 @@ export class LiveHub {
         noWorkerSince: workers === 0 ? (this.#status.noWorkerSince ?? Date.now()) : null,
       });
     } catch (error) {
-      // The connection is silent, and the browser does not see it: a new one does. Other errors the stream tells.
+      // The connection is silent without an error event, so it is reopened. The stream reports other errors.
       if (!(error instanceof ApiError)) this.#source.reopen();
     }
   }
@@ -205,7 +206,7 @@ export class LiveHub {
     }
   }
 
-  /** Returns what a tab does not have yet; null: it has all. */
+  /** Returns the changes that a tab does not have yet. Null if there are none. */
   #messageFor(tab: Tab): LiveMessage | null {
     const trees = tab.trees.flatMap((tree) => this.#treeFor(tab, tree));
     const text = tab.speaking === null ? "" : (this.#speech.get(tab.speaking) ?? "");

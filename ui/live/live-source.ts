@@ -9,9 +9,9 @@ export interface RunPiece extends ProgressUpdate {
   readonly text: string;
 }
 
-/** Takes what the server sends. */
+/** Callbacks for data of the server. */
 export interface SourceHandlers {
-  /** A connection is there: what happened without one was not told. */
+  /** A connection is open. Changes without a connection were missed. */
   readonly onOpen: () => void;
   readonly onView: (view: TreeSnapshot) => void;
   readonly onProblem: (problem: TreeProblem) => void;
@@ -22,7 +22,7 @@ export interface SourceHandlers {
   readonly onPieces: (pieces: readonly RunPiece[]) => void;
   readonly onLost: (isLost: boolean) => void;
   readonly onRefused: () => void;
-  /** The last event that is known of a tree; null: a view is needed. */
+  /** Returns the last known event of a tree. Null if a view is needed. */
   readonly lastSeq: (tree: string) => number | null;
 }
 
@@ -35,8 +35,8 @@ interface Named {
 }
 
 /**
- * The connection to `/live`. It breaks and comes again by itself; each time, all that is wanted is asked for behind the last
- * event that is known. One request at a time says what is wanted, so the newest wish is the one that counts.
+ * The connection to `/live`. It reconnects by itself and then resumes everything after the last known event. Only one
+ * subscription request is in flight at a time, so the newest one wins.
  */
 export class LiveSource {
   readonly #on: SourceHandlers;
@@ -48,7 +48,7 @@ export class LiveSource {
   #isAsking = false;
   #isStale = false;
   #isClosed = false;
-  /** The last wish that the server has granted, and the stream it is of. */
+  /** The last subscription that the server accepted, and its stream. */
   #granted = "";
 
   constructor(on: SourceHandlers) {
@@ -130,7 +130,7 @@ export class LiveSource {
     this.#isAsking = false;
   }
 
-  /** Trees that are not known yet are asked for one by one: a tree that is not there must not hide the others. */
+  /** New trees are requested one by one: a missing tree must not hide the others. */
   async #askOnce(id: string): Promise<void> {
     const seqs = this.#trees.map((tree) => ({ tree, after: this.#on.lastSeq(tree) }));
     const known = seqs.flatMap(({ tree, after }) => (after === null ? [] : [{ tree, after }]));
@@ -150,7 +150,7 @@ export class LiveSource {
       else this.#granted = wish;
     } catch (error) {
       const isGone = error instanceof ApiError && error.status === 404;
-      // The stream, or a tree of it, is gone.
+      // The stream, or one of its trees, no longer exists.
       if (isGone && this.#id === id) this.reopen();
       else if (this.#id === id) setTimeout(() => void this.#ask(), retryMs);
     }

@@ -4,18 +4,18 @@ import type { RunRecord } from "../api/records.ts";
 /** An event of a tree. */
 export type TreeEvent = Parameters<TreeModel["apply"]>[0];
 
-/** One agent of a tree, with the ids of its children instead of the children: a change sends no other row. */
+/** One agent of a tree, with ids of its children instead of the children, so a change sends no other row. */
 export type AgentRow = Omit<AgentView, "children"> & { readonly children: readonly AgentView["runId"][] };
 
 /** A tree's rows that changed, and its figures. */
 export interface TreeUpdate extends Omit<TreeView, "root"> {
-  /** All rows: those from before are gone. */
+  /** Whether these are all rows, which replace the previous ones. */
   readonly isWhole: boolean;
   /** Each parent before its children. */
   readonly rows: readonly AgentRow[];
   /** The newest events that were not sent before, oldest first. */
   readonly events: readonly TreeEvent[];
-  /** The stream has told all: the tree is over. */
+  /** Whether the tree has ended and all its events were sent. */
   readonly isOver: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface TreeProblem {
   readonly problem: "missing" | { readonly detail: string };
 }
 
-/** Calls that wait for a person. */
+/** Calls that wait for approval. */
 export interface Waiting {
   readonly count: number;
   readonly newest: string | null;
@@ -35,7 +35,7 @@ export interface Waiting {
 export interface ServerStatus {
   /** Since when it does not answer; null: it does. */
   readonly lostSince: number | null;
-  /** The time by which the store is behind; null: not known. */
+  /** Milliseconds by which the store lags behind. Null if unknown. */
   readonly lagMs: number | null;
   /** Since when no worker is there; null: there is one, or none is needed. */
   readonly noWorkerSince: number | null;
@@ -43,11 +43,11 @@ export interface ServerStatus {
   readonly isRefused: boolean;
 }
 
-/** Everything that changed for one tab since the message before. */
+/** The changes for one tab since the previous message. */
 export interface LiveMessage {
   readonly trees: readonly (TreeUpdate | TreeProblem)[];
   readonly runs: readonly RunRecord[];
-  /** Lists may have changed in a way that was not told: they are to be read again. */
+  /** Whether lists may have changed without notice and must be read again. */
   readonly mustRelist: boolean;
   readonly waiting: Waiting | null;
   readonly status: ServerStatus;
@@ -55,7 +55,7 @@ export interface LiveMessage {
   readonly speech: { readonly run: string; readonly text: string } | null;
 }
 
-/** A tab's side of the connection. `ready`: it has painted what it got, and takes one message more. */
+/** A message of a tab to the hub. `ready`: it has painted the last message and accepts the next one. */
 export type TabMessage =
   | { readonly kind: "watch"; readonly trees: readonly string[]; readonly speaking: string | null }
   | { readonly kind: "ready" }

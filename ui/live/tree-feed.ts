@@ -1,7 +1,7 @@
 import type { AgentView, TreeView } from "#view";
 import type { AgentRow, TreeEvent, TreeProblem, TreeUpdate } from "./messages.ts";
 
-/** A tree as far as it is known here. */
+/** The state of a tree in this tab. */
 export type FeedState =
   | { readonly kind: "loading" }
   /** It does not exist, or the key may not see it. */
@@ -14,7 +14,7 @@ export type FeedState =
       readonly events: readonly TreeEvent[];
       /** The answer that the chosen run is giving now, by run: its last characters. */
       readonly speech: ReadonlyMap<string, string>;
-      /** The stream has told all: the tree is over. */
+      /** Whether the tree has ended and all its events were received. */
       readonly isOver: boolean;
       /** The last event of the tree, also while the screen is held still. */
       readonly progress: Progress;
@@ -26,14 +26,14 @@ interface Progress {
   perSecond(now: number): number;
 }
 
-/** Events that are kept for the log. */
+/** Number of events kept for the log. */
 const keptEvents = 200;
 /** The time over which the rate is taken. */
 const rateMs = 3_000;
 
 /**
- * One tree in a tab. The hub sends the rows that changed; each becomes a new view, and so do those above it, which changed
- * with it. All other views stay the same objects, so a row that did not change is not painted.
+ * One tree in a tab. The hub sends the changed rows; each becomes a new view, and so do its ancestors, which changed
+ * with it. All other views remain the same objects, so unchanged rows are not painted.
  */
 export class TreeFeed implements Progress {
   readonly #listeners = new Set<() => void>();
@@ -45,7 +45,7 @@ export class TreeFeed implements Progress {
   #speech: ReadonlyMap<string, string> = new Map();
   readonly #isHeld: () => boolean;
 
-  /** `isHeld`: what is shown stays as it is. */
+  /** `isHeld`: whether the display is frozen. */
   constructor(isHeld: () => boolean) {
     this.#isHeld = isHeld;
   }

@@ -22,7 +22,7 @@ export function useSpeech(run: string): void {
   useEffect(() => liveClient.listenTo(run), [run]);
 }
 
-/** Returns whether what is shown is held still, and how to change that. */
+/** Returns whether the display is frozen, and a function that changes it. */
 export function useHold(): {
   readonly isHeld: boolean;
   readonly toggle: () => void;

@@ -10,7 +10,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 
 function speak(text: string): void {
-  // The same text again is told again only if it differs.
+  // Screen readers announce a repeated text only if it differs.
   spoken = text === spoken ? `${text}\u00A0` : text;
   for (const each of listeners) each();
 }
@@ -29,7 +29,7 @@ function announce(text: string): void {
   if (timer === undefined) next();
 }
 
-/** Tells a screen reader the outcome of what the reader has just done, at once. */
+/** Announces the outcome of a user's action to screen readers at once. */
 export function announceNow(text: string): void {
   speak(text);
 }
@@ -39,7 +39,7 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => void listeners.delete(listener);
 };
 
-/** The words for screen readers alone, in the live region of the page. */
+/** Text for screen readers alone, in the live region of the page. */
 export function Announcer(): ReactNode {
   const text = useSyncExternalStore(subscribe, () => spoken);
   useNewQuestions();

@@ -22,7 +22,7 @@ export interface ButtonProps {
 const tones = { primary: "pri", danger: "danger", plain: "" } as const;
 const sizes = { small: "sm", normal: "", large: "lg" } as const;
 
-/** A button. A locked one stays in its place, says why, and does nothing. */
+/** A button. A locked one stays in place, states its reason, and does nothing. */
 export function Button(props: ButtonProps): ReactNode {
   const { label, onPress, icon, hint, tone = "plain", size = "normal", locked = null } = props;
   const shownIcon = locked === null ? icon : "lock";

@@ -1,7 +1,7 @@
 import { Fragment, memo, type ReactNode, useState } from "react";
 import { count } from "./amounts.ts";
 
-/** Characters that a reader cannot see, or that change the order of others. */
+/** Characters that are invisible or change the order of other characters. */
 const hidden =
   /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
@@ -21,15 +21,15 @@ function alphabetOf(letter: string): string {
   return alphabets.find((name) => new RegExp(`\\p{Script=${name}}`, "u").test(letter)) ?? "another alphabet";
 }
 
-/** A piece of text to show: as it is, or a name for a character. */
+/** A piece of text to show: unchanged, or the name of a character. */
 type Piece = { readonly text: string } | { readonly note: string };
 
-/** Splits a text into what is shown as it is and names of characters that would mislead. */
+/** Splits a text into plain pieces and names of misleading characters. */
 export function toPieces(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   for (const piece of text.split(/([ \n\t]+)/).flatMap((word) => piecesOfWord(word))) {
     const last = pieces.at(-1);
-    // One node for neighbours: a long text has a hundred thousand words.
+    // Adjacent pieces are merged into one node: a long text has a hundred thousand words.
     if (last && "text" in last && "text" in piece)
       pieces[pieces.length - 1] = { text: last.text + piece.text };
     else pieces.push(piece);
@@ -52,11 +52,11 @@ function piecesOfWord(word: string): readonly Piece[] {
 }
 
 /**
- * Text of models, tools and people as text nodes: never markup, a link or an image. Characters that hide or disguise
- * others are shown by their code.
+ * Shows text of models, tools and users as text nodes: never markup, links or images. Characters that hide or disguise
+ * other characters are shown by their code.
  */
 export const InertText = memo(function InertText({ text }: { readonly text: string }): ReactNode {
-  // Nothing in it can mislead: one text node instead of one for each word.
+  // Nothing in it can mislead, so it is one text node.
   if (plain.test(text)) return text;
   return toPieces(text).map((piece, index) => (
     // oxlint-disable-next-line react/no-array-index-key -- pieces have no identity of their own

@@ -16,7 +16,7 @@ interface NodeProps {
   readonly open: number;
 }
 
-/** A value as a tree that folds. Names and texts are inert, and only what is open exists. */
+/** A value as a foldable tree. Names and texts are inert, and only open parts are rendered. */
 export function JsonTree({
   value,
   open = 2,

@@ -3,7 +3,9 @@ import type { Scope } from "../api/records.ts";
 import { Icon } from "./icon.tsx";
 import { Empty } from "./states.tsx";
 
-/** In place of a screen that the reader's key may not see: the scope that it needs, and the command for another reader. */
+/**
+ * Replaces a page that the user's key may not read: states the required scope, and the command to create a key with it.
+ */
 export function Locked({
   what,
   scope,

@@ -17,8 +17,8 @@ function readTokens(text: string): readonly Token[] | null {
 }
 
 /**
- * Markdown as elements of the page: headings, lists, code, tables and emphasis. There is no HTML on the way. Images are their
- * text, links are their text with the address beside it, and neither is ever loaded or opened.
+ * Renders Markdown as elements: headings, lists, code, tables and emphasis, never via HTML. Images become their text,
+ * links their text with the address beside it. Neither is ever loaded or opened.
  */
 export function Markdown({ text }: { readonly text: string }): ReactNode {
   const tokens = useMemo(() => readTokens(text), [text]);
@@ -49,7 +49,7 @@ function TokenList({ tokens, depth }: ListProps): ReactNode {
   ));
 }
 
-/** Elements by type of token. A type that is not here, such as `html`, is shown as its text. */
+/** Elements by type of token. A type that is not listed, such as `html`, is shown as its text. */
 const elements: Readonly<Record<string, ((token: Tokens.Generic, depth: number) => ReactNode) | undefined>> =
   {
     space: () => null,
@@ -93,7 +93,7 @@ function toElement(token: Token, depth: number): ReactNode {
   return make ? make(token, depth) : <InertText text={token.raw} />;
 }
 
-/** The lexer escapes nothing: what it calls text is as it was written. */
+/** The lexer escapes nothing: its text is the source text. */
 const textOf = ({ text, raw }: Tokens.Generic): string => (typeof text === "string" ? text : raw);
 
 function childrenOf(token: Tokens.Generic, depth: number): ReactNode {

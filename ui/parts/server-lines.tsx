@@ -10,12 +10,12 @@ const behindMs = 5_000;
 /** A worker that restarts is away for a moment. */
 const noWorkerMs = 10_000;
 
-/** The lines on top while something is wrong with the server. What is on the screen stays. */
+/** Messages at the top while the server has a problem. The rest of the page remains. */
 export function ServerLines(): ReactNode {
   const now = useNow();
   const { lostSince, lagMs, noWorkerSince } = useServerStatus();
   const isLost = lostSince !== null;
-  // Said once: the line itself changes every second.
+  // Announced once: the text itself changes every second.
   useEffect(() => {
     if (isLost) announceNow("The server does not answer");
   }, [isLost]);

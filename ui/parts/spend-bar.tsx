@@ -5,7 +5,7 @@ import { dollars, limitDollars, type Micros } from "./amounts.ts";
 /** Money as a bar shows it. */
 export type Spend = Omit<SpendView, "freeMicros">;
 
-/** The bar in words, for readers that do not see it. */
+/** Describes the bar for screen readers. */
 function spendText(spend: Spend): string {
   const {
     settledMicros: settled,
@@ -24,7 +24,7 @@ function heatOf({ settledMicros, inDoubtMicros, maxCostMicros }: Spend): string 
   return maxCostMicros === null ? "" : heats[spendLevel(settledMicros + inDoubtMicros, maxCostMicros)];
 }
 
-/** Custom properties of a style, which React's own type does not know. */
+/** Custom properties of a style, which React's type does not include. */
 type BarStyle = CSSProperties & Readonly<Record<`--${string}`, string>>;
 
 /** Shares of the limit in percent. */
@@ -48,7 +48,7 @@ export function SpendBar({
   big = false,
 }: {
   readonly spend: Spend;
-  /** Grey: nothing can be done about it any more. */
+  /** Whether the bar is grey, because the run has ended. */
   readonly ended?: boolean;
   readonly big?: boolean;
 }): ReactNode {
@@ -76,7 +76,7 @@ export function SpendBar({
   );
 }
 
-/** One part of a bar, as a sample beside its amount. */
+/** A sample of one part of a bar, beside its amount. */
 export function BarSample({
   part,
 }: {
@@ -100,7 +100,7 @@ export function MoneyCell({
 }: {
   readonly spend: Spend;
   readonly ended: boolean;
-  /** Shown where there is no limit, or none is known. */
+  /** Shown if there is no limit, or it is unknown. */
   readonly withoutLimit?: string;
 }): ReactNode {
   return (

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "./button.tsx";
 
-/** One sentence, what to do about it, and the command that does the same. */
+/** One sentence, an action, and the equivalent command. */
 export function Empty({
   title,
   children,
@@ -31,7 +31,7 @@ export function Empty({
 
 const widths = [72, 54, 81, 63, 47, 70, 58, 66] as const;
 
-/** The shape of rows to come. Nothing for 150 ms: most answers are there by then. */
+/** Placeholder rows. Hidden for 150 ms, in which most answers arrive. */
 export function Skeleton({ label }: { readonly label: string }): ReactNode {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -54,7 +54,7 @@ export function Skeleton({ label }: { readonly label: string }): ReactNode {
   );
 }
 
-/** Something that failed, in its own words, and a way to try again. */
+/** A failure with its message, and a button to retry. */
 export function Failure({
   title,
   detail,

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** A status as a screen shows it: a run that only a person can continue needs you. */
+/** A displayed status: a run that waits for a user needs you. */
 export type ShownStatus =
   | "pending"
   | "running"
@@ -60,14 +60,14 @@ const marks: Readonly<Record<ShownStatus, { readonly tone: string; readonly mark
 /** The colour of a status, as a class. */
 export const toneOf = (status: ShownStatus): string => marks[status].tone;
 
-/** The mark of a status and its word, which a narrow place may hide from the eye only. */
+/** Shows the icon of a status and its text, which narrow layouts hide only visually. */
 export function StatusMark({
   status,
   text = status,
   markOnly = false,
 }: {
   readonly status: ShownStatus;
-  /** The word. Default: that of the status. */
+  /** The text. Default: that of the status. */
   readonly text?: string;
   readonly markOnly?: boolean;
 }): ReactNode {

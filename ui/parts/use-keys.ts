@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** Actions by their keys: `a`, `A` with shift, `Enter`, `g r` one after the other. */
+/** Actions by key: `a`, `A` with shift, `Enter`, `g r` in sequence. */
 export type KeyMap = Readonly<Record<string, () => void>>;
 
 const setting = "reeve.keys";
@@ -38,7 +38,7 @@ function isTaken(event: KeyboardEvent): boolean {
   return key === "Enter" && target instanceof HTMLElement && ["BUTTON", "A"].includes(target.tagName);
 }
 
-/** The first key of every pair. The key after it is never a single one: `G A` goes to approvals, and approves nothing. */
+/** The first key of every pair. The key after it never acts alone: `G A` opens approvals, and approves nothing. */
 const prefix = "g";
 
 function actionFor(keys: KeyMap, key: string): (() => void) | undefined {
@@ -46,7 +46,7 @@ function actionFor(keys: KeyMap, key: string): (() => void) | undefined {
   return keys[isPair ? `${prefix} ${key}` : key];
 }
 
-/** Does what a key stands for, outside of text fields and dialogs. Later maps come first. */
+/** Runs the action of a key, outside text fields and dialogs. Later maps take precedence. */
 export function useKeys(keys: KeyMap): void {
   const current = useRef(keys);
   current.current = keys;
@@ -70,7 +70,7 @@ function remember({ key, target }: KeyboardEvent): void {
   latest = isTyping(target) ? null : { key, at: Date.now() };
 }
 
-/** Remembers the first key of a pair. Installed once. It hears of a key before those that act on it. */
+/** Remembers the first key of a pair. Installed once, before the listeners that run actions. */
 export function listenForPairs(): void {
   window.addEventListener("keydown", remember, { capture: true });
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 /** A key that was meant for the question before must not decide the next one. */
 const settleMs = 600;
 
-/** Returns a function that tells whether the same thing has been shown for long enough to decide on it. */
+/** Returns a function that reports whether the same content has been shown long enough to decide on it. */
 export function useSettled(key: string): () => boolean {
   const since = useRef(0);
   useEffect(() => {

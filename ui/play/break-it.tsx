@@ -71,10 +71,12 @@ export function BreakIt({
   );
 }
 
-/** The money before a kill beside the money now. Settled money stays. Calls in flight are in doubt, at their ceilings. */
+/**
+ * Cost before a kill beside the current cost. Settled cost remains. Calls in flight are in doubt, at their ceilings.
+ */
 function KillReceipt({ before, tree }: { readonly before: KilledAt; readonly tree: TreeView }): ReactNode {
   const isLost = useServerStatus().lostSince !== null;
-  /** The last event before the worker was gone: a later one comes from another worker. */
+  /** The last event before the worker died: a later one comes from another worker. */
   const [lastSeq, setLastSeq] = useState<number | null>(null);
   if (isLost && lastSeq === null) setLastSeq(tree.seq);
   const hasContinued = lastSeq !== null && tree.seq > lastSeq;

@@ -10,7 +10,7 @@ const told: Readonly<Record<FaultKind, string>> = {
   injection: "The next page that it reads gives it orders.",
 };
 
-/** Causes a fault, and says what to expect. Returns whether it was accepted. */
+/** Injects a fault and states what to expect. Returns whether it was accepted. */
 export async function causeFault(kind: FaultKind): Promise<boolean> {
   try {
     await post("/dev/faults", { kind });

@@ -6,7 +6,7 @@ import { InertText } from "../parts/inert-text.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { useNow } from "../parts/use-now.ts";
 
-/** A tree whose next call does not fit into its budget: why, and the way out. Nothing where none waits for money. */
+/** Explains a tree whose next call does not fit into its budget, with a remedy. Renders nothing if no call waits. */
 export function MoneyWait({
   tree,
   onTopUp,

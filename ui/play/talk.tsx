@@ -13,7 +13,7 @@ import { MoneyWait } from "./money-wait.tsx";
 import { Question } from "./question.tsx";
 import { Receipt } from "./receipt.tsx";
 
-/** One task that was given here. */
+/** One task given on this page. */
 export interface Turn {
   readonly tree: string;
   readonly text: string;

@@ -21,7 +21,7 @@ import "./agent-steps.css";
 import { shownStatus } from "./tree-grid.tsx";
 import { typeOf } from "./tree-rows.ts";
 
-/** The selected agent: why it stands where it stands, what may stop it first, and what it says. */
+/** The selected agent: the reason for its state, the limit it is closest to, and its text. */
 export function AgentPanel({
   tree,
   agent,

@@ -9,7 +9,7 @@ type Details = {
   readonly [Type in TreeEvent["type"]]?: (event: TreeEvent & { readonly type: Type }) => string;
 };
 
-/** A few words about an event, by its type. */
+/** A short description of an event, by its type. */
 const details: Details = {
   "budget.reserved": ({ tokens, costMicros }) => `${count(tokens)} tokens, at most ${dollars(costMicros)}`,
   "budget.settled": ({ tokens, costMicros, inDoubt }) =>
@@ -33,7 +33,7 @@ const details: Details = {
   "approval.decided": ({ decision, by }) => `${decision} by ${by}`,
 };
 
-/** Returns a few words about an event. */
+/** Describes an event in a few words. */
 export function detailOf(event: TreeEvent): string {
   const known: Readonly<Record<string, { tell(event: TreeEvent): string }["tell"] | undefined>> = details;
   return known[event.type]?.(event) ?? "";

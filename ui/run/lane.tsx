@@ -24,7 +24,7 @@ export interface TimeAxis {
 const percent = (part: number, { from, to }: TimeAxis): number =>
   Math.max(0, Math.min(100, (100 * (part - from)) / Math.max(1, to - from)));
 
-/** The lane in words: its spans, counted. */
+/** Describes the lane: its spans, counted. */
 function laneText(lane: readonly LaneSpan[], ms: number): string {
   const of = (kind: LaneKind): number => lane.filter(([each]) => each === kind).length;
   const parts = [

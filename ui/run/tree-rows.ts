@@ -10,7 +10,7 @@ interface RowBase {
   /** Place among its siblings, from 1, and their number. */
   readonly place: number;
   readonly siblings: number;
-  /** Null: it has nothing below it. */
+  /** Null if it has no children. */
   readonly isOpen: boolean | null;
 }
 
@@ -35,12 +35,12 @@ export const typeOf = ({ agent }: AgentView): string => agent.split(":", 1)[0] ?
 /** The number of a run in its tree, such as `~29`. */
 export const numberOf = ({ runId }: AgentView): string => `~${runId.slice(runId.lastIndexOf("~") + 1)}`;
 
-/** Whether the agent, or one below it, waits for a person. */
+/** Whether the agent, or a descendant, waits for approval or has failed. */
 const mustShow = ({ asks, status }: AgentView): boolean => asks.length > 0 || status === "failed";
 
 type Item = { readonly agent: AgentView } | { readonly group: readonly AgentView[] };
 
-/** Equal siblings from six on are one item. One that failed or waits for a person is never folded away. */
+/** Groups six or more equal siblings. One that failed or waits for approval is never grouped. */
 function toItems(children: readonly AgentView[]): readonly Item[] {
   const quiet = children.filter((child) => !mustShow(child));
   const groups = Map.groupBy(quiet, typeOf);
@@ -55,7 +55,10 @@ function toItems(children: readonly AgentView[]): readonly Item[] {
   return items;
 }
 
-/** The rows of a tree from top to bottom. `toggled`: keys whose fold differs from the default; groups begin closed. */
+/**
+ * Returns the rows of a tree from top to bottom. `toggled`: keys whose fold differs from the default; groups start
+ * closed.
+ */
 export function toRows(root: AgentView, toggled: ReadonlySet<string>): readonly TreeRow[] {
   const rows: TreeRow[] = [];
   const addAgent = (agent: AgentView, base: Pick<RowBase, "level" | "place" | "siblings">): void => {

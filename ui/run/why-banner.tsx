@@ -12,7 +12,7 @@ import { InertText } from "../parts/inert-text.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useSettled } from "../parts/use-settled.ts";
 
-/** The oldest question of a tree in one sentence, and what to do about it. Nothing where nothing waits. */
+/** The oldest question of a tree in one sentence, and the action for it. Renders nothing if there is none. */
 export function WhyBanner({
   tree,
   pending,

@@ -88,7 +88,7 @@ export function RunsScreen(): ReactNode {
   );
 }
 
-/** The trees with an open question, of the list that needs the reader. */
+/** Filters the trees with an open question. */
 function onlyAsking(list: RunList, show: Show, pending: readonly ApprovalRecord[]): RunList {
   if (show !== "asks" || list.items === null) return list;
   const asking = new Set<string>(pending.map(({ treeId }) => treeId));

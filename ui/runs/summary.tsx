@@ -6,7 +6,7 @@ import { Ago } from "../parts/ago.tsx";
 import { counted, dollars, limitDollars } from "../parts/amounts.ts";
 import { BarSample, SpendBar } from "../parts/spend-bar.tsx";
 
-/** The first answers: does anything wait for the reader, what works, what was spent, and how much may still go. */
+/** The summary: pending questions, live runs, cost, and remaining budget. */
 export function Summary({ pending }: { readonly pending: readonly ApprovalRecord[] }): ReactNode {
   const account = useTenant().data;
   const [oldest] = pending;

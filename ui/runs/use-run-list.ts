@@ -23,7 +23,7 @@ interface ListOptions {
   readonly after: string | null;
 }
 
-/** A list of trees, kept up to date by the stream. */
+/** A list of trees, updated by the stream. */
 export interface RunList {
   /** Null: not read yet. */
   readonly items: readonly RunRecord[] | null;

@@ -1,6 +1,6 @@
 import type { EntryRecord } from "../api/records.ts";
 
-/** Entries that leave the main path at one of its entries: one after the other, and what leaves them again. */
+/** Entries that leave the main path at one of its entries: a sequence, and its own branches. */
 export interface Branch {
   readonly entries: readonly EntryRecord[];
   readonly branches: readonly Branch[];
@@ -11,7 +11,7 @@ interface PathRow {
   readonly entry: EntryRecord;
   /** The branches that begin after it. */
   readonly branches: readonly Branch[];
-  /** Whether a later compaction stands for it: the model is not sent it any more. */
+  /** Whether a later compaction replaces it, so it is no longer sent to the model. */
   readonly isReplaced: boolean;
 }
 
@@ -52,7 +52,7 @@ export function toEntryTree(items: readonly EntryRecord[], leaf: string | null):
   };
 }
 
-/** Follows a branch to its end. Where it forks, the first child continues it. */
+/** Follows a branch to its end. At a fork, the first child continues it. */
 function branchFrom(
   first: EntryRecord,
   children: ReadonlyMap<string | null, readonly EntryRecord[]>,

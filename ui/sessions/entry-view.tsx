@@ -6,7 +6,7 @@ import { InertText } from "../parts/inert-text.tsx";
 /** A number of entries, in words. */
 export const entriesText = (value: number): string => (value === 1 ? "1 entry" : `${count(value)} entries`);
 
-/** Says why content is missing, and how much there was. */
+/** States why content is missing, and its size. */
 function Hidden({ entry }: { readonly entry: EntryRecord }): ReactNode {
   return (
     <span className="muted">
@@ -100,7 +100,7 @@ function lineOf(entry: EntryRecord, replaced: number): string {
   }
 }
 
-/** One entry of a conversation. Everything but messages is one line; a compaction opens to its summary. */
+/** One entry of a conversation. Entries other than messages are one line; a compaction expands to its summary. */
 export function EntryView({
   entry,
   replaced = 0,

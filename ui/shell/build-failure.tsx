@@ -10,7 +10,7 @@ interface DevStatus {
 
 const pollMs = 2_000;
 
-/** The reason why the newest code does not load, in `reeve dev`. Nothing where it does. */
+/** The reason why the newest code does not load, in `reeve dev`. Renders nothing if it loads. */
 export function BuildFailure(): ReactNode {
   const isDev = useMe().dev !== null;
   const { data } = useQuery({

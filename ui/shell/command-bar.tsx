@@ -56,7 +56,7 @@ function useNamedPlaces(): readonly Command[] {
   return [...runs, ...agents];
 }
 
-/** A list of places to go to and things to do, filtered by what the reader types. */
+/** A list of pages and actions, filtered by the typed text. */
 export function CommandBar({
   onClose,
   onKeys,

@@ -15,7 +15,7 @@ const commands: Readonly<Record<string, (id: string | null) => string>> = {
   play: (id) => (id === null ? "reeve agents" : `reeve chat ${quoted(id)}`),
 };
 
-/** The command that shows in a terminal what the page shows; null: there is none. */
+/** Returns the terminal command that shows the same as the page. Null if there is none. */
 function commandOf(path: string): string | null {
   const [place = "", id] = path.slice(pageBase.length + 1).split("/");
   return commands[place]?.(id === undefined || id === "" ? null : decodeURIComponent(id)) ?? null;
@@ -44,7 +44,7 @@ export async function copyCommand(): Promise<void> {
 export function useCopyKeys(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      // By its place: with ⌥ a Mac gives another letter.
+      // By key position: with ⌥ a Mac produces another letter.
       if (event.code !== "KeyC") return;
       const { altKey, metaKey, ctrlKey, shiftKey } = event;
       const isLink = shiftKey && (metaKey || ctrlKey) && !altKey;

@@ -97,7 +97,7 @@ const keys: readonly (readonly [screen: string, keys: readonly (readonly [keys: 
     ],
   ];
 
-/** The list of keys, and the switch for those that are letters. */
+/** The list of keyboard shortcuts, and the switch for those that are letters. */
 export function KeyList({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [on, setOn] = useState(letterKeys.on);
   return (

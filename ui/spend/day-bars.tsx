@@ -3,7 +3,7 @@ import { limitDollars } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { exactDollars, type Period } from "./range.ts";
 
-/** One group of the chart, with its money in each column. */
+/** One group of the chart, with its cost per column. */
 export interface Series {
   readonly name: string;
   readonly label: string;
@@ -168,7 +168,7 @@ function Columns({
   );
 }
 
-/** A bar in words. */
+/** Describes a bar. */
 function columnText(
   title: string,
   {

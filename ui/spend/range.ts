@@ -21,7 +21,7 @@ export interface Period {
 
 /** One bar. */
 export interface Column {
-  /** As the server names it. */
+  /** As named by the server. */
   readonly key: string;
   readonly from: number;
   readonly to: number;

@@ -10,7 +10,7 @@ export interface Figures {
   readonly denied: number;
 }
 
-/** The figures of one group. Its fields are those that were asked for. */
+/** The figures of one group. Its fields are the requested dimensions. */
 export interface SpendSum extends Figures {
   readonly day?: string;
   readonly hour?: string;
@@ -28,7 +28,7 @@ export interface SpendAnswer {
   readonly more: boolean;
 }
 
-/** A model call whose outcome is not known. */
+/** A model call with unknown outcome. */
 export interface DoubtRecord {
   readonly attempt: string;
   readonly treeId: string;

@@ -31,10 +31,10 @@ const fields = [
   ["output", "Output tokens"],
 ] as const;
 
-/** The time in which the roll-up hears of it. */
+/** Milliseconds until the roll-up includes it. */
 const heardMs = 1_000;
 
-/** Takes a call off the list at once, and reads the sums again when they know of it. */
+/** Removes a call from the list at once, and reads the sums again when they include it. */
 function forgetDoubt(queries: QueryClient, attempt: string): void {
   queries.setQueryData<Page<DoubtRecord>>(
     doubtsKey,
@@ -43,7 +43,7 @@ function forgetDoubt(queries: QueryClient, attempt: string): void {
   setTimeout(() => void queries.invalidateQueries({ queryKey: ["spend"] }), heardMs);
 }
 
-/** Books what a call in doubt really used: says what the tokens come to before it is done, and what was booked after. */
+/** Books the real usage of a call in doubt. Shows the cost of the tokens before, and the booking after. */
 export function SettleDialog({
   doubt,
   onClose,

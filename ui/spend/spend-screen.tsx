@@ -182,7 +182,7 @@ function totalOf(items: readonly SpendSum[]): Figures {
   };
 }
 
-/** The dearest groups, each with its money in every column; the others are one. */
+/** Returns the most expensive groups with their cost per column; the others are merged. */
 function seriesOf(items: readonly SpendSum[], { columns, unit }: Period, by: Group): readonly Series[] {
   const byGroup = [...Map.groupBy(items, (item) => item[by] ?? "")]
     .map(([name, sums]) => ({ name, sums, spent: sums.reduce((all, sum) => all + spentOf(sum), 0) }))

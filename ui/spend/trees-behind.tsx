@@ -9,7 +9,7 @@ import { type Column, exactDollars } from "./range.ts";
 
 const shown = 12;
 
-/** The trees that a bar is made of, the dearest first. */
+/** The trees that a bar consists of, most expensive first. */
 export function TreesBehind({
   column,
   onClose,

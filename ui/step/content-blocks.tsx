@@ -74,7 +74,7 @@ function Block({ block, markdown }: { readonly block: Json; readonly markdown: b
   }
 }
 
-/** A text as it was written. One that is JSON is also shown as a tree. */
+/** Shows a text as written. JSON is also shown as a tree. */
 function TextBlock({ text }: { readonly text: string }): ReactNode {
   return (
     <pre>

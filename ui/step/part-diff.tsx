@@ -4,12 +4,12 @@ import { InertText } from "../parts/inert-text.tsx";
 
 type Change = Pick<ChangeObject<string>, "value" | "added" | "removed">;
 
-/** Longer texts are compared piece by piece, so that the page does not stand still. */
+/** Characters above which texts are compared in pieces, so that the page does not freeze. */
 const maxAtOnce = 50_000;
 /** The time after which a comparison is given up: the texts have little in common. */
 const maxMs = 2_000;
 
-/** Starts a comparison by words. Returns the result, if it is there at once. */
+/** Starts a comparison by words. Returns the result if it is available at once. */
 function compare(
   before: string,
   after: string,
@@ -33,7 +33,7 @@ const toWhole = (before: string, after: string): readonly Change[] => [
 /** Unchanged text around a change that is shown, in characters. */
 const context = 240;
 
-/** The difference of two texts by words. Long runs that did not change are cut in the middle. */
+/** Shows the difference of two texts by words. Long unchanged parts are cut in the middle. */
 export function PartDiff({ before, after }: { readonly before: string; readonly after: string }): ReactNode {
   const [changes, setChanges] = useState<readonly Change[] | null>(null);
   useEffect(() => {

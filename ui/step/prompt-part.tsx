@@ -16,7 +16,7 @@ export function partName({ role, content }: PartRecord): string {
   return names.length > 0 ? `tool ${names.join(", ")}` : role;
 }
 
-/** The source of a part, as far as it is known. */
+/** Describes the source of a part, if known. */
 function OriginText({
   part,
   saidBy,
@@ -104,7 +104,7 @@ export function PromptPart({
   readonly part: PartRecord;
   readonly isNew: boolean;
   readonly replaced?: PartRecord | null;
-  /** The step whose answer it is. */
+  /** The step that produced it. */
   readonly saidBy?: string | null;
 }): ReactNode {
   const [before, after] = [replaced && comparedText(replaced), comparedText(part)];

@@ -15,7 +15,7 @@ interface PromptProps {
   readonly record: StepRecord;
   /** The model call that the prompt is compared with; null: it is the first. */
   readonly before: StepFigures | null;
-  /** Whether what is the same begins open. */
+  /** Whether unchanged parts start open. */
   readonly unfolded: boolean;
 }
 
@@ -52,7 +52,7 @@ function groupsOf(prompt: readonly PartRecord[]): readonly Group[] {
 /** The number of parts at the beginning that came from the provider's cache, by its count of cached tokens. */
 function cachedParts(prompt: readonly PartRecord[], { attempts }: StepFigures): number {
   const usage = attempts.findLast((attempt) => attempt.usage !== null)?.usage;
-  // Tokens of parts are estimates, so the last one may reach a little beyond what was cached.
+  // Tokens of parts are estimates, so the last part may slightly exceed the cached amount.
   const cached = (usage?.cachedInput ?? 0) * 1.05;
   let sum = 0;
   const end = prompt.findIndex(({ same, tokens }) => same !== true || (sum += tokens) > cached);

@@ -16,7 +16,7 @@ export function StepList({
   readonly title: string;
   readonly steps: readonly StepFigures[];
   readonly selected: string;
-  /** The part of the address that stays. */
+  /** The query string to keep. */
   readonly query: string;
 }): ReactNode {
   const list = useRef<HTMLElement>(null);

@@ -10,7 +10,7 @@ export const placeOf = (stepId: string): string => {
 /** The number of a run in its tree. */
 export const runNumber = (runId: string): string => runId.slice(runId.lastIndexOf("~") + 1);
 
-/** The name of a step for people: `model 6`, or the name of its tool. */
+/** Returns the display name of a step: `model 6`, or the name of its tool. */
 export function stepName({ kind, name, stepId }: Pick<StepFigures, "kind" | "name" | "stepId">): string {
   return kind === "tool" ? name : placeOf(stepId).replace(":", " ");
 }

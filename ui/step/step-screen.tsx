@@ -34,7 +34,7 @@ const stepKeys = [
   ["⌫", "back to the tree"],
 ] as const;
 
-/** One step of a run: what was sent, what came back, what it cost and who decided. */
+/** One step of a run: its prompt, its answer, its cost and its decisions. */
 export function StepScreen({
   tree,
   number,
@@ -42,7 +42,7 @@ export function StepScreen({
 }: {
   readonly tree: string;
   readonly number: string;
-  /** Such as `model:6`. */
+  /** For example `model:6`. */
   readonly place: string;
 }): ReactNode {
   const run = `${tree}~${number}`;

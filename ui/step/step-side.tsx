@@ -10,7 +10,7 @@ import { seconds } from "./step-state.tsx";
 
 interface SideProps {
   readonly step: StepFigures;
-  /** Null: nothing was recorded, or it is not read yet. */
+  /** Null if nothing was recorded, or it is not read yet. */
   readonly record: StepRecord | null;
 }
 
@@ -124,7 +124,7 @@ function BillSection({ step, record }: SideProps): ReactNode {
   );
 }
 
-/** Tokens without prices, where the manifest is gone. */
+/** Shows tokens without prices, if the manifest is missing. */
 function UsageRows({ step }: { readonly step: StepFigures }): ReactNode {
   const usages = step.attempts.flatMap(({ usage }) => usage ?? []);
   const sum = (of: (usage: (typeof usages)[number]) => number): number =>
@@ -170,7 +170,7 @@ function Attempts({ step }: { readonly step: StepFigures }): ReactNode {
 
 type Ruling = Omit<StepFigures["decisions"][number], "seq" | "at">;
 
-/** Layers decide before the gate; what the gate took away is told by the manifest. */
+/** Middleware decides before the gate; the manifest shows what the gate reduced. */
 function rulingsOf({ decisions }: StepFigures, record: StepRecord | null): readonly Ruling[] {
   const noted = record?.manifest?.decisions ?? [];
   return [

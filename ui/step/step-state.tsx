@@ -18,7 +18,7 @@ const words: Readonly<Record<StepState, string>> = {
   lost: "lost",
 };
 
-/** The mark of a step and its word. */
+/** The icon of a step and its text. */
 export function StepMark({
   state,
   markOnly = false,

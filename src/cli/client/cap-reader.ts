@@ -2,14 +2,14 @@ import type { Micros, NumberedEvent, RunId } from "#kernel";
 import type { Caps } from "../views/tree-lines.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
-/** Knows the limits of runs. */
+/** A source of the limits of runs. */
 export interface CapSource {
   readonly caps: Caps;
-  /** Is shown every event. */
+  /** Receives every event. */
   see(event: NumberedEvent): void;
 }
 
-/** Learns the limits of runs as they appear: one question at a time, and never in anybody's way. */
+/** Reads the limits of runs as they appear, one request at a time, without blocking the caller. */
 export class CapReader implements CapSource {
   readonly #client: ReeveClient;
   readonly #runs = new Map<RunId, Micros>();
@@ -25,14 +25,14 @@ export class CapReader implements CapSource {
     return { tree: this.#tree, runs: this.#runs };
   }
 
-  /** Looks at runs that begin, or are given more. */
+  /** Requests the limits of runs that start or are topped up. */
   see({ type, runId }: NumberedEvent): void {
     if (type !== "run.start" && type !== "budget.topped-up") return;
     this.#asked.push(runId);
     if (!this.#reading) void this.#read();
   }
 
-  /** Of one run, now. */
+  /** Reads the limits of one run now. */
   async ask(run: RunId): Promise<void> {
     const { tree, run: own } = await this.#client.ledger(run);
     this.#tree = tree.maxCostMicros;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Where a server is, and what shows that we may ask it. */
+/** The address of a server and the API key for it. */
 export interface Server {
   readonly url: string;
   readonly key: string | null;
@@ -9,10 +9,13 @@ export interface Server {
 
 const defaultUrl = "http://127.0.0.1:7433";
 
-/** What `reeve dev` leaves for the other commands, in `.reeve` of its project. */
+/** File in `.reeve` of a project in which `reeve dev` stores its addresses for other commands. */
 export const devFile = "dev.json";
 
-/** As told, else `REEVE_URL`, else the `reeve dev` of this folder or one above, else the usual place. */
+/**
+ * Returns the given URL, else `REEVE_URL`, else that of `reeve dev` in this folder or a parent folder, else the
+ * default.
+ */
 export function findServer(
   told: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -21,11 +24,14 @@ export function findServer(
   const named = told ?? environment["REEVE_URL"];
   const found = named === undefined ? readDev(folder, "url") : null;
   const url = (named ?? found ?? defaultUrl).replace(/\/$/, "");
-  // A file that lies in some folder above does not get the key: `reeve dev` asks for none.
+  // A file in a parent folder is not trusted with the key: `reeve dev` needs none.
   return { url, key: found === null ? (environment["REEVE_API_KEY"] ?? null) : null };
 }
 
-/** Returns the address of Restate's admin: as told, else `RESTATE_ADMIN`, else that of the `reeve dev` of this folder. */
+/**
+ * Returns the address of Restate's admin API: the given one, else `RESTATE_ADMIN`, else that of `reeve dev` in this
+ * folder.
+ */
 export function findAdmin(
   told: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -34,7 +40,7 @@ export function findAdmin(
   return told ?? environment["RESTATE_ADMIN"] ?? readDev(folder, "admin");
 }
 
-/** Reads what the `reeve dev` of a folder, or of one above it, has left there. */
+/** Reads the file of `reeve dev` in a folder or a parent folder. */
 function readDev(folder: string, field: "url" | "admin"): string | null {
   try {
     const found: unknown = JSON.parse(readFileSync(join(folder, ".reeve", devFile), "utf8"));

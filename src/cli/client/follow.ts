@@ -6,29 +6,29 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
-/** What comes of following a tree: an event, a piece of an answer, or the line to the server going and coming back. */
+/** An item of a followed tree: an event, a piece of an answer, or a lost or restored connection. */
 export type Followed =
   | { readonly kind: "event"; readonly event: NumberedEvent }
   | { readonly kind: "delta"; readonly delta: RunDelta }
   | { readonly kind: "lost"; readonly why: string }
   | { readonly kind: "found" };
 
-/** How to follow. */
+/** Options of `follow`. */
 export interface FollowOptions {
   readonly signal: AbortSignal;
-  /** The last event that is known already. Default: none. */
+  /** Number of the last event the caller has. Default: none. */
   readonly after?: number;
   /** Pieces of answers, too, as they are given: each once at most, and none that was missed. Default false. */
   readonly deltas?: boolean;
-  /** How long a server may stay away before it is given up. Default 2 minutes. */
+  /** Milliseconds until an unreachable server is given up. Default: 2 minutes. */
   readonly patienceMs?: number;
 }
 
 const reconnect = { firstMs: 100, maxMs: 2_000 };
 
 /**
- * Every event of a tree, once, in order, until the tree is over, through as many connections as it takes. An event
- * that is missing is asked for again; nothing after it is passed on before.
+ * Yields every event of a tree once, in order, until the tree ends. Reconnects as often as needed. A missing event is
+ * requested again before any later one is yielded.
  */
 export async function* follow(
   client: ReeveClient,

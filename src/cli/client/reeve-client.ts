@@ -48,14 +48,14 @@ export interface AgentEntry {
   readonly version: string;
 }
 
-/** Where a run stands. */
+/** The state of a run. */
 export interface Standing {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly status: RunStatus;
 }
 
-/** How a tree is started over HTTP. */
+/** The body of a request that starts a tree. */
 export type StartBody = Pick<
   StartOptions,
   "id" | "user" | "session" | "onBusy" | "after" | "budget" | "spawn" | "priority" | "deadlineS"
@@ -64,13 +64,13 @@ export type StartBody = Pick<
 /** Asks a Reeve server. Every method throws a {@link CliError}. */
 export class ReeveClient {
   readonly #http: Http;
-  /** What agents remember. */
+  /** Memory of agents. */
   readonly memory: ClientMemory;
   /** Disables tenants, agents and tools. */
   readonly switches: ClientSwitches;
   /** Trees that start by the clock. */
   readonly schedules: ClientSchedules;
-  /** URLs that are told what happens to runs. */
+  /** Webhooks: URLs that receive events of runs. */
   readonly webhooks: ClientWebhooks;
 
   constructor({ url, key }: Server) {
@@ -85,7 +85,10 @@ export class ReeveClient {
     return this.#http.url;
   }
 
-  /** The address of a screen of the dashboard, such as `/runs/books`; null: the server has none, or does not say. */
+  /**
+   * Returns the address of a dashboard page, such as `/runs/books`. Null if the server has no dashboard or does not
+   * report one.
+   */
   async screenAddress(path: string): Promise<string | null> {
     const me = await this.#http.get("/me").catch(() => null);
     const page = isJsonObject(me) ? me["page"] : null;
@@ -104,17 +107,17 @@ export class ReeveClient {
     return this.#http.list(`/runs?${new URLSearchParams(query).toString()}`);
   }
 
-  /** A worker answers: the signal says how long that may take. */
+  /** Returns the state of a run. A worker answers it; the signal limits how long that may take. */
   async standing(run: string, signal: AbortSignal | null = null): Promise<Standing> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}`, { signal }));
   }
 
-  /** What keeps it from going on; null: nothing. */
+  /** Returns what blocks the run. Null if nothing does. */
   async obstacle(run: string): Promise<Obstacle | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/obstacle`));
   }
 
-  /** Null while it lives. */
+  /** Returns the result. Null while the run is live. */
   async result(run: string): Promise<RunResult | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/result`));
   }
@@ -145,7 +148,7 @@ export class ReeveClient {
     return this.#http.list(`/sessions/${encodeURIComponent(session)}/messages?${search}`);
   }
 
-  /** Has the oldest part of a conversation summed up. The output of the run is the entry with the summary, or null. */
+  /** Compacts the oldest part of a conversation. The output of the run is the entry with the summary, or null. */
   async compact(session: string, body: Pick<StartBody, "user">): Promise<Pick<Standing, "treeId" | "runId">> {
     return Json.as(await this.#http.post(`/sessions/${encodeURIComponent(session)}/compaction`, body));
   }

@@ -30,7 +30,7 @@ export interface InputFlags {
   readonly data?: Json;
 }
 
-/** Returns a text with its data and files. @throws CliError for a file that cannot be read, or is of no known type. */
+/** Returns a text with its data and files. @throws CliError for a file that cannot be read or has an unknown type. */
 export async function readSentInput(text: string, flags: InputFlags, folder: string): Promise<SentInput> {
   const { file: paths = [], data } = flags;
   if (paths.length === 0 && data === undefined) return text;

@@ -9,7 +9,7 @@ import { pendingApproval } from "./look.ts";
 import type { SentInput } from "#client";
 import { counted, exactUsd } from "#view";
 
-/** What goes with a decision. */
+/** Options of a decision. */
 export interface DecideOptions {
   readonly reason?: string;
   /** The arguments to call with instead. */
@@ -17,7 +17,7 @@ export interface DecideOptions {
   readonly remember?: boolean;
 }
 
-/** Settles a question to people. */
+/** Decides an approval. */
 export async function decide(
   context: Context,
   { verb, id }: { readonly verb: "approve" | "deny" | "edit"; readonly id: string },
@@ -31,7 +31,7 @@ export async function decide(
   return done(context, { approval, decision, hash }, `${decision} ${approval}`);
 }
 
-/** Answers a question to people. The answer to a form is JSON, any other a text. */
+/** Answers a question. The answer to a form is JSON, any other is text. */
 export async function answer(context: Context, id: string, text: string): Promise<number> {
   const { asks, arguments: question, id: approval } = await pendingApproval(context, id);
   if (!asks)
@@ -84,7 +84,7 @@ export async function followUp(context: Context, id: string, input: SentInput): 
   return done(context, { run: id, followedUp: true }, `${id}: reads the message when it would stop`);
 }
 
-/** Tells what a call in doubt really used. */
+/** Reports the real usage of a call in doubt. */
 export async function reconcile(
   context: Context,
   id: string,
@@ -99,7 +99,7 @@ export async function reconcile(
   return done(context, { run: id, attempt, reconciled }, `${attempt}: settled`);
 }
 
-/** Stops a run and everything below it, and says what that came to. */
+/** Stops a run and its descendants, and reports the result. */
 export async function cancel(context: Context, id: string, reason: string): Promise<number> {
   const receipt = await context.client.cancel(id, reason);
   const after = receipt.runs.reduce((sum, { spentAfter }) => sum + spentAfter, 0);

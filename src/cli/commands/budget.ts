@@ -8,7 +8,7 @@ export async function showBudget(context: Context, user?: string): Promise<numbe
   return show(context, await context.client.budget(user));
 }
 
-/** Sets it, and shows what was used of it. */
+/** Sets a budget, and shows how much of it is used. */
 export async function setBudget(
   context: Context,
   budget: TenantBudget & { readonly user?: string },

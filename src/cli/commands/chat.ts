@@ -16,7 +16,7 @@ import { asTypedIn, type Context, say, sayJson } from "./command.ts";
 export type ChatOptions = Pick<StartBody, "agent" | "user" | "session" | "budget">;
 
 const commands = "/history  /retry  /compact  /new  /exit";
-/** The events that a user is told of before the answer comes. */
+/** Events that the user sees before the answer. */
 const told: ReadonlySet<string> = new Set(["tool.start", "approval.requested"] satisfies EventType[]);
 /** The messages that a conversation is continued with on the screen. */
 const reminded = 4;
@@ -57,13 +57,13 @@ class Chat {
     this.#session = options.session ?? randomUUID();
   }
 
-  /** Says which conversation this is and, of one that goes on, what was said last. */
+  /** Prints the conversation's id and, if it exists already, its last messages. */
   async begin(): Promise<void> {
     this.#tell(`session ${this.#session}${this.#isTyped ? ` · ${commands}` : ""}`);
     if (this.#isTyped && this.#options.session !== undefined) await this.#history(reminded);
   }
 
-  /** Takes a line: a command or a message. False: there is nothing more to take. */
+  /** Handles a line: a command or a message. Returns false when the chat ends. */
   async take(line: string): Promise<boolean> {
     try {
       if (line === "/history") await this.#history();
@@ -114,7 +114,7 @@ class Chat {
     return this.#turn(text, found && { after: items[at + 1]?.id ?? null });
   }
 
-  /** Has the oldest part of the conversation summed up. */
+  /** Compacts the oldest part of the conversation. */
   async #compact(): Promise<void> {
     const { client } = this.#context;
     const { user } = this.#options;
@@ -124,7 +124,7 @@ class Chat {
     this.#tell(typeof result?.output === "string" ? "compacted" : "nothing to compact");
   }
 
-  /** One message and its answer. False: the user wants to leave. */
+  /** Sends one message and shows its answer. Returns false if the user leaves. */
   async #turn(text: string, place: Pick<StartBody, "after"> = {}): Promise<boolean> {
     const { client, terminal, json } = this.#context;
     const body = { ...this.#options, session: this.#session, ...place };

@@ -3,11 +3,11 @@ import type { Terminal } from "../terminal.ts";
 import type { Screen } from "../views/screen.ts";
 import { asTyped } from "../text/as-typed.ts";
 
-/** What every command works with. */
+/** Dependencies of every command. */
 export interface Context {
   readonly terminal: Terminal;
   readonly client: ReeveClient;
-  /** One JSON object, or one on each line, instead of words. */
+  /** Whether output is JSON: one object, or one per line. */
   readonly json: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function linkLines(
   return address === null ? [] : [paint("faint", `  ${address}`)];
 }
 
-/** Writes lines for people. */
+/** Writes lines for human readers. */
 export function say({ terminal }: Context, lines: readonly string[]): void {
   terminal.out.write(`${lines.join("\n")}\n`);
 }

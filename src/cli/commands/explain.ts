@@ -17,13 +17,13 @@ import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import { asTypedIn, type Context, linkLines, say, sayJson } from "./command.ts";
 
-/** So many runs are asked how they stand. */
+/** Runs whose state is requested at most. */
 const mostAsked = 20;
 
-/** So long a worker may take to say how a run stands. */
+/** Milliseconds a worker may take to report the state of a run. */
 const patienceMs = 10_000;
 
-/** Says why a run stopped or waits. */
+/** Explains why a run stopped or waits. */
 export async function explain(context: Context, id: string): Promise<number> {
   const { client } = context;
   const model = await snapshot(client, id);
@@ -67,7 +67,7 @@ interface Standing {
   readonly stopReason: string | null;
 }
 
-/** Everything that can be known; null where no worker answers. */
+/** Returns all facts about a run. Null if no worker answers. */
 async function ask({ client }: Context, run: AgentView, parent: AgentView | null): Promise<Known | null> {
   const { runId } = run;
   const alive = [...allAgents(run)].filter(({ end }) => end === null).slice(0, mostAsked);
@@ -76,7 +76,7 @@ async function ask({ client }: Context, run: AgentView, parent: AgentView | null
     return [id, { status, obstacle: await client.obstacle(id).catch(() => null) }];
   };
   try {
-    // First of all: does anybody answer?
+    // First checks whether a worker answers.
     await client.standing(runId, AbortSignal.timeout(patienceMs));
     const [facts, result, ledger, pending] = await Promise.all([
       Promise.all(alive.map(factsOf)),

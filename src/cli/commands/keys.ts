@@ -55,7 +55,7 @@ export async function revokeKey(context: KeysContext, id: string): Promise<numbe
   return ExitCode.ok;
 }
 
-/** The record without its hash, which is nothing to show. */
+/** Returns the record without its hash. */
 function shown(record: ApiKeyRecord): Omit<ApiKeyRecord, "hash"> {
   const { hash: _, ...rest } = record;
   return rest;

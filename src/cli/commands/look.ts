@@ -36,7 +36,7 @@ export async function sessions(context: Context, query: Readonly<Record<string, 
   return ExitCode.ok;
 }
 
-/** Lists questions to people, newest first. */
+/** Lists approval questions, newest first. */
 export async function approvals(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
   const page = await context.client.approvals(query);
   if (context.json) for (const approval of page.items) sayJson(context, approval);
@@ -48,7 +48,7 @@ export async function approvals(context: Context, query: Readonly<Record<string,
   return ExitCode.ok;
 }
 
-/** Shows a tree as it is now; one that is over with its receipt. */
+/** Shows a tree in its current state; an ended tree with its receipt. */
 export async function tree(context: Context, id: string): Promise<number> {
   const { client } = context;
   const model = await snapshot(client, id);
@@ -69,7 +69,7 @@ export async function tree(context: Context, id: string): Promise<number> {
   return ExitCode.ok;
 }
 
-/** The call that waits for approval, as it was named: by its own id, or by a run or tree in which it is the only one. */
+/** Returns the call that waits for approval, named by its own id, or by a run or tree in which it is the only one. */
 export async function pendingApproval(context: Context, id: string): Promise<ApprovalRecord> {
   const { client } = context;
   const isApproval = id.includes(":");

@@ -7,7 +7,7 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** A server whose tools are approved, and the file that says so. */
+/** A server whose tools are approved, and the file that stores the approval. */
 export interface PinRequest {
   readonly terminal: Terminal;
   readonly address: McpServerAddress;
@@ -16,7 +16,7 @@ export interface PinRequest {
   readonly check: boolean;
 }
 
-/** Reads the tools of a server, shows how they differ from those that were approved, and approves them. */
+/** Reads the tools of a server, shows how they differ from the approved ones, and approves them. */
 export async function pin({ terminal, address, file, check }: PinRequest): Promise<number> {
   const path = resolve(terminal.folder, file);
   const known = readPinsFile(path);

@@ -22,7 +22,7 @@ export async function blocks(context: Context, user: string | undefined): Promis
   return show(context, found, blockLines(found));
 }
 
-/** Searches facts and earlier turns by words. */
+/** Searches facts and earlier turns by keywords. */
 export async function recall(
   context: Context,
   text: string,

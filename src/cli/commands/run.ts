@@ -9,13 +9,13 @@ import { JsonShow, LogShow, type Show } from "../live/show.ts";
 import { TreeShow } from "../live/tree-show.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
-/** How `reeve run` behaves. */
+/** Options of `reeve run`. */
 export interface RunOptions {
   /** Print the id and leave. */
   readonly detach: boolean;
   /** Ctrl-C cancels at once, instead of detaching. */
   readonly cancelOnInterrupt: boolean;
-  /** As JSON: pieces of answers, too. */
+  /** Whether JSON output includes pieces of answers. */
   readonly deltas: boolean;
 }
 
@@ -48,7 +48,7 @@ async function start({ client }: Context, body: StartBody): Promise<{ readonly t
 
 /** Shows a tree until it is over, or until Ctrl-C. */
 export async function attend(context: Context, treeId: TreeId, options: RunOptions): Promise<number> {
-  // Asked first: a tree on a screen draws itself from the moment it is made.
+  // Requested first, because the tree view draws itself as soon as it is created.
   const path = `/runs/${encodeURIComponent(treeId)}`;
   const address = context.json ? null : await context.client.screenAddress(path);
   const { show, deltas } = showFor(context, treeId, options);
@@ -76,7 +76,7 @@ export async function attend(context: Context, treeId: TreeId, options: RunOptio
   }
 }
 
-/** Says where to find it; whoever presses Ctrl-C again within two seconds means to cancel. */
+/** Prints how to find the tree again. A second Ctrl-C within two seconds cancels it. */
 async function detach(context: Context, treeId: TreeId): Promise<number> {
   const { errors, command } = context.terminal;
   errors.write(
@@ -96,7 +96,7 @@ async function cancel(context: Context, treeId: TreeId): Promise<number> {
   return ExitCode.cancelled;
 }
 
-/** People see words as they are spoken; programs where they ask for them. */
+/** Text output shows answers as they stream; JSON output only if `--deltas` is set. */
 function showFor(context: Context, treeId: TreeId, { deltas }: RunOptions): { show: Show; deltas: boolean } {
   if (context.json) return { show: new JsonShow(context), deltas };
   if (!context.terminal.out.isTTY) return { show: new LogShow(context, treeId), deltas: false };

@@ -3,7 +3,7 @@ import { clean } from "#view";
 import { ExitCode } from "../exit-code.ts";
 import { type Context, say, sayJson } from "./command.ts";
 
-/** Lists what is disabled. */
+/** Lists disabled tenants, agents and tools. */
 export async function list(context: Context): Promise<number> {
   const found = await context.client.switches.list();
   if (context.json) for (const entry of found) sayJson(context, entry);

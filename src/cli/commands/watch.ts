@@ -8,7 +8,7 @@ import { Watcher } from "../watch/watcher.ts";
 import { type Context, say } from "./command.ts";
 import { attend } from "./run.ts";
 
-/** A live tree until its watcher leaves. Without a terminal, or as JSON: what happens, line by line. */
+/** Shows a live tree until the user leaves. Without a terminal, or as JSON: one line per event. */
 export async function watch(context: Context, id: string): Promise<number> {
   const { client, terminal } = context;
   const { treeId } = await client.standing(id);
@@ -32,7 +32,7 @@ export async function watch(context: Context, id: string): Promise<number> {
   return ExitCode.ok;
 }
 
-/** Says how a tree is left. */
+/** Returns the message about the tree's state when the user leaves. */
 async function leftAs({ client, terminal }: Context, treeId: TreeId): Promise<string> {
   const { status } = await client.standing(treeId);
   return status === "paused" ? `paused\n  → ${terminal.command} resume ${treeId}` : "continues";

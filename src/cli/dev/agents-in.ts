@@ -15,7 +15,7 @@ export function exampleIn(module: object): string | null {
   return typeof example === "string" ? example : null;
 }
 
-/** What a module says about the runtime: its export `runtime`, if there is one. */
+/** Returns the runtime options that a module exports as `runtime`, if any. */
 export function optionsIn(module: object): Partial<Omit<RuntimeOptions, "agents" | "engine" | "store">> {
   const options: unknown = Reflect.get(module, "runtime");
   return typeof options === "object" && options !== null ? options : {};

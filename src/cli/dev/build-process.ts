@@ -10,15 +10,15 @@ import {
   type WorkerSettings,
 } from "./worker-settings.ts";
 
-// Beside this file, in whichever form this file is.
+// Beside this file, with the same file extension.
 const script = fileURLToPath(
   new URL(`./worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
 );
 
-/** How a build came up. */
+/** The result of loading a build. */
 export type Loaded = ({ readonly ok: true } & ReadyBuild) | { readonly ok: false; readonly words: string };
 
-/** One build of the agents, in a process of its own. */
+/** One build of the agents, in its own process. */
 export class BuildProcess {
   readonly settings: WorkerSettings;
   readonly #child: ChildProcess;
@@ -62,17 +62,17 @@ export class BuildProcess {
     return { ok: false, words: news?.words ?? "its process ended before it was ready" };
   }
 
-  /** Has it take over runs of other builds. */
+  /** Orders the build to take over runs of other builds. */
   adopt(builds: readonly string[], only?: "refused"): void {
     if (builds.length > 0) this.#order({ type: "adopt", builds, ...(only && { only }) });
   }
 
-  /** Has its page show why newer code does not load; null: nothing is wrong. */
+  /** Orders the build's page to show why newer code does not load. Null: nothing is wrong. */
   showFailure(words: string | null): void {
     this.#order({ type: "failure", words });
   }
 
-  /** Has it count the runs of a build; null if it ends before it has. */
+  /** Orders the build to count the runs of a build. Null if it ends before it has answered. */
   async count(build: string): Promise<number | null> {
     const counted = new Promise<number>((resolve) => {
       this.#child.on("message", (news: WorkerNews) => {

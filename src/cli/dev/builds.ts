@@ -3,20 +3,20 @@ import { backoffMs } from "#base";
 import { BuildProcess } from "./build-process.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
-/** What builds are made with, and who is told. */
+/** Dependencies of `Builds`. */
 export interface BuildsHost {
-  /** Everything but its name and port. */
+  /** All settings except name and port. */
   readonly settings: Omit<WorkerSettings, "build" | "port">;
   freePort(): Promise<number>;
-  /** Names of builds of an earlier `reeve dev`, whose runs go on here. */
+  /** Names of builds of an earlier `reeve dev`, whose runs continue here. */
   readonly earlier: readonly string[];
-  /** Is told every new name, before it is used. */
+  /** Called with every new name before it is used. */
   readonly remember: (build: string) => void;
   readonly onChange: (state: BuildsState) => void;
   readonly onLog: (words: string) => void;
 }
 
-/** What there is to show. */
+/** The displayed state of the builds. */
 export interface BuildsState {
   readonly number: number;
   readonly phase: "loading" | "ready" | "restarting";
@@ -30,12 +30,12 @@ export interface BuildsState {
   readonly failure: string | null;
 }
 
-/** So many builds are alive at most, unless more of them have runs that no other build can go on with. */
+/** Builds kept alive at most, unless more of them have runs that no other build can continue. */
 const keptAlive = 3;
 const mostAlive = 10;
 const restart = { firstMs: 200, maxMs: 5_000 };
 
-/** The builds that are alive: the newest one serves, older ones finish what they began. */
+/** The live builds: the newest one serves, older ones finish their runs. */
 export class Builds {
   readonly #host: BuildsHost;
   #alive: readonly BuildProcess[] = [];
@@ -48,7 +48,7 @@ export class Builds {
     pid: null,
     failure: null,
   };
-  /** Is loading, and has begun nothing yet. */
+  /** The build that is loading and has started no run yet. */
   #next: BuildProcess | null = null;
   #isClosing = false;
   #isBusy = false;
@@ -58,7 +58,7 @@ export class Builds {
     this.#host = host;
   }
 
-  /** Where the newest build's server listens; null while there is none. */
+  /** Address of the newest build's server. Null if there is none. */
   get url(): string | null {
     return this.#alive.at(-1)?.ready?.url ?? null;
   }
@@ -68,7 +68,7 @@ export class Builds {
     return this.#state.failure;
   }
 
-  /** Loads the agents as they are now. A failure leaves everything as it was. */
+  /** Loads the agents as they are now. On failure, nothing changes. */
   async load(): Promise<void> {
     this.#isStale = true;
     if (this.#isBusy) return;
@@ -110,7 +110,7 @@ export class Builds {
     if (this.#isClosing) return build.drain();
     if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
     if (this.#alive.length === 0) build.adopt(this.#host.earlier);
-    // Runs whose code had changed when they came to another build may fit this one.
+    // Runs that another build refused because the code had changed may fit this build.
     build.adopt(
       this.#alive.map(({ settings: { build: older } }) => older),
       "refused",
@@ -152,7 +152,7 @@ export class Builds {
     );
   }
 
-  /** The newest build ended although nobody wanted it to: started again at its place, it takes up its runs. */
+  /** The newest build ended unexpectedly. It is started again under its name and resumes its runs. */
   async #restartWhenGone(build: BuildProcess): Promise<void> {
     let gone = build;
     for (let failures = 0; ; failures++) {

@@ -5,7 +5,7 @@ import { CliError } from "../cli-error.ts";
 import { devFile } from "../client/find-server.ts";
 import { ExitCode } from "../exit-code.ts";
 
-/** What is kept of the `reeve dev` that runs. */
+/** The record of a running `reeve dev`. */
 interface Running {
   readonly pid: number;
   readonly restatePid: number;
@@ -75,7 +75,7 @@ export class DevFolder {
   }
 }
 
-/** How a process was started; empty if there is none. */
+/** Returns the command line of a process. Empty if there is no such process. */
 function commandOf(pid: number): string {
   try {
     return execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" });

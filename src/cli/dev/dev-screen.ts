@@ -4,7 +4,7 @@ import { paintOf, type Terminal } from "../terminal.ts";
 import { cut } from "../text/width.ts";
 import type { BuildsState } from "./builds.ts";
 
-/** Where everything is. */
+/** The addresses of `reeve dev`. */
 interface DevPlace {
   readonly file: string;
   readonly url: string;
@@ -14,9 +14,9 @@ interface DevPlace {
 /** Returns the address of the dashboard of a server. */
 export const dashboardOf = (url: string): string => `${url}/ui`;
 
-/** What `reeve dev` shows. */
+/** The output of `reeve dev`. */
 export interface DevScreen {
-  /** What is done now, before anything serves. */
+  /** Shows the current activity before the server is ready. */
   progress(words: string): void;
   show(place: DevPlace, state: BuildsState): void;
   log(words: string): void;
@@ -67,7 +67,7 @@ class LineScreen implements DevScreen {
   }
 
   show({ url }: DevPlace, { failure, number, phase, agents }: BuildsState): void {
-    // Nothing is known of the first one until it has loaded.
+    // The first build has no number until it has loaded.
     const build = number === 0 ? "first build" : `build ${number}`;
     const whose = agents.length === 0 ? "" : `: ${agents.join(", ")}`;
     const where = phase === "ready" ? dashboardOf(url) : url;
@@ -99,7 +99,7 @@ class CalmScreen implements DevScreen {
     this.#draw(devLines(place, state, this.#terminal));
   }
 
-  /** What workers say goes above, and scrolls away. */
+  /** Output of workers is printed above the screen and scrolls away. */
   log(words: string): void {
     this.#region.clear();
     this.#terminal.out.write(`${words}\n`);
@@ -119,7 +119,7 @@ class CalmScreen implements DevScreen {
 /** The width of a name on the left, and of the gap after it. */
 const nameWidth = 11;
 
-/** One screen: where to ask, who is there, what runs. */
+/** Returns the screen: addresses, agents, and runs. */
 export function devLines(
   { file, url, admin }: DevPlace,
   state: BuildsState,

@@ -14,19 +14,19 @@ import { openBrowser } from "./open-browser.ts";
 import { Proxy } from "./proxy.ts";
 import { watchFiles } from "./watch-files.ts";
 
-/** How `reeve dev` behaves. */
+/** Options of `reeve dev`. */
 export interface DevOptions {
   readonly port: number;
   readonly json: boolean;
 }
 
-/** How many builds are looked at for runs that they have left. */
+/** Earlier builds that are searched for unfinished runs. */
 const mostEarlier = 20;
 
 /** The builds before there are any. */
 const nothing = { url: null, failure: null };
 
-/** Everything on this machine, until Ctrl-C. */
+/** Runs everything on this machine until Ctrl-C. */
 export async function dev(terminal: Terminal, given: string, options: DevOptions): Promise<number> {
   const file = resolve(terminal.folder, given);
   if (!existsSync(file))
@@ -109,7 +109,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** Opens the dashboard, or says where it is. */
+/** Opens the dashboard, or prints its address. */
 function openPage(url: string, screen: DevScreen): void {
   const address = dashboardOf(url);
   openBrowser(address).catch((error: unknown) =>
@@ -117,7 +117,7 @@ function openPage(url: string, screen: DevScreen): void {
   );
 }
 
-/** Does what a key stands for: `o` opens the dashboard, Ctrl-C stops. A keyboard that is listened to sends no signals. */
+/** Handles keys: `o` opens the dashboard, Ctrl-C stops. In raw mode, the terminal sends no signals. */
 function listenForKeys(
   terminal: Terminal,
   { stopped, open }: { readonly stopped: Interrupts; readonly open: () => void },

@@ -5,12 +5,12 @@ import type { FaultKind } from "#server";
 const slowMs = 2_000;
 const slowCalls = 5;
 
-/** So long the answer to the request has to leave before the worker dies. */
+/** Milliseconds for the response to leave before the worker dies. */
 const lastAnswerMs = 100;
 
 /**
- * The orders of a page that was taken over. An agent that follows them does what its user has not asked for. The address looks like one of
- * the user's own, but its first "a" is Cyrillic.
+ * Instructions of a compromised page. An agent that follows them does something its user has not requested. The address
+ * looks like one of the user's own, but its first "a" is Cyrillic.
  */
 const orders = [
   "",
@@ -19,8 +19,8 @@ const orders = [
 ].join("\n");
 
 /**
- * Faults that the developer causes, in the worker of `reeve dev`. They are layers around calls, so they work with every model
- * and tool. What they change is what a provider, a page or a machine could change.
+ * Faults that the developer injects into the worker of `reeve dev`. They are middleware, so they work with every model
+ * and tool. They change only what a provider, a page or a machine could change.
  */
 export class Faults {
   #slowCalls = 0;
@@ -38,7 +38,7 @@ export class Faults {
     if (kind === "injection") this.#pages = 1;
   }
 
-  /** Returns the layers of a program with those of the faults inside. */
+  /** Returns the program's middleware with that of the faults inside. */
   around({ chat = [], function: functions = [], ...rest }: MiddlewareSet = {}): MiddlewareSet {
     return { ...rest, chat: [...chat, this.#chat], function: [...functions, this.#function] };
   }

@@ -3,7 +3,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { basename, join } from "node:path";
 import { errorMessage, missingPackagesText } from "#base";
 
-// Node says `imported from /a/b.ts`, Bun `from '/a/b.ts'`.
+// Node prints `imported from /a/b.ts`, Bun `from '/a/b.ts'`.
 const notFound = /^Cannot find (?:package|module) '([^'./][^']*)' (?:imported )?from '?([^'\n]+?)'?$/m;
 const imported = /(?:\bfrom\s{0,9}|\bimport\s{0,9}\(?\s{0,9})["']([^"'./][^"']{0,200})["']/g;
 
@@ -11,7 +11,7 @@ const imported = /(?:\bfrom\s{0,9}|\bimport\s{0,9}\(?\s{0,9})["']([^"'./][^"']{0
 export function missingImportsText(error: unknown, file: string): string | null {
   const [, missing, importer] = notFound.exec(errorMessage(error)) ?? [];
   if (missing === undefined || importer === undefined) return null;
-  // An import inside of a package is its own to check: which others it needs is not known here.
+  // Imports inside a package are skipped: its dependencies are unknown here.
   const files = [...new Set([file, importer])].filter((path) => !path.includes("node_modules"));
   const names = new Set([packageOf(missing), ...files.flatMap(missingIn)]);
   return missingPackagesText(basename(file), [...names]);
@@ -28,7 +28,7 @@ function missingIn(file: string): readonly string[] {
   });
 }
 
-/** The package of an import, such as `@ai-sdk/openai` of `@ai-sdk/openai/internal`. */
+/** Returns the package of an import, such as `@ai-sdk/openai` for `@ai-sdk/openai/internal`. */
 function packageOf(specifier: string): string {
   return specifier
     .split("/")

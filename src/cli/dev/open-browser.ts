@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 const openers: Readonly<Record<string, string>> = { linux: "xdg-open", darwin: "open" };
 
 /**
- * Opens a page of this machine in the default browser: without a shell, the address is one argument. Resolves once the
- * program has started. @throws TypeError if the address is not of this machine; Error if there is no such program.
+ * Opens a local page in the default browser, without a shell: the address is one argument. Resolves once the program
+ * has started. @throws TypeError if the address is not local; Error if there is no such program.
  */
 export function openBrowser(address: string, platform: string = process.platform): Promise<void> {
   const { protocol, hostname } = new URL(address);

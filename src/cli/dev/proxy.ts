@@ -12,7 +12,7 @@ export interface ProxyTarget {
   readonly failure: string | null;
 }
 
-/** One address for whichever build is the newest. */
+/** One address that always leads to the newest build. */
 export class Proxy {
   readonly #server: Server;
   readonly url: string;
@@ -51,7 +51,7 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: Pr
   const refuse = (): void =>
     headers.accept?.includes("text/html") ? showLoading(outgoing, target.failure) : unavailable(outgoing);
   if (target.url === null) return refuse();
-  // The path is joined as text: whatever it says, it goes to no other host.
+  // The path is appended as text, so it cannot change the host.
   const onward = request(`${target.url}${url.startsWith("/") ? url : "/"}`, { method, headers });
   onward.on("response", (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -68,7 +68,7 @@ function unavailable(outgoing: ServerResponse): void {
   outgoing.end(JSON.stringify({ error }));
 }
 
-/** A page for a browser that comes before the first worker. It asks again by itself. */
+/** Shows a page until the first worker is ready. The page reloads itself. */
 function showLoading(outgoing: ServerResponse, failure: string | null): void {
   const text = failure === null ? "reeve dev is loading …" : `The code does not load:\n\n${failure}`;
   const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -13,7 +13,7 @@ export function watchFiles(folder: string, call: () => void): () => void {
     clearTimeout(timer);
     timer = setTimeout(call, quietMs);
   };
-  /** Watches folders that are not watched yet. Says whether there were any: they may hold sources already. */
+  /** Watches new folders. Returns whether there were any: they may already hold sources. */
   const look = (): boolean => {
     const fresh = [...foldersIn(folder)].filter((path) => !watchers.has(path));
     for (const path of fresh) {
@@ -33,7 +33,7 @@ export function watchFiles(folder: string, call: () => void): () => void {
   };
 }
 
-/** The folder and those below it that may hold sources. */
+/** Yields the folder and its subfolders that may hold sources. */
 function* foldersIn(folder: string): Generator<string, void> {
   yield folder;
   for (const entry of entriesOf(folder))

@@ -1,4 +1,4 @@
-/** What a worker of `reeve dev` is told when it starts, in {@link settingsVariable}. */
+/** Settings passed to a worker of `reeve dev` in {@link settingsVariable}. */
 export interface WorkerSettings {
   readonly file: string;
   /** The folder of the project, in which `.env` is looked for. */
@@ -10,10 +10,10 @@ export interface WorkerSettings {
   readonly store: string;
 }
 
-/** The environment variable that holds {@link WorkerSettings} as JSON. */
+/** Environment variable that holds {@link WorkerSettings} as JSON. */
 export const settingsVariable = "REEVE_DEV_WORKER";
 
-/** What a worker says to `reeve dev`. */
+/** A message of a worker to `reeve dev`. */
 export type WorkerNews =
   | ({ readonly type: "ready" } & ReadyBuild)
   | { readonly type: "counted"; readonly build: string; readonly runs: number }
@@ -24,7 +24,7 @@ export type WorkerNews =
 export interface ReadyBuild {
   readonly url: string;
   readonly agents: readonly string[];
-  /** The same in builds whose agents have the same versions: each goes on with runs of the other. */
+  /** Equal for builds whose agents have equal versions: each can continue runs of the other. */
   readonly program: string;
 }
 

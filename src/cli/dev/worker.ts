@@ -77,7 +77,7 @@ async function obey(
   }
 }
 
-/** The first lines of what was thrown: where, and why. */
+/** Returns the first lines of an error: location and message. */
 function wordsOf(error: unknown): string {
   if (error instanceof ProgramError) return error.message;
   if (error instanceof StartupError || !(error instanceof Error)) return String(error);
@@ -86,7 +86,7 @@ function wordsOf(error: unknown): string {
   return lines.slice(0, 6).join("\n");
 }
 
-// Whoever started us is gone: nothing is left behind.
+// The parent process has ended, so this worker ends too.
 process.on("disconnect", () => process.exit(0));
 process.on("uncaughtException", (error) => {
   tell({ type: "log", words: wordsOf(error) });

@@ -6,7 +6,7 @@ import { readPackage } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
 import { projectFiles, type Versions } from "./project-files.ts";
 
-/** How `reeve init` behaves. */
+/** Options of `reeve init`. */
 export interface InitOptions {
   readonly json?: boolean;
   /** The `reeve` that the project depends on: a version, or the path of a tarball. Default: this version. */
@@ -55,7 +55,7 @@ function nameFor(folder: string): string {
   return name === "" || name === "reeve" ? "agents" : name;
 }
 
-/** Those that this package was built and tested with. */
+/** Returns the versions that this package was built and tested with. */
 function versions(reeve: string | undefined): Versions {
   const { version, devDependencies } = readPackage();
   return { reeve: reeve ?? `^${version}`, of: (name) => devDependencies[name] ?? "latest" };

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Versions that a project is made with: those that this version of Reeve was tested with. */
+/** Dependency versions of a new project: those that this version of Reeve was tested with. */
 export interface Versions {
   readonly reeve: string;
   of(name: string): string;
@@ -45,7 +45,7 @@ function packageJson(name: string, versions: Versions): string {
     scripts: { dev: "reeve dev agents.ts", typecheck: "tsc" },
     dependencies: { ...of(dependencies), reeve: versions.reeve },
     devDependencies: of(developmentDependencies),
-    // The npm package of the Restate server reports each installation, unless a project says no.
+    // The npm package of the Restate server reports each installation unless this is off.
     scarfSettings: { enabled: false },
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;

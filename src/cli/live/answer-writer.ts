@@ -3,7 +3,7 @@ import type { RunDelta } from "#runtime";
 import { cleanLines } from "#view";
 import type { Output } from "../terminal.ts";
 
-/** Writes the answers of one run as they come, and at the end what is missing of the last one. */
+/** Writes the answers of one run as they stream, and at the end the missing part of the last one. */
 export class AnswerWriter {
   readonly #out: Output;
   readonly #run: RunId;
@@ -29,7 +29,7 @@ export class AnswerWriter {
     this.#write(text);
   }
 
-  /** Notes that the terminal has written in the line by itself, such as `^C`: what follows begins another one. */
+  /** Notes that the terminal itself has written to the line, such as `^C`. The next output starts a new line. */
   interrupt(): void {
     this.#isLineOpen ||= this.#out.isTTY;
   }
@@ -62,7 +62,7 @@ export class AnswerWriter {
   }
 }
 
-/** An output as people read it. */
+/** Returns an output as readable text. */
 function toText(output: Json): string {
   if (output === null) return "";
   return typeof output === "string" ? output : JSON.stringify(output, null, 2);

@@ -1,14 +1,14 @@
 import { AgentId, type NumberedEvent } from "#kernel";
 import { usd, clean, denialText, reasonText } from "#view";
 
-/** The line of a run's log about an event; null where it says nothing. `command`: the words that start this program. */
+/** Returns the log line of an event. Null if it has none. `command`: the command that starts this program. */
 export function eventLine(event: NumberedEvent, command = "reeve"): string | null {
   const words = wordsFor(event, command);
   return words === null ? null : `${AgentId.type(event.agent)}: ${words}`;
 }
 
 function wordsFor(event: NumberedEvent, command: string): string | null {
-  // A log tells what a reader would act on; the rest is in `--json`.
+  // The log shows only events that a reader acts on. `--json` has all of them.
   if (event.type === "run.start") return "started";
   if (event.type === "run.end")
     return `${event.status}: ${reasonText(event.stopReason)}, ${usd(event.costMicros)}`;

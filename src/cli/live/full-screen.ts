@@ -1,6 +1,6 @@
 import type { Output } from "../terminal.ts";
 
-/** The whole terminal, drawn again and again. What was on it before comes back when it is left. */
+/** A full-screen terminal view. The previous content returns when it is left. */
 export class FullScreen {
   readonly #output: Output;
   #drawn: readonly string[] = [];
@@ -11,7 +11,7 @@ export class FullScreen {
     output.write("\u001B[?1049h\u001B[?25l");
   }
 
-  /** Replaces what was drawn; only lines that differ are written. Lines must fit the width, and not outnumber the rows. */
+  /** Replaces the content; only lines that differ are written. Lines must fit the width and the number of rows. */
   draw(lines: readonly string[]): void {
     const { columns, rows } = this.#output;
     const size = `${columns}x${rows}`;
@@ -21,7 +21,7 @@ export class FullScreen {
       line === drawn[index] ? [] : `\u001B[${index + 1};1H${line}\u001B[K`,
     );
     if (lines.length < drawn.length) changes.push(`\u001B[${lines.length + 1};1H\u001B[J`);
-    // One write: a terminal shows it at once, without flicker.
+    // A single write avoids flicker.
     const text = (isNew ? "\u001B[2J" : "") + changes.join("");
     if (text !== "") this.#output.write(text);
     this.#drawn = lines;

@@ -9,22 +9,22 @@ export class LiveRegion {
     this.#output = output;
   }
 
-  /** How many lines can be drawn. */
+  /** Number of lines that can be drawn. */
   get height(): number {
     return Math.max(1, this.#output.rows - 1);
   }
 
-  /** Replaces what was drawn. Lines must fit the width; those that do not fit the height are left out. */
+  /** Replaces the drawn lines. Lines must fit the width; lines beyond the height are left out. */
   draw(lines: readonly string[]): void {
     const most = this.height;
     const shown =
       lines.length <= most ? lines : [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more`];
-    // One write: a terminal shows it at once, without flicker.
+    // A single write avoids flicker.
     this.#output.write(`${this.#home()}${shown.map((line) => `${line}\u001B[K\n`).join("")}\u001B[J`);
     this.#drawn = shown.length;
   }
 
-  /** Takes away what was drawn. */
+  /** Removes the drawn lines. */
   clear(): void {
     if (this.#drawn > 0) this.#output.write(`${this.#home()}\u001B[J`);
     this.#drawn = 0;

@@ -6,7 +6,7 @@ import { screenOf } from "../terminal.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { eventLine } from "./event-line.ts";
 
-/** How a tree is shown while it runs. */
+/** A view of a running tree. */
 export interface Show {
   /** `address`: its page in the dashboard; null: none. */
   begin(treeId: TreeId, address: string | null): void;
@@ -15,7 +15,7 @@ export interface Show {
   delta(delta: RunDelta): void;
   line(state: "lost" | "found"): void;
   end(result: RunResult): void;
-  /** Takes away what does not stay. */
+  /** Removes the temporary parts of the view. */
   leave(): void;
 }
 
@@ -48,7 +48,7 @@ export class JsonShow implements Show {
   leave(): void {}
 }
 
-/** One line for each thing that happens: for pipes and files. */
+/** One line per event, for pipes and files. */
 export class LogShow implements Show {
   readonly #context: Context;
   readonly #model: TreeModel;
@@ -67,7 +67,7 @@ export class LogShow implements Show {
   event(event: NumberedEvent): void {
     this.#model.apply(event);
     const line = eventLine(event, this.#context.terminal.command);
-    // A landing call is often refused like the call before it: that is said once.
+    // A landing call is often refused like the previous call. The same line is printed once.
     if (line === null || line === this.#last.get(event.runId)) return;
     this.#last.set(event.runId, line);
     say(this.#context, [line]);
@@ -86,7 +86,7 @@ export class LogShow implements Show {
   leave(): void {}
 }
 
-/** What was said, whole, and the receipt. */
+/** Returns the full answer and the receipt. */
 export function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
   const { root } = model;
   const receipt = root ? receiptLines(root, result, screenOf(context.terminal)).map(asTypedIn(context)) : [];

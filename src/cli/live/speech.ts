@@ -4,14 +4,14 @@ import { lastRow } from "../text/width.ts";
 
 interface Answer {
   readonly attempt: AttemptId;
-  /** What has come since the row that was asked for last, and that row. */
+  /** Text since the last requested row, and that row. */
   rest: string;
 }
 
-/** Of an answer that nobody looks at, at most twice as much is kept. */
+/** Characters kept of an answer that is not displayed; up to twice as many in between. */
 const mostKept = 4_096;
 
-/** What is being said in a tree: of each run, the row that its answer has come to. For people who watch. */
+/** Live text of a tree: for each run, the current row of its answer. For terminal views. */
 export class Speech {
   readonly #answers = new Map<RunId, Answer>();
 
@@ -24,19 +24,19 @@ export class Speech {
     if (answer.rest.length > 2 * mostKept) answer.rest = answer.rest.slice(-mostKept);
   }
 
-  /** An answer that was given is not being said any more. */
+  /** An answer that is complete is removed from the live text. */
   see({ type, runId, attempt }: NumberedEvent): void {
     const isOver = type === "model.end" && this.#answers.get(runId)?.attempt === attempt;
     if (isOver || type === "run.end") this.#answers.delete(runId);
   }
 
-  /** The last row of what a run says now, at most so wide; null while it says nothing. */
+  /** Returns the last row of a run's live text, at most `width` columns. Null if there is none. */
   row(run: RunId, width: number): string | null {
     const answer = this.#answers.get(run);
     if (!answer) return null;
     const said = answer.rest.trimEnd();
     const row = lastRow(said, width);
-    // What is above the row is not needed again: however long an answer is, each word is looked at a few times only.
+    // Text above the row is dropped, so each character is scanned only a few times, however long the answer is.
     answer.rest = row + answer.rest.slice(said.length);
     return row === "" ? null : row;
   }

@@ -12,7 +12,7 @@ import { closing, type Show } from "./show.ts";
 
 const frameMs = 100;
 
-/** The tree, drawn in place as it grows, with what is being said in it. */
+/** The tree, drawn in place as it grows, with its live text. */
 export class TreeShow implements Show {
   readonly #context: Context;
   readonly #model: TreeModel;

@@ -25,7 +25,7 @@ export function json(text: string): Json {
   }
 }
 
-/** One more of an option that may be given several times. */
+/** Collects an option that may be given several times. */
 export const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 /** `<index>:<hash>`. @throws InvalidArgumentError */
@@ -36,7 +36,7 @@ export function auditHead(text: string): AuditHead {
   return { index: Number(index), hash };
 }
 
-/** What was given, without what was not. */
+/** Returns the options that were given. */
 export function given<Options extends object>(options: Options): Given<Options> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Json.as(Json.of(Object.fromEntries(entries)));

@@ -24,7 +24,7 @@ const inStore = (command: Command): Command =>
     .option("--tenant <tenant>", "keys of this tenant (default: no tenant)")
     .option("--json", "print JSON: one object, or one per line");
 
-/** Loads the commands: they need packages that are optional. @throws CliError that names those that are missing. */
+/** Loads the commands, which need optional packages. @throws CliError that names the missing packages. */
 const load = async (): Promise<typeof KeyCommands> => {
   const { checkPackages } = await import("../dev/dev-needs.ts");
   checkPackages("reeve keys", ["hono", "kysely"]);

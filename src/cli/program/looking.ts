@@ -17,7 +17,7 @@ interface ListFlags {
   readonly limit: number;
 }
 
-/** Commands that change nothing. */
+/** Adds commands that change nothing. */
 export function addLooking({ program, asking, contextOf, exit }: Commands): void {
   asking(program.command("runs"))
     .description("list trees, newest first")

@@ -35,7 +35,7 @@ export function addProject({ program, terminal, exit }: Commands): void {
     .action(async (file: string | undefined, options: { readonly port: number; readonly json?: boolean }) => {
       const { checkDevNeeds } = await import("../dev/dev-needs.ts");
       checkDevNeeds(`${process.platform}-${process.arch}`);
-      // Loaded only now: it imports what was looked for.
+      // Imported only after the check for the packages it needs.
       const { dev } = await import("../dev/dev.ts");
       exit(await dev(terminal, file ?? "agents.ts", { json: false, ...options }));
     });

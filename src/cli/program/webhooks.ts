@@ -22,7 +22,7 @@ interface DeliveryFlags extends WebhookFlags {
   readonly status?: WebhookDelivery["status"];
 }
 
-/** `reeve webhooks`: URLs that are told what happens to runs. */
+/** Adds `reeve webhooks`: URLs that receive events of runs. */
 export function addWebhooks({ program, asking, contextOf, exit }: Commands): void {
   const group = program.command("webhooks").description("manage webhooks for events of runs");
   asking(group.command("list"))

@@ -1,7 +1,7 @@
 import { spendLevel, type Tone } from "#view";
 import type { Paint } from "./paint.ts";
 
-/** What is drawn of a limit. */
+/** The amounts of a limit bar. */
 export interface BarAmounts {
   readonly spent: number;
   readonly reserved: number;
@@ -10,7 +10,7 @@ export interface BarAmounts {
 
 const tones = { normal: "good", high: "waiting", full: "bad" } as const satisfies Record<string, Tone>;
 
-/** `███▒▒░░░`: spent, reserved, free. Anything above nothing shows; full means full. */
+/** Draws `███▒▒░░░`: spent, reserved, free. Any amount above zero is visible; only a used-up limit fills the bar. */
 export function bar({ spent, reserved, cap }: BarAmounts, width: number, paint: Paint): string {
   const cells = (amount: number): number => {
     if (amount <= 0) return 0;

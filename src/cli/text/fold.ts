@@ -1,6 +1,6 @@
 import { widthOf } from "./width.ts";
 
-/** A visible text on as many lines of `width` columns as it takes. Nothing is left out. */
+/** Splits text into lines of `width` columns. Nothing is left out. */
 export function fold(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let [line, used] = ["", 0];

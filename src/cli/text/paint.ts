@@ -13,10 +13,10 @@ const styles = {
   bad: "red",
 } as const;
 
-/** Words only. */
+/** Text without styles. */
 export const plainPaint: Paint = (_tone, text) => text;
 
-/** With colours, for terminals. */
+/** Text with colours, for terminals. */
 const colourPaint: Paint = (tone, text) =>
   tone === "plain" || text === "" ? text : styleText(styles[tone], text, { validateStream: false });
 

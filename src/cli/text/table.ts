@@ -8,7 +8,7 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
   readonly tone?: (row: Row) => Tone;
   readonly align?: "left" | "right";
-  /** Gives way when there is not enough room: the last such column shrinks first, down to this. */
+  /** Minimum width. If space is short, the last such column shrinks first. */
   readonly shrinkTo?: number;
 }
 

@@ -3,11 +3,11 @@ import { cleanLines } from "#view";
 const segmenter = new Intl.Segmenter();
 const wide =
   /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/u;
-/** What we draw with, and most of what people write: a column each. */
+/** The characters we draw with and most common text: one column each. */
 const narrow =
   /^[\x20-\x7e\u00A0-\u02FF\u0370-\u0482\u2010-\u2027\u2030-\u205E\u2190-\u2199\u2200-\u22FF\u2500-\u25FC\u2713\u2717\u276F]*$/;
 
-/** How many columns a clean text takes. */
+/** Returns the number of columns of a clean text. */
 export function widthOf(text: string): number {
   if (narrow.test(text)) return text.length;
   let width = 0;
@@ -15,7 +15,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** At most `width` columns of a clean text; what is cut off shows as an ellipsis. */
+/** Cuts a clean text to at most `width` columns; an ellipsis marks the cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width <= 0) return "";
@@ -37,7 +37,7 @@ export function fit(text: string, width: number, side: "left" | "right" = "left"
   return side === "left" ? short + space : space + short;
 }
 
-/** Words on several lines of at most `width` columns; a word that is longer has a line of its own. */
+/** Wraps text into lines of at most `width` columns; a longer word has its own line. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -50,7 +50,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/** The last row that a text, as somebody says it, fills on a screen of that width. */
+/** Returns the last row that a streamed text fills on a screen of that width. */
 export function lastRow(text: string, width: number): string {
   const line = cleanLines(text.slice(text.lastIndexOf("\n") + 1))[0] ?? "";
   const row = wrap(line, width).at(-1) ?? "";

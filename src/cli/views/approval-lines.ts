@@ -14,7 +14,7 @@ export function approvalLines(approvals: readonly ApprovalRecord[], screen: Scre
   ]);
 }
 
-/** One call that needs approval, or needed it: a headline, the reason, and every argument in full. */
+/** Formats one call that needs or needed approval: a headline, the reason, and every argument in full. */
 export function approvalText(record: ApprovalRecord, screen: Screen): readonly string[] {
   const { id, agentId, tool, risk, decision, requestedAt, expiresAt, why, asks } = record;
   const { paint, now } = screen;

@@ -16,7 +16,7 @@ const moneyColumn = ({ title, amount }: (typeof moneyColumns)[number]): Column<R
   align: "right",
 });
 
-/** Runs, one line each. The part of the cost that is in doubt, and what is reserved on top of it, are apart. */
+/** Formats runs, one line each. Cost in doubt and reserved cost are separate. */
 export function runLines(runs: readonly RunRecord[], screen: Screen): readonly string[] {
   if (runs.length === 0) return ["no runs"];
   const columns: readonly Column<RunRecord>[] = [

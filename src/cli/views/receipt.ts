@@ -17,7 +17,7 @@ import { wrap } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 import { treeRows, type TreeRow } from "./tree-lines.ts";
 
-/** What it came to: who spent what, how long it took, why each stopped. */
+/** Formats the receipt: cost, duration and stop reason of each run. */
 export function receiptLines(
   root: AgentView,
   result: Pick<RunResult, "status" | "stopReason" | "usage" | "costMicros" | "inDoubtMicros" | "error">,
@@ -48,7 +48,7 @@ export function receiptLines(
 /** The refusals that a receipt explains. */
 const maxRefusals = 3;
 
-/** Which limit stopped a run, and what to do about it; null if none did. */
+/** Returns the limit that stopped a run and the remedy. Null if none did. */
 function refusalText(
   run: AgentView,
   rows: readonly TreeRow[],

@@ -1,6 +1,6 @@
 import type { Paint } from "../text/paint.ts";
 
-/** What a view is drawn on. */
+/** The width, style and clock of a view. */
 export interface Screen {
   readonly width: number;
   readonly paint: Paint;

@@ -3,14 +3,14 @@ import type { Speech } from "../live/speech.ts";
 import type { Screen } from "./screen.ts";
 import { type Caps, layOut, treeLine, type TreeRow, treeRows } from "./tree-lines.ts";
 
-/** The last row of what a run says now; null while it says nothing. */
+/** Returns the last row of a run's live text. Null if there is none. */
 export function spoken({ runId, activity }: AgentView, speech: Speech, width: number): string | null {
-  // Events and words come on two ways: what was said before the last event is over.
+  // Events and live text arrive on separate streams: text from before the last event is outdated.
   const row = activity.kind === "model" ? speech.row(runId, Math.max(1, width - 1)) : null;
   return row === null ? null : `“${row}`;
 }
 
-/** A tree, one line for each run and, below whoever speaks, the row that it has come to, as long as there is `room`. */
+/** Draws a tree: one line per run and, if there is `room`, the current row of its live text below it. */
 export function spokenTree(
   root: AgentView,
   { caps, speech, room }: { readonly caps: Caps; readonly speech: Speech; readonly room: number },
@@ -30,7 +30,7 @@ export function spokenTree(
   });
 }
 
-/** The branches that pass by between a run and whoever comes next. */
+/** Returns the branches that pass between a run and the next row. */
 function branchesBelow({ run, branches }: TreeRow): string {
   const own = branches.replace("├ ", "│ ").replace("└ ", "  ");
   return `${own}${run.children.length > 0 ? "│ " : "  "}`;

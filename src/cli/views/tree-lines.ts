@@ -13,22 +13,22 @@ import { bar } from "../text/bar.ts";
 import { cut, fit, widthOf } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
-/** What limits are known. */
+/** The known limits. */
 export interface Caps {
-  /** Of the whole tree. Null: no limit, or not known. */
+  /** Limit of the whole tree. Null: no limit, or unknown. */
   readonly tree: Micros | null;
-  /** Of single runs. */
+  /** Limits of single runs. */
   readonly runs: ReadonlyMap<RunId, Micros>;
 }
 
-/** One run in its place. */
+/** One run and its position in the drawn tree. */
 export interface TreeRow {
   readonly run: AgentView;
   /** The branches that lead to it. */
   readonly branches: string;
 }
 
-/** Everybody, in the order they are drawn. */
+/** Returns all runs in the order in which they are drawn. */
 export function treeRows(root: AgentView): readonly TreeRow[] {
   return [{ run: root, branches: "" }, ...below(root, "")];
 }
@@ -41,16 +41,16 @@ function* below({ children }: AgentView, indent: string): Generator<TreeRow, voi
   }
 }
 
-/** Where the columns of a tree are. */
+/** The columns of a drawn tree. */
 export interface TreeLayout {
   readonly name: number;
   readonly money: number;
-  /** 0: nobody has a limit. */
+  /** 0 if no run has a limit. */
   readonly bar: number;
   readonly rest: number;
 }
 
-/** Columns for these rows: names and money as wide as they need, within reason; what is left tells what is done. */
+/** Computes the columns: names and amounts as wide as needed up to a limit; the rest is for the activity. */
 export function layOut(rows: readonly TreeRow[], caps: Caps, width: number): TreeLayout {
   let name = 8;
   let money = 6;
@@ -72,7 +72,7 @@ export function treeLines(root: AgentView, caps: Caps, screen: Screen): readonly
   return rows.map((row) => treeLine(row, { layout, caps, screen }));
 }
 
-/** One run: name, status, money against its limit, what it does. */
+/** Draws one run: name, status, cost against its limit, activity. */
 export function treeLine(
   { run, branches }: TreeRow,
   { layout, caps, screen }: { readonly layout: TreeLayout; readonly caps: Caps; readonly screen: Screen },
@@ -96,7 +96,7 @@ export function treeLine(
   return cells.join(" ").trimEnd();
 }
 
-/** The whole tree in one line: how it stands, who is alive, money against the limit. */
+/** Draws the whole tree in one line: status, live runs, cost against the limit. */
 export function treeHeadline(root: AgentView, caps: Caps, { width, paint, now }: Screen): string {
   const all = [...allAgents(root)];
   const alive = all.filter(({ end }) => end === null).length;

@@ -2,7 +2,7 @@ import type { Why } from "#view";
 import { wrap } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
-/** As lines for people. */
+/** Formats an explanation as lines. */
 export function whyLines(
   { answer, details, hints }: Why,
   { width, paint }: Pick<Screen, "width" | "paint">,

@@ -3,7 +3,7 @@ import { type AgentView, allAgents } from "#view";
 import { treeRows } from "../views/tree-lines.ts";
 import type { Prompt, WatchState } from "./watch-state.ts";
 
-/** A key, as far as it matters here. */
+/** A key press. */
 export interface WatchKey {
   readonly input: string;
   readonly name: KeyName | null;
@@ -11,7 +11,7 @@ export interface WatchKey {
 
 type KeyName = "up" | "down" | "pageUp" | "pageDown" | "return" | "escape" | "backspace" | "interrupt";
 
-/** What terminals send for keys that are no letters. */
+/** Escape sequences of keys that are not letters. */
 const named: Readonly<Record<string, KeyName>> = {
   "\u001B[A": "up",
   "\u001BOA": "up",
@@ -30,7 +30,7 @@ const named: Readonly<Record<string, KeyName>> = {
 // oxlint-disable-next-line no-control-regex -- keys are told by them
 const sequence = /\u001B(?:\[[\d;]*[A-Za-z~]|O[A-Z])|[^]/gu;
 
-/** The keys in what came at once. Those that nobody knows are keys that do nothing. */
+/** Parses keys from typed text. Unknown sequences become keys without effect. */
 export function keysIn(typed: string): readonly WatchKey[] {
   return (typed.match(sequence) ?? []).map((sent) => {
     const name = named[sent] ?? null;
@@ -38,7 +38,7 @@ export function keysIn(typed: string): readonly WatchKey[] {
   });
 }
 
-/** What a key asks for outside the screen. */
+/** An action outside the screen that a key requests. */
 export type WatchOrder =
   | { readonly kind: "leave" }
   | { readonly kind: "pause" | "resume" | "cancel"; readonly run: AgentView["runId"] }
@@ -46,7 +46,7 @@ export type WatchOrder =
   | { readonly kind: "review" | "deny"; readonly approval: ApprovalId }
   | { readonly kind: "approve"; readonly record: ApprovalRecord };
 
-/** What comes of a key. */
+/** The result of a key press. */
 export interface Pressed {
   readonly state: WatchState;
   readonly order: WatchOrder | null;
@@ -58,7 +58,7 @@ interface Choice {
   readonly all: readonly AgentView[];
 }
 
-/** What a key does to the screen, and beyond. */
+/** Applies a key to the screen state and returns the requested action. */
 export function press(
   state: WatchState,
   key: WatchKey,
@@ -67,7 +67,7 @@ export function press(
   const quiet = { ...state, note: null };
   if (key.name === "interrupt") return { state: quiet, order: { kind: "leave" } };
   if (state.prompt) return answer(quiet, state.prompt, key);
-  // Not on Escape: over a slow line the keys that begin with it may come in pieces.
+  // Escape does not leave: on a slow connection, escape sequences may arrive in pieces.
   if (key.input === "q") return { state: quiet, order: { kind: "leave" } };
   if (!root) return { state: quiet, order: null };
   const step = stepOf(key, pageRows);

@@ -13,17 +13,17 @@ export interface WatchScreen extends Screen {
   readonly height: number;
 }
 
-/** Around the rows: the headline, its rule, the rule below, what the selected run does, and the keys. */
+/** Rows around the tree: headline, two rules, details of the selected run, and key help. */
 const frameHeight = 6;
 
-/** How many rows are drawn at once. */
+/** Returns the number of tree rows that fit. */
 export function rowsShown(height: number): number {
   return Math.max(1, height - frameHeight);
 }
 
 const keys = "↑↓ select · p pause · r resume · t top up · a approve · d deny · c cancel · q leave";
 
-/** What is watched. */
+/** The watched tree and its state. */
 interface Watched {
   readonly root: AgentView | null;
   readonly caps: Caps;
@@ -82,7 +82,7 @@ function rule(hidden: number, where: "above" | "below", { paint, width }: Screen
   return paint("faint", `──${words}${"─".repeat(Math.max(0, width - words.length - 2))}`);
 }
 
-/** Why the selected run stands where it stands; then what it says now, or else more about that. */
+/** Returns why the selected run is in its state, and its live text or further details. */
 function detail(row: TreeRow | undefined, speech: Speech, screen: Screen): readonly string[] {
   const { paint, width, now } = screen;
   if (!row) return ["", ""];

@@ -6,7 +6,7 @@ import type { Watcher } from "./watcher.ts";
 
 const frameMs = 100;
 
-/** A watched tree on a terminal: drawn ten times a second however much happens, and at once for whoever types. */
+/** A watched tree on a terminal: drawn at most ten times a second, and at once after a key press. */
 export class WatchScreen {
   readonly #watcher: Watcher;
   readonly #terminal: Terminal;
@@ -22,7 +22,7 @@ export class WatchScreen {
     this.#clock = clock;
     this.#screen = new FullScreen(terminal.out);
     this.#release = terminal.onTyped((text) => this.#guard(() => this.#typed(text)));
-    // Whoever closes the screen first does not want to know.
+    // If the screen is closed first, the failure is ignored.
     this.#failed.promise.catch(() => undefined);
     this.#beat();
   }
@@ -56,7 +56,7 @@ export class WatchScreen {
     this.#screen.draw(this.#watcher.lines(screen));
   }
 
-  /** What throws here would end the process with the terminal as it is. */
+  /** An exception here would end the process and leave the terminal in raw mode. */
   #guard(act: () => void): void {
     try {
       act();

@@ -1,23 +1,23 @@
 import type { ApprovalRecord, RunId } from "#kernel";
 
-/** What somebody is asked before something is done. */
+/** A confirmation that the user is asked for. */
 export type Prompt =
   | { readonly kind: "cancel"; readonly run: RunId }
   | { readonly kind: "approve"; readonly record: ApprovalRecord }
   | { readonly kind: "top-up"; readonly run: RunId; readonly text: string };
 
-/** What a watcher has done to the screen; the tree itself is elsewhere. */
+/** State of the screen; the tree itself is kept elsewhere. */
 export interface WatchState {
   readonly selected: RunId | null;
   /** The first row that is drawn. */
   readonly top: number;
   readonly prompt: Prompt | null;
-  /** What came of the last key. */
+  /** Result of the last key. */
   readonly note: string | null;
   readonly isLost: boolean;
 }
 
-/** Nothing done yet. */
+/** The initial state. */
 export const atFirst: WatchState = { selected: null, top: 0, prompt: null, note: null, isLost: false };
 
 /** Moves the first row as little as possible so that the selected one is drawn. */

@@ -10,7 +10,7 @@ import { fitsReview, type WatchScreen, rowsShown, watchLines } from "./watch-lin
 import { atFirst, scrolled, type WatchState } from "./watch-state.ts";
 import { treeRows } from "../views/tree-lines.ts";
 
-/** A tree that somebody watches: fed with events and keys, asked for screens. */
+/** A watched tree: receives events and keys, returns screens. */
 export class Watcher {
   readonly model: TreeModel;
   readonly #client: ReeveClient;
@@ -27,7 +27,7 @@ export class Watcher {
     this.#caps = caps;
   }
 
-  /** Resolves when the watcher wants to go. */
+  /** Resolves when the user leaves. */
   get left(): Promise<void> {
     return this.#leave.promise;
   }
@@ -51,7 +51,7 @@ export class Watcher {
     this.#set({ ...this.#state, isLost: state === "lost" });
   }
 
-  /** The tree is over: it stays on the screen. */
+  /** Marks the tree as ended. It remains on the screen. */
   over(): void {
     this.#set({ ...this.#state, note: "the tree has ended · q leaves and prints the receipt" });
   }

@@ -14,69 +14,73 @@ import {
 import { Amounts } from "./amounts.ts";
 import type { Ask } from "./ask.ts";
 
-/** The money of a run or a tree: held and spent. Spend = settled + reserved + in doubt, and exceeds no limit but by reports. */
+/**
+ * The money of a run or a tree. Spend = settled + reserved + in doubt. It exceeds no limit, except by reported usage.
+ */
 export interface Account {
   /** Null: no limit. */
   readonly maxTokens: number | null;
   readonly maxCostMicros: Micros | null;
-  /** Real figures, as reported. */
+  /** Reported amounts. */
   readonly settled: Amounts;
   /** Ceilings of calls in flight. */
   readonly reserved: Amounts;
   /** The number of these calls. */
   readonly inFlight: number;
-  /** Ceilings of calls whose outcome nobody knows. */
+  /** Ceilings of calls whose outcome is unknown. */
   readonly inDoubt: Amounts;
   readonly usage: Usage;
-  /** A call for which the limits leave no room waits for a top-up. */
+  /** Whether a call that the limits leave no room for waits for a top-up. */
   readonly waitsForTopUp: boolean;
-  /** Dimensions already warned about: each is warned of once. */
+  /** Dimensions that were warned about. Each is warned about once. */
   readonly warned: readonly BudgetDimension[];
-  /** Dimensions whose limit a reported usage has exceeded: nothing begins until a top-up covers it. */
+  /** Dimensions whose limit a reported usage exceeded. Nothing begins until a top-up covers it. */
   readonly exceeded: readonly ("tokens" | "cost")[];
 }
 
-/** One call that has begun and is not settled. A tool's reserves nothing: it is here to be noticed. */
+/**
+ * A call that has begun and is not settled. A tool call reserves nothing. It is listed so that a lost call is noticed.
+ */
 export interface Attempt {
   readonly id: AttemptId;
   readonly step: StepId;
   readonly kind: "model" | "tool";
   readonly ceiling: Amounts;
   readonly price: Price | null;
-  /** The most the model may say. 0 for a tool. */
+  /** Maximum output tokens. 0 for a tool. */
   readonly outputTokens: number;
-  /** What made that less than was asked for. */
+  /** The dimension that reduced the output. Null: none. */
   readonly shrunk: "tokens" | "cost" | null;
   readonly openedAt: number;
-  /** The lease of the tenant's budget that it was reserved under. Absent: none. */
+  /** The lease of the tenant's budget that the call was reserved under. Absent: none. */
   readonly leasedAt?: number | undefined;
-  /** When it is given up if some other call waits for its money. */
+  /** Time from which the reservation is given up if another call waits for its money. */
   readonly dueAt: number;
-  /** Reserved for a call that had to wait and has not begun yet. */
+  /** Set if it is reserved for a waiting call that has not begun yet. */
   readonly isUnused?: true | undefined;
 }
 
-/** A model call that waits for money, in the line of its tree. */
+/** A model call that waits for money, in the queue of its tree. */
 export interface WaitingCall {
   readonly step: StepId;
   readonly ask: Ask;
-  /** Since when it has waited. */
+  /** Start of the wait. */
   readonly since: number;
-  /** The limit in its way, as it was when the call was refused last. */
+  /** The limit that refused the call last, as it was then. */
   readonly met: LimitMet;
-  /** Whether no call in flight can make room for it. */
+  /** Whether no call in flight can free enough for it. */
   readonly needsTopUp: boolean;
-  /** Its place in the line. */
+  /** Its priority in the queue. */
   readonly priority: Priority;
   readonly page: number;
 }
 
-/** The account of a live run, with what it has in flight. */
+/** The account of a live run, with its calls in flight. */
 export interface RunAccount extends Account {
   readonly maxTurns: number | null;
   /** The run's own model calls, begun ones included. */
   readonly turns: number;
-  /** Few, so lists: they change with every call, and a list is copied at once. */
+  /** A list, because there are few. They change with every call, and a list is cheap to copy. */
   readonly attempts: readonly Attempt[];
   /** The steps that are not settled yet. */
   readonly steps: readonly OpenStep[];
@@ -84,34 +88,34 @@ export interface RunAccount extends Account {
   readonly waiting: readonly WaitingCall[];
 }
 
-/** How often a step was tried. */
+/** The attempts of a step. */
 export interface OpenStep {
   readonly step: StepId;
   /** Attempts that have begun. */
   readonly begun: number;
-  /** Those of them that nobody settled: the third one holds the run, and a resumed run starts again from 0. */
+  /** Attempts that were never settled. The third one holds the run. Resuming the run resets the count to 0. */
   readonly lost: number;
 }
 
-/** A call that stays booked at its ceiling until somebody finds out what it cost. */
+/** A call that stays booked at its ceiling until its real cost is reported. */
 export interface Doubt {
   readonly run: RunId;
   readonly step: StepId;
   readonly ceiling: Amounts;
   readonly price: Price | null;
-  /** The accounts it is booked on besides the tree's: root first, the run last. */
+  /** The accounts it is booked on, in addition to the tree's: root first, the run last. */
   readonly path: readonly RunId[];
-  /** As in its attempt. */
+  /** The lease, as in the attempt. */
   readonly leasedAt?: number | undefined;
 }
 
-/** What a call really came to. */
+/** The real usage and cost of a call. */
 export interface Real {
   readonly usage: Usage;
   readonly amounts: Amounts;
 }
 
-/** A change of one account that leaves everything else as it is. */
+/** A change of one account. Fields that it does not return stay. */
 export type Booking = (account: Account) => Partial<Account>;
 
 /** Constructors, readers and bookings of accounts. */
@@ -136,21 +140,21 @@ export const Account = {
     steps: [],
     waiting: [],
   }),
-  /** Everything that counts against the limits. */
+  /** Returns everything that counts against the limits. */
   spend: ({ settled, reserved, inDoubt }: Account): Amounts =>
     Amounts.add(Amounts.add(settled, reserved), inDoubt),
-  /** A call begins. */
+  /** Books a call that begins. */
   reserve:
     (ceiling: Amounts): Booking =>
     ({ reserved, inFlight }) => ({ reserved: Amounts.add(reserved, ceiling), inFlight: inFlight + 1 }),
-  /** Calls in flight are booked elsewhere from now on, or were never made. */
+  /** Removes reservations of calls that are booked elsewhere from now on, or were never made. */
   unreserve:
     (ceilings: Amounts, calls: number): Booking =>
     ({ reserved, inFlight }) => ({
       reserved: Amounts.subtract(reserved, ceilings),
       inFlight: inFlight - calls,
     }),
-  /** Nobody knows how a call ended. */
+  /** Books a call whose outcome is unknown. */
   doubt:
     (ceiling: Amounts): Booking =>
     ({ reserved, inFlight, inDoubt }) => ({
@@ -158,7 +162,7 @@ export const Account = {
       inFlight: inFlight - 1,
       inDoubt: Amounts.add(inDoubt, ceiling),
     }),
-  /** A call has ended. */
+  /** Books a call that has ended. */
   settle:
     (ceiling: Amounts, real: Real): Booking =>
     (account) =>
@@ -169,7 +173,7 @@ export const Account = {
         settled: Amounts.add(account.settled, real.amounts),
         usage: Usage.add(account.usage, real.usage),
       }),
-  /** Somebody found out how a call ended. */
+  /** Books the real cost of a call that was in doubt. */
   clear:
     (ceiling: Amounts, real: Real): Booking =>
     (account) =>
@@ -179,7 +183,7 @@ export const Account = {
         settled: Amounts.add(account.settled, real.amounts),
         usage: Usage.add(account.usage, real.usage),
       }),
-  /** The dimensions in which more is spent than the limits allow. */
+  /** Returns the dimensions in which the limits are overspent. */
   overspent: (account: Account): Account["exceeded"] => {
     const { tokens, costMicros } = Account.spend(account);
     const { maxTokens, maxCostMicros } = account;
@@ -190,7 +194,10 @@ export const Account = {
   },
 } as const;
 
-/** A mark stays, even if other calls turn out cheaper than their ceilings: what was reported cannot be bounded. */
+/**
+ * Marks exceeded dimensions. A mark stays even if other calls turn out cheaper than their ceilings, because reports
+ * have no bound.
+ */
 function markExceeded(account: Account): Account {
   const fresh = Account.overspent(account).filter((dimension) => !account.exceeded.includes(dimension));
   return fresh.length === 0 ? account : { ...account, exceeded: [...account.exceeded, ...fresh] };

@@ -1,19 +1,19 @@
 import type { Price } from "#kernel";
 
-/** The amounts that a model call asks for. */
+/** The amounts that a model call requests. */
 export interface Ask {
   /** An upper bound of the input. */
   readonly inputTokens: number;
-  /** Set if nothing bounds the call: it is refused where tokens or cost are limited. */
+  /** Set if the call has no size bound. It is refused if tokens or cost are limited. */
   readonly unbounded?: true | undefined;
   readonly outputTokens: number;
-  /** Less than this is not worth a call. */
+  /** Minimum output tokens. With less, the call is refused. */
   readonly minOutputTokens: number;
-  /** Null: unknown; refused where a cost limit is on the path, unless `unpriced` allows it. */
+  /** Null: unknown. Refused if a cost limit is on the path, unless `unpriced` allows it. */
   readonly price: Price | null;
   readonly unpriced: "refuse" | "allow";
-  /** A final call without tools: the owner of a slice may draw on it. */
+  /** Whether it is a final call without tools, which may draw on the landing slice of its run. */
   readonly landing: boolean;
-  /** Set if the call is no turn of its run: it counts in tokens and cost only. */
+  /** Set if the call is no turn of its run. It counts only in tokens and cost. */
   readonly uncounted?: true | undefined;
 }

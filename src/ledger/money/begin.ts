@@ -17,18 +17,18 @@ import type { LedgerState } from "../state.ts";
 
 const mostLost = 3;
 
-/** The gate. Nothing begins that is not granted here. Asking again for an open attempt gives the same grant. */
+/** Decides at the gate: nothing begins without a grant. A repeated request for an open attempt gets the same grant. */
 export function begin(state: LedgerState, command: Begin): Decided<Gate> {
   const draft = new Draft(state);
   const gate = refuse(draft, command) ?? enter(draft, command);
   if (gate.kind !== "needs-block") return draft.decided(gate);
-  // Asked again once the tenant has lent: until then nothing has happened, but that this execution is the newest.
+  // The tree asks again once the tenant has lent. Until then, only the fence of the execution is kept.
   const fenced = new Draft(state);
   refuse(fenced, command);
   return fenced.decided(gate);
 }
 
-/** Whatever the budget says: may this execution of this run begin anything? */
+/** Returns the refusal of an execution that may begin nothing, independent of the budget. Null: it may. */
 function refuse(draft: Draft, { run, epoch, at }: Begin): Gate | null {
   const slot = draft.slots.get(run);
   if (!slot) return refused("ended");
@@ -75,7 +75,7 @@ function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
   if (fit.kind === "needs-block") return fit;
   if (fit.kind === "waits") {
     const again = draft.accounts.need(run).waiting.some((call) => call.step === step);
-    // A call that waits holds nothing: two steps could wait for each other.
+    // A waiting call holds no reservation. Otherwise two steps could wait for each other.
     dropUnused(draft, command);
     const { kind: _kind, again: _again, since, needsTopUp, inFlight: _inFlight, ...met } = fit;
     enterCallLine(draft, run, { step, ask, since, met, needsTopUp });
@@ -95,7 +95,7 @@ export function openReserved(
   const { ceiling, outputTokens, shrunk } = fit;
   const { run, step, at, dueAt, isUnused } = command;
   const { turns, steps } = draft.accounts.need(run);
-  // A lost call that is asked again is the same call.
+  // A retry of a lost call is the same call.
   const isTurn = !ask.uncounted && !steps.some((open) => open.step === step);
   if (isTurn) draft.accounts.patch(run, { turns: turns + 1 });
   noteDue(draft, dueAt);
@@ -123,7 +123,7 @@ export function openReserved(
   return attempt;
 }
 
-/** Remembers when the first of the open reservations is due. */
+/** Updates the time at which the first open reservation is due. */
 function noteDue(draft: Draft, dueAt: number): void {
   const { tree } = draft;
   const due = tree.account.inFlight === 0 ? null : tree.calls.due;
@@ -131,7 +131,7 @@ function noteDue(draft: Draft, dueAt: number): void {
   draft.tree = { ...tree, calls: { ...tree.calls, due: dueAt } };
 }
 
-/** Whether what is reserved is enough for a call. Made again, it may have another prompt. */
+/** Whether a reservation covers a call. A repeated call may have another prompt. */
 function covers({ outputTokens, ceiling, price }: Attempt, ask: Ask | null): boolean {
   if (!ask || outputTokens > ask.outputTokens) return false;
   const needed = ceilingOf({ ...ask, price }, outputTokens);
@@ -139,7 +139,7 @@ function covers({ outputTokens, ceiling, price }: Attempt, ask: Ask | null): boo
   return isSamePrice && needed.tokens <= ceiling.tokens && needed.costMicros <= ceiling.costMicros;
 }
 
-/** A call that waited begins, with the money that was reserved for it. */
+/** Begins a call that waited, with the money reserved for it. */
 function take(draft: Draft, command: Begin, unused: Attempt): Gate {
   const { run, attempt: id, at, timeoutMs = 0 } = command;
   const { isUnused: _isUnused, ...reserved } = unused;
@@ -149,7 +149,7 @@ function take(draft: Draft, command: Begin, unused: Attempt): Gate {
   return granted(draft, command, taken);
 }
 
-/** Gives back what is reserved for other calls of the same step that have not begun. */
+/** Releases reservations for other calls of the same step that have not begun. */
 function dropUnused(draft: Draft, { run, step }: Begin): void {
   const outer = StepId.outer(step);
   for (const open of draft.accounts.need(run).attempts)
@@ -167,7 +167,7 @@ function openAttempt(draft: Draft, run: RunId, opened: Attempt): void {
   draft.accounts.patch(run, { attempts: [...attempts, opened], steps: counted });
 }
 
-/** Closes a lost attempt and says how many of its step were lost so far. */
+/** Closes a lost attempt. Returns the number of lost attempts of its step. */
 export function loseAgain(
   draft: Draft,
   { run, step }: Pick<Begin, "run" | "step">,
@@ -179,7 +179,7 @@ export function loseAgain(
   return steps.find((open) => open.step === step)?.lost ?? 0;
 }
 
-/** Whoever resumes the run wants the step tried again. */
+/** Resets the lost attempts of a step, because resuming the run means to retry it. */
 function forgive(draft: Draft, { run, step }: Begin): void {
   const steps = count(draft.accounts.need(run).steps, step, () => ({ lost: 0 }));
   draft.accounts.patch(run, { steps });

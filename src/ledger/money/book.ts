@@ -2,7 +2,7 @@ import type { BudgetDimension, RunId } from "#kernel";
 import { Account, type Booking } from "./account.ts";
 import type { Draft } from "../draft.ts";
 
-/** Books on the accounts of these runs and on the tree's, and warns where that uses 80 % of a limit. */
+/** Books on the accounts of these runs and on the tree's. Warns when 80 % of a limit is used. */
 export function book(draft: Draft, runs: readonly RunId[], booking: Booking): void {
   for (const run of runs) {
     const account = draft.accounts.need(run);
@@ -16,7 +16,7 @@ export function book(draft: Draft, runs: readonly RunId[], booking: Booking): vo
   draft.tree = { ...draft.tree, account: warned === account.warned ? account : { ...account, warned } };
 }
 
-/** 80 % of a limit are used. */
+/** A warning that 80 % of a limit is used. */
 export interface Warning {
   readonly dimension: BudgetDimension;
   readonly limit: number;
@@ -31,7 +31,7 @@ interface Meter {
 const none: readonly Warning[] = [];
 const noTurns: Meter = { limit: null, used: 0 };
 
-/** Returns what the account has been warned of by now. */
+/** Records new warnings. Returns all dimensions that the account was warned about. */
 function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): readonly BudgetDimension[] {
   const fresh = warnings(account, turns);
   if (fresh.length === 0) return account.warned;
@@ -39,7 +39,7 @@ function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): 
   return [...account.warned, ...fresh.map(({ dimension }) => dimension)];
 }
 
-/** What an account is to be warned of and has not been yet. */
+/** Returns the warnings that an account has not had yet. */
 export function warnings(account: Account, turns: Meter): readonly Warning[] {
   const { maxTokens, maxCostMicros: maxCost, warned } = account;
   if (maxTokens === null && maxCost === null && turns.limit === null) return none;

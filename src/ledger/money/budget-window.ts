@@ -1,9 +1,9 @@
-/** How often the count of a budget starts over. */
+/** The period after which a budget starts over. */
 export type BudgetPeriod = "day" | "month" | "ever";
 
 const dayMs = 86_400_000;
 
-/** The window of a moment. Days and months are those of UTC. */
+/** Returns the window of a moment. Days and months are in UTC. */
 export function budgetWindow(
   per: BudgetPeriod,
   at: number,

@@ -9,19 +9,20 @@ import { byRank } from "../slots/rank.ts";
 import type { QueuedCall, Slot } from "../state.ts";
 
 /*
- * The line of model calls that wait for money: by priority, then by age. A call is in the line and in the account of its
- * run, under its step.
+ * The queue of model calls that wait for money: by priority, then by age. A call is in the queue and in the account of
+ * its run, under its step.
  *
- * 1. A call that goes before another one and waits at a limit on its path is decided first.
- * 2. A call whose run is paused, cancelled or late, or that needs a top-up, keeps its place and stops no other call.
+ * 1. A call with precedence that waits at a limit on the path of another is decided first.
+ * 2. A call whose run is paused, cancelled or late, or that needs a top-up, keeps its position and blocks no other
+ *    call.
  */
 
-/** Whether any call waits. */
+/** Whether any call is waiting. */
 function isAnyWaiting({ tree }: Draft): boolean {
   return Object.keys(tree.calls.line).length > 0;
 }
 
-/** Puts a call into the line; one that waits already keeps its place. */
+/** Adds a call to the queue. A call that already waits keeps its position. */
 export function enterCallLine(draft: Draft, run: RunId, call: Omit<WaitingCall, "priority" | "page">): void {
   const { step, met, needsTopUp, since } = call;
   leaveCallLine(draft, run, step);
@@ -32,7 +33,7 @@ export function enterCallLine(draft: Draft, run: RunId, call: Omit<WaitingCall, 
   draft.accounts.patch(run, { waiting: [...waiting, { ...call, priority, page }] });
 }
 
-/** Takes a call out of the line. Returns it; undefined if it did not wait. */
+/** Removes a call from the queue and returns it. Undefined if it did not wait. */
 export function leaveCallLine(draft: Draft, run: RunId, step: StepId): WaitingCall | undefined {
   const { waiting } = draft.accounts.need(run);
   const left = waiting.find((call) => call.step === step);
@@ -42,13 +43,13 @@ export function leaveCallLine(draft: Draft, run: RunId, step: StepId): WaitingCa
   return left;
 }
 
-/** Gives the waiting calls of a run the priority that it has now. */
+/** Gives the waiting calls of a run its present priority. */
 export function moveInCallLine(draft: Draft, run: RunId): void {
   for (const { priority: _priority, page: _page, ...call } of draft.accounts.get(run)?.waiting ?? [])
     enterCallLine(draft, run, call);
 }
 
-/** The waiting call that goes before this one and that this one must not overtake; null if there is none. */
+/** Returns the waiting call that this one must not overtake. Null if there is none. */
 export function findAhead(
   draft: Draft,
   { run, step, waitsSince, at }: Pick<Begin, "run" | "step" | "waitsSince" | "at">,
@@ -74,7 +75,7 @@ export function mayBegin(slot: Slot | undefined, at: number): boolean {
   return isOpen(slot, at) && (slot.phase === "running" || slot.phase === "waiting");
 }
 
-/** Whether the run of a waiting call lost its slot while it waited, and asks for one once it is woken. */
+/** Whether the run of a waiting call lost its slot while it waited. It requests one when it is woken. */
 export function mayWake(slot: Slot | undefined, at: number): boolean {
   return isOpen(slot, at) && slot.phase === "parked" && slot.asleep;
 }

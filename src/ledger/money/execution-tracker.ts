@@ -2,19 +2,19 @@ import { BudgetExhaustedError, ExecutionBudget, Usage } from "#kernel";
 import { Account, type RunAccount } from "./account.ts";
 import type { Amounts } from "./amounts.ts";
 
-/** What a call uses, or may use at most. Absent: none. */
+/** The usage of a call, or its maximum. Absent: none. */
 export interface Consumption {
   readonly tokens?: number;
   readonly costUsd?: number;
   readonly turns?: number;
 }
 
-/** A call that is paid for at its worst until it is settled. */
+/** A call that is booked at its maximum until it is settled. */
 export interface Reservation {
   readonly ceiling: Amounts;
 }
 
-/** One run's tab alone, for code without a runtime. Nothing is kept for landing. */
+/** The account of one run alone, for code without a runtime. It keeps no landing slice. */
 export class ExecutionTracker {
   #account: RunAccount;
   readonly #open = new Set<Reservation>();
@@ -23,13 +23,13 @@ export class ExecutionTracker {
     this.#account = Account.ofRun(ExecutionBudget.of(budget));
   }
 
-  /** Books what is spent already. @throws BudgetExhaustedError if that is over a limit: too late by one call. */
+  /** Books usage after the fact. @throws BudgetExhaustedError if it is over a limit: too late by one call. */
   consume(used: Consumption): void {
     this.#account = charged(this.#account, used);
     check(this.#account, this.#account);
   }
 
-  /** Books the worst case of a call before it is made. @throws BudgetExhaustedError with nothing booked. */
+  /** Books the maximum of a call before it is made. @throws BudgetExhaustedError with nothing booked. */
   reserve(most: Consumption): Reservation {
     this.#account = check(charged(this.#account, most), this.#account);
     const reservation = { ceiling: amounts(most) };
@@ -37,7 +37,7 @@ export class ExecutionTracker {
     return reservation;
   }
 
-  /** Books what the call really used instead; figures that cannot be leave it as it is. Once. */
+  /** Replaces the reservation by the real usage, once. Impossible figures change nothing. */
   settle(reservation: Reservation, used: Omit<Consumption, "turns">): void {
     if (!this.#open.delete(reservation) || !isSane(used)) return;
     const real = { amounts: amounts(used), usage: Usage.none };
@@ -55,7 +55,7 @@ function isSane({ tokens = 0, costUsd = 0, turns = 0 }: Consumption): boolean {
   return [tokens, costUsd, turns].every((count) => Number.isFinite(count) && count >= 0);
 }
 
-/** A charge rounds up; the tolerance removes binary dust, as it does for caps. */
+/** Converts usage to amounts. A charge rounds up; the tolerance removes binary rounding errors, as for caps. */
 function amounts({ tokens = 0, costUsd = 0 }: Consumption): Amounts {
   return { tokens, costMicros: Math.ceil(costUsd * 1_000_000 - 1e-4) };
 }
@@ -69,7 +69,7 @@ function meters(account: RunAccount) {
   ] as const;
 }
 
-/** Refuses an account that is over a limit, naming what was used of it `before`. */
+/** Returns the account. @throws BudgetExhaustedError if it is over a limit, with the usage `before`. */
 function check(account: RunAccount, before: RunAccount): RunAccount {
   meters(account).forEach(({ dimension, limit, used }, index) => {
     if (limit === null || used <= limit) return;

@@ -4,26 +4,26 @@ import type { Amounts } from "./amounts.ts";
 import type { Ask } from "./ask.ts";
 import type { Gate } from "../command.ts";
 
-/** The amounts that a call may use: its ceiling and the output that belongs to it. */
+/** A grant: the ceiling of a call and its maximum output. */
 export interface Fit {
   readonly kind: "fits";
   readonly outputTokens: number;
   readonly ceiling: Amounts;
-  /** The dimension that made it less than was asked for. */
+  /** The dimension that reduced the output. Null: none. */
   readonly shrunk: "tokens" | "cost" | null;
 }
 
-/** The limit that does not allow a call. */
+/** A refusal by a limit. */
 export type Denial = Extract<Gate, { readonly kind: "denied" }>;
 
 /** In the order in which they are checked. */
 const dimensions = ["tokens", "cost", "turns"] as const;
 type Dimension = (typeof dimensions)[number];
 
-/** Something that limits a call. */
+/** A limit of a call. */
 export interface Cap {
   readonly dimension: Dimension;
-  /** The limit without the slice kept for landing. */
+  /** The limit without the slice reserved for landing. */
   readonly usable: number;
   readonly used: number;
   /** The part of `used` that can be settled before the call begins. */
@@ -31,15 +31,15 @@ export interface Cap {
   /** The number of calls in flight that hold a part of `used`. */
   readonly inFlight: number;
   readonly waitsForTopUp: boolean;
-  /** Whether nothing may begin, however little it needs. */
+  /** Whether nothing may begin, even with no needs. */
   readonly exceeded: boolean;
-  /** The limit as an answer names it. */
+  /** The limit in the form of a refusal. */
   readonly met: LimitMet;
-  /** Why a call is refused that this leaves no room for. */
+  /** The reason for a refusal by this limit. */
   readonly refusedFor: CallDenialReason;
 }
 
-/** The owner of limits, and what of its reservations cannot be settled before the call begins. */
+/** The owner of limits, and the part of its reservations that cannot be settled before the call begins. */
 export interface CapOwner {
   readonly name: LimitAccount;
   readonly owner: RunId | null;
@@ -48,8 +48,8 @@ export interface CapOwner {
 }
 
 /**
- * Finds the largest output that fits every limit. `refusing` are the limits that may refuse the call besides.
- * @throws RangeError on an ask that could not be booked.
+ * Finds the largest output that fits every limit. `refusing` are further limits that may refuse the call. @throws
+ * RangeError for an invalid request.
  */
 export function fit(ask: Ask, caps: readonly Cap[], refusing: readonly Cap[] = []): Fit | Denial {
   validate(ask);
@@ -66,7 +66,7 @@ export function fit(ask: Ask, caps: readonly Cap[], refusing: readonly Cap[] = [
   return { kind: "fits", outputTokens, ceiling: ceilingOf(ask, outputTokens), shrunk };
 }
 
-/** The first limit that does not allow `need`, nearest account first within a dimension. */
+/** Returns the first limit that does not allow `need`, nearest account first within a dimension. */
 function deny(
   caps: readonly Cap[],
   need: Amounts & { readonly turns: number; readonly isUnpriced: boolean; readonly isUnbounded: boolean },
@@ -83,7 +83,7 @@ function deny(
   return null;
 }
 
-/** Whether a call that needs so much does not fit. */
+/** Whether a call with this need does not fit. */
 export function lacksRoom(
   { dimension, used, usable, exceeded }: Cap,
   need: Amounts & { readonly turns: number },
@@ -92,7 +92,7 @@ export function lacksRoom(
   return exceeded || used + needed[dimension] > usable;
 }
 
-/** Adds the limits of tokens and cost to others, where there are any. `slice`: the part of a limit that is kept for landing. */
+/** Appends the limits of tokens and cost, if any. `slice`: the part of a limit that is reserved for landing. */
 export function addCaps(
   caps: Cap[],
   { name, owner, account, fixed }: CapOwner,
@@ -124,7 +124,7 @@ export function addCaps(
   add("cost", maxCostMicros, ({ costMicros }) => costMicros);
 }
 
-/** Adds a limit of turns to others, where there is one. Nothing in flight gives a turn back, and no report exceeds it. */
+/** Appends a limit of turns, if any. No call in flight returns a turn, and no report exceeds the limit. */
 export function addTurnCap(
   caps: Cap[],
   owner: RunId | null,
@@ -146,7 +146,7 @@ export function addTurnCap(
   });
 }
 
-/** The amount that every limit of a dimension still allows. */
+/** Returns the amount that every limit of a dimension still allows. */
 export function room(caps: readonly Cap[], dimension: Dimension): number {
   let least = Infinity;
   for (const each of caps) {
@@ -155,20 +155,20 @@ export function room(caps: readonly Cap[], dimension: Dimension): number {
   return least;
 }
 
-/** The most that a call can come to with so much output. */
+/** Returns the maximum amounts of a call with this output. */
 export function ceilingOf({ inputTokens, price }: Ask, output: number): Amounts {
   const cost = price === null ? 0 : Price.ceiling(price, { input: inputTokens, output });
   return { tokens: inputTokens + output, costMicros: cost };
 }
 
-/** The most a model may say for this money, of what it is asked to. */
+/** Returns the maximum output for this money, at most the requested output. */
 function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): number {
   if (price === null || money === Infinity) return outputTokens;
   const rates = Price.dearest(price, inputTokens);
   if (rates.output === 0) return outputTokens;
   const forTokens = (money - (price.request ?? 0)) * 1_000_000;
   let output = Math.min(outputTokens, Math.floor((forTokens - inputTokens * rates.input) / rates.output));
-  // The sums of huge caps are inexact.
+  // Arithmetic with huge caps is inexact.
   while (Price.ceiling(price, { input: inputTokens, output }) > money) output -= 1;
   return output;
 }

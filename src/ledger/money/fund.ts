@@ -4,9 +4,8 @@ import { Draft } from "../draft.ts";
 import type { LedgerState } from "../state.ts";
 
 /**
- * Raises the limits of a run, or of the tree. What has no limit stays so. An account that was exceeded is open again if the
- * new limit covers what is spent. False for a run that has ended.
- * @throws RangeError on less than nothing.
+ * Raises the limits of a run, or of the tree. An absent limit stays absent. An exceeded account opens again if the new
+ * limit covers its spend. Returns false for an ended run. @throws RangeError on a negative amount.
  */
 export function topUp(state: LedgerState, { run, tokens, costMicros: cost, turns }: TopUp): Decided<boolean> {
   for (const more of [tokens, cost, turns]) {

@@ -7,23 +7,23 @@ import type { Booked } from "../command.ts";
 import { addCaps, addTurnCap, type Cap, type Denial, fit, type Fit } from "./fit.ts";
 import { isCredible, realOf } from "./settle.ts";
 
-/** A call that is booked on some accounts: what to settle it with. */
+/** A call that is booked on some accounts, with the data to settle it. */
 export interface JointCall {
   readonly ceiling: Amounts;
   readonly price: Price | null;
 }
 
-/** What became of the accounts, in the order in which they were given. */
+/** The accounts after a decision, in the given order. */
 export interface JointDecided<Decision> {
   readonly accounts: readonly RunAccount[];
   readonly decision: Decision;
-  /** For each account, what it is to be warned of. */
+  /** The warnings of each account. */
   readonly warnings: readonly (readonly Warning[])[];
 }
 
 /**
- * A call fits into all of these accounts and is booked on each of them, or on none. They stand alone: no tree, no
- * slots, nothing kept for landing. The nearest comes first. Each counts the call as a turn.
+ * Books a call on all of these accounts, or on none. The accounts are standalone: no tree, no slots, no landing slice.
+ * The nearest comes first. Each counts the call as a turn.
  */
 function begin(accounts: readonly RunAccount[], ask: Ask): JointDecided<Fit | Denial> {
   const caps: Cap[] = [];
@@ -37,7 +37,7 @@ function begin(accounts: readonly RunAccount[], ask: Ask): JointDecided<Fit | De
   return booked(begun, Account.reserve(decision.ceiling), decision);
 }
 
-/** Books what a call really used; unknown or incredible figures leave it booked at its ceiling, in doubt. */
+/** Books the real usage of a call. Unknown or incredible figures leave it booked at its ceiling, in doubt. */
 function settle(
   accounts: readonly RunAccount[],
   { ceiling, price }: JointCall,
@@ -49,7 +49,7 @@ function settle(
   return booked(accounts, Account.settle(ceiling, real), { ...real.amounts, inDoubt: false });
 }
 
-/** Books what a call in doubt really used. Null: these figures cannot be booked. */
+/** Books the real usage of a call in doubt. Null: these figures cannot be booked. */
 function reconcile(
   accounts: readonly RunAccount[],
   { ceiling, price }: JointCall,
@@ -84,5 +84,5 @@ function warnedOf(account: RunAccount, fresh: readonly Warning[]): RunAccount {
   return { ...account, warned: [...account.warned, ...fresh.map(({ dimension }) => dimension)] };
 }
 
-/** Calls on accounts that a host keeps itself, several at a time. Pure, by the rules of the {@link Ledger}. */
+/** Calls on accounts that the caller keeps itself, several per call. Pure, by the rules of the {@link Ledger}. */
 export const Joint = { begin, settle, reconcile } as const;

@@ -5,7 +5,7 @@ import { Draft } from "../draft.ts";
 import type { Block, LedgerState } from "../state.ts";
 import { type Lent, noLimits } from "./tenant.ts";
 
-/** The lease of a tree that has a tenant and has borrowed nothing. It asks for one before its next model call. */
+/** The lease of a tree with a tenant before it has borrowed. The tree requests one before its next model call. */
 export const noLease: Block = Object.freeze({
   tokens: 0,
   costMicros: 0,
@@ -15,7 +15,7 @@ export const noLease: Block = Object.freeze({
   used: Amounts.none,
 });
 
-/** The tenant has lent the tree more, or another lease. */
+/** Adds a grant of the tenant to the lease, or replaces the lease. */
 export function lend(state: LedgerState, lease: Lent): Decided<null> {
   const draft = new Draft(state);
   const { block } = draft.tree;
@@ -32,7 +32,7 @@ export function lend(state: LedgerState, lease: Lent): Decided<null> {
   return draft.decided(null);
 }
 
-/** The tree closes its lease. The decision says what was used of it; null: it had none, or one that is not counted. */
+/** Closes the lease of the tree. The decision holds the used part. Null: there is no lease, or it is not counted. */
 export function giveBack(state: LedgerState): Decided<Closed | null> {
   const draft = new Draft(state);
   const { block } = draft.tree;
@@ -42,7 +42,7 @@ export function giveBack(state: LedgerState): Decided<Closed | null> {
   return draft.decided({ leasedAt, used });
 }
 
-/** The tree keeps its lease, for calls in flight, and returns what it does not use of it. */
+/** Returns the unused part of the lease. The tree keeps the rest for calls in flight. */
 export function shrink(state: LedgerState): Decided<Closed | null> {
   const draft = new Draft(state);
   const { block } = draft.tree;
@@ -54,7 +54,7 @@ export function shrink(state: LedgerState): Decided<Closed | null> {
   return draft.decided({ leasedAt, used });
 }
 
-/** The budget of tenant or user that limits a tree, with what the tree uses of it; null: none does. */
+/** Returns the budget of tenant or user that limits a tree, with the tree's use of it. Null: none. */
 export function leaseLimit({ limits, used }: Block, dimension: "tokens" | "cost"): LimitMet | null {
   const field = dimension === "tokens" ? "tokens" : "costMicros";
   const budget = limits[field];
@@ -71,12 +71,12 @@ export function leaseLimit({ limits, used }: Block, dimension: "tokens" | "cost"
   };
 }
 
-/** The lease under which a call is reserved now. Undefined: none that is counted. */
+/** Returns the lease under which a call is reserved now. Undefined: none that is counted. */
 export function currentLease({ tree: { block } }: Draft): number | undefined {
   return block && block.leasedAt !== 0 ? block.leasedAt : undefined;
 }
 
-/** Counts what a call came to in the lease it was reserved under. A closed one is the tenant's to correct. */
+/** Counts the cost of a call in the lease it was reserved under. If that lease is closed, the tenant corrects it. */
 export function chargeLease(draft: Draft, leasedAt: number | undefined, more: Amounts): void {
   const { block } = draft.tree;
   if (leasedAt === undefined || !block) return;

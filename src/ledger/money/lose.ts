@@ -6,7 +6,9 @@ import type { Draft } from "../draft.ts";
 import { chargeLease } from "./lease.ts";
 import { path } from "../slots/lineage.ts";
 
-/** Closes an open attempt whose outcome is unknown. A model's stays booked at its ceiling, unless it was never made. */
+/**
+ * Closes an open attempt whose outcome is unknown. A model call stays booked at its ceiling, unless it was never made.
+ */
 export function lose(draft: Draft, run: RunId, attempt: AttemptId): void {
   const { attempts } = draft.accounts.need(run);
   const open = attempts.find(({ id }) => id === attempt);

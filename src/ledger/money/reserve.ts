@@ -20,22 +20,21 @@ import {
 } from "./fit.ts";
 import { path } from "../slots/lineage.ts";
 
-/** The limit that a call waits at. */
+/** The decision that a call waits at a limit. */
 type Waiting = Extract<Gate, { readonly kind: "waits" }>;
 
-/** The amounts that a call may use, or the reason why it may not begin. */
+/** A grant, or the reason why a call may not begin. */
 export type Reservation = Fit | Waiting | Extract<Gate, { readonly kind: "denied" | "needs-block" }>;
 
-/** The part of a command that a reservation depends on. */
+/** The fields of a command that a reservation depends on. */
 export interface Reserving extends Pick<Begin, "run" | "step" | "blockIsFinal" | "waitsSince" | "at"> {
-  /** Whether it is its turn: no waiting call goes before it. Default false. */
+  /** Whether no waiting call has precedence. Default: false. */
   readonly isNext?: boolean;
 }
 
 /**
- * Finds the largest output that fits every limit on the path. Changes nothing. A call that may wait does so while a call
- * in flight could make room for more output, and behind the calls that wait already.
- * @throws RangeError on an ask that could not be booked.
+ * Finds the largest output that fits every limit on the path. Changes nothing. A call that may wait does so while a
+ * call in flight could free more output, and behind calls that wait already. @throws RangeError for an invalid request.
  */
 export function reservation(draft: Draft, command: Reserving, ask: Ask): Reservation {
   const accounts = accountCaps(draft, command, ask);
@@ -53,14 +52,14 @@ export function reservation(draft: Draft, command: Reserving, ask: Ask): Reserva
   return tokens > 0 || cost > 0 ? { kind: "needs-block", tokens, costMicros: cost } : fitting;
 }
 
-/** The limits of a lease that refuse a call whatever more is lent: one without a bound, or without a price. */
+/** Returns the lease limits that refuse a call regardless of further loans: one without a bound, or without a price. */
 function refusing({ price, unpriced, unbounded }: Ask, block: readonly Cap[]): readonly Cap[] {
   if (unbounded) return block;
   const isUnpriced = price === null && unpriced === "refuse";
   return isUnpriced ? block.filter(({ dimension }) => dimension === "cost") : none;
 }
 
-/** The limit that a call has to wait at; null if it need not wait. */
+/** Returns the limit that a call has to wait at. Null if it need not wait. */
 function findObstacle(
   draft: Draft,
   command: Reserving,
@@ -106,24 +105,24 @@ function findObstacle(
 const isShort = ({ reason }: Denial): boolean =>
   reason === "exhausted" || reason === "exceeded" || reason === "wait-timed-out";
 
-/** The limit on the path of a run that a reported usage has exceeded; null if there is none. */
+/** Returns the limit on the path of a run that a reported usage has exceeded. Null if there is none. */
 export function exceededLimit(draft: Draft, run: RunId): LimitMet | null {
   const caps = pathCaps(draft, run, { fixed: Amounts.none, landing: false });
   return caps.find(({ exceeded }) => exceeded)?.met ?? null;
 }
 
-/** The limits of the run, of those above it and of the tree. A landing call may use the slices its run owns. */
+/** Returns the limits of the run, its ancestors and the tree. A landing call may use the landing slices of its run. */
 function accountCaps(draft: Draft, command: Reserving, { landing, uncounted }: Ask): readonly Cap[] {
   const { run, step } = command;
   const own = draft.accounts.need(run);
   const caps = pathCaps(draft, run, { fixed: reservedInStep(draft, command), landing });
   const isFirstAttempt = !own.steps.some((open) => open.step === step);
-  // The last turn is for landing, unless it is the only one.
+  // The last turn is reserved for landing, unless it is the only one.
   if (isFirstAttempt && !uncounted) addTurnCap(caps, run, own, landing || own.maxTurns === 1 ? 0 : 1);
   return caps;
 }
 
-/** The limits of tokens and cost: the run's first, the tree's last. */
+/** Returns the limits of tokens and cost: the run's first, the tree's last. */
 function pathCaps(
   { slots, accounts, tree }: Draft,
   run: RunId,
@@ -141,18 +140,18 @@ function pathCaps(
   return caps;
 }
 
-/** The amounts that calls of the same step hold: they are not settled before this one. */
+/** Returns the reservations of calls of the same step. They are not settled before this call. */
 function reservedInStep(draft: Draft, { run, step }: Reserving): Amounts {
   const outer = StepId.outer(step);
   const own = draft.accounts.need(run).attempts.filter((open) => StepId.outer(open.step) === outer);
   return own.reduce<Amounts>((sum, { ceiling }) => Amounts.add(sum, ceiling), Amounts.none);
 }
 
-/** Whether the tree's lease is over: the tenant says what limits the tree now. */
+/** Whether the tree's lease has ended. The tenant then decides what limits the tree. */
 const needsLease = ({ tree: { block } }: Draft, { blockIsFinal, at }: Reserving): boolean =>
   block !== null && !blockIsFinal && at >= block.until;
 
-/** The part of the budgets of tenant and user that the tree may use. Nothing of it is kept for landing. */
+/** Returns the limits of the tree's lease. No landing slice is reserved in it. */
 function blockCaps(draft: Draft, command: Reserving): readonly Cap[] {
   const { account, block } = draft.tree;
   if (block === null) return none;
@@ -175,15 +174,15 @@ function blockCaps(draft: Draft, command: Reserving): readonly Cap[] {
   return caps.map((cap) => lentCap(cap, block));
 }
 
-/** The cap of a lease, which names the budget that it is a part of. */
+/** Returns the cap of a lease, naming the budget that it is a part of. */
 function lentCap(cap: Cap, block: Block): Cap {
   const budget = leaseLimit(block, cap.dimension === "tokens" ? "tokens" : "cost");
   if (!budget) return cap;
-  // The call has waited for what other trees hold before it is refused.
+  // The call has waited for money that other trees hold before it is refused.
   return { ...cap, met: budget, refusedFor: budget.reserved > 0 ? "wait-timed-out" : "exhausted" };
 }
 
-/** The slice of a limit that is kept for landing. */
+/** Returns the slice of a limit that is reserved for landing. */
 const slice = (isWhole: boolean) => (limit: number) => (isWhole ? 0 : Math.ceil(limit / 10));
 
 const none: readonly Cap[] = [];

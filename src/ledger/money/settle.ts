@@ -10,9 +10,9 @@ import { lose } from "./lose.ts";
 import type { LedgerState } from "../state.ts";
 
 /**
- * Books what a call really used; figures that cannot be true leave it in doubt. An attempt that is in doubt already
- * is cleared: the journal names it after all. Its step has its result, also where the usage is unknown. Null where nothing
- * was booked.
+ * Books the real usage of a call. Impossible figures leave it in doubt. An attempt that is in doubt already is cleared,
+ * because the journal names it after all. The step has its result, even if the usage is unknown. Null if nothing was
+ * booked.
  */
 export function settle(state: LedgerState, command: Settle): Decided<Booked | null> {
   const draft = new Draft(state);
@@ -30,7 +30,7 @@ export function settle(state: LedgerState, command: Settle): Decided<Booked | nu
   return draft.decided(booked);
 }
 
-/** Books what a lost attempt really cost. Null for one that is not in doubt, or figures that cannot be booked. */
+/** Books the real cost of a lost attempt. Null if it is not in doubt, or if the figures cannot be booked. */
 export function reconcile(state: LedgerState, command: Reconcile): Decided<Reconciled | null> {
   const draft = new Draft(state);
   const doubt = draft.doubts.get(command.attempt);
@@ -38,7 +38,7 @@ export function reconcile(state: LedgerState, command: Reconcile): Decided<Recon
   return draft.decided({ ...clear(draft, command, doubt), run: doubt.run });
 }
 
-/** More than ten times what was thought to be the most is an error of the report. */
+/** Whether reported usage is plausible. More than ten times the ceiling is an error of the report. */
 export function isCredible(usage: Usage | null, { ceiling }: { readonly ceiling: Amounts }): usage is Usage {
   return usage !== null && Usage.isSane(usage) && Usage.tokens(usage) <= 10 * ceiling.tokens + 10_000;
 }
@@ -56,7 +56,7 @@ function close(draft: Draft, { run, usage }: Settle, open: Attempt): Booked | nu
   return { ...real.amounts, inDoubt: false };
 }
 
-/** A run on the path that has ended took its account along; its bosses' accounts carry what it spent. */
+/** Clears a doubt. An ended run on the path took its account along; the accounts of its ancestors carry its spend. */
 function clear(draft: Draft, { attempt, usage }: Reconcile, doubt: Doubt): Booked {
   const { ceiling, price, path: booked, leasedAt } = doubt;
   const real = realOf(usage, price);
@@ -67,7 +67,7 @@ function clear(draft: Draft, { attempt, usage }: Reconcile, doubt: Doubt): Booke
   return { ...real.amounts, inDoubt: false };
 }
 
-/** The step has its result: whatever else was tried for it, nobody will hear of. */
+/** Closes a step that has its result. Its other attempts are never reported, so they are lost. */
 function closeStep(draft: Draft, run: RunId, step: StepId): void {
   for (const open of draft.accounts.need(run).attempts) {
     if (open.step === step) lose(draft, run, open.id);
@@ -76,7 +76,7 @@ function closeStep(draft: Draft, run: RunId, step: StepId): void {
   draft.accounts.patch(run, { steps: steps.filter((other) => other.step !== step) });
 }
 
-/** Without a price a call costs nothing. */
+/** Returns the usage with its cost. Without a price, a call costs nothing. */
 export function realOf(usage: Usage, price: Price | null): Real {
   const cost = price === null ? 0 : Usage.cost(usage, price);
   return { usage, amounts: { tokens: Usage.tokens(usage), costMicros: cost } };

@@ -3,11 +3,11 @@ import { Amounts } from "./amounts.ts";
 import { budgetWindow, type BudgetPeriod } from "./budget-window.ts";
 
 /*
- * The budgets of a tenant and of its users, lent to trees in leases, so that they are not asked for every call.
+ * The budgets of a tenant and its users. They are lent to trees in leases, so that not every call asks the tenant.
  *
- * 1. What is spent and what is lent never exceed a limit, but for calls that cost more than their ceilings.
- * 2. A lease lies within one window of each budget: it ends where the first of these windows ends. So what is lent in a
- *    window is counted in that window, whenever the tree tells what it used.
+ * 1. Spent and lent amounts together never exceed a limit, except by calls that cost more than their ceilings.
+ * 2. A lease is inside one window of each budget: it ends with the first of these windows. So a loan counts in the
+ *    window in which it was made, whenever the tree reports its use.
  * 3. A lease counts in the budgets whose window had begun when it was made.
  */
 
@@ -20,13 +20,13 @@ export interface BudgetLimits {
 
 /** The budget of a tenant, or of one of its users, for all trees together in one window. */
 export interface BudgetAccount extends BudgetLimits {
-  /** When the window began, or the budget was set in it. */
+  /** Start of the window, or the time at which the budget was set in it. */
   readonly from: number;
-  /** When it ends. Null: never. */
+  /** End of the window. Null: never. */
   readonly until: number | null;
-  /** By leases that are closed. */
+  /** Amounts of closed leases. */
   readonly spent: Amounts;
-  /** By leases that are open. */
+  /** Amounts of open leases. */
   readonly lent: Amounts;
 }
 
@@ -35,28 +35,31 @@ export interface Loan extends Amounts {
   readonly leasedAt: number;
 }
 
-/** The budgets that limit a tree, and what it has borrowed. */
+/** The budgets that limit a tree, and its loan. */
 export interface TenantState {
-  /** The tenant's and the user's, those of them that are set. */
+  /** The budgets of the tenant and of the user, as far as they are set. */
   readonly accounts: readonly BudgetAccount[];
-  /** The owner of each of them, for answers. Default: the tenant. */
+  /** The owner of each account, for refusals. Default: the tenant. */
   readonly owners?: readonly LeaseLimit["account"][] | undefined;
   /** Null: the tree has no lease. */
   readonly loan: Loan | null;
 }
 
-/** A tree asks for more. */
+/** A tree's request for a lease. */
 export interface Draw extends Amounts {
   /** The used part of its lease, calls in flight at their ceilings. */
   readonly used: Amounts;
-  /** Its lease is over: it needs another one. */
+  /** Whether its lease has ended, so that it needs another one. */
   readonly renews: boolean;
-  /** Whether it asks again later, if there is too little now: then it gets nothing, and others are asked to return theirs. */
+  /**
+   * Whether the tree asks again later if there is too little now. If so, it gets nothing, and other trees are asked to
+   * return theirs.
+   */
   readonly mayWait: boolean;
   readonly at: number;
 }
 
-/** The budget that a lease is a part of, in one dimension: of several the one that has the least left. As it was then. */
+/** The budget that limits a lease in one dimension: the one with the least left. A snapshot. */
 interface LeaseLimit {
   readonly account: "tenant" | "user";
   readonly limit: number;
@@ -65,7 +68,7 @@ interface LeaseLimit {
   readonly reserved: number;
 }
 
-/** The amounts that a tree may use, and until when. Null dimensions have no limit. */
+/** The amounts that a tree may use, and the end of the lease. Null dimensions have no limit. */
 export interface Lease {
   readonly tokens: number | null;
   readonly costMicros: Micros | null;
@@ -75,32 +78,35 @@ export interface Lease {
   readonly until: number;
 }
 
-/** The answer to a draw that is granted. */
+/** A granted request. */
 export interface Lent extends Lease {
-  /** Whether it is added to the lease that the tree has. Else that one is closed. */
+  /** Whether the grant is added to the tree's lease. If not, that lease is closed. */
   readonly adds: boolean;
 }
 
-/** The outcome of a draw. `short`: other trees hold what is missing, and the tree's own lease is closed. */
+/** The outcome of a request. `short`: other trees hold the missing amount, and the tree's own lease is closed. */
 export type Drawn = Lent | "short";
 
-/** What a command to a tenant comes to. */
+/** The outcome of a command to a tenant. */
 export interface TenantDecided<Decision> {
   readonly state: TenantState;
   readonly decision: Decision;
 }
 
-/** The limits of a lease that nothing limits. */
+/** The limits of an unlimited lease. */
 export const noLimits: Lease["limits"] = Object.freeze({ tokens: null, costMicros: null });
 
-/** The longest lease. A budget that is set, or changed, reaches every tree within this time. */
+/** Maximum duration of a lease. A new or changed budget reaches every tree within this time. */
 const leaseMs = 60_000;
-/** Lent at once where there is plenty: a sixteenth of the limit. */
+/** Divisor of the standard loan: a sixteenth of the limit, if available. */
 const blocks = 16;
 
 /** The money of a tenant and its users. Pure. */
 export const TenantLedger = {
-  /** Sets the limits. What was lent and spent in the window stays, even where it is more; another period starts a new count. */
+  /**
+   * Sets the limits. Amounts lent and spent in the window stay, even if they exceed the limits. Another period starts a
+   * new count.
+   */
   setBudget: (account: BudgetAccount | null, limits: BudgetLimits, at: number): BudgetAccount => {
     const { until } = budgetWindow(limits.per, at);
     if (!account) return { ...limits, from: at, until, spent: Amounts.none, lent: Amounts.none };
@@ -109,10 +115,10 @@ export const TenantLedger = {
     return { ...current, ...limits, until, spent: Amounts.none };
   },
 
-  /** The account in the window of this moment. */
+  /** Returns the account in the window of this moment. */
   roll,
 
-  /** Lends at least what is asked for, if that is free, and preferably a block. */
+  /** Lends at least the requested amount, if it is free, and preferably a standard loan. */
   draw: (
     state: TenantState,
     { tokens, costMicros, used, renews, mayWait, at }: Draw,
@@ -155,10 +161,10 @@ export const TenantLedger = {
     );
   },
 
-  /** Closes the lease of a tree: what it has used is spent, the rest is free again. */
+  /** Closes the lease of a tree: the used part is spent, the rest is free again. */
   close,
 
-  /** Lowers the lease of a tree to what it has used: it has calls in flight. The rest is free again. */
+  /** Reduces the lease of a tree with calls in flight to its used part. The rest is free again. */
   shrink: (state: TenantState, used: Amounts): TenantState => {
     const { accounts, loan } = state;
     if (!loan) return state;
@@ -172,7 +178,7 @@ export const TenantLedger = {
     return { accounts: accounts.map(free), loan: { ...loan, ...kept } };
   },
 
-  /** A call of a closed lease came to more, or less, than was told then. */
+  /** Corrects the amount of a closed lease: a call cost more, or less, than reported then. */
   correct: (state: TenantState, { leasedAt, ...more }: Loan): TenantState => ({
     ...state,
     accounts: state.accounts.map((account) =>
@@ -200,19 +206,19 @@ function close({ accounts, loan }: TenantState, used: Amounts): TenantState {
   return { accounts: closed, loan: null };
 }
 
-/** Whether a lease is one of the account's window. */
+/** Whether a lease belongs to the account's window. */
 const counts = ({ from }: BudgetAccount, loan: Pick<Loan, "leasedAt"> | null): boolean =>
   loan !== null && loan.leasedAt >= from;
 
 const edge = ({ until }: BudgetAccount): number => until ?? Infinity;
 
-/** The part of a dimension that can be lent, and the budget that has the least left. Null: none limits it. */
+/** The part of a dimension that can be lent, and the budget with the least left. Null: unlimited. */
 interface Portion {
   readonly lends: number | null;
   readonly limit: LeaseLimit | null;
 }
 
-/** Finds how much of a dimension all accounts can lend. */
+/** Returns the part of a dimension that all accounts can lend. */
 function portion({ accounts, owners, loan }: TenantState, dimension: keyof Amounts, asked: number): Portion {
   let lends: number | null = null;
   let leastFree = Infinity;

@@ -9,13 +9,13 @@ import { lose } from "./lose.ts";
 import { reservation, type Reservation } from "./reserve.ts";
 import type { LedgerState } from "../state.ts";
 
-/** As many waiting calls are loaded at once. */
+/** Number of waiting calls that are loaded together. */
 const loadedTogether = 8;
 
 /**
- * Decides the waiting calls again, best first. What fits is reserved, and its run is told to begin. A run that has to get a
- * slot first, or whose call nothing in flight can make room for, is told to ask again. A limit that stops one call stops
- * those behind it.
+ * Decides the waiting calls again, best first. A call that fits is reserved, and its run is woken to begin it. A run
+ * that needs a slot first, or whose call nothing in flight can free money for, is woken to ask again. A limit that
+ * stops one call stops those behind it.
  */
 export function decideWaiting(
   state: LedgerState,
@@ -25,7 +25,7 @@ export function decideWaiting(
   const woken: WokenCall[] = [];
   const met = new Set<RunId | null>();
   for (const { run, call } of callsInOrder(draft, at)) {
-    // The limit of the tree stops every call.
+    // The tree's limit stops every call.
     if (met.has(null)) break;
     const slot = draft.slots.get(run);
     const isReady = mayBegin(slot, at);
@@ -50,7 +50,7 @@ export function decideWaiting(
   return draft.decided(woken);
 }
 
-/** The waiting calls, best first. Their runs are loaded some at a time. */
+/** Yields the waiting calls, best first. Loads their runs in groups. */
 function* callsInOrder(draft: Draft, at: number): Generator<Ranked, undefined> {
   const line = inOrder(draft, "calls", at);
   for (;;) {
@@ -70,15 +70,18 @@ function decideOne(draft: Draft, { run, step, at }: WokenCall & { readonly at: n
   const command = { run, step, blockIsFinal: false, waitsSince: waiting.since, isNext: true, at };
   const decision = reservation(draft, command, waiting.ask);
   const { block } = draft.tree;
-  // Its run asks for another lease.
+  // The run requests another lease.
   const isLeaseOver = block !== null && at >= block.until;
   if (decision.kind !== "needs-block" || isLeaseOver) return decision;
-  // Calls in flight may be settled for less, and then nothing has to be borrowed.
+  // Calls in flight may cost less than reserved. Then no loan is needed.
   const final = reservation(draft, { ...command, blockIsFinal: true }, waiting.ask);
   return final.kind === "waits" ? final : decision;
 }
 
-/** Gives up every reservation that is due: what a worker has not settled by then is in doubt. Reads every live run. */
+/**
+ * Releases every reservation that is due. A call that its worker has not settled by then is in doubt. Reads every live
+ * run.
+ */
 export function expire(state: LedgerState, { at }: Expire): Decided<null> {
   const draft = new Draft(state);
   let due = Infinity;

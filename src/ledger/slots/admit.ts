@@ -9,7 +9,7 @@ import { findVictim, seekSlot } from "./preemption.ts";
 import { exceededLimit } from "../money/reserve.ts";
 import type { LedgerState, Slot } from "../state.ts";
 
-/** A new run asks for a slot. Asking again for the same run gives the same answer. */
+/** Decides about a slot for a new run. A repeated request for the same run gets the same decision. */
 export function admit(state: LedgerState, command: Admit): Decided<Admission> {
   const { run, at } = command;
   const draft = new Draft(state);
@@ -41,7 +41,7 @@ export function admit(state: LedgerState, command: Admit): Decided<Admission> {
   return draft.answered(run, phase === "pending" ? { kind: "queued", victim } : { kind: "granted" });
 }
 
-/** Why the run may not even stand in line. */
+/** Returns the reason why the run may not even be queued. Null: it may. */
 function refuse(
   draft: Draft,
   { priority, onFull, detached, ...command }: Admit,
@@ -53,12 +53,12 @@ function refuse(
   const found = findVictim(draft, priority);
   if (found.victim !== null) return null;
   if (onFull === "deny") return found.reason;
-  // Who asks would wait for the new run.
+  // The parent would wait for the new run.
   const isInVain = maxAgents === 1 || isStuck(draft, detached ? null : command.parent);
   return isInVain ? "would-deadlock" : null;
 }
 
-/** Every run enters through the line, with its account. One that is hired by a held run is held with it. */
+/** Adds a run to the queue, with its account. Every run starts there. A child of a held run is held with it. */
 function enter(draft: Draft, command: Admit, parent: Slot): void {
   const budget = command.budget ?? {};
   draft.accounts.put(command.run, Account.ofRun(budget));

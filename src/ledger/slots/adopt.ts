@@ -5,8 +5,8 @@ import { path } from "./lineage.ts";
 import type { LedgerState } from "../state.ts";
 
 /**
- * Moves a run, with everything below it, up to a boss of its boss. Its calls in flight leave the accounts in between;
- * what it has spent there stays. False unless `parent` is above `run`.
+ * Moves a run, with its descendants, to an ancestor of its parent. Its calls in flight leave the accounts in between;
+ * its spend there stays. Returns false unless `parent` is an ancestor of `run`.
  */
 export function adopt(state: LedgerState, { run, parent }: Adopt): Decided<boolean> {
   const draft = new Draft(state);

@@ -6,8 +6,8 @@ import { subtree } from "./lineage.ts";
 import type { LedgerState } from "../state.ts";
 
 /**
- * Marks a run and everything below it: nothing begins there any more, and nobody there gets a slot. Those that hold
- * one do so until they are released. The decision names the runs that were not marked before: the first reason wins.
+ * Marks a run and its descendants as cancelled: nothing more begins in them, and none of them gets a slot. Slots that
+ * they hold stay held until release. Returns the runs that were not marked before: the first reason wins.
  */
 export function cancel(state: LedgerState, { run, also = [], reason }: Cancel): Decided<readonly RunId[]> {
   const draft = new Draft(state);

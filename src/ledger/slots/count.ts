@@ -12,14 +12,14 @@ export function isInLine(slot: Slot): boolean {
   return wants && !slot.held && slot.cancelled === null;
 }
 
-/** Whether a run only waits for other runs. Then it depends on those whether it will go on. */
+/** Whether a run waits only for other runs, so that its progress depends on them. */
 export function waitsForRuns(slot: Slot): boolean {
   return (slot.phase === "waiting" || slot.asleep) && slot.cancelled === null && slot.waitsForRuns;
 }
 
 const isActive = (slot: Slot): boolean => (holds(slot) || slot.asleep) && !waitsForRuns(slot);
 
-/** The headcount after a slot has changed. Undefined: the run did not live before, or does not live after. */
+/** Returns the headcount after a change of a slot. Undefined: the run was not alive before, or is not alive after. */
 export function countSlot(
   headcount: Headcount,
   run: RunId,

@@ -5,8 +5,8 @@ import { allot, park, room, unskip, vacate } from "./headcount.ts";
 import { lowest } from "./preemption.ts";
 
 /**
- * Whether nobody will ever give up a slot: who holds one waits, and all who wait do so only for runs that wait
- * themselves or stand in line. `asking` is a run at work that is about to wait for one in line.
+ * Whether no slot will ever be freed: every holder waits, and every waiting run waits only for runs that wait or are
+ * queued. `asking` is a working run that is about to wait for a queued one.
  */
 export function isStuck(draft: Draft, asking: RunId | null): boolean {
   const isAsking = asking !== null && draft.slots.get(asking)?.phase === "running";
@@ -16,7 +16,7 @@ export function isStuck(draft: Draft, asking: RunId | null): boolean {
   return waiting.every(([run]) => waitsInVain(draft, run));
 }
 
-/** Nobody it waits for has ended, is about to, or is held: then a person decides how it goes on. */
+/** Whether no run it waits for has ended, is about to end, or is held. If one is held, a person decides. */
 function waitsInVain(draft: Draft, waiting: RunId): boolean {
   return (draft.waits.get(waiting) ?? []).every((run) => {
     const other = draft.slots.get(run);
@@ -25,8 +25,8 @@ function waitsInVain(draft: Draft, waiting: RunId): boolean {
 }
 
 /**
- * Gets a stuck tree going again. A demoted run is passed over no longer. Where somebody parked could go on, one who
- * waits lends its slot. Where there are only queued runs, they are dropped: their admission was a mistake.
+ * Resolves a deadlock. Demoted runs are no longer skipped. If a parked run could continue, a waiting run gives up its
+ * slot. If there are only queued runs, they are dropped: they should not have been admitted.
  */
 export function relieve(draft: Draft, at: number): void {
   const { skipped, line: queued } = draft.tree.headcount;
@@ -47,7 +47,7 @@ function lendSlot(draft: Draft, at: number): void {
   if (lender !== null && park(draft, lender, at)) vacate(draft, lender, at);
 }
 
-/** Marked as cancelled, so that it is not launched before the host has let it go. */
+/** Drops a queued run. It is marked as cancelled, so that it is not launched before the tree has removed it. */
 function drop(draft: Draft, run: RunId): void {
   draft.slots.patch(run, { cancelled: "would-deadlock" });
   draft.effects.push({ kind: "drop", run, reason: "would-deadlock" });

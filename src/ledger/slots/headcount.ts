@@ -3,17 +3,17 @@ import type { Draft } from "../draft.ts";
 import { firstInLine } from "./line.ts";
 import type { Slot } from "../state.ts";
 
-/** How many slots nobody holds. */
+/** Returns the number of free slots. */
 export function room({ tree }: Draft): number {
   return tree.spawn.maxAgents - tree.headcount.holders;
 }
 
-/** Whether a run's deadline is over: it gets no slot any more. */
+/** Whether a run's deadline has passed. It then gets no slot. */
 export function isLate({ deadline }: Pick<Slot, "deadline">, at: number): boolean {
   return deadline !== null && at > deadline;
 }
 
-/** Free slots go to those in line, best first. */
+/** Gives free slots to queued runs, best first. */
 export function allot(draft: Draft, at: number): void {
   const free = room(draft);
   if (free <= 0) return;
@@ -22,7 +22,7 @@ export function allot(draft: Draft, at: number): void {
   for (const run of next) grant(draft, run, at);
 }
 
-/** Gives a run in line a slot. Its victim, if there is one that has not yielded yet, need not any more. */
+/** Gives a queued run a slot. If its victim has not yielded yet, the victim may continue. */
 function grant(draft: Draft, run: RunId, at: number): void {
   const slot = draft.slots.need(run);
   withdraw(draft, run);
@@ -41,7 +41,9 @@ function grant(draft: Draft, run: RunId, at: number): void {
   }
 }
 
-/** Takes a run's slot away: it has yielded, or it waits and so has nothing to finish. Says whether the slot is free. */
+/**
+ * Takes a run's slot away: it has yielded, or it waits and so has nothing to finish. Returns whether the slot is free.
+ */
 export function park(draft: Draft, run: RunId, at: number): boolean {
   const slot = draft.slots.need(run);
   const asleep = slot.phase === "waiting";
@@ -50,26 +52,26 @@ export function park(draft: Draft, run: RunId, at: number): boolean {
   return handOver(draft, slot.taker, at);
 }
 
-/** A slot that was promised goes to the run it was promised to. Says whether it is free instead. */
+/** Gives a promised slot to its taker. Returns whether it is free instead. */
 export function handOver(draft: Draft, taker: RunId | null, at: number): boolean {
   if (taker === null || isLate(draft.slots.need(taker), at)) return true;
   grant(draft, taker, at);
   return false;
 }
 
-/** Slots have become free: the line gets them. Who was passed over so far is no longer, but for the one that left. */
+/** Gives freed slots to the queue. Skipped runs are no longer skipped, except the one that left. */
 export function vacate(draft: Draft, leaver: RunId | null, at: number): void {
   unskip(draft, leaver);
   allot(draft, at);
 }
 
-/** Passes no run over any longer, but for one. */
+/** Stops skipping runs, except one. */
 export function unskip(draft: Draft, except: RunId | null): void {
   for (const run of draft.tree.headcount.skipped)
     if (run !== except) draft.slots.patch(run, { skipped: false });
 }
 
-/** A run that preempts needs its victim's slot no more. */
+/** Cancels a preemption, because the taker no longer needs its victim's slot. */
 export function withdraw(draft: Draft, taker: RunId): void {
   const { victim } = draft.slots.need(taker);
   if (victim === null) return;
@@ -79,7 +81,7 @@ export function withdraw(draft: Draft, taker: RunId): void {
   spare(draft, victim);
 }
 
-/** Lets a run that was told to yield go on, if nothing else wants it to yield. */
+/** Lets a yielding run continue, if nothing else requires it to yield. */
 export function spare(draft: Draft, run: RunId): void {
   const { phase, held, taker, skipped } = draft.slots.need(run);
   if (phase !== "yielding" || held || taker !== null || skipped) return;

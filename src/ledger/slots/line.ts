@@ -4,33 +4,33 @@ import type { LineRanges, PageRange, Queued, Slot, TreeState } from "../state.ts
 import type { Table } from "../table.ts";
 
 /*
- * Two lines of a tree: of runs that can use a slot, and of model calls that wait for money. Of two entries of one priority,
- * the one that has waited longer goes first, at any time. So there is a queue for each priority, and the next entry is the
- * best of at most five that are first in theirs. A queue lies in pages: entries join at its end and leave at its start, and
- * each time one page changes.
+ * The two queues of a tree: runs that can use a slot, and model calls that wait for money. Within one priority, the
+ * entry that has waited longer always goes first. So there is one queue per priority, and the next entry is the best of
+ * at most five queue heads. A queue is stored in pages: entries join at its end and leave at its start, so one page
+ * changes per operation.
  *
  * 1. The entries of a queue are sorted by `since`, then by `order`, over all of its pages.
- * 2. A slot, or a waiting call, names the page in which it is, so an entry that leaves from the middle is found.
+ * 2. A slot, or a waiting call, names its page, so an entry that leaves from the middle is found.
  */
 
 const pageSize = 64;
 
-/** Which of the lines of a tree. */
+/** The name of one of the two queues. */
 export type LineName = "runs" | "calls";
 
-/** The part of a draft that the lines change. */
+/** The part of a draft that the queues change. */
 interface Lines {
   tree: TreeState;
   readonly pages: Table<string, readonly Queued[]>;
 }
 
-/** A place in a line. `page` null: in none. */
+/** A position in a queue. `page` null: none. */
 interface LinePlace {
   readonly priority: Priority;
   readonly page: number | null;
 }
 
-/** One queue of a line: the entries of a priority. */
+/** One queue of a line: the entries of one priority. */
 interface QueueName {
   readonly line: LineName;
   readonly priority: Priority;
@@ -42,14 +42,14 @@ const nameOf = (line: LineName, priority: Priority, page: number): string =>
 const rangesOf = ({ tree }: Lines, line: LineName): LineRanges =>
   line === "runs" ? tree.headcount.line : tree.calls.line;
 
-/** The name of the page of the line in which a run is; null if it is in none. */
+/** Returns the name of the queue page that a run is in. Null if it is in none. */
 export function pageOf({ priority, page }: Slot): string | null {
   return page === null ? null : nameOf("runs", priority, page);
 }
 
 const compare = (a: Queued, b: Queued): number => a.since - b.since || a.order - b.order;
 
-/** Puts an entry into a line. Returns the number of its page. */
+/** Adds an entry to a queue. Returns the number of its page. */
 export function enterLine(draft: Lines, { line, priority }: QueueName, entry: Queued): number {
   const queue = rangesOf(draft, line)[priority];
   const range = queue ?? { first: 0, last: 0 };
@@ -57,7 +57,7 @@ export function enterLine(draft: Lines, { line, priority }: QueueName, entry: Qu
     (queue && draft.pages.get(nameOf(line, priority, page))) ?? [];
   const startsAfter = ([first]: readonly Queued[]): boolean => !first || compare(entry, first) < 0;
   let page = range.last;
-  // Entries join at the end, but for one whose priority has changed or that waits again.
+  // Entries join at the end, except one whose priority has changed or that waits again.
   while (page > range.first && startsAfter(read(page))) page -= 1;
   const last = read(page).at(-1);
   if (last && read(page).length >= pageSize && compare(last, entry) < 0) page += 1;
@@ -66,7 +66,7 @@ export function enterLine(draft: Lines, { line, priority }: QueueName, entry: Qu
   return page;
 }
 
-/** Takes an entry out of a line. `place`: where it is. */
+/** Removes an entry from a queue. `place`: its position. */
 export function leaveLine(
   draft: Lines,
   { line, place }: { readonly line: LineName; readonly place: LinePlace },
@@ -95,7 +95,7 @@ function setRange(draft: Lines, { line, priority }: QueueName, range: PageRange 
       : { ...tree, calls: { ...tree.calls, line: ranges } };
 }
 
-/** The best runs in line, at most so many. Leaves out runs whose deadline is over. */
+/** Returns the best queued runs, at most `count`. Leaves out runs whose deadline has passed. */
 export function firstInLine(draft: Lines, count: number, at: number): readonly RunId[] {
   const found: RunId[] = [];
   for (const { run, deadline } of inOrder(draft, "runs", at)) {
@@ -106,12 +106,12 @@ export function firstInLine(draft: Lines, count: number, at: number): readonly R
   return found;
 }
 
-/** An entry of a line with the priority of its queue. */
+/** An entry of a queue with its priority. */
 export interface Ranked extends Queued {
   readonly priority: Priority;
 }
 
-/** The entries of a line, best first. Reads no more pages than are asked for. */
+/** Yields the entries of a queue, best first. Reads pages only as they are needed. */
 export function* inOrder(draft: Lines, line: LineName, at: number): Generator<Ranked, undefined> {
   const compareHeads = byRank(draft.tree.ageingMs, at);
   const queues = Priority.all.map((priority) => ({ priority, entries: queueOf(draft, line, priority) }));

@@ -9,7 +9,7 @@ export function isBelow(a: Priority, b: Priority): boolean {
   return Priority.weight(a) < Priority.weight(b);
 }
 
-/** The run that has to make room for one of this priority, or why nobody has to. */
+/** Returns the run that must yield for one of this priority, or the reason why none must. */
 export function findVictim(
   draft: Draft,
   priority: Priority,
@@ -20,10 +20,10 @@ export function findVictim(
   return victim === null ? { victim, reason: "nobody-below" } : { victim };
 }
 
-/** Slots of candidates that are loaded together. The first one mostly qualifies. */
+/** Number of candidate slots that are loaded together. The first one usually qualifies. */
 const candidatesPerLoad = 16;
 
-/** The lowest holder of a slot that qualifies, of equals the one hired last. Never the root. */
+/** Returns the lowest qualifying holder of a slot; among equals, the one spawned last. Never the root. */
 export function lowest(draft: Draft, qualifies: (slot: Slot) => boolean): RunId | null {
   const candidates = draft.holders().filter(({ run }) => run !== draft.tree.root);
   const runs = candidates.toSorted(fromLowest).map(({ run }) => run);
@@ -39,7 +39,7 @@ export function lowest(draft: Draft, qualifies: (slot: Slot) => boolean): RunId 
 const fromLowest = (a: Holder, b: Holder): number =>
   Priority.weight(a.priority) - Priority.weight(b.priority) || b.order - a.order;
 
-/** Preempts somebody for a run in line, where it may. */
+/** Preempts a run for a queued one, if it may. */
 export function seekSlot(draft: Draft, run: RunId, at: number): void {
   const slot = draft.slots.need(run);
   if (!isInLine(slot) || slot.victim !== null) return;
@@ -48,18 +48,18 @@ export function seekSlot(draft: Draft, run: RunId, at: number): void {
   const { phase } = draft.slots.need(victim);
   draft.slots.patch(run, { victim });
   draft.slots.patch(victim, { taker: run });
-  // One that waits has nothing to finish: its slot is the taker's at once.
+  // A waiting run has nothing to finish, so the taker gets its slot immediately.
   if (phase === "waiting") park(draft, victim, at);
   else tell(draft, victim, "preempted");
 }
 
-/** Tells a run at work to yield. */
+/** Requests a working run to yield. */
 export function tell(draft: Draft, run: RunId, cause: "preempted" | "held"): void {
   draft.slots.patch(run, { phase: "yielding" });
   draft.effects.push({ kind: "tell", run, cause });
 }
 
-/** A held run, but for the root, has left or is about to. */
+/** Whether a run can be preempted. A held run, except the root, has left its slot or is about to. */
 function canBeVictim({ phase, cancelled }: Slot): boolean {
   return (phase === "running" || phase === "waiting") && cancelled === null;
 }

@@ -12,8 +12,8 @@ import type { LedgerState } from "../state.ts";
 const nothing: Closing = { usage: Usage.none, settled: Amounts.none, inDoubt: Amounts.none };
 
 /**
- * A run has ended, however it ended. Its slot is free, its open calls are in doubt. Runs it leaves behind report to
- * its boss, whose accounts they are booked on already. A run that had ended before leaves nothing.
+ * Releases an ended run. Its slot is free, and its open calls are in doubt. Its remaining children move to its parent,
+ * whose accounts already carry them. A run that had already ended returns nothing.
  */
 export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing> {
   const draft = new Draft(state);

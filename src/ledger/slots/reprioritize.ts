@@ -8,7 +8,7 @@ import { isBelow, seekSlot, tell } from "./preemption.ts";
 import type { LedgerState } from "../state.ts";
 import { standing } from "./wait.ts";
 
-/** Gives a run another rank. Lowered below normal in a full tree it loses its slot; raised it may get one. */
+/** Changes the priority of a run. Lowered below normal in a full tree, it loses its slot. Raised, it may get one. */
 export function reprioritize(state: LedgerState, { run, priority, at }: Reprioritize): Decided<Standing> {
   const draft = new Draft(state);
   const before = draft.slots.get(run);
@@ -45,7 +45,7 @@ function raise(draft: Draft, run: RunId, at: number): void {
   seekSlot(draft, run, at);
 }
 
-/** A taker lets go of a victim that is no longer strictly below it, or that it may no longer preempt. */
+/** Cancels a preemption whose victim is no longer strictly below the taker, or may no longer be preempted. */
 function dropUnfit(draft: Draft, taker: RunId, victim: RunId | null): void {
   if (victim === null) return;
   const { priority } = draft.slots.need(taker);

@@ -6,12 +6,12 @@ import type { LedgerState } from "../state.ts";
 const root = RunId.root(TreeId.of("root"));
 
 /**
- * The headcount alone, for code without a runtime. The root holds the first slot. Preempting is polite: the victim
- * finds `isPaused` true, stops, says `yielded`, and only then the slot is the taker's.
+ * The headcount alone, for code without a runtime. The root holds the first slot. Preemption is cooperative: the victim
+ * sees `isPaused` true, stops, and calls `yielded`. Only then does the taker get the slot.
  */
 export class SpawnTracker {
   #state: LedgerState;
-  /** Only the order of events counts here. */
+  /** A counter instead of a time: only the order of events counts here. */
   #at = 0;
 
   constructor(spawn: SpawnBudget) {
@@ -19,14 +19,14 @@ export class SpawnTracker {
     this.#state = Ledger.open({ root, priority: "normal", spawn, ...noLimits, at: this.#at });
   }
 
-  /** Slots held, the root's and those of runs that have not yielded yet included. */
+  /** Number of held slots, including the root's and those of runs that have not yielded yet. */
   get total(): number {
     return this.#state.tree.headcount.holders;
   }
 
   /**
-   * Claims a slot. `pending`: somebody was told to yield for it; until then the run is paused like any other
-   * without a slot. @throws BudgetExhaustedError
+   * Acquires a slot. `pending`: a run was requested to yield for it. Until then the new run is paused. @throws
+   * BudgetExhaustedError
    */
   acquire(run: RunId, priority: Priority = "normal"): "granted" | "pending" {
     const admission = this.#do((state, at) =>
@@ -36,23 +36,26 @@ export class SpawnTracker {
     return admission.kind === "queued" ? "pending" : "granted";
   }
 
-  /** Gives the slot back. A paused run has none to give. */
+  /** Releases the slot. A paused run has none. */
   release(run: RunId): void {
     this.#do((state, at) => Ledger.release(state, { run, at }));
   }
 
-  /** Whether the run may begin nothing: it has no slot, or was told to yield the one it has. */
+  /** Whether the run may begin nothing: it has no slot, or must yield the one it has. */
   isPaused(run: RunId): boolean {
     const phase = this.#state.slots[run]?.phase;
     return phase === "pending" || phase === "yielding" || phase === "parked";
   }
 
-  /** The run has stopped, as it was told: its slot moves on. */
+  /** Reports that the run has stopped as requested. Its slot moves to the taker. */
   yielded(run: RunId): void {
     this.#do((state, at) => Ledger.yield(state, { run, at }));
   }
 
-  /** Lowered below normal in a full house, a run is paused; raised, it goes on if there is room or it may preempt. */
+  /**
+   * Changes the priority of a run. Lowered below normal in a full tree, it is paused. Raised, it continues if there is
+   * room or it may preempt.
+   */
   reprioritize(run: RunId, priority: Priority): void {
     this.#do((state, at) => Ledger.reprioritize(state, { run, priority, at }));
   }

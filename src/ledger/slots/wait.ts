@@ -6,7 +6,7 @@ import { holds } from "./count.ts";
 import { allot, park, vacate } from "./headcount.ts";
 import type { LedgerState } from "../state.ts";
 
-/** A run waits. It keeps its slot unless it was told to yield: then there is nothing left to finish. */
+/** Marks a run as waiting. It keeps its slot, unless it must yield: then it has nothing left to finish. */
 export function wait(state: LedgerState, { run, on, at }: Wait): Decided<Standing> {
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
@@ -19,7 +19,7 @@ export function wait(state: LedgerState, { run, on, at }: Wait): Decided<Standin
   return draft.decided(standing(draft, run));
 }
 
-/** A run that waited goes on; if its slot was taken meanwhile, only once it has one again. */
+/** Resumes a run that waited. If its slot was taken, it continues only once it has one again. */
 export function wake(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
@@ -32,7 +32,7 @@ export function wake(state: LedgerState, { run, at }: RunAt): Decided<Standing> 
   return draft.answered(run, standing(draft, run));
 }
 
-/** A run that was told to yield has begun nothing more and stands still. Spared meanwhile, it stays. */
+/** Parks a run that must yield and has stopped. If the request was withdrawn, it keeps its slot. */
 export function yieldSlot(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
   const draft = new Draft(state);
   if (draft.slots.get(run)?.phase === "yielding") {
@@ -42,7 +42,7 @@ export function yieldSlot(state: LedgerState, { run, at }: RunAt): Decided<Stand
   return draft.decided(standing(draft, run));
 }
 
-/** Where a run stands now. */
+/** Returns the slot state of a run. */
 export function standing(draft: Draft, run: RunId): Standing {
   return { phase: draft.slots.get(run)?.phase ?? "ended" };
 }

@@ -22,7 +22,7 @@ export function readInput(parts: readonly JsonObject[]): Input {
   return { text, files, ...(data.length > 0 && { data: Object.fromEntries(data) }) };
 }
 
-/** An address is never fetched: its sender could have this machine ask others of its own network. */
+/** Never fetches a URL: the sender could make this machine send requests into its own network. */
 function readFile({ mediaType, filename, url }: JsonObject): InputFile {
   if (typeof url !== "string" || !url.startsWith("data:"))
     return refuse(`${at}.url`, "a file is a data: URL; other addresses are not fetched");

@@ -12,14 +12,16 @@ import {
 } from "#kernel";
 import { Session, type ConversationOwner } from "#runtime";
 
-/** A message of a chat that wants an answer. */
+/** A chat message that needs an answer. */
 export interface ChatMessageSent {
   readonly agent: string;
   readonly chat: SessionId;
   /** The id of the user's message, which the page chose, or which the history gave it. */
   readonly message: string;
   readonly input: Input;
-  /** `new`: it comes at the end. `again`: it was sent before, as it is or otherwise. `regenerate`: it wants another answer. */
+  /**
+   * `new`: the last message. `again`: sent before, possibly with other content. `regenerate`: requests another answer.
+   */
   readonly kind: "new" | "again" | "regenerate";
 }
 
@@ -34,9 +36,9 @@ export type ChatPlace =
     };
 
 /**
- * Finds the tree of a message, or the place of a new one. The id of a tree is made of the id and the content of its message:
- * sent again because its answer was lost, a message is not a second one. With another content it takes the place of the
- * one before. `answering`: the tree that has the turn.
+ * Finds the tree of a message, or the position for a new tree. A tree id is derived from the id and the content of its
+ * message, so a message that is sent again does not start a second tree. A message with the same id and other content
+ * replaces the earlier one. `answering`: the tree that has the turn.
  */
 export async function placeOf(
   session: Session,

@@ -11,7 +11,7 @@ import { labels } from "../content-shapes.ts";
 import { refuse, shape } from "../shape.ts";
 import { readInput } from "./chat-input.ts";
 
-/** What `useChat` sends. */
+/** The body that `useChat` sends. */
 export const chatBody = shape.object({
   id: shape.id(SessionId.of, "a chat"),
   messages: shape.list(shape.record()),
@@ -20,25 +20,25 @@ export const chatBody = shape.object({
   labels: shape.optional(labels),
 });
 
-/** Somebody's word on a call that waits for it. */
+/** A decision on a call that waits for approval. */
 interface ChatAnswer {
   readonly approval: ApprovalId;
   readonly isApproved: boolean;
   readonly reason: string | undefined;
 }
 
-/** What the newest message of a chat wants: something new, or to answer what the agent has asked. */
+/** The request of the newest chat message: a new input, or answers to approval questions. */
 export type ChatTurn =
   | { readonly kind: "say"; readonly message: string; readonly input: Input }
   | {
       readonly kind: "answer";
       readonly tree: TreeId;
       readonly answers: readonly ChatAnswer[];
-      /** Every question that the message shows, answered or not: so far has it been told. */
+      /** Every question in the message, answered or not: the client has seen everything up to the last one. */
       readonly shown: readonly ApprovalId[];
     };
 
-/** Earlier messages are not looked at: the conversation is kept here. @throws RefusalError */
+/** Reads the newest message. Earlier messages are ignored: the server stores the conversation. @throws RefusalError */
 export function readTurn(messages: readonly JsonObject[]): ChatTurn {
   const last = messages.at(-1);
   const parts = last?.["parts"];

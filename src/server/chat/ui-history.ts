@@ -23,8 +23,8 @@ export interface HistoryRequest {
 }
 
 /**
- * A page of a conversation as UI messages, in the order they were said. Pages go back from the newest message: `next` is
- * that of the page before this one. An answer is one message, with its tools: it is never cut.
+ * Returns a page of a conversation as UI messages, oldest first. Pages go backwards from the newest message: `next`
+ * points to older messages. An answer is one message with its tool calls and is never split.
  */
 export async function uiHistory(session: Session, { from, size }: HistoryRequest): Promise<Page<JsonObject>> {
   const groups: MessageEntry[][] = [];

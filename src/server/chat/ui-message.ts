@@ -11,13 +11,16 @@ import {
 import type { RunDelta, ToolUpdate } from "#runtime";
 import { type UiChunk, UiSteps } from "./ui-steps.ts";
 
-/** Pieces that wait to hear of their model call. More of them are left out: the answer comes whole at the end. */
+/**
+ * Limit of pieces that wait for their `model.start`. Further pieces are dropped: the end of the tree brings the whole
+ * answer.
+ */
 const mostHeld = 10_000;
 
 /**
- * Makes one UI message of one tree. Events are its backbone, in their order; pieces of answers come after the
- * `model.start` of their attempt. What the root says is text. Its tools are parts, and so is every question to people
- * of the whole tree. The answer itself is what the tree returns: where the pieces differ, it takes their place.
+ * Builds one UI message from one tree. Events define the order; pieces of answers follow the `model.start` of their
+ * attempt. Text of the root run becomes text parts. Its tool calls become parts, as do all approval questions of the
+ * tree. The tree's output is authoritative: it replaces pieces that differ.
  */
 export class UiMessage {
   readonly #root: RunId;
@@ -32,7 +35,7 @@ export class UiMessage {
     this.#root = root;
   }
 
-  /** Whether a question to people is shown. */
+  /** Whether an approval question is shown. */
   shows(approval: ApprovalId): boolean {
     return this.#asked.has(approval);
   }
@@ -46,7 +49,7 @@ export class UiMessage {
     return event.type === "approval.decided" ? this.#decide(event) : [];
   }
 
-  /** A call waits for somebody's word. */
+  /** Adds a call that waits for approval. */
   ask(event: ReeveEvent<"approval.requested">, input: Json): readonly UiChunk[] {
     const { approvalId, tool, why } = event;
     const toolCallId = partOf({ runId: event.runId, callId: event.callId ?? approvalId });
@@ -64,7 +67,7 @@ export class UiMessage {
     return [];
   }
 
-  /** Nothing goes on until somebody has answered. */
+  /** Ends the stream while the tree waits for an approval. */
   pause(): readonly UiChunk[] {
     return [...this.#steps.close(), { type: "finish", finishReason: "tool-calls" }];
   }
@@ -88,7 +91,7 @@ export class UiMessage {
     ];
   }
 
-  /** Calls of judges and summaries say nothing to the user. */
+  /** Model calls of judges and summaries are not shown to the user. */
   #start({ attempt, step }: ReeveEvent<"model.start">): readonly UiChunk[] {
     return attempt !== null && StepId.kind(step) === "model" ? this.#begin(attempt) : [];
   }
@@ -97,7 +100,7 @@ export class UiMessage {
     const entered = this.#steps.begin();
     this.#attempt = attempt;
     const held = this.#held.filter((delta) => delta.attempt === attempt);
-    // A later call's pieces come before its `model.start` where the events of earlier ones are told again.
+    // When earlier events are replayed, pieces of a later call arrive before its `model.start`.
     this.#held = this.#held.filter((delta) => delta.attempt !== attempt);
     return [...entered, ...held.flatMap((delta) => this.hear(delta))];
   }
@@ -130,7 +133,7 @@ function updateOf(runId: RunId, { tool, callId, progress }: ToolUpdate): UiChunk
   return { type: "data-tool-update", id: toolCallId, data: { tool, toolCallId, progress } };
 }
 
-/** What a tool was given and what it answered is not in events: that it was called is. */
+/** Events do not hold a tool's input and output, only that it was called. */
 function resultOf(event: ReeveEvent<"tool.end">): UiChunk {
   const { status, durationMs } = event;
   const toolCallId = partOf(event);

@@ -3,12 +3,12 @@ import type { JsonObject } from "#kernel";
 /** A chunk of an AI SDK UI message stream. */
 export type UiChunk = JsonObject & { readonly type: string };
 
-/** What is written by a model as it comes. */
+/** Kinds of text that a model streams. */
 type Kind = "text" | "reasoning";
 
-/** The steps of a UI message, and what is said in them. */
+/** The steps of a UI message and their text. */
 export class UiSteps {
-  /** What was said in the step so far. */
+  /** Text of the step so far. */
   #text = "";
   #hasTools = false;
   #isAnswered = false;
@@ -16,17 +16,17 @@ export class UiSteps {
   #open: { readonly kind: Kind; readonly id: string } | null = null;
   #parts = 0;
 
-  /** A model call begins: a step of its own, unless it takes the place of one that came to nothing. */
+  /** Begins a step for a model call. A step whose call failed is reused. */
   begin(): readonly UiChunk[] {
     return this.#hasTools || this.#isAnswered ? this.#next() : this.#again();
   }
 
-  /** A model call has come to its end: what was said stays. */
+  /** Ends a model call and keeps its text. */
   answered(): void {
     this.#isAnswered = true;
   }
 
-  /** The step has parts that are not said. */
+  /** Marks that the step has parts other than text. */
   tool(): readonly UiChunk[] {
     const entered = this.#isIn ? [] : this.#next();
     this.#hasTools = true;
@@ -40,7 +40,7 @@ export class UiSteps {
     return [...opened, { type: `${kind}-delta`, id: this.#open?.id ?? "", delta: text }];
   }
 
-  /** What was shown of the answer is completed; what turns out not to be it is taken back. */
+  /** Completes the shown text to the answer. Text that differs from the answer is taken back. */
   conclude(answer: string): readonly UiChunk[] {
     if (this.#text === answer) return this.close();
     const goesOn = this.#open?.kind === "text" && answer.startsWith(this.#text);

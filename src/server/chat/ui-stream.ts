@@ -4,9 +4,9 @@ import { merge } from "../merge.ts";
 import { UiMessage } from "./ui-message.ts";
 import type { UiChunk } from "./ui-steps.ts";
 
-/** What one answer of a chat is told of. */
+/** Options of the stream of one chat answer. */
 export interface UiStreamOptions {
-  /** Questions that the reader has been shown: everything up to the last of them is known there. Default: none. */
+  /** Questions the reader has seen: the reader knows everything up to the last of them. Default: none. */
   readonly shown?: readonly ApprovalId[];
   /** Resolves when the chat can go on after the tree: its turn is part of the history then. */
   readonly settled: () => Promise<void>;
@@ -15,8 +15,8 @@ export interface UiStreamOptions {
 }
 
 /**
- * A tree as a UI message, from its beginning, or from where the reader was left with a question. Ends with the tree, or
- * when nothing is left to tell before somebody has answered.
+ * Streams a tree as a UI message, from its beginning or from the last question the reader saw. Ends with the tree, or
+ * when the tree can only continue after an approval.
  */
 export async function* uiStream(
   run: RunHandle,

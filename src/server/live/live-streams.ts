@@ -16,18 +16,16 @@ import { type RunChanges, RunChangeFeeds } from "./run-changes.ts";
 import { runPieces } from "./run-pieces.ts";
 
 /*
- * Live streams: one connection with everything that a browser shows.
- *
- * Neighbours: the routes check that the caller may see a tree before it is watched here. `Feeds` reads the events of a
- * tree once for all who watch it, `RunChangeFeeds` the lists of a tenant.
- *
- * 1. Events of one tree come in order and without a gap. The `id` of a message names every watched tree and the last event
- *    that was sent of it, so a reader that comes again with it misses nothing of any tree.
+ * Live streams: one connection with everything that a browser shows. Neighbours: the routes check that the caller may
+ * see a tree before it is watched here. `Feeds` reads the events of a tree once for all subscribers, `RunChangeFeeds`
+ * the lists of a tenant.
+ * 1. Events of one tree arrive in order and without a gap. The `id` of a message names every watched tree and the last
+ * event sent of it, so a reader that reconnects with it misses nothing.
  * 2. A cursor moves when its events are sent, not when they are read from the store.
- * 3. What is watched changes only by the holder of the key that opened the stream.
+ * 3. Only the holder of the key that opened the stream can change what is watched.
  */
 
-/** A tree, and the last of its events that the reader knows. */
+/** A tree, and the number of the last of its events that the reader has. */
 export interface WatchedTree {
   readonly run: RunHandle;
   readonly after: number;
@@ -102,7 +100,7 @@ export class LiveStream {
     });
   }
 
-  /** Watches these trees and no others. One that is watched already continues where it is. */
+  /** Replaces the set of watched trees. A tree that is already watched continues at its position. */
   watchTrees(wanted: readonly WatchedTree[]): void {
     const ids = new Set(wanted.map(({ run }) => run.treeId));
     for (const [tree, { stop }] of this.#trees) {
@@ -114,7 +112,7 @@ export class LiveStream {
     this.#streams.put({ watching: true });
   }
 
-  /** Sends the pieces of the answers of these runs and no others. */
+  /** Replaces the set of runs whose answers are streamed in pieces. */
   watchPieces(wanted: readonly RunHandle[]): void {
     const { clock } = this.#host;
     const ids = new Set(wanted.map(({ runId }) => runId));

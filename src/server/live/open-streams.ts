@@ -1,8 +1,8 @@
 type Ready<Item> = { readonly item: Item; readonly again: () => void } | { readonly error: unknown };
 
 /**
- * Streams that are read as one, as they come. Streams can be added while it is read. Each is asked for its next item when
- * its last one was taken, so nothing is read ahead, and a slow reader slows all of them.
+ * Streams that are read as one, in order of arrival. Streams can be added during reading. The next item of a stream is
+ * requested after its last one was taken, so nothing is read ahead, and a slow reader slows all of them.
  */
 export class OpenStreams<Item> {
   readonly #ready: Ready<Item>[] = [];

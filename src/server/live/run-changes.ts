@@ -5,22 +5,19 @@ import { addAsks, type ListedRun, listPending } from "../pending.ts";
 import { listedUser } from "../users.ts";
 
 /*
- * The trees of a tenant that changed, for every live stream of that tenant.
- *
- * Neighbours: the store tells that something of the tenant changed (`EventStore.changes`), not what. Live streams send
- * what is found here.
- *
- * 1. One reader looks for all streams of a tenant, at most once in 250 ms, and only while there is a stream.
- * 2. It compares with what it saw before: the newest roots, and all live ones that it has seen. A record is told if it
- *    takes more events into account, or if more or fewer of its calls wait for a person.
- * 3. A stream that does not read keeps the newest record of each run, not every one.
+ * The trees of a tenant that changed, for every live stream of that tenant. Neighbours: the store notifies that
+ * something of the tenant changed (`EventStore.changes`), without details. Live streams send the changes found here.
+ * 1. One reader serves all streams of a tenant. It reads at most once in 250 ms, and only while there is a stream.
+ * 2. It compares with its last state: the newest roots, and all live ones it has seen. A record is reported if it
+ * includes more events, or if its number of calls waiting for approval changed.
+ * 3. A stream that does not read keeps only the newest record of each run.
  */
 
 const mergeMs = 250;
 const newestRoots = 200;
 const maxLive = 1_000;
 
-/** Calls that wait for a person. */
+/** Calls that wait for approval. */
 interface Waiting {
   /** At most 1,000. */
   readonly count: number;
@@ -50,8 +47,8 @@ export class RunChangeFeeds {
   }
 
   /**
-   * Returns the changes from now on; those before it are in lists that are read from now on. The first one tells what
-   * waits. @throws the signal's reason, and what went wrong at the store
+   * Returns the changes from now on. Lists read after this call include all earlier changes. The first item reports the
+   * calls that wait for approval. @throws the signal's reason, or the store's error
    */
   async open(principal: Principal, signal: AbortSignal): Promise<AsyncGenerator<RunChanges, void>> {
     const key = `${Partition.key(partitionOf(principal))}/${principal.user ?? ""}`;
@@ -94,7 +91,7 @@ class Feed {
     return reader;
   }
 
-  /** Returns whether it was the last reader: then nothing is followed any more. */
+  /** Removes a reader. Returns whether it was the last one, which ends the subscription to the store. */
   leave(reader: Reader): boolean {
     this.#readers.delete(reader);
     reader.wake();
@@ -162,7 +159,7 @@ class Feed {
     return { runs: changed, waiting: { count: pending.length, newest: pending[0]?.id ?? null } };
   }
 
-  /** The newest roots, and those that were live when they were last seen. */
+  /** Returns the newest roots and the roots that were live at the last read. */
   async #roots(isFirst: boolean): Promise<readonly RunRecord[]> {
     const { runs } = this.#host.runtime;
     const user = listedUser(this.#principal, undefined);

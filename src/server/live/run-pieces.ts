@@ -2,11 +2,14 @@ import type { Clock, RunId } from "#kernel";
 import type { RunDelta, RunHandle } from "#runtime";
 
 const mergeMs = 50;
-/** Pieces, and characters of one, that are kept for a reader that does not read. What is older is dropped. */
+/** Limits of pieces, and of characters in one, that are buffered for a slow reader. Older pieces are dropped. */
 const maxPieces = 100;
 const maxText = 64_000;
 
-/** Yields the pieces of one run's answers, merged for 50 ms. Others of its tree are left out. @throws the signal's reason */
+/**
+ * Yields the pieces of one run's answers, merged for 50 ms, without those of other runs of the tree. @throws the
+ * signal's reason
+ */
 export async function* runPieces(
   run: RunHandle,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -18,7 +21,7 @@ export async function* runPieces(
     pieces = merged(pieces, delta);
     wake.resolve();
   })
-    // Pieces that break off are not asked for again: the events tell the rest.
+    // A broken stream of pieces is not retried: the events bring the whole answer.
     .catch(() => undefined)
     .finally(() => {
       isOver = true;
@@ -44,7 +47,7 @@ async function takePieces(
   for await (const delta of deltas) if (delta.runId === run) take(delta);
 }
 
-/** Adds a piece. Those of one attempt and kind that follow each other are one; of updates, the newest. */
+/** Appends a piece. Consecutive pieces of one attempt and kind are merged; of tool updates, only the newest remains. */
 function merged(pieces: readonly RunDelta[], delta: RunDelta): RunDelta[] {
   const last = pieces.at(-1);
   if (!last || last.kind !== delta.kind || last.attempt !== delta.attempt)

@@ -15,7 +15,7 @@ interface Action<Body> {
   readonly act: (run: RunHandle, body: Body) => Promise<unknown>;
 }
 
-/** Something that is done to a run. Answers with what it came to, or `{}`. */
+/** Creates a route that acts on a run. It responds with the result of the action, or `{}`. */
 function action<Body = unknown>({ name, act, ...rest }: Action<Body>): Route {
   return route<unknown, Body>({
     ...rest,
@@ -26,7 +26,7 @@ function action<Body = unknown>({ name, act, ...rest }: Action<Body>): Route {
   });
 }
 
-/** Required: a caller that has not heard the answer sends the same id again, and the operation counts once. */
+/** Required: a caller that lost the answer sends the same id again, and the operation counts once. */
 const id = shape.id(MessageId.of, "an operation");
 
 const operation = shape.object({ id });

@@ -36,7 +36,7 @@ function toRecord(agent: Agent, principal: Principal): object {
   };
 }
 
-/** A tool, with the defaults of what it brings and does filled in. */
+/** Returns the description of a tool with its defaults filled in. */
 function toolRecord(tool: Tool): object {
   const { name, description, risk, origin = "tool", sensitivity = "public" } = tool;
   const trust = Labels.broughtBy(tool).untrusted ? "untrusted" : "trusted";

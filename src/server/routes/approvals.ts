@@ -9,12 +9,12 @@ import { page } from "./runs.ts";
 const approvalId = shape.id(ApprovalId.parse, "an approval");
 
 const said = {
-  /** Of what the person saw: another question is not answered by it. */
+  /** Hash of the question that was shown. A changed question is not answered by it. */
   hash: shape.optional(shape.text()),
   reason: shape.optional(shape.text({ max: 10_000 })),
 } as const;
 
-/** Decides as whoever holds the key. @throws NotFoundError, ApprovalRefusedError */
+/** Decides in the name of the key's holder. @throws NotFoundError, ApprovalRefusedError */
 async function decide(call: Call, word: Omit<ApprovalAnswer, "by">): Promise<Response> {
   const { host, principal, params } = call;
   const approval = approvalId.decode(params["approval"], "approval");

@@ -10,7 +10,7 @@ interface VerifyBody {
   readonly progress?: boolean;
 }
 
-/** Verifies a chain, and says after each page how far it is: lines of `checked` and `length`, then the report. */
+/** Verifies a chain and reports progress after each page: lines of `checked` and `length`, then the report. */
 async function* verifyWithProgress({
   host,
   principal,

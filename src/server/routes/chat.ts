@@ -86,8 +86,9 @@ async function newestEntry(session: Session, answering: TreeId | null): Promise<
 }
 
 /**
- * The tree that answers in a chat or, where none does, the last that did: whoever was cut off may not have seen its end.
- * Null also if its words are gone: they would be taken from those who have them.
+ * Returns the tree that answers in a chat or, if none does, the last one that did: a client that was disconnected may
+ * have missed its end. Null also if its content is erased: replaying it would remove the content from clients that
+ * still show it.
  */
 async function newestIn({ host, principal }: Call, chat: SessionId): Promise<RunHandle | null> {
   const userId = userOf(principal);
@@ -102,7 +103,7 @@ async function newestIn({ host, principal }: Call, chat: SessionId): Promise<Run
   return last && !(await last.outcome())?.erased ? last : null;
 }
 
-/** One message is one tree. Answered otherwise, or asked otherwise, it begins where it began before. */
+/** Starts one tree per message. An edited or regenerated message continues from the same earlier entry. */
 async function say(
   call: ChatCall,
   { message, input }: Extract<ChatTurn, { readonly kind: "say" }>,
@@ -134,7 +135,7 @@ async function say(
   return stream(call, run, { chat: body.id, begin });
 }
 
-/** Whoever answers must be somebody who may. What was answered before stays as it is. */
+/** Only a caller that may decide can answer. Earlier decisions remain unchanged. */
 async function answerTo(
   call: ChatCall,
   { tree, answers, shown }: Extract<ChatTurn, { readonly kind: "answer" }>,
@@ -157,7 +158,7 @@ async function answerTo(
 
 interface StreamOptions extends Pick<UiStreamOptions, "shown"> {
   readonly chat: SessionId;
-  /** What is to be done once somebody listens. */
+  /** Called once the stream is open. */
   readonly begin?: () => Promise<void>;
 }
 

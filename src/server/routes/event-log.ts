@@ -6,10 +6,10 @@ import { compressed } from "./runs.ts";
 import { runOf } from "./run-of.ts";
 
 const eventsPerRead = 1_000;
-/** Events that one request reads at most, also where a filter leaves few of them. */
+/** Events that one request reads at most, even if a filter matches few of them. */
 const maxRead = 10_000;
 
-/** Types of events, or their first words, with commas between them: `budget,run.end`. */
+/** Event types or prefixes of them, separated by commas: `budget,run.end`. */
 const types: Shape<readonly string[]> = {
   schema: { type: "string", pattern: "^[a-z.-]{1,40}(,[a-z.-]{1,40})*$" },
   decode: (value, at) => {

@@ -63,7 +63,7 @@ async function* frames(
   yield frame("{}", { event: "end" });
 }
 
-/** Leaves the errors of the program's code out, unless the caller may read content. */
+/** Removes errors of user code unless the caller may read content. */
 async function* shownTo(
   principal: Principal,
   events: AsyncGenerator<NumberedEvent, void>,

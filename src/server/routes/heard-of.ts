@@ -4,8 +4,8 @@ import { partitionOf } from "../auth.ts";
 import type { Call } from "../route.ts";
 
 /**
- * Resolves when the store has heard of a tree that was started, at the latest after `answerS`. Starts are accepted faster
- * than runs are carried: how long this takes tells how far what carries them is behind.
+ * Resolves when the store lists a tree that was started, at the latest after `answerS`. Starts are accepted faster than
+ * runs are executed, so this wait applies backpressure.
  */
 export async function heardOf({ host, principal }: Call, tree: TreeId): Promise<void> {
   const { clock, limits, runtime } = host;

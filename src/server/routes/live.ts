@@ -31,7 +31,10 @@ function decode(text: string, at: string): string {
   }
 }
 
-/** Returns the runs, or roots of trees, of these names. @throws NotFoundError unless the caller may see every one of them. */
+/**
+ * Returns the runs, or roots of trees, with these names. @throws NotFoundError unless the caller may see every one of
+ * them.
+ */
 async function findRuns(call: Call, names: readonly string[], at: string): Promise<readonly RunHandle[]> {
   const { watchedTrees } = call.host.limits;
   if (names.length > watchedTrees) refuse(at, `at most ${watchedTrees}`);

@@ -12,7 +12,7 @@ const words = shape.text({ max: 1_000 });
 /** The user, where the caller may read memory of all users. Absent: the anonymous user. */
 const user = { user: shape.optional(shape.id(UserId.of, "a user")) } as const;
 
-/** Returns the user whose memory a caller reads: a caller without a user may name one. @throws RefusalError */
+/** Returns the user whose memory the caller reads. A caller without a user may name one. @throws RefusalError */
 function readOwner({ principal }: Call, named: UserId | undefined): ConversationOwner {
   const listed = listedUser(principal, named);
   return { ...whose(principal), ...(listed !== undefined && { user: listed }) };
@@ -20,7 +20,7 @@ function readOwner({ principal }: Call, named: UserId | undefined): Conversation
 
 const memoryOf = ({ host }: Call): Memories => host.runtime.memory;
 
-/** What agents remember, for the user that it is about and for people of the tenant. */
+/** Routes of agent memory, for its user and for operators of the tenant. */
 export const memoryRoutes: readonly Route[] = [
   route({
     method: "get",

@@ -7,10 +7,8 @@ import { shape } from "../shape.ts";
 const id = shape.id((text) => (text.includes("~") ? RunId.parse(text) : TreeId.of(text)), "a run or a tree");
 
 /**
- * Returns the run, or the root of the tree, that an address names. A caller that only reads needs no worker for it: the
- * store knows.
- *
- * @throws NotFoundError also if it is another tenant's, or not the one user's for whom the caller acts.
+ * Returns the run, or the root of the tree, that a path names. A read needs no worker: the store has the record.
+ * @throws NotFoundError also if it belongs to another tenant, or to another user than the caller acts for.
  */
 export async function runOf(call: Call): Promise<RunHandle> {
   const { host, principal, params } = call;
@@ -41,7 +39,7 @@ async function checkUser(
   listed: readonly RunRecord[],
 ): Promise<void> {
   if (principal.user === undefined) return;
-  // A tree that the store has not heard of was started here, or tells its user itself.
+  // A tree that is not in the store was started by this process, or the tree itself returns its user.
   const recent = (): UserId | null | undefined => host.recent.userOf(principal, treeId);
   const user = listed[0]
     ? listed[0].userId

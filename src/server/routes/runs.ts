@@ -20,13 +20,13 @@ export async function compressed(value: unknown, accepted: string): Promise<Resp
   return new Response(bytes, { headers: { ...headers, "content-encoding": "gzip" } });
 }
 
-/** Returns the roots of trees in which a call waits for a person, among the newest 1,000 that do. */
+/** Returns the roots of trees with a call that waits for approval, among the newest 1,000. */
 async function askingRoots({ runtime }: ServerHost, principal: Principal): Promise<readonly RunId[]> {
   const trees = (await listPending(runtime, principal)).map(({ treeId }) => RunId.root(treeId));
   return [...new Set(trees)];
 }
 
-/** Adds to each run the number of calls that wait for a person. Ended runs have none, so nothing is read for them. */
+/** Adds to each run the number of calls that wait for approval. Ended runs have none, so nothing is read for them. */
 async function withAsks(
   host: ServerHost,
   principal: Principal,
@@ -41,7 +41,7 @@ function cursor(after: string): string {
   return after;
 }
 
-/** Which page of a list. */
+/** Query parameters of a page of a list. */
 export const page = {
   size: shape.optional(shape.whole({ min: 1, max: 1_000 })),
   after: shape.optional(shape.id(cursor, "a page")),
@@ -55,14 +55,14 @@ const start = shape.object({
   channel: shape.optional(shape.text()),
 });
 
-/** One status, or several with commas between them. */
+/** One status, or several separated by commas. */
 const statuses: Shape<readonly RunStatus[]> = {
   schema: { type: "string", pattern: `^(${RunStatus.all.join("|")})(,(${RunStatus.all.join("|")}))*$` },
   decode: (value, at) =>
     [...new Set(String(value).split(","))].map((each) => shape.oneOf(RunStatus.all).decode(each, at)),
 };
 
-/** One stop reason, or several with commas between them. */
+/** One stop reason, or several separated by commas. */
 const stops: Shape<readonly StopReason[]> = {
   schema: { type: "string" },
   decode: (value, at) =>

@@ -37,12 +37,12 @@ const scheduleId = shape.id(checkScheduleId, "a schedule");
 /** @throws RefusalError */
 const idOf = ({ params }: Call): string => scheduleId.decode(params["schedule"], "path");
 
-/** Returns the user whose schedule a caller changes. @throws RefusalError */
+/** Returns the user whose schedule the caller changes. @throws RefusalError */
 function actingOwner({ principal }: Call, named: UserId | undefined, at: string): ScheduleOwner {
   return { ...whose(principal), user: actingUser(principal, named, at) };
 }
 
-/** Refuses times that are none, in words. @throws RefusalError */
+/** Refuses invalid times with an explanation. @throws RefusalError */
 function checkBody(
   { host }: Call,
   { cron, timeZone }: { readonly cron: string; readonly timeZone: string },

@@ -1,7 +1,7 @@
 import { answer, type Call, type Route, route } from "../route.ts";
 import { RefusalError } from "../refusal.ts";
 
-/** Returns what a caller may know of itself. */
+/** Returns a caller's own identity and rights. */
 function toMe({ principal, host }: Call): object {
   const { id, tenant, user = null, scopes, limits = null, expiresAt = null } = principal;
   const { version, page, dev } = host;

@@ -14,7 +14,7 @@ const entry = shape.id(EntryId.of, "an entry");
 const title = shape.text({ max: 1_000 });
 const instructions = shape.text({ max: 10_000 });
 
-/** The user of the session, where the caller may read those of all users. Absent: the anonymous user. */
+/** User of the session, for callers that may read all users. Absent: the anonymous user. */
 const user = { user: shape.optional(shape.id(UserId.of, "a user")) } as const;
 
 const idOf = ({ params }: Call): SessionId => sessionId.decode(params["session"], "session");
@@ -25,7 +25,7 @@ const conversationOf = (call: Call): Promise<Conversation> =>
 
 type ReadCall = Call<{ readonly user?: UserId }>;
 
-/** Returns the user whose conversations a caller reads: a caller without a user may name one. @throws RefusalError */
+/** Returns the user whose conversations the caller reads. A caller without a user may name one. @throws RefusalError */
 function readOwner({ principal, query }: ReadCall): ConversationOwner {
   const named = listedUser(principal, query.user);
   return { ...whose(principal), ...(named !== undefined && { user: named }) };

@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 const defaultDays = 14;
 const maxGroups = 10_000;
 
-/** One dimension, or several with commas between them. */
+/** One dimension, or several separated by commas. */
 const dimensions: Shape<readonly SpendDimension[]> = {
   schema: {
     type: "string",
@@ -25,7 +25,7 @@ const dimensions: Shape<readonly SpendDimension[]> = {
   },
 };
 
-/** A group as callers see it: days and hours are those of UTC. */
+/** A group as callers see it. Days and hours are in UTC. */
 type ShownSum = Omit<SpendSum, "day" | "hour"> & { readonly day?: string; readonly hour?: string };
 
 function show({ day, hour, ...rest }: SpendSum): ShownSum {
@@ -36,26 +36,14 @@ function show({ day, hour, ...rest }: SpendSum): ShownSum {
   };
 }
 
-const figures = [
-  "calls",
-  "inputTokens",
-  "outputTokens",
-  "cachedTokens",
-  "settledMicros",
-  "inDoubtMicros",
-  "runs",
-  "stopped",
-  "denied",
-] as const;
-
 function csvOf(by: readonly SpendDimension[], sums: readonly ShownSum[]): Response {
   const rows = sums.map((sum): readonly Cell[] => [
     ...by.map((name) => sum[name] ?? null),
-    ...figures.map((name) => sum[name]),
+    ...Spend.figureNames.map((name) => sum[name]),
   ]);
   const disposition = 'attachment; filename="spend.csv"';
   const headers = { "content-type": "text/csv; charset=utf-8", "content-disposition": disposition };
-  return new Response(toCsv([...by, ...figures], rows), { headers });
+  return new Response(toCsv([...by, ...Spend.figureNames], rows), { headers });
 }
 
 export const spendRoutes: readonly Route[] = [

@@ -12,7 +12,7 @@ import { heardOf } from "./heard-of.ts";
 /** The entry that a turn follows; null: none. */
 export const entryOrNone = shape.nullable(shape.id(EntryId.of, "an entry"));
 
-/** The fields of a start that do not say which agent, user and session it is for. */
+/** The fields of a start other than its agent, user and session. */
 export const turnFields = {
   input,
   labels: shape.optional(labels),
@@ -67,7 +67,7 @@ export async function startTree(call: Call, { agent, user, turn, begin }: Start)
   const start = async (): Promise<Response> => {
     const { treeId, runId } = await begin(given, { ...options, ...limited, id });
     host.recent.add(principal, treeId, user);
-    // A tree that waits for its turn tells nothing before.
+    // A queued tree writes nothing to the store before its turn.
     if (!isQueued) call.hold(heardOf(call, treeId));
     return answer({ treeId, runId }, 202);
   };

@@ -68,7 +68,9 @@ async function readCompared(call: Call<{ readonly diff?: StepId }>): Promise<Com
   return compareSteps(shown, other);
 }
 
-/** A step for a caller that may not read content: errors have their code only, and no hash tells of a content. */
+/**
+ * Returns a step for a caller that may not read content: errors keep only their code, and content hashes are removed.
+ */
 function withoutContent({ manifest, ...step }: StepSummary): object {
   return { ...step, manifest: manifest && withoutHashes(manifest) };
 }

@@ -15,8 +15,8 @@ interface NamedTarget {
 }
 
 /**
- * Returns what a caller means: its own tenant, or an agent or tool for its own tenant. A key without a tenant is an
- * operator's: it switches agents and tools for all tenants. @throws RefusalError
+ * Returns the target of a switch: the caller's tenant, or an agent or tool within it. A key without a tenant belongs to
+ * an operator: it switches agents and tools for all tenants. @throws RefusalError
  */
 function targetOf(principal: Principal, { kind, name }: NamedTarget): SwitchTarget {
   const { tenant } = principal;

@@ -12,14 +12,16 @@ const deliveryId = shape.optional(shape.text());
 /** @throws RefusalError */
 const idOf = ({ params }: Call): string => webhookId.decode(params["webhook"], "path");
 
-/** Refuses settings that are none, in words. @throws RefusalError, or the error itself if it is not about settings. */
+/**
+ * Refuses invalid settings with an explanation. @throws RefusalError, or the error itself if it is not about settings.
+ */
 function refuseSettings(error: unknown): never {
   if (ReeveError.is(error) && error.code === "address-refused") refuse("body.url", errorMessage(error));
   if (error instanceof TypeError || error instanceof RangeError) refuse("body", errorMessage(error));
   throw error;
 }
 
-/** URLs that are told what happens to the runs of the whole tenant. Requests for one user are refused. */
+/** Routes of webhooks, which receive events of the whole tenant. Callers that act for one user are refused. */
 export const webhookRoutes: readonly Route[] = [
   route({
     method: "get",

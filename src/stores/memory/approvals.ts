@@ -20,7 +20,7 @@ export class MemoryApprovals implements ApprovalStore {
   readonly shelf = new Shelf<ApprovalRecord>();
   readonly #userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined;
 
-  /** `userOf` returns the user that a tree works for; undefined: no run of it is known. */
+  /** `userOf` returns the user of a tree. Undefined if no run of the tree is known. */
   constructor(userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined) {
     this.#userOf = userOf;
   }

@@ -6,7 +6,7 @@ const eventsPerLook = 256;
 export class MemoryEvents implements EventStore {
   readonly shelf = new Shelf<Map<number, NumberedEvent>>();
   readonly #waiting = new Set<() => void>();
-  /** Those who wait for any tree, by tenant. */
+  /** Subscribers to all trees of a tenant, by tenant. */
   readonly #ears = new Map<string, Set<() => void>>();
 
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
@@ -83,7 +83,7 @@ export class MemoryEvents implements EventStore {
     }
   }
 
-  /** Creates nothing: a tree that is gone stays gone. */
+  /** Creates nothing: a removed tree must not reappear. */
   #of(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {
     return this.shelf.of(partition).get(tree) ?? new Map<number, NumberedEvent>();
   }

@@ -2,7 +2,7 @@ import { KeyDestroyedError, type KeyStore, Partition, type TreeId, type WrappedK
 import { Shelf } from "./shelf.ts";
 
 export class MemoryKeys implements KeyStore {
-  /** By tree; empty is the tenant's own. Null: destroyed. */
+  /** By tree; the empty name is the tenant's own key. Null: destroyed. */
   readonly shelf = new Shelf<WrappedKey | null>();
 
   async put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey> {

@@ -25,7 +25,7 @@ import type { MemoryVectors } from "./vectors.ts";
 interface Memory {
   facts: Fact[];
   readonly blocks: Map<string, MemoryBlock>;
-  /** By the item's name. */
+  /** By item name. */
   readonly index: Map<string, IndexEntry>;
   /** Returned items of earlier writes, by write id. */
   readonly writes: Map<string, readonly MemoryItem[]>;

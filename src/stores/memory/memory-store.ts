@@ -19,13 +19,13 @@ import { MemoryWorkers } from "./workers.ts";
 /** The limits of a memory store. */
 interface MemoryStoreOptions {
   /**
-   * The number of finished trees to keep; older ones are forgotten. Such a store keeps no audit: one that forgets proves
-   * nothing. Default: all of them.
+   * Number of finished trees to keep; older ones are removed. A store with this limit keeps no audit, because removed
+   * links would make it unverifiable. Default: all.
    */
   readonly maxFinishedTrees?: number;
 }
 
-/** Creates a store in this process, gone with it: for tests and the first five minutes. */
+/** Creates a store in the memory of this process, for tests and first steps. Its data ends with the process. */
 export function memoryStore({ maxFinishedTrees = Infinity }: MemoryStoreOptions = {}): Store {
   return new Memory(maxFinishedTrees);
 }

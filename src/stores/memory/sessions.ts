@@ -17,7 +17,7 @@ import { copy, pageOf, Shelf } from "./shelf.ts";
 
 interface Conversation {
   head: Omit<SessionHead, "leaf">;
-  /** In the order they came. */
+  /** In order of insertion. */
   readonly entries: Map<EntryId, SessionEntry>;
   readonly leaves: Map<RunId | null, EntryId>;
 }

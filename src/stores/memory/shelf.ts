@@ -15,12 +15,12 @@ export class Shelf<Item> {
   }
 }
 
-/** A value as a database would give it back: what its owner does to it later changes nothing here. */
+/** Returns a copy, as a database would: later changes by the owner have no effect here. */
 export function copy<T>(value: T): T {
   return Json.as(copyJson(value));
 }
 
-/** A page of what is there, newest first. */
+/** Returns a page of the items, newest first. */
 export function pageOf<Item>(
   found: Iterable<Item>,
   request: PageRequest,
@@ -32,7 +32,7 @@ export function pageOf<Item>(
   return Page.of(rest.slice(0, size + 1), size, place);
 }
 
-/** A page of what is there, oldest first. */
+/** Returns a page of the items, oldest first. */
 export function pageFrom<Item>(
   found: readonly Item[],
   request: PageRequest,

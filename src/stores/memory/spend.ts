@@ -29,6 +29,8 @@ interface OwnedRow extends DayRow {
 export class MemorySpend implements SpendStore {
   readonly shelf = new Shelf<TreeSpend>();
   readonly #days = new Shelf<DayRow>();
+  /** The money of all trees, by hour, agent and model. */
+  readonly #sums = new Shelf<SpendRow>();
 
   async tree(partition: Partition, tree: TreeId): Promise<TreeSpend | null> {
     return copy(this.shelf.of(partition).get(tree) ?? null);
@@ -39,11 +41,16 @@ export class MemorySpend implements SpendStore {
     const before = trees.get(tree);
     if (before && (before.seq >= spend.seq || before.rolledSeq !== spend.rolledSeq)) return;
     trees.set(tree, copy(spend));
+    const sums = this.#sums.of(partition);
+    for (const row of Spend.changes(before?.rows ?? [], spend.rows)) {
+      const key = JSON.stringify([row.hour, row.agentType, row.model]);
+      sums.set(key, { ...row, ...Spend.add(sums.get(key) ?? Spend.none, row) });
+    }
   }
 
   async sum(partition: Partition, query: SpendQuery): Promise<readonly SpendSum[]> {
     const groups = new Map<string, SpendSum>();
-    for (const row of this.#rows(partition)) {
+    for (const row of isOfAll(query) ? this.#allTrees(partition) : this.#rows(partition)) {
       if (!fits(row, query)) continue;
       const group = Object.fromEntries(query.by.map((name) => [name, valueOf[name](row)]));
       const key = JSON.stringify(group);
@@ -109,6 +116,10 @@ export class MemorySpend implements SpendStore {
     days.set(key, { ...row, ...Spend.add(days.get(key) ?? Spend.none, row) });
   }
 
+  *#allTrees(partition: Partition): Generator<OwnedRow, void> {
+    for (const row of this.#sums.of(partition).values()) yield { ...row, userId: null, treeId: null };
+  }
+
   *#rows(partition: Partition): Generator<OwnedRow, void> {
     for (const row of this.#days.of(partition).values()) yield { ...row, treeId: null };
     for (const [tree, { rows, userId }] of this.shelf.of(partition))
@@ -124,6 +135,10 @@ const valueOf: Readonly<Record<SpendDimension, (row: OwnedRow) => Json>> = {
   user: ({ userId }) => userId,
   tree: ({ treeId }) => treeId,
 };
+
+/** Whether a query tells neither users nor trees apart. */
+const isOfAll = ({ by, userId }: SpendQuery): boolean =>
+  userId === undefined && !by.includes("user") && !by.includes("tree");
 
 const fits = (row: OwnedRow, { from, to, agentType, model, userId }: SpendQuery): boolean =>
   row.hour >= from &&

@@ -6,10 +6,13 @@ const channel = "reeve_event";
 const quietMs = 50;
 const reconnectMs = 200;
 
-/** Says that a tree has events up to a sequence, in its own good time. Nothing is lost if it fails: readers also look. */
+/**
+ * Notifies readers that a tree has events up to a sequence, with a delay that merges notifications. A lost notification
+ * is harmless: readers also poll.
+ */
 export class Teller {
   readonly #pool: Pool;
-  /** By the tree's name in keys, with its tenant. */
+  /** By the tree's key, which includes its tenant. */
   readonly #quiet = new Map<string, { latest: number | null; readonly timer: NodeJS.Timeout }>();
 
   constructor(pool: Pool) {
@@ -23,7 +26,7 @@ export class Teller {
     else this.#send(tree, seq);
   }
 
-  /** Says what it had put off. */
+  /** Sends the delayed notifications. */
   async close(): Promise<void> {
     const open = [...this.#quiet];
     this.#quiet.clear();
@@ -50,7 +53,7 @@ export class Teller {
 
 type Heard = (partition: Partition, tree: TreeId) => void;
 
-/** Hears what tellers of any process say, over a connection of its own that it renews for ever. */
+/** Receives notifications of all processes on its own connection, which it renews indefinitely. */
 export class Listener {
   readonly #connectionString: string;
   readonly #heard: Heard;

@@ -5,13 +5,13 @@ import { Bell, migrate, SqlStore, type Tables } from "#stores/sql";
 import { Listener, Teller } from "./notifications.ts";
 import { tenantAccess } from "./tenant-access.ts";
 
-/** Where a PostgreSQL store lies. */
+/** Options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
   /** `postgres://role:password@host:port/database`. The role may create tables, and is no superuser. */
   readonly connectionString: string;
-  /** How many connections at most, besides the one that listens. Default 10. */
+  /** Maximum number of connections, apart from the one that listens. Default: 10. */
   readonly maxConnections?: number;
-  /** How often those who wait for events look even if nobody told them. Default 2,000. */
+  /** Interval in milliseconds at which waiting readers poll without a notification. Default: 2,000. */
   readonly lookMs?: number;
 }
 
@@ -32,7 +32,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format),
     },
   });
-  // Whoever uses a connection hears of its loss; those that nobody uses are replaced.
+  // A connection in use reports its own loss; idle ones are replaced.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
@@ -66,7 +66,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
 }
 
-/** For a superuser, row-level security is not there: a forgotten condition would show all tenants. */
+/** Row-level security does not apply to a superuser: a missing condition would reveal all tenants. */
 async function refuseMightyRole(db: Kysely<Tables>): Promise<void> {
   const role = sql<{ name: string; mighty: boolean }>`
     select rolname as name, rolsuper or rolbypassrls as mighty from pg_roles where rolname = current_user`;

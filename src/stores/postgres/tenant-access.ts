@@ -5,8 +5,8 @@ import type { Access, Tables, Work } from "#stores/sql";
 const tries = 5;
 
 /**
- * Every piece of work is a transaction that first names its tenant: row-level security shows it that tenant's rows
- * only, whatever its queries say.
+ * Runs all work in a transaction that first names its tenant. Row-level security then restricts it to that tenant's
+ * rows, whatever its queries say.
  */
 export function tenantAccess(db: Kysely<Tables>): Access {
   const within = <T>(mode: "read only" | "read write", partition: Partition, work: Work<T>): Promise<T> => {
@@ -23,7 +23,7 @@ export function tenantAccess(db: Kysely<Tables>): Access {
   };
 }
 
-/** A lost connection says nothing about the work. Whether it was done or not, it may be done again. */
+/** After a lost connection it is unknown whether the work was done. It is repeated, because all work is repeatable. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let failed = 1; ; failed += 1) {
     try {

@@ -2,13 +2,13 @@ import type { Kysely } from "kysely";
 import type { Partition } from "#kernel";
 import type { Tables } from "./tables.ts";
 
-/** What is done with the rows of one tenant. */
+/** Work on the rows of one tenant. */
 export type Work<T> = (db: Kysely<Tables>, tenant: string) => Promise<T>;
 
-/** How a database gives access to the rows of a partition, and to no others where it can. */
+/** Access of a database to the rows of a partition. Restricted to those rows if the database supports it. */
 export interface Access {
   read<T>(partition: Partition, work: Work<T>): Promise<T>;
-  /** All or nothing. May be done again after a lost connection: every write allows it. */
+  /** Runs work atomically. May repeat it after a lost connection: every write allows that. */
   write<T>(partition: Partition, work: Work<T>): Promise<T>;
 }
 

@@ -3,7 +3,7 @@ import type { Selectable } from "kysely";
 import type { Access } from "./access.ts";
 import type { Tables } from "./tables.ts";
 
-/** Whose a key is, is what it is asked for: all of them lie in the partition of those without a tenant. */
+/** Keys are looked up before their tenant is known, so all are stored in the partition without a tenant. */
 const nobody: Partition = { tenantId: null };
 
 export class SqlApiKeys implements ApiKeyStore {

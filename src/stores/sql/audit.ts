@@ -41,7 +41,7 @@ export class SqlAudit implements AuditStore {
       }
       for (const batch of batches(fresh)) {
         const added = await insert(db, tenant, batch);
-        // Somebody was faster, or it is told already: nothing of this stays.
+        // Another process was faster, or the link exists already: roll back.
         if (added < batch.length) refuse(batch[0]?.index ?? 0);
       }
     });
@@ -129,8 +129,8 @@ async function headOf(db: Kysely<Tables>, tenant: string): Promise<AuditHead | n
 }
 
 /**
- * The newest links whose sources begin with a prefix. They are sorted here: with an order, a database may walk the whole
- * chain from its end instead of the index of sources.
+ * Returns the newest links whose sources have a prefix. They are sorted here: with an order, a database may scan the
+ * whole chain from its end instead of using the index of sources.
  */
 async function linksOf(
   db: Kysely<Tables>,
@@ -153,7 +153,7 @@ async function linksOf(
   return links.toSorted((a, b) => b - a).slice(0, limit);
 }
 
-/** The first of these that is not there as it is. */
+/** Returns the first of these links that is not stored unchanged. */
 async function missing(
   db: Kysely<Tables>,
   tenant: string,

@@ -1,6 +1,6 @@
 import { Partition, type TreeId } from "#kernel";
 
-/** A tree, of whichever tenant, or all trees of a tenant. No key of a tree holds a slash. */
+/** A tree of any tenant, or all trees of a tenant. No key of a tree holds a slash. */
 type BellKey = string;
 
 /** Returns the key of all trees of a tenant. */
@@ -13,14 +13,16 @@ export interface Ear {
   readonly close: () => void;
 }
 
-/** Tells those who wait that a tree may have changed. A sign too many does no harm: whoever hears it looks. */
+/**
+ * Notifies waiting readers that a tree may have changed. A spurious notification is harmless: readers check the store.
+ */
 export class Bell {
   readonly #ears = new Map<BellKey, Set<() => void>>();
   readonly #watch: () => () => void;
   #stop: (() => void) | null = null;
   #closed = false;
 
-  /** `watch` begins to look for changes from outside while somebody listens, and returns how to end it. */
+  /** `watch` starts watching for external changes while there is a subscriber. It returns a function that stops it. */
   constructor(watch: () => () => void) {
     this.#watch = watch;
   }
@@ -29,7 +31,7 @@ export class Bell {
     return this.#listen(tree);
   }
 
-  /** Hears every tree of a tenant. */
+  /** Subscribes to every tree of a tenant. */
   listenToAll(partition: Partition): Ear {
     return this.#listen(tenantKey(partition));
   }
@@ -43,7 +45,7 @@ export class Bell {
     for (const key of this.#ears.keys()) this.#ring(key);
   }
 
-  /** Nobody looks any longer: those who wait find the store closed. */
+  /** Ends all subscriptions: waiting readers find the store closed. */
   close(): void {
     this.#stop?.();
     this.#closed = true;

@@ -60,7 +60,7 @@ export class SqlCache implements CacheStore {
         .onConflict((conflict) => conflict.columns(["tenant_id", "key"]).doUpdateSet(row))
         .execute(),
     );
-    // Not with the entry: writers that hold an entry each and want those of the others would wait for each other.
+    // In a separate transaction: writers that each hold an entry and wait for another's would deadlock.
     await this.#access.write(partition, async (db, tenant) => {
       const own = db.deleteFrom("reeve_cache").where("tenant_id", "=", tenant);
       await own.where("expires_at", "<=", at).execute();

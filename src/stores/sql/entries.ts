@@ -27,7 +27,7 @@ export const ownRows = (tenant: string, { id, userId }: SessionKey): OwnRows => 
 export const missingSession = (id: string): NotFoundError => new NotFoundError({ what: "session", id });
 export const missingEntry = (id: EntryId): NotFoundError => new NotFoundError({ what: "entry", id });
 
-/** Ids of those that were not there before. @throws NotFoundError */
+/** Inserts entries. Returns the ids of new ones. @throws NotFoundError */
 export async function insertEntries(
   db: Kysely<Tables>,
   own: OwnRows,
@@ -130,7 +130,7 @@ export async function setLeaf(
     .execute();
 }
 
-/** Null: the branch has none, or there is no such branch. */
+/** Returns the leaf of a branch. Null if it has none, or there is no such branch. */
 export async function leafOf(
   db: Kysely<Tables>,
   own: OwnRows,

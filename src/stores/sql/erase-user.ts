@@ -2,9 +2,10 @@ import type { UserId } from "#kernel";
 import type { Kysely } from "kysely";
 import { eraseUserMemory } from "./memory-owner-rows.ts";
 import { eraseUserSpend } from "./spend-rows.ts";
+import { eraseUserSums } from "./spend-sums.ts";
 import type { Tables } from "./tables.ts";
 
-/** Children before what they are found by. Entries and leaves go with their session. */
+/** Deletes dependent rows before the rows they are found by. Entries and leaves are deleted with their session. */
 export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId | null): Promise<void> {
   const own = { tenant_id: tenant, user_id: user ?? "" };
   const runs = db
@@ -38,6 +39,7 @@ export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId
       .execute();
   await eraseUserMemory(db, tenant, user);
   await eraseUserSpend(db, tenant, user);
+  if (user !== null) await eraseUserSums(db, tenant, user);
 }
 
 /** Returns the trees of a user. */

@@ -4,7 +4,7 @@ import type { Bell } from "./bell.ts";
 
 const eventsPerLook = 256;
 
-/** Lets other processes know that a tree has events up to a sequence. */
+/** Notifies other processes that a tree has events up to a sequence. */
 export type Tell = (partition: Partition, tree: TreeId, seq: number) => void;
 
 export class SqlEvents implements EventStore {

@@ -1,7 +1,7 @@
 import { Json, type LimitStore, LimitState, type LimitWish, type Partition } from "#kernel";
 import type { Access } from "./access.ts";
 
-/** One row for each limit: whoever changes it holds it for that one statement, never while anybody waits. */
+/** One row per limit. It is locked for a single statement only, never while a caller waits. */
 export class SqlLimits implements LimitStore {
   readonly #access: Access;
 
@@ -31,7 +31,7 @@ export class SqlLimits implements LimitStore {
     decide: (state: LimitState) => { readonly state: LimitState; readonly waitMs: number },
   ): Promise<number> {
     return this.#access.write(partition, async (db, tenant) => {
-      // A write that changes nothing takes the row, in both databases, before it is read.
+      // A write without changes locks the row, in both databases, before it is read.
       const row = await db
         .insertInto("reeve_limit")
         .values({ tenant_id: tenant, key, body: JSON.stringify(LimitState.none) })

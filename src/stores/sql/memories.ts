@@ -211,7 +211,7 @@ export class SqlMemories implements MemoryStore {
     return this.#access.read(partition, (db, tenant) => work(db, ownerColumns(tenant, owner)));
   }
 
-  /** Writers of one owner wait for each other, so each sees what the one before it wrote. */
+  /** Serialises the writers of one owner, so each sees the previous write. */
   #write<T>(partition: Partition, owner: MemoryOwner, work: OwnWork<T>): Promise<T> {
     return this.#access.write(partition, async (db, tenant) => {
       const own = ownerColumns(tenant, owner);
@@ -220,7 +220,7 @@ export class SqlMemories implements MemoryStore {
     });
   }
 
-  /** Does the work, unless a write with this id was made: then returns what it returned. */
+  /** Runs the work, unless a write with this id exists: then returns its result. */
   #once(
     partition: Partition,
     owner: MemoryOwner,

@@ -95,7 +95,7 @@ export async function searchTerms(
     .execute();
 }
 
-/** The facts that hold at a moment: those that have begun and not ended, and that no later one has superseded. */
+/** Returns the facts valid at a moment: begun, not ended, and not superseded. */
 function holding(db: Kysely<Tables>, own: OwnerColumns, at: number) {
   return db
     .selectFrom("reeve_memory_fact as fact")

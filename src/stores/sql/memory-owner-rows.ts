@@ -2,7 +2,7 @@ import { MemoryItem, MemoryOwner, type SessionKey, type UserId } from "#kernel";
 import type { ExpressionBuilder, Kysely, SqlBool, Expression } from "kysely";
 import type { Tables } from "./tables.ts";
 
-/** The tables whose rows belong to the owner of a piece of memory. */
+/** Tables whose rows belong to the owner of a memory item. */
 export const memoryTables = [
   "reeve_memory_fact",
   "reeve_memory_block",

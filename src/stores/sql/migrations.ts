@@ -3,7 +3,7 @@ import { cacheMigration } from "./cache-migration.ts";
 import { memoryMigration } from "./memory-migration.ts";
 import { memoryTables } from "./memory-owner-rows.ts";
 import { recordsMigration } from "./records-migration.ts";
-import { spendMigration, spendTables } from "./spend-migration.ts";
+import { spendMigration, spendSumMigration, spendTables } from "./spend-migration.ts";
 import type { Tables } from "./tables.ts";
 import { webhookMigration } from "./webhook-migration.ts";
 
@@ -76,8 +76,8 @@ const indexesOfTheFirst = [
 const sessionTables = ["reeve_session", "reeve_leaf", "reeve_entry"] as const;
 
 /**
- * Makes the user part of the key of sessions, entries and leaves. A key cannot be changed in place everywhere, so new
- * tables take over the rows and the names of the old ones. Workers of before this number cannot use them.
+ * Makes the user part of the key of sessions, entries and leaves. Not every database can change a key in place, so new
+ * tables take over the rows and names of the old ones. Workers with earlier migrations cannot use them.
  */
 function userInSessionKey(dialect: Dialect): readonly string[] {
   const id = idType[dialect];
@@ -122,7 +122,7 @@ const indexesOfSessions = [
   "reeve_entry_branch on reeve_entry (tenant_id, user_id, session_id, branch)",
 ];
 
-/** Manifests by attempt, and their texts. Nothing was written into the table of manifests before this number. */
+/** Manifests by attempt, and their texts. The table of manifests was unused before this migration. */
 function stepContent(dialect: Dialect): readonly string[] {
   const id = idType[dialect];
   return [
@@ -217,9 +217,13 @@ const migrations: readonly Migration[] = [
     ...recordsMigration(dialect, idType[dialect]),
     ...(dialect === "postgres" ? guarded("reeve_audit_check") : []),
   ],
+  (dialect) => [
+    ...spendSumMigration(dialect, idType[dialect]),
+    ...(dialect === "postgres" ? guarded("reeve_spend_sum") : []),
+  ],
 ];
 
-/** Rows of the tenant that the transaction has named, and of nobody else: also for the owner of the table. */
+/** Restricts rows to the tenant named by the transaction, even for the owner of the table. */
 function guarded(table: string): readonly string[] {
   const own = "tenant_id = current_setting('reeve.tenant', true)";
   return [
@@ -229,7 +233,7 @@ function guarded(table: string): readonly string[] {
   ];
 }
 
-/** Brings the tables up to date. The caller sees to it that nobody else does so meanwhile. */
+/** Runs the pending migrations. The caller must ensure that no other process does so concurrently. */
 export async function migrate(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   await sql`create table if not exists reeve_migration (number integer primary key)`.execute(db);
   const { rows } = await sql<{ number: number }>`select number from reeve_migration`.execute(db);

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import type { Place } from "#kernel";
 
-/** What stands behind a place in a list that is newest first. */
+/** Selects the rows after a cursor in a list that is newest first. */
 export function behind<DB, TB extends keyof DB>(
   eb: ExpressionBuilder<DB, TB>,
   { at, id, place }: { readonly at: string; readonly id: string; readonly place: Place | null },

@@ -63,7 +63,7 @@ export class SqlRuns implements RunStore {
     if (filter.runIds?.length === 0) return { items: [], next: null };
     const statuses = filter.status === undefined ? [undefined] : [filter.status].flat();
     const reasons = filter.stopReason === undefined ? [undefined] : [filter.stopReason].flat();
-    // One of the databases has no empty list.
+    // One of the databases does not support an empty list.
     if (filter.runIds?.length === 0) return { items: [], next: null };
     const kinds = statuses.flatMap((status) => reasons.map((stopReason) => ({ status, stopReason })));
     // An index serves one status, or one reason: the newest of each are read and put together.

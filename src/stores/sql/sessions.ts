@@ -106,7 +106,7 @@ export class SqlSessions implements SessionStore {
         )
         .$if(userId !== undefined, (query) => query.where("reeve_session.user_id", "=", userId ?? ""))
         .$if(agentId !== undefined, (query) => query.where("agent_id", "=", agentId ?? ""))
-        // A literal, so that the database finds the index of those.
+        // A literal, so that the database uses the partial index.
         .$if(!unnamed, (query) => query.where("is_named", "=", sql.lit(1)))
         .orderBy("started_at", "desc")
         .orderBy("reeve_session.session_id", "desc")
@@ -255,7 +255,7 @@ async function touch(db: Kysely<Tables>, own: OwnRows, at: number): Promise<void
     .execute();
 }
 
-/** The branches of root runs, whose number is 0. Found by their leaves, of which there are few, and not by their entries. */
+/** Returns the branches of root runs, whose number is 0. They are found by their few leaves, not by their entries. */
 async function rootBranches(db: Kysely<Tables>, own: OwnRows): Promise<readonly string[]> {
   const leaves = await db
     .selectFrom("reeve_leaf")
@@ -311,7 +311,7 @@ function headOf(row: HeadRow): SessionHead {
   });
 }
 
-/** As JSON, because PostgreSQL refuses some characters that a text may have. */
+/** As JSON, because PostgreSQL refuses some characters that a text may contain. */
 const textOf = (text: string | null): string | null => (text === null ? null : JSON.stringify(text));
 
 const isText = (value: Json | undefined): value is string => typeof value === "string";

@@ -31,3 +31,33 @@ export const spendMigration = (id: string): readonly string[] => [
   "create index reeve_run_name on reeve_run (tenant_id, name, run_id) where name is not null",
   "create index reeve_run_dearest on reeve_run (tenant_id, spend, run_id) where parent_run_id is null",
 ];
+
+/** The table of sums, filled from the rows of trees. */
+export const spendSumMigration = (dialect: "sqlite" | "postgres", id: string): readonly string[] => {
+  const names = figures.join(", ");
+  const sums = figures.map((name) => `cast(sum(${name}) as bigint)`).join(", ");
+  const kinds = [
+    ["hour", "hour, '', agent_type, model", "hour, agent_type, model"],
+    ["day", "hour - hour % 24, '', agent_type, model", "hour - hour % 24, agent_type, model"],
+    ["user", "hour - hour % 24, user_id, '', ''", "hour - hour % 24, user_id"],
+  ] as const;
+  // The owner of a table sees all tenants while row-level security is not forced, in this transaction only.
+  const force = (text: string): readonly string[] =>
+    dialect === "postgres" ? [`alter table reeve_spend ${text} row level security`] : [];
+  return [
+    ...force("no force"),
+    `create table reeve_spend_sum (tenant_id ${id} not null, kind ${id} not null, hour bigint not null,
+      user_id ${id} not null, agent_type ${id} not null, model ${id} not null,
+      ${figures.map((name) => `${name} bigint not null`).join(", ")},
+      primary key (tenant_id, kind, hour, user_id, agent_type, model))`,
+    ...kinds.map(
+      ([
+        kind,
+        key,
+        groups,
+      ]) => `insert into reeve_spend_sum (tenant_id, kind, hour, user_id, agent_type, model, ${names})
+        select tenant_id, '${kind}', ${key}, ${sums} from reeve_spend group by tenant_id, ${groups}`,
+    ),
+    ...force("force"),
+  ];
+};

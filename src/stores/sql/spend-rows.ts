@@ -18,7 +18,8 @@ type CallRow = Selectable<Tables["reeve_spend_call"]>;
 /** The columns of figures, in a row or in a sum. */
 export type FigureRow = Omit<Row, "tenant_id" | "hour" | "tree_id" | "user_id" | "agent_type" | "model">;
 
-const figureColumns = [
+/** In the order of `Spend.figureNames`. */
+export const figureColumns = [
   "calls",
   "input",
   "output",
@@ -38,8 +39,8 @@ export const sums: RawBuilder<unknown> = sql.join(
 );
 
 /**
- * Moves rows into rows by day without a tree. Sums stay the same. The heads of the trees are locked before, so that no
- * row is moved twice.
+ * Merges rows into rows by day without a tree. Sums remain the same. The heads of the trees are locked first, so that
+ * no row is moved twice.
  */
 export async function addUpRows(
   db: Kysely<Tables>,
@@ -73,7 +74,7 @@ export async function eraseUserSpend(db: Kysely<Tables>, tenant: string, user: U
     .deleteFrom("reeve_spend_call")
     .where((eb) => eb.and(own))
     .execute();
-  // Rows of no user and no tree are where the others go.
+  // Rows without user and tree are the target of the merge.
   const rows = sql`tenant_id = ${tenant} and user_id = ${own.user_id} and (user_id <> '' or tree_id <> '')`;
   await addUpRows(db, rows, { keepsUser: false });
 }

@@ -15,6 +15,7 @@ import {
 } from "#kernel";
 import { type RawBuilder, sql } from "kysely";
 import { batches, type Access } from "./access.ts";
+import { addToSums, rowsFor } from "./spend-sums.ts";
 import { behind } from "./newest-first.ts";
 import {
   addUpRows,
@@ -105,6 +106,11 @@ export class SqlSpend implements SpendStore {
         .returning("seq")
         .executeTakeFirst();
       if (!taken) return;
+      const before = await db
+        .selectFrom("reeve_spend")
+        .selectAll()
+        .where((eb) => eb.and(own))
+        .execute();
       for (const rows of batches(spend.rows)) await replaceRows(db, own, rows);
       await db
         .deleteFrom("reeve_spend_call")
@@ -115,6 +121,8 @@ export class SqlSpend implements SpendStore {
           .insertInto("reeve_spend_call")
           .values(calls.map((call) => toCallRow(own, call)))
           .execute();
+      // Last: other trees wait for the sums until this transaction ends.
+      await addToSums(db, { tenant, user: own.user_id }, Spend.changes(before.map(toRow), spend.rows));
     });
   }
 
@@ -124,13 +132,13 @@ export class SqlSpend implements SpendStore {
     const groups = sql.join(by.map((name) => dimensionColumns[name]));
     const found = await this.#access.read(partition, (db, tenant) => {
       const conditions = [
-        sql`tenant_id = ${tenant} and hour >= ${query.from} and hour < ${query.to}`,
+        rowsFor(query, tenant),
         ...(query.agentType === undefined ? [] : [sql`agent_type = ${query.agentType}`]),
         ...(query.model === undefined ? [] : [sql`model = ${query.model}`]),
         ...(query.userId === undefined ? [] : [sql`user_id = ${query.userId ?? ""}`]),
       ];
       return sql<FigureRow & Readonly<Record<`by_${SpendDimension}`, never>>>`
-        select ${sql.join([...columns, sums])} from reeve_spend where ${sql.join(conditions, sql` and `)}
+        select ${sql.join([...columns, sums])} from ${sql.join(conditions, sql` and `)}
         ${by.length > 0 ? sql`group by ${groups}` : sql``} having count(*) > 0
         order by sum(settled) + sum(in_doubt) desc ${by.length > 0 ? sql`, ${groups}` : sql``} limit ${limit}`.execute(
         db,

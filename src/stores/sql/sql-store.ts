@@ -18,7 +18,7 @@ import { SqlVectors } from "./vectors.ts";
 import { SqlWebhooks } from "./webhooks.ts";
 import { SqlWorkers } from "./workers.ts";
 
-/** What a database brings with it. */
+/** The database-specific parts of a store. */
 export interface Database {
   readonly access: Access;
   readonly bell: Bell;

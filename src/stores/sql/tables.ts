@@ -1,4 +1,4 @@
-/** What every row carries: row-level security, and every query, goes by it. */
+/** The column of every row that row-level security and every query use. */
 interface Row {
   readonly tenant_id: string;
 }
@@ -47,7 +47,7 @@ interface SessionRow extends Row {
   readonly is_named: number;
   readonly forked_session: string | null;
   readonly forked_entry: string | null;
-  /** How many places were given to entries. */
+  /** Number of positions given to entries. */
   readonly places: number;
 }
 
@@ -108,7 +108,7 @@ interface VectorRow extends MemoryRow {
   readonly vector: string;
 }
 
-/** A write that was made, with what it returned. The empty id is the row that writers of an owner lock. */
+/** A completed write with its result. The empty id is the row that writers of an owner lock. */
 interface WriteRow extends MemoryRow {
   readonly write_id: string;
   readonly body: string;
@@ -171,7 +171,7 @@ interface KeyRow extends Row {
   readonly wrapped: string | null;
 }
 
-/** Workers belong to no tenant: all of them are in the partition of those without one. */
+/** Workers belong to no tenant: all are in the partition without a tenant. */
 interface WorkerRow extends Row {
   readonly worker_id: string;
   readonly url: string;
@@ -209,7 +209,15 @@ interface SpendRow extends Row {
   readonly denied: number;
 }
 
-/** The last event of a tree whose money is rolled up. */
+/**
+ * Money of all trees. The kind `hour` and the kind `day` are by agent and model, the kind `user` is by day and user. Columns
+ * that a kind does not tell apart are the empty text.
+ */
+interface SpendSumRow extends Omit<SpendRow, "tree_id"> {
+  readonly kind: string;
+}
+
+/** The last event of a tree whose cost is rolled up. */
 interface SpendTreeRow extends Row {
   readonly tree_id: string;
   readonly user_id: string;
@@ -239,7 +247,7 @@ interface LimitRow extends Row {
   readonly body: string;
 }
 
-/** API keys are found before anybody knows whose they are: all of them are in the partition of those without a tenant. */
+/** API keys are looked up before their tenant is known, so all are in the partition without a tenant. */
 interface ApiKeyRow extends Row {
   readonly api_key_id: string;
   /** The tenant. Empty: none. */
@@ -254,7 +262,7 @@ interface WebhookRow extends Row {
   readonly body: string;
 }
 
-/** Senders look for the deliveries of all tenants at once: all of them are in the partition of those without a tenant. */
+/** Senders read the deliveries of all tenants at once, so all are in the partition without a tenant. */
 interface WebhookDeliveryRow extends Row {
   /** The tenant. Empty: none. */
   readonly owner: string;
@@ -272,7 +280,7 @@ interface WebhookDeliveryRow extends Row {
   readonly leased_until: number;
 }
 
-/** The tables, in both databases. Bodies are JSON as text: a `jsonb` would refuse some of what a model may say. */
+/** The tables, in both databases. Bodies are JSON as text: `jsonb` refuses some characters that a model may produce. */
 export interface Tables {
   readonly reeve_run: RunRow;
   readonly reeve_event: EventRow;
@@ -295,6 +303,7 @@ export interface Tables {
   readonly reeve_cache: CacheRow;
   readonly reeve_api_key: ApiKeyRow;
   readonly reeve_spend: SpendRow;
+  readonly reeve_spend_sum: SpendSumRow;
   readonly reeve_spend_tree: SpendTreeRow;
   readonly reeve_spend_call: SpendCallRow;
   readonly reeve_webhook: WebhookRow;

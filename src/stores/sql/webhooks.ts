@@ -18,7 +18,7 @@ import { batches, type Access } from "./access.ts";
 import { behind } from "./newest-first.ts";
 import type { Tables } from "./tables.ts";
 
-/** A sender looks for the deliveries of all tenants at once: all of them are in the partition of those without a tenant. */
+/** A sender reads the deliveries of all tenants at once, so all are in the partition without a tenant. */
 const shared: Partition = { tenantId: null };
 
 const ownerOf = ({ tenantId }: Partition): string => tenantId ?? "";
@@ -156,7 +156,7 @@ export class SqlWebhooks implements WebhookStore {
   async claim({ lease, now, until, limit, perWebhook }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
     const found = await this.#findDue({ now, limit, perWebhook });
     const claimed: ClaimedDelivery[] = [];
-    // One by one, and only if it is still free: two senders that found the same row cannot both have it.
+    // Leased one by one, and only if still free: two senders that found the same row cannot both lease it.
     for (const row of found) {
       const [taken] = await this.#access.write(shared, (db) =>
         db
@@ -223,7 +223,7 @@ export class SqlWebhooks implements WebhookStore {
             .selectFrom("reeve_webhook_delivery as due")
             .selectAll("due")
             .select(
-              // Those that are leased come first: they count.
+              // Leased rows come first, because they count towards the limit.
               sql<number>`row_number() over (partition by due.owner, due.webhook_id
                 order by case when due.leased_until > ${now} then 0 else 1 end, due.next_at)`.as("place"),
             )

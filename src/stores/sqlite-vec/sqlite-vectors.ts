@@ -16,7 +16,7 @@ import {
 
 /** Options of {@link sqliteVectorStore}. */
 export interface SqliteVectorStoreOptions {
-  /** The database file, made if it is not there. It may not be that of a `sqliteStore`. */
+  /** Path of the database file, created if missing. Must not be that of a `sqliteStore`. */
   readonly path: string;
 }
 

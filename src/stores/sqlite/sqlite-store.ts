@@ -5,13 +5,16 @@ import { Partition, type Store } from "#kernel";
 import { type Access, Bell, migrate, SqlStore, type Tables } from "#stores/sql";
 import { nodeSqlite, whenFree } from "./node-sqlite.ts";
 
-/** Where a SQLite store lies. */
+/** Options of a SQLite store. */
 export interface SqliteStoreOptions {
-  /** Of the database file, made if it is not there. Beside it lie its log and an index of that. */
+  /** Path of the database file, created if missing. SQLite puts its log and index files beside it. */
   readonly path: string;
 }
 
-/** How often a waiting reader looks whether another process wrote. Looking is one call without I/O. */
+/**
+ * Interval in milliseconds at which a waiting reader checks for writes of other processes. A check is one call without
+ * I/O.
+ */
 const lookMs = 20;
 
 /** Opens a store in one file. */

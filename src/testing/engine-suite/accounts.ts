@@ -4,7 +4,7 @@ import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice, total } from "./spender.ts";
 
-/** A boss that hires these one after the other, and returns how each of them stopped. */
+/** Creates a parent that spawns these agents in turn and returns how each of them stopped. */
 const bossOf = (helpers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {}): Agent =>
   agentOf(
     "boss",
@@ -18,7 +18,7 @@ const bossOf = (helpers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {})
     rest,
   );
 
-/** Sections 3.3 to 3.5 and 3.7: the accounts along the path, and what is booked on them. */
+/** Sections 3.3 to 3.5 and 3.7: the accounts from a run to the root, and their bookings. */
 export const accountCases: readonly EngineCase[] = [
   {
     name: "3.3 a run's cap covers everything it hires: a boss of 100 tokens stops a helper that tries to spend 6,000",
@@ -161,7 +161,7 @@ export const accountCases: readonly EngineCase[] = [
           const next = events[seq];
           assert.deepEqual([next?.type, next?.attempt], ["model.start", attempt]);
         }
-        // A call that is denied leaves nothing but the word that it was.
+        // A denied call leaves only the event of its denial.
         assert.equal(new Set(only(events, "budget.denied").map(({ runId }) => runId)).size, 14);
         assert.equal(only(events, "run.end").length, 25);
       });

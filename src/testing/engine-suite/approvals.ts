@@ -6,7 +6,7 @@ import { effect } from "./effect.ts";
 import { agentOf, type EngineCase, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
 
-/** Somebody who mails what it is told to, and tells what came of it. */
+/** Creates an agent that sends the mail it is asked to send, and returns the outcome. */
 function office(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly clerk: Agent } {
   const mailed: Json[] = [];
   const mail: Tool = {
@@ -55,13 +55,13 @@ export const asked = async (run: RunHandle, number = 1): Promise<string> => {
   return (await run.approvals())[number - 1]?.id ?? "";
 };
 
-/** Tells whether an error is a refusal of a decision, for this reason. */
+/** Returns a predicate: whether an error is a refused decision with this reason. */
 export const isRefused =
   (reason: ApprovalRefusedError["reason"]) =>
   (error: unknown): boolean =>
     error instanceof ApprovalRefusedError && error.reason === reason;
 
-/** Section 7.5 and 7.6: who may decide about a call, and what a decision is worth. */
+/** Section 7.5 and 7.6: authority to decide about a call, and the effect of a decision. */
 export const approvalCases: readonly EngineCase[] = [
   deciding(
     "7.6 a call waits for somebody's word, and is made with exactly what was approved",
@@ -203,7 +203,7 @@ function approvers(): readonly EngineCase[] {
   );
 }
 
-/** Hires somebody who may not mail to Eve. */
+/** Spawns an agent that must not send mail to Eve. */
 const boss = (clerk: Agent): Agent =>
   agentOf("boss", async (ctx) => {
     const rule = { tool: "mail", verdict: "deny", arguments: [{ path: "to", equals: "eve" }] } as const;
@@ -211,7 +211,7 @@ const boss = (clerk: Agent): Agent =>
     return (await ctx.join(helper)).output;
   });
 
-/** Those above may only forbid more. */
+/** An ancestor can only add restrictions. */
 function narrowing(): readonly EngineCase[] {
   return [
     {

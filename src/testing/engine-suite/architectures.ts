@@ -8,7 +8,7 @@ import { strategyTable, type StrategyCase, type Workshop } from "./strategy-tabl
 
 const quiet = { log: () => undefined };
 
-/** Something that goes wrong. Default: nothing does. */
+/** An injected failure. Default: none. */
 interface Trouble {
   readonly failing?: string | null;
   readonly poor?: string | null;
@@ -30,7 +30,7 @@ async function runOf(
   });
 }
 
-/** Compares the end of a strategy with a worker that gave no answer with what the table says. */
+/** Compares the end of a strategy, one of whose workers gave no answer, with the table. */
 function checkEnd({ ends }: StrategyCase, { status, output, error }: RunResult): void {
   if ("output" in ends) assert.deepEqual([status, output], ["completed", ends.output]);
   else
@@ -43,7 +43,7 @@ function checkEnd({ ends }: StrategyCase, { status, output, error }: RunResult):
 /** Caps in micro-dollars: from too little for anything to enough for all. */
 const caps = [60, 400, 1_500, 5_000, 20_000];
 
-/** Section 10: architectures. Each one on the same table of things that can go wrong. */
+/** Section 10: architectures. Each one runs against the same table of failures. */
 export const architectureCases: readonly EngineCase[] = [...strategyTable, ...flowTable].flatMap(
   (strategy): readonly EngineCase[] => [
     {

@@ -3,7 +3,7 @@ import { AskFailedError, type AskOutcome, type ChildHandle, type Json } from "#k
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
 
-/** Replies to every message with its own words, and returns how many there were. */
+/** Replies to every message with its text, and returns the number of messages. */
 const echo = agentOf("echo", async (ctx, inbox) => {
   for (let count = 0; ; count++) {
     const message = await inbox.next({ waitS: 0.05 });
@@ -14,7 +14,7 @@ const echo = agentOf("echo", async (ctx, inbox) => {
 
 const textOf = (outcome: AskOutcome): string => (outcome.kind === "replied" ? outcome.text : outcome.kind);
 
-/** Sections 6.1 and 6.2: hiring, asking, and what comes of a question. */
+/** Sections 6.1 and 6.2: spawning, asking, and the outcomes of a question. */
 export const askingCases: readonly EngineCase[] = [
   {
     name: "6.1 spawn does not wait, join waits for the end, however often it is called",

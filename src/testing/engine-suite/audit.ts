@@ -9,13 +9,13 @@ import { told } from "./history.ts";
 import { ask, greedyModel, prompt, tokenPrice } from "./spender.ts";
 
 const tenant = "acme";
-/** In everything that anybody says. */
+/** Part of every text in the tree. */
 const words = "mother's maiden name";
 
 const waiter = agentOf("waiter", forever);
 const helper = agentOf("helper", forever, { policy: { permissions: allowAll } });
 
-/** Has everything decided that can be, and then waits to be cancelled. */
+/** Causes every kind of decision, then waits to be cancelled. */
 const boss = agentOf(
   "boss",
   async (ctx) => {
@@ -41,7 +41,7 @@ const boss = agentOf(
   },
 );
 
-/** What the boss, and somebody outside, have decided, each once. */
+/** The decisions of the parent and of the external caller, each once. */
 const expected = [
   "approval approved",
   "approval requested",
@@ -68,7 +68,7 @@ function decisions(links: readonly AuditEntry[]): readonly string[] {
   });
 }
 
-/** The life of the boss, from outside, until nothing is left of its words. */
+/** Drives the parent from outside until its content is erased. */
 async function live(runtime: Runtime): Promise<void> {
   const run = await runtime.start(boss, words, {
     tenant,

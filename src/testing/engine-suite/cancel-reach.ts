@@ -14,7 +14,7 @@ const callTwice: Agent["run"] = async (ctx) => void (await ctx.llm(hello), await
 const untilAborted = ({ signal }: StepCall): Promise<null> =>
   new Promise((_, reject) => signal.addEventListener("abort", reject));
 
-/** Section 4: how far a cancel reaches, whatever its run is doing. */
+/** Section 4: the reach of a cancel, whatever its run is doing. */
 export const cancelReachCases: readonly EngineCase[] = [
   {
     name: "4.4 the signal of a cancelled run reaches its model calls, tools and steps, with the reason",

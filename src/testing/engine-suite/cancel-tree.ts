@@ -19,7 +19,7 @@ export const cancelTreeCases: readonly EngineCase[] = [
   },
 ];
 
-/** How long a tree took until all of its runs were at work, and from its cancel until all had ended. */
+/** Milliseconds from the start until all runs work, and from the cancel until all have ended. */
 interface Took {
   readonly startMs: number;
   readonly cancelMs: number;
@@ -45,7 +45,7 @@ async function cancelThirteen(harness: SuiteHarness): Promise<Took> {
   });
 }
 
-/** Hires three, then calls the model. */
+/** Spawns three children, then calls the model. */
 function staff(name: string, model: HeldModel, below: Agent | null): Agent {
   const run: Agent["run"] = async (ctx) => {
     for (const helper of below ? [below, below, below] : []) await ctx.spawn(helper, "work");
@@ -65,7 +65,7 @@ async function checkReceipt(run: RunHandle, { reason, runs }: CancelReceipt): Pr
   assert.ok(only(events, "model.start").every(({ seq }) => seq < (cancelled?.seq ?? 0)));
   for (const { runId, at } of ends)
     assert.equal(runs.find((stopped) => stopped.runId === runId)?.tookMs, at - (cancelled?.at ?? 0));
-  // Nobody knows what the aborted calls cost: each stays booked, and was booked after the cancel.
+  // The cost of the aborted calls is unknown: each remains booked, and was booked after the cancel.
   const { costMicros, inDoubtMicros } = await run.result();
   assert.ok(costMicros > 0 && costMicros === inDoubtMicros);
   assert.deepEqual(new Set(runs.map(({ spentAfter }) => spentAfter)), new Set([costMicros / 13]));

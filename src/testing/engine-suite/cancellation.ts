@@ -18,7 +18,7 @@ import { historyOf, only, reaches, told } from "./history.ts";
 
 const hello = [ChatMessage.user("hello")];
 
-/** Section 4: who is stopped by a cancel, how fast, and what it says afterwards. */
+/** Section 4: which runs a cancel stops, how fast, and what they report afterwards. */
 export const cancellationCases: readonly EngineCase[] = [
   {
     name: "4.1 the first reason wins, and cancelling twice is the same cancel",
@@ -232,7 +232,7 @@ function everyCall(ctx: RunContext, inbox: Inbox, begun: string[]): readonly (()
   ];
 }
 
-/** What came of a call, in a word. */
+/** Returns the outcome of a call in one word. */
 async function outcomeOf(attempt: () => unknown): Promise<string> {
   try {
     await attempt();

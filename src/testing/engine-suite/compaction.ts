@@ -32,8 +32,8 @@ const numbersIn = (text: string): readonly number[] =>
   [...text.matchAll(/thing (\d+)/g)].map(([, number]) => Number(number));
 
 /**
- * A model with a context of 1,200 tokens, which it refuses to exceed. `look` makes it call a tool twelve times; to anything
- * else it answers. Its summaries name the things that they were shown.
+ * A model with a context of 1,200 tokens, which it refuses to exceed. `look` makes it call a tool twelve times; it
+ * answers anything else. Its summaries name the items they were shown.
  */
 class SmallModel implements Model {
   readonly id = "small";
@@ -73,7 +73,7 @@ const look = tool({
   execute: (input) => `thing ${Object(input).next} ${"words ".repeat(140)}`,
 });
 
-/** A conversation with the small model, of which 300 tokens stay free and 200 are kept. */
+/** A conversation with the small model. 300 tokens of its context remain free, 200 are kept. */
 class Talk {
   readonly model: SmallModel;
   readonly #runtime: Runtime;
@@ -132,7 +132,7 @@ const lastOf = ({ messages }: ModelRequest): string => textOf(messages.at(-1) ??
 
 const question = (number: number): string => `thing ${number} ${"please ".repeat(20)}`;
 
-/** Compaction: what is summed up, who pays for it, and what is left when it is not. */
+/** Compaction: what is summarised, which account pays for it, and the state if it fails. */
 export const compactionCases: readonly EngineCase[] = [
   {
     name: "8.5 a conversation that fills the context is summed up after the turn: charged, stored once, brought up to date",

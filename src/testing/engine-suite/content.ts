@@ -27,7 +27,7 @@ const print = (mediaType: string, bytes: Uint8Array, name = ""): string =>
 const printOf = ({ mediaType, data, name }: InputFile): string =>
   print(mediaType, typeof data === "string" ? Buffer.from(data, "base64") : data, name);
 
-/** A model that answers with a list of everything that users have told it. */
+/** A model that answers with a list of all user messages. */
 const readingModel: Model = {
   id: "reader",
   contextWindow: 100_000,

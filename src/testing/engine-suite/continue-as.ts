@@ -6,7 +6,7 @@ import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, told } from "./history.ts";
 
-/** Outputs with the fields of an end, of half an end, and of a continuation. */
+/** Outputs with the fields of an end, of a partial end, and of a continuation. */
 const lookalikes: readonly Json[] = [
   { kind: "ended", status: "failed", stopReason: "error", output: "forged" },
   { kind: "ended", who: "the meeting" },

@@ -22,8 +22,8 @@ const shown = (messages: readonly ChatMessage[]): string =>
   messages.map((message) => `${message.role}: ${ChatMessage.text(message)}`).join(" | ");
 
 /**
- * A model that answers with the prompt it was shown. The last message of the user decides: `look` and `mail` call that
- * tool first, `fail` and `mail and fail` end in an error that is not retried, `hang` waits until it is stopped.
+ * A model that answers with its prompt. The last user message decides: `look` and `mail` call that tool first, `fail`
+ * and `mail and fail` end in an error that is not retried, `hang` waits until it is stopped.
  */
 const mirror: Model = {
   id: "mirror",
@@ -64,7 +64,7 @@ const mail = tool({
 const options = { name: "clerk", model: mirror, tools: [look, mail], permissions: "allow-all" } as const;
 const clerk = agent({ ...options, instructions: "Be brief." });
 
-/** A conversation of a user, as the tests look at it. */
+/** A conversation of a user, with the queries that the cases need. */
 class Talk {
   readonly runtime: Runtime;
   readonly store: Store;
@@ -92,7 +92,7 @@ class Talk {
     return typeof output === "string" ? output : status;
   }
 
-  /** Everything that is stored, of every branch. */
+  /** Returns all stored entries of every branch. */
   async stored(): Promise<readonly string[]> {
     const lines: string[] = [];
     for await (const entry of this.session.entries())
@@ -117,7 +117,7 @@ const withTalk =
   (harness) =>
     onRuntime(harness, { agents, store: memoryStore() }, (runtime) => body(new Talk(runtime)));
 
-/** Conversations: what a turn leaves behind, and what the next one is shown. */
+/** Conversations: what a turn stores, and what the next one sees. */
 export const conversationCases: readonly EngineCase[] = [
   {
     name: "8.1 a turn is shown what was said before, calls and results included",

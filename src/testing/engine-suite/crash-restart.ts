@@ -194,13 +194,13 @@ export const crashCases: readonly EngineCase[] = [
 
 interface Deployed {
   readonly agent: Agent;
-  /** What the process that executes runs has now. */
+  /** The version in the process that executes runs. */
   version: string;
-  /** How often it was compared since. */
+  /** Number of comparisons since. */
   looks: number;
 }
 
-/** An agent whose version changes under its runs, as a deploy would. */
+/** An agent whose version changes during its runs, as in a deployment. */
 function deployable(work: Agent["run"]): Deployed {
   const deployed: Deployed = {
     version: "1",
@@ -216,7 +216,7 @@ function deployable(work: Agent["run"]): Deployed {
   return deployed;
 }
 
-/** Runs a case's body on a tree in which a run of version 1 stands in line until `start`. */
+/** Runs a case's body on a tree in which a run of version 1 is queued until `start`. */
 async function whileQueued(
   harness: SuiteHarness,
   deployed: Deployed,

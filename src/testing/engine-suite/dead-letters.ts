@@ -4,7 +4,7 @@ import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, told } from "./history.ts";
 import { reader } from "./mailbox.ts";
 
-/** Sections 6.4 and 6.5: messages that nobody will read, and those that nobody can. */
+/** Sections 6.4 and 6.5: messages that will not be read, and messages that cannot be read. */
 export const deadLetterCases: readonly EngineCase[] = [
   {
     name: "6.4 a message to a tree that has ended is dead-lettered",

@@ -9,7 +9,7 @@ import { stopwatch } from "./stopwatch.ts";
 
 const hello = [ChatMessage.user("hello")];
 
-/** Section 4: what a deadline does. */
+/** Section 4: deadlines. */
 export const deadlineCases: readonly EngineCase[] = [
   ...(["waiting", "calling", "asleep"] as const).map((doing): EngineCase => ({
     name: `4.7 a deadline that passes while ${doing} is a cancel with reason deadline`,
@@ -52,7 +52,7 @@ export const deadlineCases: readonly EngineCase[] = [
         "boss",
         async (ctx) => {
           const deadline = ctx.meta.deadline ?? Infinity;
-          // Nothing else gets a turn until the deadline is over: the run learns of it from the step alone.
+          // Blocks the event loop until the deadline is over, so the run notices it only in the step.
           const block = (): void => {
             while (Date.now() <= deadline + 5);
           };

@@ -13,7 +13,7 @@ const nonsense: readonly (Usage | null)[] = [
   { input: 10, output: 1_000_000_000 },
 ];
 
-/** Section 3.7: usage that nobody knows. */
+/** Section 3.7: unknown usage. */
 export const doubtCases: readonly EngineCase[] = [
   {
     name: "3.7 absent, negative, fractional or absurd usage: the call stays booked at its ceiling, in doubt",

@@ -63,7 +63,7 @@ export const embeddingCases: readonly EngineCase[] = [
         );
         const second = await talk.start("May I eat almonds?");
         assert.equal((await second.result()).status, "completed");
-        // No word is shared.
+        // The texts share no word.
         assert.match(shownLast(model), /allergic to peanuts/);
         assert.match(shownLast(model), /I eat no peanuts/);
         assert.doesNotMatch(shownLast(model), /Noted/);

@@ -15,7 +15,7 @@ import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
 import { ask, greedyModel, prompt, tokenPrice } from "./spender.ts";
 
-/** Keeps every event that it is told. */
+/** Records every event that it receives. */
 function recorder(): { readonly hooks: Hooks; readonly heard: NumberedEvent[] } {
   const heard: NumberedEvent[] = [];
   const hooks: Hooks = { dispatch: async (event) => void heard.push(event), on: () => () => undefined };
@@ -26,7 +26,7 @@ const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
 
 const careful: Guardrail = { name: "careful", beforeCall: () => ({ kind: "warn", reason: "mind the step" }) };
 
-/** Does one thing of each kind that is told of. */
+/** Causes one event of each kind. */
 const lead = (hooks: Hooks): Agent =>
   agentOf(
     "lead",
@@ -152,7 +152,7 @@ export const eventCases: readonly EngineCase[] = [
   },
 ];
 
-/** The events that the case must bring about, so that it compares more than a start and an end. */
+/** Events that the case must cause, so that it compares more than a start and an end. */
 const expectedTypes = [
   "run.start",
   "turn.start",

@@ -16,7 +16,7 @@ import { effect } from "./effect.ts";
 import { eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
-/** An extension that notes every moment, and changes what it may. */
+/** An extension that logs every call, and changes what it may change. */
 function noting(name: string, log: string[]): Extension {
   const note = (moment: string): void => void log.push(`${name} ${moment}`);
   return extension({
@@ -48,7 +48,7 @@ function noting(name: string, log: string[]): Extension {
 
 const isNoise = (message: ChatMessage): boolean => ChatMessage.text(message).includes("noise");
 
-/** A guardrail that notes every look, and allows everything. */
+/** A guardrail that logs every call, and allows everything. */
 function looking(log: string[]): Guardrail {
   const look = (hook: string): GuardrailDecision => (log.push(`guardrail ${hook}`), { kind: "allow" });
   return {
@@ -98,13 +98,13 @@ const textsOf = ({ requests }: ScriptedModel, index: number): readonly string[] 
       .join(" "),
   );
 
-/** An extension whose handlers all fail, or reply with something that is no reply. */
+/** An extension whose handlers all fail or return an invalid reply. */
 function broken(fail: () => unknown): Extension {
   const handlers = Object.fromEntries(interceptedMoments.map((moment) => [moment, fail]));
   return extension({ name: "broken", on: handlers });
 }
 
-/** Runs a turn with a tool call. Returns what the model was sent, the output, and the errors that were told. */
+/** Runs a turn with a tool call. Returns the model's prompts, the output, and the reported errors. */
 async function turnWith(
   harness: Parameters<EngineCase["run"]>[0],
   extensions: readonly Extension[],

@@ -5,7 +5,7 @@ import { historyOf, only, reaches, told } from "./history.ts";
 
 const leaf = agentOf("leaf", forever);
 
-/** Sections 6.6 and 6.7: what bosses hear of their helpers, and who outlives whom. */
+/** Sections 6.6 and 6.7: what parents learn of their children, and the lifetimes of both. */
 export const familyCases: readonly EngineCase[] = [
   {
     name: "6.6 a boss hears nothing of a helper's crashes while it is restarted",

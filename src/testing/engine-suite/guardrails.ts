@@ -6,7 +6,7 @@ import { effect } from "./effect.ts";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
-/** Section 7.7: guardrails look where things happen, once. */
+/** Section 7.7: each guardrail is called once, where its event happens. */
 export const guardrailCases: readonly EngineCase[] = [
   {
     name: "7.7 each guardrail looks once at each thing, also where the run goes on in fresh executions",

@@ -13,7 +13,7 @@ interface Desk {
   readonly prompts: string[];
 }
 
-/** Things that differ between the cases. Default: none does. */
+/** Differences between the cases. Default: none. */
 interface Difference {
   readonly terms?: HandoffOptions;
   /** Called before each call of the model of `billing`. */

@@ -1,26 +1,26 @@
 import { AgentId, type Agent, type Json } from "#kernel";
 import type { Runtime, RuntimeOptions } from "#runtime";
 
-/** What a case needs of the engine it is run on. */
+/** Requirements of a case on its engine. */
 export interface SuiteHarness {
   /** A runtime on the engine under test, ready to start trees. Its agents run in this process. */
   runtime(options: Omit<RuntimeOptions, "engine" | "clock">): Promise<Runtime>;
-  /** How many times slower than usual it may be, for example because everything is replayed. Default 1. */
+  /** Factor by which the engine may be slower than usual, for example because everything is replayed. Default: 1. */
   readonly slowness?: number;
   /** True where every execution is lost as soon as something has happened, which may lose calls of hooks. Default false. */
   readonly losesHookCalls?: boolean;
 }
 
-/** One rule, as something that can be seen. */
+/** One rule in observable form. */
 export interface EngineCase {
   /** The rule: its number in the semantics, and a sentence. */
   readonly name: string;
-  /** True: it holds the engine to a time, so that nothing else may run beside it. Default false. */
+  /** Whether the case measures time, so that nothing else may run concurrently. Default: false. */
   readonly timed?: boolean;
   run(harness: SuiteHarness): Promise<void>;
 }
 
-/** An agent made of a function. */
+/** Creates an agent from a function. */
 export function agentOf(name: string, run: Agent["run"], rest: Omit<Agent, "id" | "run"> = {}): Agent {
   return { id: AgentId.of(name), run, ...rest };
 }

@@ -4,7 +4,7 @@ import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { only, reaches } from "./history.ts";
 import { inOffice } from "./office.ts";
 
-/** What a denial must say. */
+/** The expected error of a denial. */
 const denial = (limit: number, reason: string): Partial<ErrorData> => ({
   code: "budget-exhausted",
   dimension: "agents",

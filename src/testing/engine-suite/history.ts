@@ -2,14 +2,14 @@ import type { EventType, NumberedEvent, RunStatus } from "#kernel";
 import type { RunHandle } from "#runtime";
 import { eventually } from "./harness.ts";
 
-/** Everything a tree tells, once it is over. */
+/** Returns all events of a tree, once it has ended. */
 export async function historyOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
   const events: NumberedEvent[] = [];
   for await (const event of run.events()) events.push(event);
   return events;
 }
 
-/** One event of a type, with its place. */
+/** One event of a type, with its number. */
 type Numbered<Type extends EventType> = Extract<NumberedEvent, { readonly type: Type }>;
 
 /** The events of one type, in order. */
@@ -20,7 +20,7 @@ export function only<Type extends EventType>(
   return events.filter((event): event is Numbered<Type> => event.type === type);
 }
 
-/** The first event of a type that fits, once it is told. */
+/** Returns the first matching event of a type, once it is published. */
 export async function told<Type extends EventType>(
   run: RunHandle,
   type: Type,
@@ -33,7 +33,7 @@ export async function told<Type extends EventType>(
   throw new Error(`the tree ended without such a ${type}`);
 }
 
-/** Waits until a run stands like this. */
+/** Waits until a run has this status. */
 export async function reaches(run: RunHandle, status: RunStatus): Promise<void> {
   await eventually(`${run.runId} is ${status}`, async () => (await run.status()) === status);
 }

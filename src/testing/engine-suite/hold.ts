@@ -3,7 +3,7 @@ import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
 import { inOffice } from "./office.ts";
 
-/** Sections 2.5 and 2.11: runs held by a person, and what is kept for a paused run. */
+/** Sections 2.5 and 2.11: runs paused by a user, and the items kept for a paused run. */
 export const holdCases: readonly EngineCase[] = [
   {
     name: "2.11 a held run finishes its call, parks and gives its slot away; only resume lifts it, then it queues",

@@ -66,7 +66,7 @@ import { stubbornCases } from "./stubborn.ts";
 import { supervisionCases } from "./supervision.ts";
 import { unencodableCases } from "./unencodable.ts";
 
-/** What every engine must show: the rules of supervision, headcount, spend, cancellation, steps and talking. */
+/** The rules that every engine must satisfy: supervision, headcount, spend, cancellation, steps and messages. */
 export const engineSuite: readonly EngineCase[] = [
   ...supervisionCases,
   ...alone(headcountCases),

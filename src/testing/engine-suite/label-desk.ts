@@ -13,7 +13,7 @@ export interface Desk {
   readonly tools: readonly Tool[];
 }
 
-/** One tool that reads the web, one that reads secrets, and one by which something leaves. */
+/** Creates one tool that reads the web, one that reads secrets, and one that sends data out. */
 export function desk(): Desk {
   const mailed: Json[] = [];
   const read: string[] = [];
@@ -27,7 +27,7 @@ export function desk(): Desk {
   return { mailed, read, tools };
 }
 
-/** Makes calls one after the other; tells what the last one came to. */
+/** Makes calls in sequence, and returns the outcome of the last one. */
 export async function calls(ctx: RunContext, ...names: readonly string[]): Promise<string> {
   let last = "";
   for (const name of names) {
@@ -39,11 +39,11 @@ export async function calls(ctx: RunContext, ...names: readonly string[]): Promi
 
 export const refusal = /seen both untrusted and private content, and nobody is here to approve it/;
 
-/** An agent that may call everything, if nothing but the rule of two stands against it. */
+/** Creates an agent that may call every tool, restricted only by the rule of two. */
 export const free = (name: string, { tools }: Desk, run: Agent["run"]): Agent =>
   agentOf(name, run, { tools, policy: { permissions: allowAll } });
 
-/** What a root does with its helpers; what it returns is the output. */
+/** Runs a root with children. Its return value is the output. */
 export function meeting(
   name: string,
   agents: (desk: Desk) => readonly [Agent, ...Agent[]],

@@ -9,18 +9,18 @@ const mailer = (made: Desk): Agent =>
     for await (const message of inbox) await ctx.reply(message, await calls(ctx, "read_secret", "mail"));
     return null;
   });
-/** Reads the web, and says so in one way or another. */
+/** Reads the web, and passes the result on in one of three ways. */
 const reader = (made: Desk, answer: "reply" | "return" | "emit"): Agent =>
   free("reader", made, async (ctx, inbox) => {
     const task = await inbox.next();
     await calls(ctx, "read_web");
     if (answer === "reply" && task) await ctx.reply(task, "read");
     if (answer === "emit") await ctx.emit("read");
-    // It lives on where its words alone should bring the labels, not its end.
+    // It stays alive, so that its message alone carries the labels, not its end.
     return answer === "return" ? "read" : forever(ctx);
   });
 
-/** Mails when it is told to, and tells whoever told it. */
+/** Sends mail on request, and replies with the outcome. */
 const waiter = (made: Desk): Agent =>
   free("waiter", made, async (ctx, inbox) => {
     const message = await inbox.next();
@@ -34,7 +34,7 @@ async function eventuallyEnded(ctx: RunContext, handle: ChildHandle): Promise<vo
     await ctx.sleepUntil((await ctx.now()) + 5);
 }
 
-/** What a run has seen goes wherever its words go: down with tasks and messages, up with replies, results and topics. */
+/** A run's labels follow its content: down with tasks and messages, up with replies, results and topics. */
 export const labelCases: readonly EngineCase[] = [
   meeting(
     "7.5 labels name their sources: the first call of each tool by each run, also a child's, through a crash and continueAs",

@@ -3,7 +3,7 @@ import { BudgetExhaustedError, type Agent, type ExecutionBudget, type Json, type
 import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
 import { ask, greedyModel, micros, prompt, tokenPrice } from "./spender.ts";
 
-/** An agent that tries each of these calls and returns `made`, or which limit stopped it. */
+/** An agent that tries each of these calls and returns `made`, or the limit that stopped it. */
 function trying(name: string, calls: readonly LlmOptions[], rest: Omit<Agent, "id" | "run"> = {}): Agent {
   return agentOf(
     name,
@@ -35,12 +35,12 @@ async function outputOf(
 
 const landing = { landing: true } as const;
 
-/** Section 3.8: the slice that is kept for a last word, as far as a single call shows it. */
+/** Section 3.8: the share reserved for landing, as far as a single call shows it. */
 export const landingCases: readonly EngineCase[] = [
   {
     name: "3.8 a tenth of tokens and of cost, rounded up, is kept for landing",
     async run(harness) {
-      // Of 101 there are 90 for work and 11 for landing.
+      // Of 101 tokens, 90 are for work and 11 for landing.
       const calls = [ask(91), ask(50), ask(41), ask(51, landing)];
       for (const [budget, dimension] of [
         [{ maxTokens: 101 }, "tokens"],

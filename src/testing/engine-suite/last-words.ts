@@ -5,14 +5,14 @@ import { call, scriptedModel } from "../scripted-model.ts";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { reaches, told } from "./history.ts";
 
-/** A model that says something and calls a tool with it. */
+/** A model that answers with text and calls a tool with it. */
 function talkativeModel(): Model {
   const answer = call("wait", {});
   const content = [ContentBlock.text("It is the mill."), ...answer.message.content];
   return scriptedModel([{ ...answer, message: { role: "assistant", content } }]);
 }
 
-/** An agent that has said something and waits in a tool. */
+/** An agent that has produced text and waits in a tool. */
 function waiting(
   options: { readonly guardrails?: readonly Guardrail[]; readonly layered?: boolean } = {},
 ): Agent {
@@ -39,7 +39,7 @@ const anything = {
 
 const outputGuardrail: Guardrail = { name: "reader", onOutput: () => ({ kind: "allow" }) };
 
-/** The words of a run that does not get to its answer. */
+/** The last text of a run that does not reach its answer. */
 export const lastWordsCases: readonly EngineCase[] = [
   ...[
     { name: "keeps the last words of its model", options: {}, kept: "It is the mill." },

@@ -25,7 +25,7 @@ export const listedMoneyCases: readonly EngineCase[] = [
         await eventually("all three show the cost", () =>
           isListed(({ costMicros, reservedMicros }) => costMicros === 15 && reservedMicros === 0),
         );
-        // A list shows how a run stood when it last told an event: the tree knows whether it waits now.
+        // A list shows the state at the last event; only the tree knows whether the run waits now.
         await reaches(run, "waiting");
         await eventually(
           "only the last one has ended",
@@ -52,7 +52,7 @@ export const listedMoneyCases: readonly EngineCase[] = [
   },
 ];
 
-/** A tree of three runs, of which the last has a call in flight. */
+/** A tree of three runs, the last of which has a call in flight. */
 interface Calling {
   readonly runtime: Runtime;
   /** The root. */
@@ -70,7 +70,7 @@ async function whileCalling(harness: SuiteHarness, body: (calling: Calling) => P
   });
 }
 
-/** A boss waits for its deputy, which waits for ever once its helper has made a call. */
+/** A parent waits for its child, which waits forever once its own child has made a call. */
 function team(model: HeldModel): { readonly boss: Agent; readonly agents: readonly Agent[] } {
   const helper = agentOf(
     "helper",

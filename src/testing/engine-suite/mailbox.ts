@@ -3,7 +3,7 @@ import type { Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, told } from "./history.ts";
 
-/** Reads messages until one says `end`, tells each, and returns their words. */
+/** Reads messages until one is `end`, publishes each, and returns their texts. */
 export const reader = agentOf("reader", async (ctx, inbox) => {
   const texts: string[] = [];
   for (;;) {

@@ -13,27 +13,27 @@ import { heldModel, type HeldCall, type HeldModel } from "../held-model.ts";
 import { agentOf, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
 import { historyOf, told } from "./history.ts";
 
-/** A tree whose root hires when the case says so. */
+/** A tree whose root spawns children on request. */
 export interface Office {
   readonly runtime: Runtime;
-  /** Waits for orders, and holds its slot meanwhile. */
+  /** Waits for requests, and holds its slot. */
   readonly root: RunHandle;
-  /** Asks the model each word of `task` in turn; at a word like `?go` it waits for that signal instead. */
+  /** Sends each word of `task` to the model in turn; at a word like `?go` it waits for that signal instead. */
   readonly worker: Agent;
   readonly model: HeldModel;
-  /** Hires a worker. @throws where it is denied. */
+  /** Spawns a worker. @throws if it is denied. */
   hire(task: string, options?: SpawnOptions): Promise<RunHandle>;
-  /** The error with which a hiring is denied. */
+  /** Returns the error of a denied spawn. */
   denied(task: string, options?: SpawnOptions): Promise<ErrorData>;
-  /** The call for this word, once it was made: the first one, or the `nth`. */
+  /** Returns the call for this word, once it was made: the first one, or the `nth`. */
   call(word: string, nth?: number): Promise<HeldCall>;
-  /** Whether the model was ever asked this word. */
+  /** Whether the model ever received this word. */
   wasAsked(word: string): boolean;
-  /** Lets the root end, and gives what the tree told. */
+  /** Lets the root end, and returns the tree's events. */
   close(): Promise<readonly NumberedEvent[]>;
 }
 
-/** How an office is opened. */
+/** Options of an office. */
 export interface OfficeOptions extends StartOptions {
   readonly runtime?: Omit<Parameters<SuiteHarness["runtime"]>[0], "agents">;
 }

@@ -3,7 +3,7 @@ import type { EngineCase } from "./harness.ts";
 import { only } from "./history.ts";
 import { inOffice } from "./office.ts";
 
-/** Section 2.11: an operation that is made again because its answer was lost. */
+/** Section 2.11: an operation repeated because its answer was lost. */
 export const operationIdCases: readonly EngineCase[] = [
   {
     name: "2.11 pause, resume and reprioritize under an id that came before change nothing, whatever was done since",

@@ -10,7 +10,7 @@ const dear = { input: 10_000_000, output: 10_000_000 };
 /** A model of one id, at a provider. */
 const at = (provider: string, model: Model): Model => ({ ...model, id: "shared", provider });
 
-/** Section 3.6: what is reserved is what the model that is called costs, and what is sent. */
+/** Section 3.6: the reservation follows from the price of the called model and from the request. */
 export const priceCases: readonly EngineCase[] = [
   {
     name: "3.6 a model of one id at two providers is booked at the price of each",

@@ -14,7 +14,7 @@ import { asked, isRefused } from "./approvals.ts";
 import { agentOf, type EngineCase, onRuntime } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
-/** Makes an agent that has its tool ask every question it is given, and returns what the tool was given. */
+/** Creates an agent whose tool asks every question it is given, and returns the tool's input. */
 function createAsker(rest: Partial<EffectTool<Json>> = {}): Agent {
   const ask: EffectTool<Json> = {
     ...effect("ask", async () => null),
@@ -59,7 +59,7 @@ const declined = (decision: "declined" | "expired", reason: string): ResumedCall
 });
 
 interface Options extends Pick<RuntimeOptions, "approvalExpiresS"> {
-  /** Default people. */
+  /** Default: `people`. */
   readonly approver?: "people" | "none" | Approver;
   readonly tool?: Partial<EffectTool<Json>>;
 }
@@ -83,7 +83,7 @@ function asking(
 
 const outputOf = async (run: RunHandle): Promise<Json> => (await run.result()).output ?? null;
 
-/** Section 7.6: questions of tools to people. */
+/** Section 7.6: questions of tools to users. */
 export const questionCases: readonly EngineCase[] = [
   asking(
     "7.6 a tool asks a person, and is executed again with its state and the answer",
@@ -174,7 +174,7 @@ export const questionCases: readonly EngineCase[] = [
   ),
 ];
 
-/** No person is there, or code answers instead: anything that does not fit is no answer. */
+/** Questions with no user, or answered by code: an answer that does not fit is refused. */
 function questionsWithoutPeople(): readonly EngineCase[] {
   const none = declined("declined", "approver did not answer");
   const code = ([what, approver, result]: readonly [string, Approver, ResumedCall]): EngineCase =>

@@ -21,7 +21,7 @@ import { historyOf, only, reaches, told } from "./history.ts";
 import { inOffice } from "./office.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice } from "./spender.ts";
 
-/** A refusal as result and event must tell it. */
+/** A refusal, as result and event must report it. */
 type Refusal = LimitMet & { readonly reason: CallDenialReason };
 
 const fields = ["reason", "dimension", "account", "owner", "limit", "used", "reserved", "inDoubt"] as const;
@@ -31,7 +31,7 @@ const refusalOf = (teller: object | undefined): Record<string, unknown> => {
   return Object.fromEntries(fields.map((field) => [field, values[field]]));
 };
 
-/** Both tell the same: the error of a run that was refused a call, and the event. */
+/** Asserts that the run's error and the event report the same refused call. */
 function assertRefused(
   { error, runId }: RunResult,
   events: readonly NumberedEvent[],
@@ -42,7 +42,7 @@ function assertRefused(
   assert.deepEqual(denied.map(refusalOf), [{ ...expected }]);
 }
 
-/** Starts an agent, whose root must be refused a call. */
+/** Starts an agent whose root must be refused a call. */
 async function rootRefused(
   runtime: Runtime,
   started: Agent,
@@ -56,7 +56,7 @@ async function rootRefused(
 
 const exhausted = { reason: "exhausted", dimension: "tokens", reserved: 0, inDoubt: 0 } as const;
 
-/** A part of a prompt whose size in tokens no rule says. */
+/** A part of a prompt without a known token count. */
 const film: ContentBlock = { type: "file", mediaType: "video/x-unknown", source: { base64: "AAAA" } };
 
 const freshTenant = (): string => `tenant-${crypto.randomUUID()}`;
@@ -64,7 +64,7 @@ const freshTenant = (): string => `tenant-${crypto.randomUUID()}`;
 const reasonOf = (error: unknown): string =>
   error instanceof BudgetExhaustedError ? String(error.reason) : "another error";
 
-/** The events of things that begin. */
+/** Events that start something. */
 const beginnings: ReadonlySet<EventType> = new Set([
   "model.start",
   "tool.start",
@@ -72,14 +72,14 @@ const beginnings: ReadonlySet<EventType> = new Set([
   "run.start",
 ]);
 
-/** The things that began after the settlement of a call that was reported as so many tokens. */
+/** Returns the start events after the settlement of the call with this reported usage. */
 function begunAfter(events: readonly NumberedEvent[], tokens: number): readonly EventType[] {
   const settled = only(events, "budget.settled").find((event) => event.tokens === tokens);
   assert.ok(settled, `no call came to ${tokens} tokens`);
   return events.filter(({ seq, type }) => seq > settled.seq && beginnings.has(type)).map(({ type }) => type);
 }
 
-/** Sections 3.7 and 3.8: every refusal says why. */
+/** Sections 3.7 and 3.8: every refusal states its reason. */
 export const refusalCases: readonly EngineCase[] = [
   {
     name: "3.8 a refusal names the account that is exhausted: the run's, the tree's, that of a run above",

@@ -4,7 +4,7 @@ import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { only, reaches, told } from "./history.ts";
 import { inOffice } from "./office.ts";
 
-/** Sections 2.6 and 2.8: how a paused run gets its slot back, and what those who wait for it see. */
+/** Sections 2.6 and 2.8: how a paused run regains its slot, and what its callers see. */
 export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.6 a preempted run gets its slot back when one frees, before those who came later",

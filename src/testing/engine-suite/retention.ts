@@ -8,13 +8,13 @@ import { ask, greedyModel, spender, tokenPrice } from "./spender.ts";
 
 const eraseAfterS = 0.3;
 
-/** With a store, events are there; without one, in the tree. */
+/** With a store, events are in the store; without one, in the tree. */
 const stores: readonly { readonly where: string; readonly open: () => Pick<RuntimeOptions, "store"> }[] = [
   { where: "without a store", open: () => ({}) },
   { where: "with a store", open: () => ({ store: memoryStore() }) },
 ];
 
-/** A boss with three helpers, one for each retention, each of whom says something in every place where words can be. */
+/** A parent with three children, one for each retention. Each child leaves content in every place that can hold it. */
 const retentions = ["permanent", "run", "none"] as const satisfies readonly HistoryRetention[];
 
 const talker = agentOf("talker", async (ctx, inbox) => {
@@ -150,7 +150,7 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
   },
 });
 
-/** Section 8.7: what is left of a tree. */
+/** Section 8.7: what remains of a tree. */
 export const retentionCases: readonly EngineCase[] = stores.flatMap((store) =>
   casesWith(store).concat(askedLate(store), decidedLater(store)),
 );

@@ -6,7 +6,7 @@ import { agentOf, type EngineCase, onRuntime } from "./harness.ts";
 import { historyOf } from "./history.ts";
 
 const value = "hunter2";
-/** As it slips in where a cast, or an `any`, has hidden what it is. */
+/** A secret behind a cast or an `any`, so the compiler does not see it. */
 const slipped = (): Json => Json.of({ user: "ada", deep: [{ password: secret(value) }] });
 const shown = { user: "ada", deep: [{ password: "[secret]" }] };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ForeignError, type Agent, type Json, type RunContext } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 
-/** What the steps of one tree have done, by name. */
+/** Counts executed steps of a tree by name. */
 type Executed = (tree: string, step: string) => void;
 
 interface Shape {

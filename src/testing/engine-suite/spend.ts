@@ -4,7 +4,7 @@ import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harnes
 import { historyOf, only, told } from "./history.ts";
 import { ask, greedyModel, micros, prompt, spender, tokenPrice, total } from "./spender.ts";
 
-/** What one tree comes to. */
+/** Returns the result of one tree. */
 async function resultOf(
   harness: SuiteHarness,
   agents: readonly [Agent, ...Agent[]],
@@ -15,7 +15,7 @@ async function resultOf(
   );
 }
 
-/** How a run that a budget stopped ended: why, and what its error says. */
+/** Returns how a budget stopped a run: the reason and the error. */
 const stopOf = ({ status, stopReason, error }: RunResult): readonly unknown[] => [
   status,
   stopReason,

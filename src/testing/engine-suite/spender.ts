@@ -11,21 +11,21 @@ import {
 import { inputBound } from "#models";
 import { agentOf } from "./harness.ts";
 
-/** One micro-dollar for each token: tokens and costs are the same number. */
+/** One micro-dollar per token, so tokens and cost are the same number. */
 export const tokenPrice: Price = { input: 1_000_000, output: 1_000_000 };
 
-/** What the cases ask. */
+/** The prompt of all cases. */
 export const prompt = [ChatMessage.user("hi")];
 const promptTokens = inputBound(prompt);
 
-/** A call that is reserved at exactly so many tokens, or not made. */
+/** Returns options of a call that reserves exactly this many tokens, or is not made. */
 export const ask = (tokens: number, rest: LlmOptions = {}): LlmOptions => ({
   maxOutputTokens: tokens - promptTokens,
   minOutputTokens: tokens - promptTokens,
   ...rest,
 });
 
-/** So many millionths of a dollar. */
+/** Converts micro-dollars to dollars. */
 export const micros = (amount: number): number => amount / 1_000_000;
 
 /** A model that uses all it was granted, and keeps the bill. */
@@ -37,7 +37,7 @@ export interface GreedyModel extends Model {
 export const total = (bill: readonly Usage[]): number =>
   bill.reduce((sum, { input, output }) => sum + input + output, 0);
 
-/** A model that uses all it was granted, unless told what to report. */
+/** A model that uses its whole grant, unless given a usage to report. */
 export function greedyModel(
   options: { readonly id?: string; readonly price?: Price; readonly reports?: () => Usage | null } = {},
 ): GreedyModel {
@@ -55,7 +55,7 @@ export function greedyModel(
   };
 }
 
-/** An agent that makes these calls one after the other, and returns how many there were. */
+/** Creates an agent that makes these calls in sequence and returns their number. */
 export function spender(
   model: Model,
   calls: readonly LlmOptions[],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
-/** Section 6.8: words from outside, for the work in hand and for after it. */
+/** Section 6.8: input from outside, for the current turn and for after it. */
 export const steeringCases: readonly EngineCase[] = [
   {
     name: "6.8 steer and followUp reach a running agent, each by its own way, in order",

@@ -13,7 +13,7 @@ import {
 } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 
-/** Section 5: what a step records. */
+/** Section 5: journaled steps. */
 export const stepCases: readonly EngineCase[] = [
   {
     name: "5.1 a step's name has 1 to 40 letters, digits, dots, dashes and underscores: others are refused with the fix",
@@ -185,7 +185,7 @@ export const stepCases: readonly EngineCase[] = [
   },
 ];
 
-/** Everything `ctx` and the inbox can be asked. */
+/** Every method of `ctx` and of the inbox. */
 function everyMethod(ctx: RunContext, inbox: Inbox): readonly (() => unknown)[] {
   const { runId, agentId } = ctx.supervision;
   const handle = { runId, agentId, boot: null };

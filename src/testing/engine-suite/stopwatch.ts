@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 /** Milliseconds in which the machine let this process work, counted by a thread of its own. */
 const worked = new Int32Array(new SharedArrayBuffer(4));
 
-/** A pause of the thread counts at most 20 ms: whatever is longer, the machine has taken. */
+/** A gap between two ticks counts at most 20 ms: a longer one was caused by the machine. */
 const count = `
   const { workerData: worked } = require("node:worker_threads");
   let before = performance.now();
@@ -25,7 +25,7 @@ export async function stopwatch(): Promise<() => number> {
     thread = new Worker(count, { eval: true, workerData: worked });
     thread.unref();
   }
-  // The thread takes a moment to start: nothing is measured before it counts.
+  // The thread takes a moment to start. Measuring begins once it counts.
   while (Atomics.load(worked, 0) === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   const from = Atomics.load(worked, 0);
   return () => Atomics.load(worked, 0) - from;

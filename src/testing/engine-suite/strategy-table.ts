@@ -27,13 +27,13 @@ import { call, say, type ScriptedAnswer } from "../scripted-model.ts";
 /** An answer to a prompt: `number` counts the model calls since that prompt, from 1. */
 export type Reply = (prompt: string, number: number) => ScriptedAnswer;
 
-/** The workshop in which the agents of a case are made. It counts their model calls, and may let one of them fail. */
+/** Creates the agents of a case, counts their model calls, and may make one of them fail. */
 export interface Workshop {
   /** Names of the models that were called, in order. */
   readonly calls: string[];
-  /** The worker whose model fails; null: none. */
+  /** The worker whose model fails. Null: none. */
   readonly failing: string | null;
-  /** The worker whose own budget is too small for a call; null: none. */
+  /** The worker whose own budget is too small for a call. Null: none. */
   readonly poor: string | null;
   /** Called before each model call: a case may wait here. */
   readonly before: (name: string, signal: AbortSignal) => Promise<void> | void;
@@ -45,10 +45,10 @@ export interface Workshop {
 export interface StrategyCase {
   readonly name: string;
   make(workshop: Workshop): Agent;
-  /** The answer where nothing goes wrong, and the model calls that it takes. */
+  /** The answer without failures, and the number of model calls for it. */
   readonly answer: Json;
   readonly calls: number;
-  /** The worker that fails in the case about failures, and what comes of it: an output, or the beginning of the error. */
+  /** The worker that fails in the failure case, and the result: an output, or the beginning of the error. */
   readonly failing: string;
   readonly ends: { readonly output: Json } | { readonly error: string };
 }
@@ -76,7 +76,7 @@ function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
 const budgetOf = ({ poor }: Workshop, name: string): Pick<Hireable, "budget"> =>
   poor === name ? { budget: { maxTokens: 1 } } : {};
 
-/** A worker that answers in words. */
+/** Creates a worker that answers with text. */
 export const workerOf = (workshop: Workshop, name: string, reply: Reply | string): Hireable<string> =>
   agent({
     name,

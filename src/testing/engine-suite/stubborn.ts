@@ -3,7 +3,7 @@ import type { Agent } from "#kernel";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { stopwatch } from "./stopwatch.ts";
 
-/** Loops that go on whatever is thrown: each is common as "until it works". */
+/** Loops that ignore every error: each is common as "retry until it works". */
 const loops: Readonly<Record<string, Agent["run"]>> = {
   "a step": (ctx) => forEver(() => ctx.step("poll", pause)),
   "a check and a step": (ctx) =>
@@ -21,12 +21,12 @@ async function forEver(act: () => Promise<unknown>): Promise<never> {
     try {
       await act();
     } catch {
-      // Whatever it is: once more.
+      // Ignores every error and repeats.
     }
   }
 }
 
-/** An agent beside the loop: notes when it makes a step, until it is told to stop. */
+/** An agent beside the loop: records when it makes a step, until stopped. */
 const ticking = (ticks: number[], now: () => number, isOver: () => boolean): Agent["run"] => {
   const tick = async (): Promise<boolean> => {
     await pause();
@@ -43,7 +43,7 @@ const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 const longestGap = (ticks: readonly number[]): number =>
   Math.round(Math.max(...ticks.slice(1).map((at, index) => at - (ticks[index] ?? at))));
 
-/** Code that does not stop after a cancel neither keeps its run alive nor stands in the way of others. */
+/** Code that does not stop after a cancel neither keeps its run alive nor blocks other runs. */
 export const stubbornCases: readonly EngineCase[] = Object.entries(loops).map(([name, loop]): EngineCase => ({
   name: `4.1 a cancelled run that catches every error and goes on ends all the same: ${name}`,
   async run(harness) {

@@ -6,7 +6,7 @@ import { told } from "./history.ts";
 
 const newsOf = (ctx: RunContext): TopicId => TopicId.of("news", ctx.supervision.treeId);
 
-/** Replies once its subscription has begun, and returns the next messages: as many as its task says. */
+/** Replies once its subscription has begun, and returns the next messages: as many as its task states. */
 const subscriber = agentOf("subscriber", async (ctx, inbox) => {
   const task = await inbox.next();
   const subscription = ctx.subscribe(newsOf(ctx));
@@ -20,7 +20,7 @@ const subscriber = agentOf("subscriber", async (ctx, inbox) => {
   return heard;
 });
 
-/** Tells the topic as many messages as its task says, with the number of its run. */
+/** Publishes as many messages as its task states, with the number of its run. */
 const teller = agentOf("teller", async (ctx, inbox) => {
   const task = await inbox.next();
   for (let number = 0; number < Number(task?.text); number++)
@@ -34,7 +34,7 @@ async function spawnSubscriber(ctx: RunContext, agent: Agent, task: string): Pro
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
-/** Returns the messages of each sender, in the order in which they were heard. */
+/** Groups messages by sender, in order of arrival. */
 function bySender(heard: Json): Json {
   const senders = Map.groupBy(Json.as<readonly (readonly [string, number])[]>(heard), ([sender]) => sender);
   return Object.fromEntries([...senders].map(([sender, said]) => [sender, said.map(([, number]) => number)]));
@@ -49,7 +49,7 @@ async function crowd(ctx: RunContext): Promise<Json> {
   return ends.map(({ output }) => bySender(output));
 }
 
-/** Has one subscription across executions, and reads one message in each. */
+/** Keeps one subscription across executions, and reads one message in each. */
 const renewed = agentOf("renewed", async (ctx, inbox) => {
   const heard = Json.as<readonly number[]>(ctx.state ?? []);
   const subscription = ctx.subscribe(newsOf(ctx));
@@ -61,7 +61,7 @@ const renewed = agentOf("renewed", async (ctx, inbox) => {
   return all.length < 5 ? ctx.continueAs(all) : all;
 });
 
-/** Lists what it hears. Goes on in a fresh execution after each few messages. */
+/** Lists received messages. Continues in a fresh execution after every few messages. */
 const listener = informationAgent<readonly Json[]>({
   name: "listener",
   topic: "news",
@@ -70,7 +70,7 @@ const listener = informationAgent<readonly Json[]>({
   continueAfter: 6,
 });
 
-/** Tells the topic, asks the listener, and returns how often the answer had what it had told just before. */
+/** Publishes, asks the listener, and returns how often the answer had the message just published. */
 const asker = agentOf("asker", async (ctx, inbox) => {
   const target = Json.as<ChildHandle<readonly Json[]>>((await inbox.next())?.data ?? null);
   let known = 0;

@@ -129,7 +129,7 @@ export const supervisionCases: readonly EngineCase[] = [
     async run(harness) {
       const reporter = agentOf("reporter", async (ctx, inbox) => {
         await inbox.next();
-        // Again and again, until somebody who follows has heard it.
+        // Publishes repeatedly until a subscriber has received it.
         while (!(await inbox.next({ waitS: 0.02 }))) await ctx.emit({ done: 7 });
       });
       const boss = agentOf("boss", async (ctx) => {

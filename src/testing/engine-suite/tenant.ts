@@ -5,10 +5,10 @@ import { agentOf, eventually, onRuntime, type EngineCase, type SuiteHarness } fr
 import { historyOf, only, reaches } from "./history.ts";
 import { ask, greedyModel, micros, prompt, spender, tokenPrice, total } from "./spender.ts";
 
-/** A tenant of its own: engines may remember those of other cases. */
+/** Creates a new tenant: engines may remember those of other cases. */
 const freshTenant = (): string => `tenant-${crypto.randomUUID()}`;
 
-/** A part of a prompt whose size in tokens no rule says. */
+/** A part of a prompt without a known token count. */
 const film: ContentBlock = { type: "file", mediaType: "video/x-unknown", source: { base64: "AAAA" } };
 
 /** A fresh tenant with a budget for ever. */
@@ -50,7 +50,7 @@ export async function restTrees(harness: SuiteHarness, count: number): Promise<v
   });
 }
 
-/** Section 3.3: what a tenant and its users may spend in all their trees. */
+/** Section 3.3: the spend limits of a tenant and its users over all their trees. */
 export const tenantCases: readonly EngineCase[] = [
   {
     name: "3.3 a tenant's budget limits its trees together, and no other tenant's",
@@ -113,7 +113,7 @@ export const tenantCases: readonly EngineCase[] = [
         "busy",
         async (ctx) => {
           await ctx.llm(prompt, ask(200));
-          // The tree hears what the call has used. The run works, so it does not rest.
+          // The tree learns the call's usage. The run works, so it does not wait.
           await ctx.emit("called");
           await ctx.step("work", () => {
             steps += 1;

@@ -41,7 +41,7 @@ function durationCalls(
   };
 }
 
-/** Returns the calls that did not refuse, and those that refused without the reason. */
+/** Returns the calls that were not refused, and those refused without the reason. */
 async function notRefused(
   made: Readonly<Record<string, () => Promise<unknown>>>,
   value: string,

@@ -15,7 +15,7 @@ async function tuneIn(ctx: RunContext, topic: TopicId): Promise<AsyncIterator<En
   return news;
 }
 
-/** The next things that somebody else told. */
+/** Returns the next messages published by other runs. */
 async function hear(news: AsyncIterator<Envelope>, count: number): Promise<readonly Json[]> {
   const heard: Json[] = [];
   while (heard.length < count) {
@@ -26,7 +26,7 @@ async function hear(news: AsyncIterator<Envelope>, count: number): Promise<reado
   return heard;
 }
 
-/** Says three things to a topic for each signal. */
+/** Publishes three messages for each signal. */
 const talker = agentOf("talker", async (ctx) => {
   const topic = TopicId.of("news", ctx.supervision.treeId);
   for (const round of ["a", "b"]) {

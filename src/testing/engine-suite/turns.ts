@@ -19,7 +19,7 @@ import { historyOf } from "./history.ts";
 const effect = (name: string, execute: (input: unknown, call: EffectCall) => unknown) =>
   tool({ name, description: name, input: anyInput, risk: "safe", execute });
 
-/** Calls `wait` first, then answers with the newest message of the user: without `secret` once it was told so. */
+/** Calls `wait` first, then answers with the newest user message; without `secret` once told so. */
 const echo: Model = {
   id: "echo",
   async generate({ messages }) {
@@ -55,7 +55,7 @@ interface Talk {
   readonly followUps: readonly string[];
 }
 
-/** Takes a turn to which more is said while its tool works. Returns the run when it has ended. */
+/** Runs a turn with further input while its tool works. Returns the run after its end. */
 async function takeTurn(runtime: Runtime, { clerk, steering, followUps }: Talk): Promise<RunHandle<string>> {
   const run = await runtime.start(clerk, "go", { session: "talk" });
   for (const text of followUps) await run.followUp(text);
@@ -83,7 +83,7 @@ const turnOrder = [
   ["session.settled", "run.end"],
 ].flat();
 
-/** Section 7.4 and 8.2: what a turn does with its tools, and in which order it tells of itself. */
+/** Section 7.4 and 8.2: a turn's tool calls, and the order of its events. */
 export const turnCases: readonly EngineCase[] = [
   {
     name: "7.4 a turn ends with the results of a batch that all terminate, without another model call",

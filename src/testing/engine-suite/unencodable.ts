@@ -41,7 +41,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** What untyped code hands over. */
+/** A value from untyped code. */
 const untyped = (value: unknown): Json => Json.of(value);
 
 async function ends(harness: Parameters<EngineCase["run"]>[0], run: Agent["run"]): Promise<ReeveErrorData> {

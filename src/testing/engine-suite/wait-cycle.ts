@@ -3,14 +3,14 @@ import { RunId, WaitCycleError, type ChildHandle, type Json, type RunContext } f
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { reaches, told } from "./history.ts";
 
-/** The run that hired this one, as a handle. */
+/** Returns a handle of the parent. */
 function bossOf(ctx: RunContext): ChildHandle {
   const { parentRunId, parentId } = ctx.supervision;
   if (!parentRunId || !parentId) throw new Error("the root has no boss");
   return { runId: parentRunId, agentId: parentId, boot: null };
 }
 
-/** What asking a run comes to: the kind of the outcome, or how many runs would wait on each other. */
+/** Returns the outcome of asking a run: its kind, or the number of runs in the wait cycle. */
 function tryAsking(ctx: RunContext, handle: ChildHandle, timeoutS = 60): Promise<Json> {
   return ctx.ask(handle, "and you?", { timeoutS }).then(
     ({ kind }) => kind,
@@ -18,7 +18,7 @@ function tryAsking(ctx: RunContext, handle: ChildHandle, timeoutS = 60): Promise
   );
 }
 
-/** Section 6.9: nobody waits in a circle. */
+/** Section 6.9: no cycles of waiting runs. */
 export const waitCycleCases: readonly EngineCase[] = [
   {
     name: "6.9 two runs that ask each other: the last ask is refused with a WaitCycleError",

@@ -21,7 +21,7 @@ const oneAtATime = { budget: { maxTokens: 8_000 } } as const;
 const waiting = (root: RunHandle, run: RunHandle): Promise<NumberedEvent> =>
   told(root, "budget.waiting", ({ runId }) => runId === run.runId);
 
-/** Spawns a worker whose first call has to wait. */
+/** Spawns a worker whose first call must wait. */
 async function hireWaiting(
   office: Office,
   task: string,
@@ -56,7 +56,7 @@ function parentOf(child: Agent, count: number): Agent {
   });
 }
 
-/** A layer that keeps a step open after its call was answered, as a worker does that is gone. */
+/** Middleware that keeps a step open after its call was answered, as a lost worker does. */
 function hangingLayer(timeoutMs: number): ChatMiddleware {
   return {
     async process(context, next) {
@@ -160,7 +160,7 @@ export const waitingCallCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [parent, child] }, async (runtime) => {
         const run = await runtime.start(parent, "go", { budget: { maxCostUsd: micros(1_400) } });
         const { output, costMicros } = await run.result();
-        // The slice for landing leaves 1,260: two calls take all they asked for, and the third the rest.
+        // The landing share leaves 1,260: two calls get their full request, the third the rest.
         assert.deepEqual(output, ["completed", "completed", "completed", "failed"]);
         assert.equal(costMicros, 1_260);
         const [denied, ...more] = only(await historyOf(run), "budget.denied");
@@ -260,7 +260,7 @@ export const waitingCallCases: readonly EngineCase[] = [
         const second = await hireWaiting(office, "b");
         await first.cancel("enough");
         await first.result();
-        // Amounts in doubt stay booked: less output is left.
+        // Amounts in doubt remain booked, so less output is left.
         const next = await office.call("b");
         assert.ok(next.request.maxOutputTokens < 4_096);
         next.answer("B");

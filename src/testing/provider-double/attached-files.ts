@@ -20,7 +20,7 @@ export function countFiles({ messages }: DoubleRequest): AttachedFiles {
   return { files, fileBytes };
 }
 
-/** Where the wires put the bytes of a file: Anthropic, OpenAI's chat, OpenAI's responses. */
+/** The fields with the bytes of a file: Anthropic, OpenAI's chat, OpenAI's responses. */
 const places = [
   ["source", "data"],
   ["image_url", "url"],

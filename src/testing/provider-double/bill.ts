@@ -3,7 +3,7 @@ import type { Micros, Price } from "#kernel";
 import type { BilledWire } from "./double-request.ts";
 import type { FaultKind } from "./fault.ts";
 
-/** One request that the double was sent. Tokens are zero where nothing is billed. */
+/** One request to the fake provider. Tokens are zero if nothing is billed. */
 export interface BillEntry {
   /** When the request arrived. */
   readonly at: number;
@@ -13,23 +13,23 @@ export interface BillEntry {
   readonly key: string | null;
   /** The header `x-reeve-run`. */
   readonly run: string | null;
-  /** With cached, written and hidden tokens. */
+  /** Including cached, cache-written and hidden tokens. */
   readonly inputTokens: number;
-  /** With reasoning. */
+  /** Including reasoning. */
   readonly outputTokens: number;
   readonly cachedTokens: number;
   /** Written to the prompt cache. */
   readonly writtenTokens: number;
   readonly reasoningTokens: number;
-  /** Files whose bytes were in the request, and those bytes. Also of requests that are not billed. */
+  /** Number and bytes of the files in the request, even if it is not billed. */
   readonly files: number;
   readonly fileBytes: number;
-  /** What the double put around the messages. */
+  /** Tokens that the fake provider added around the messages. */
   readonly hiddenTokens: number;
   readonly billed: boolean;
   /**
-   * What the double set out to do, whether or not anybody received it. `unanswered`: it was closed before the script
-   * had answered.
+   * The intended outcome, whether or not the client received it. `unanswered`: the provider was closed before the
+   * script had answered.
    */
   readonly outcome: "answered" | "invalid-request" | "script-failed" | "unanswered" | FaultKind;
   readonly streamed: boolean;
@@ -37,7 +37,7 @@ export interface BillEntry {
 
 /** Sums over a bill. */
 export interface BillTotal {
-  /** All requests, and those of them that cost something. */
+  /** Number of all requests, and of those that were billed. */
   readonly requests: number;
   readonly billed: number;
   readonly inputTokens: number;
@@ -48,7 +48,7 @@ export interface BillTotal {
   readonly fileBytes: number;
 }
 
-/** Which entries count. */
+/** A filter for entries. */
 export type BillFilter = (entry: BillEntry) => boolean;
 
 /** The double's own record of every request. Entries are only ever added, and never changed. */
@@ -56,7 +56,7 @@ export interface Bill {
   readonly entries: readonly BillEntry[];
   /** Default: over all entries. */
   total(filter?: BillFilter): BillTotal;
-  /** What the calls cost, each rounded up to a whole micro-dollar. Every billed model needs a price. */
+  /** Returns the cost of the calls, each rounded up to a whole micro-dollar. Every billed model needs a price. */
   costMicros(prices: Readonly<Record<string, Price>>, filter?: BillFilter): Micros;
 }
 
@@ -65,7 +65,7 @@ export class BillBook implements Bill {
   readonly #entries: BillEntry[] = [];
   readonly #file: string | undefined;
 
-  /** Every entry is also a line of `file`, written before the answer leaves. */
+  /** Every entry is also a line of `file`, written before the answer is sent. */
   constructor(options: { readonly file?: string | undefined }) {
     this.#file = options.file;
   }
@@ -107,7 +107,7 @@ export class BillBook implements Bill {
   }
 }
 
-/** On purpose not the kernel's arithmetic: a witness that counts with the same code sees the same mistake. */
+/** Does not use the kernel's arithmetic on purpose: an independent check must not share its bugs. */
 function callCost(entry: BillEntry, price: Price): Micros {
   const reached = (price.tiers ?? []).filter((tier) => entry.inputTokens > tier.aboveInputTokens);
   reached.sort((one, other) => other.aboveInputTokens - one.aboveInputTokens);

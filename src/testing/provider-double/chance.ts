@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** Numbers that look random and follow from a seed. */
+/** Pseudo-random numbers derived from a seed. */
 export interface Chance {
-  /** From 0, below 1. */
+  /** Returns a number >= 0 and < 1. */
   fraction(): number;
   /** A whole number from `minimum` to `maximum`, both included. */
   integer(minimum: number, maximum: number): number;

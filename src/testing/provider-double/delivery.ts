@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { Reply } from "./reply.ts";
 
 /**
- * Sends a reply, as far as it goes. Resolves also if the client leaves, of which the signal tells, and in the same
- * turn of the event loop in which the last byte leaves: nothing that its client does next can come before.
+ * Sends a reply as far as the fault allows. Also resolves if the client leaves, which aborts the signal. Resolves in
+ * the turn of the event loop in which the last byte is sent, before anything the client does next.
  */
 export async function deliver(response: ServerResponse, reply: Reply, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;

@@ -7,21 +7,21 @@ export interface DoubleCall {
   readonly input: Json;
 }
 
-/** What the double says. Everything is optional: an empty answer is an answer. */
+/** An answer of the fake provider. Every field is optional: an empty answer is valid. */
 export interface DoubleAnswer {
   readonly text?: string | undefined;
-  /** Thoughts, said before the text. OpenAI's chat completions count them and do not show them. */
+  /** Reasoning, sent before the text. OpenAI's chat completions count it without showing it. */
   readonly reasoning?: string | undefined;
   readonly toolCalls?: readonly DoubleCall[] | undefined;
   /** Default: `length` if cut, else `tool-calls` if there are any, else `stop`. */
   readonly finishReason?: "stop" | "tool-calls" | "length" | "content-filter" | undefined;
   /**
-   * Bill so many tokens instead of what the words count; never more than the request allows. What exceeds the
-   * words was thought in silence. Default: what the words count.
+   * Output tokens to bill instead of the counted ones; never more than the request allows. The excess counts as hidden
+   * reasoning. Default: the tokens of the text.
    */
   readonly outputTokens?: number | undefined;
-  /** So many tokens of the input came from the cache. Default: what the prompt cache says, or none. */
+  /** Input tokens read from the cache. Default: as the prompt cache reports, or none. */
   readonly cachedTokens?: number | undefined;
-  /** What goes wrong. The name alone stands for the fault with its defaults. */
+  /** The injected fault. A name alone means the fault with its defaults. */
   readonly fault?: Fault | FaultKind | undefined;
 }

@@ -3,13 +3,13 @@ import type { ScriptedAnswer } from "../scripted-model.ts";
 import type { DoubleAnswer, DoubleCall } from "./double-answer.ts";
 import { DoubleMessage, type DoubleRequest } from "./double-request.ts";
 
-/** Decides what the double says. If it throws, the request fails with 500 and the words of the error. */
+/** Decides the answers of the fake provider. If it throws, the request fails with 500 and the error's message. */
 export type DoubleScript = (request: DoubleRequest) => DoubleAnswer | Promise<DoubleAnswer>;
 
-/** An answer in any form: a string is text; `say`, `call` and `fail` work as they do for `scriptedModel`. */
+/** An answer in any form: a string is text; `say`, `call` and `fail` work as for `scriptedModel`. */
 type AnyAnswer = DoubleAnswer | ScriptedAnswer | string;
 
-/** Gives these answers in order, whichever agent asks. The last one is repeated for every later request. */
+/** Returns these answers in order, to any agent. The last one is repeated. */
 export function answers(list: readonly [AnyAnswer, ...AnyAnswer[]]): DoubleScript {
   let next = 0;
   return () => {
@@ -31,16 +31,16 @@ export function byModel(scripts: Readonly<Record<string, DoubleScript>>): Double
   return (request) => scripts[request.model]?.(request) ?? { fault: "not-found" };
 }
 
-/** Repeats the last thing a user said. */
+/** Repeats the last user message. */
 export function echo(): DoubleScript {
   return ({ messages }) => ({ text: lastWords(messages) });
 }
 
 /**
- * An agent that does as it is told. For each line `call look {"question": "mill"}` of the latest user message that
- * has any, it calls that tool; lines that begin with `then call` wait for the results of those before. Tools that the
- * request does not offer are left out. When nothing is left to call, it says the results, one per line. If no user
- * message tells it to call anything, it echoes.
+ * A script that follows commands. For each line `call search {"question": "mill"}` of the latest user message with such
+ * lines, it calls that tool; lines that begin with `then call` wait for the previous results. Tools that the request
+ * does not offer are skipped. When no call is left, it answers with the results, one per line. Without any command, it
+ * echoes.
  */
 export function obedient(): DoubleScript {
   return ({ messages, tools }) => {

@@ -39,7 +39,7 @@ export function answerEmbeddings(given: unknown): EmbeddingsAnswer {
   return { model, inputTokens, body: { object: "list", data, model, usage } };
 }
 
-/** A vector of length 1 that counts groups of three letters: words with a common stem get similar vectors. */
+/** Returns a vector of length 1 that counts groups of three letters: words with a common stem get similar vectors. */
 function embed(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0);
   const words = text

@@ -6,14 +6,14 @@ import type { Fault } from "./fault.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { countTokens, cutText } from "./tokenizer.ts";
 
-/** A tool call as it goes out. Its arguments may be cut, or no JSON at all. */
+/** A tool call as sent. Its arguments may be cut off or invalid JSON. */
 export interface ExecutedCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: string;
 }
 
-/** What a call used, by the double's own count. */
+/** The usage of a call as counted by the fake provider. */
 interface DoubleUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -23,7 +23,7 @@ interface DoubleUsage {
   readonly hiddenTokens: number;
 }
 
-/** What a call says it used: the truth, unless a fault says otherwise. */
+/** The reported usage: the real one, unless a fault changes it. */
 interface ReportedUsage {
   readonly input: Json;
   /** `input` without the cached and the written tokens. */
@@ -36,7 +36,7 @@ interface ReportedUsage {
   readonly total: Json;
 }
 
-/** A request worked out: what is said, and what it used. */
+/** A processed request: the answer and its usage. */
 export interface Execution {
   /** Part of every id in the answer. */
   readonly id: string;
@@ -48,11 +48,11 @@ export interface Execution {
   readonly toolCalls: readonly ExecutedCall[];
   readonly finishReason: "stop" | "tool-calls" | "length" | "content-filter";
   readonly usage: DoubleUsage;
-  /** Null: the answer does not say. */
+  /** Null if usage is not reported. */
   readonly reported: ReportedUsage | null;
 }
 
-/** What an execution needs besides the request and the answer. */
+/** Settings of an execution apart from request and answer. */
 export interface ExecutionSettings {
   readonly chance: Chance;
   readonly now: number;
@@ -63,14 +63,14 @@ export interface ExecutionSettings {
   readonly cache: PromptCache | null;
 }
 
-/** What providers say to a model about tools as such: Anthropic documents up to 530 tokens, OpenAI none. */
+/** Tokens that providers add about tools in general: Anthropic documents up to 530 tokens, OpenAI none. */
 const toolPromptTokens: Readonly<Record<Wire, number>> = {
   "openai-chat": 0,
   "openai-responses": 0,
   "anthropic-messages": 530,
 };
 
-/** What a picture or a file counts. */
+/** Tokens of a picture or file. */
 const tokensPerAttachment = 1_000;
 
 /** Works a request out. */
@@ -100,7 +100,7 @@ export function execute(
   };
 }
 
-/** How many tokens a prompt has without what the double adds. */
+/** Counts the tokens of a prompt without the additions of the fake provider. */
 export function countPrompt(request: DoubleRequest): number {
   return countHead(request) + request.messages.reduce((sum, message) => sum + countMessage(message), 0);
 }
@@ -158,7 +158,7 @@ interface Speech {
   readonly finishReason: Execution["finishReason"];
 }
 
-/** Says an answer until the tokens that the request allows are used up. */
+/** Produces an answer until the allowed tokens are used up. */
 function speak({ maxOutputTokens }: DoubleRequest, answer: DoubleAnswer, id: string): Speech {
   const words = speakWithin(Number.POSITIVE_INFINITY, answer, id);
   const wanted = answer.outputTokens ?? words.tokens;

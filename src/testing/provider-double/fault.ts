@@ -1,21 +1,21 @@
 interface FaultOf<Kind extends string> {
   readonly kind: Kind;
-  /** Is the call on the bill? Default: a refused call is not, every other call is. */
+  /** Whether the call is billed. Default: a refused call is not, every other call is. */
   readonly billed?: boolean | undefined;
 }
 
 /** An answer of its own instead of the model's. The work was never done. */
 export type Refusal =
   | FaultOf<
-      /** The money is gone: OpenAI 429 `insufficient_quota`, Anthropic 429 `enforced_spend_limit_reached`. */
+      /** The spend limit is reached: OpenAI 429 `insufficient_quota`, Anthropic 429 `enforced_spend_limit_reached`. */
       | "quota"
-      /** The prepaid credit is gone: OpenAI as `quota`, Anthropic 400 with "credit balance is too low". */
+      /** The prepaid credit is used up: OpenAI as `quota`, Anthropic 400 with "credit balance is too low". */
       | "credit-exhausted"
       /** Anthropic 529 `overloaded_error`, OpenAI 503 `server_is_overloaded`. */
       | "overloaded"
       /** 400: the prompt does not fit. */
       | "context-overflow"
-      /** 400: the prompt, or what would be said to it, is not allowed. */
+      /** 400: the prompt or its answer is not allowed. */
       | "content-blocked"
       /** 401: a wrong key. */
       | "unauthorized"
@@ -27,22 +27,22 @@ export type Refusal =
       | "revoked"
       /** The account was closed: Anthropic 400, OpenAI 403 `access_terminated`. */
       | "disabled"
-      /** 404: no such model. */
+      /** 404: unknown model. */
       | "not-found"
     >
   | RateLimit
   | ServerError;
 
-/** The work is done; what arrives of it, or says about it, is wrong. */
+/** The work is done, but the response or its report is wrong. */
 export type Mishap =
   | FaultOf<
       /** The connection is reset without a byte. */
       | "executed-then-reset"
       /** A body, or one event of a stream, that is not JSON. */
       | "malformed-body"
-      /** Tool arguments that are not JSON. Where the wire has no text for them, they arrive empty. */
+      /** Tool arguments that are not JSON. If the wire has no text for them, they arrive empty. */
       | "malformed-arguments"
-      /** The answer does not say what it used. */
+      /** The answer does not report its usage. */
       | "missing-usage"
       /** 200, and the answer stops for its content. */
       | "content-filter"
@@ -59,13 +59,13 @@ export type Fault = Refusal | Mishap;
 /** The name of a fault. */
 export type FaultKind = Fault["kind"];
 
-/** 429. Says when to come back only if told to. */
+/** 429. Sends `Retry-After` only if set. */
 interface RateLimit extends FaultOf<"rate-limit"> {
   readonly retryAfterSeconds?: number | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
-/** A failure of the server or of what stands before it: 500 is JSON, 502 is a page, 503 is plain text. */
+/** A failure of the server or of a proxy before it: 500 is JSON, 502 is a page, 503 is plain text. */
 interface ServerError extends FaultOf<"server-error"> {
   /** Default 500. */
   readonly status?: 500 | 502 | 503 | undefined;
@@ -73,27 +73,27 @@ interface ServerError extends FaultOf<"server-error"> {
 
 /** Overload in the middle of a stream. A request that is not streamed gets `overloaded`. */
 interface OverloadedStream extends FaultOf<"overloaded-stream"> {
-  /** How many events come first; 0: the error is the first event. Default: half of them. */
+  /** Number of events sent first. 0: the error is the first event. Default: half of them. */
   readonly afterEvents?: number | undefined;
 }
 
 /** The body breaks off. */
 interface Cut extends FaultOf<"cut"> {
-  /** How many bytes of the body come first. Default: drawn from the seed. */
+  /** Bytes of the body sent first. Default: drawn from the seed. */
   readonly afterBytes?: number | undefined;
-  /** `drop` closes the connection; `finish` ends the body as if it were whole. Default `drop`. */
+  /** `drop` closes the connection; `finish` ends the body as if it were complete. Default: `drop`. */
   readonly ending?: "drop" | "finish" | undefined;
 }
 
-/** Silence until the client leaves or the double closes. */
+/** Sends nothing until the client leaves or the provider closes. */
 interface Hang extends FaultOf<"hang"> {
-  /** How many bytes of the body come first. Default: not even the head. */
+  /** Bytes of the body sent first. Default: not even the headers. */
   readonly afterBytes?: number | undefined;
 }
 
 /** The body trickles. */
 interface Slow extends FaultOf<"slow"> {
-  /** How much at a time. Default 1. */
+  /** Bytes per write. Default: 1. */
   readonly bytes?: number | undefined;
   /** Default 1,000. */
   readonly everyMs?: number | undefined;
@@ -101,7 +101,7 @@ interface Slow extends FaultOf<"slow"> {
 
 /** Usage that cannot be true. The bill is not touched by it. */
 interface AbsurdUsage extends FaultOf<"absurd-usage"> {
-  /** Below zero, a word, or 10^15. Default `negative`. */
+  /** Below zero, a string, or 10^15. Default: `negative`. */
   readonly form?: "negative" | "not-a-number" | "huge" | undefined;
 }
 
@@ -126,12 +126,14 @@ export function isRefusal(fault: Fault): fault is Refusal {
   return refusals.has(fault.kind);
 }
 
-/** Is the call on the bill? Yes, unless it was refused: what nobody received was still worked out. */
+/**
+ * Whether the call is billed: yes unless it was refused, because an answer that was not received was still produced.
+ */
 export function isBilled(fault: Fault | null): boolean {
   return fault === null || (fault.billed ?? !isRefusal(fault));
 }
 
-/** The fault that a name, or a fault, stands for. */
+/** Returns the fault for a name, or the given fault. */
 export function toFault(fault: Fault | FaultKind): Fault {
   return typeof fault === "string" ? { kind: fault } : fault;
 }

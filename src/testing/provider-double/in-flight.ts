@@ -6,21 +6,21 @@ export interface FlightEvent {
   readonly run: string | null;
   /** The header `x-reeve-attempt`. */
   readonly key: string | null;
-  /** How many requests are in flight after this. */
+  /** Requests in flight after this event. */
   readonly requests: number;
-  /** How many different runs have one in flight after this. */
+  /** Runs with a request in flight after this event. */
   readonly runs: number;
 }
 
-/** Which requests the double is working on: a witness for headcount that no engine can talk out of it. */
+/** The requests in progress: an independent witness for headcount. */
 export interface InFlight {
-  /** How many requests are in flight now. */
+  /** Requests in flight now. */
   readonly requests: number;
   /** The runs with a request in flight now. */
   readonly runs: readonly string[];
   /**
-   * Everything that happened, in order. A request ends when its answer is sent, before anything that its client does
-   * next; or when the double sees that its client has gone.
+   * All events in order. A request ends when its answer is sent, before anything its client does next; or when the
+   * provider sees that its client has left.
    */
   readonly timeline: readonly FlightEvent[];
   /** The most runs that ever had a request in flight at the same time. Default: of all runs. */
@@ -58,7 +58,7 @@ export class FlightLog implements InFlight {
     return [...this.#timeline];
   }
 
-  /** A request is in flight until the returned function is called. Calling it again does nothing. */
+  /** Counts a request as in flight until the returned function is called. Further calls do nothing. */
   start(run: string | null, key: string | null): () => void {
     this.#note("start", run, key);
     let ended = false;

@@ -2,14 +2,14 @@ import { digest } from "./chance.ts";
 import type { DoublePart, DoubleRequest } from "./double-request.ts";
 
 /**
- * How the double caches prompts. OpenAI's by itself: the longest beginning that it was sent before with the same
- * `prompt_cache_key`. Anthropic's at marks only: a beginning is written where it is marked, and read where it is marked,
- * or up to 20 blocks before a mark. Nothing expires.
+ * The prompt cache of the fake provider. OpenAI's is automatic: the longest prefix sent before with the same
+ * `prompt_cache_key`. Anthropic's works at marks only: a prefix is written at a mark, and read at a mark or up to 20
+ * blocks before one. Nothing expires.
  */
 export interface PromptCacheOptions {
   /** A shorter beginning is not cached. Default 1,024. */
   readonly minimumTokens?: number;
-  /** Only whole blocks of so many tokens are cached, except at marks. Default 128. */
+  /** Only whole blocks of this many tokens are cached, except at marks. Default: 128. */
   readonly blockTokens?: number;
 }
 
@@ -19,7 +19,7 @@ export interface CacheUse {
   readonly writtenTokens: number;
 }
 
-/** How many blocks before a mark a written beginning may end and still be found. */
+/** Blocks before a mark in which a written prefix may end and still be found. */
 const lookBack = 20;
 
 /** A beginning of a prompt. */
@@ -39,7 +39,7 @@ export class PromptCache {
     this.#block = options.blockTokens ?? 128;
   }
 
-  /** Returns what of this prompt is known. From now on more of it is. `head`: the tokens of system prompt and tools. */
+  /** Returns the cached part of this prompt, and caches the rest. `head`: the tokens of system prompt and tools. */
   take(request: DoubleRequest, head: number, tokens: (part: DoublePart) => number): CacheUse {
     const all = beginningsOf(request, head, tokens);
     return request.marks ? this.#takeMarked(all, request.marks) : this.#takeAll(all);

@@ -8,11 +8,11 @@ import { FlightLog, type InFlight } from "./in-flight.ts";
 import type { PromptCacheOptions } from "./prompt-cache.ts";
 import { Provider } from "./provider.ts";
 
-/** How a provider double behaves. */
+/** Options of a fake provider. */
 export interface ProviderDoubleOptions {
-  /** What it says. Default: {@link obedient}. */
+  /** The script of its answers. Default: {@link obedient}. */
   readonly script?: DoubleScript | undefined;
-  /** Everything that looks random follows from it and from what is asked, in whatever order. Default 1. */
+  /** Seed of everything random. Values depend on the seed and the request, not on the order. Default: 1. */
   readonly seed?: number | undefined;
   /** Faults at random, for answers that bring none: `rate` is from 0 to 1. Default: none. */
   readonly faults?: { readonly rate: number; readonly kinds: readonly (Fault | FaultKind)[] } | undefined;
@@ -22,9 +22,9 @@ export interface ProviderDoubleOptions {
   readonly hiddenTokensPerMessage?: number | undefined;
   /** Tokens put before a prompt with tools, at random from 0 to this. Default: 530 for Anthropic, none for OpenAI. */
   readonly toolPromptTokens?: number | undefined;
-  /** A longer prompt overflows. Default: nothing does. */
+  /** Context window in tokens; a longer prompt is refused. Default: none. */
   readonly contextWindow?: number | undefined;
-  /** Default: nothing is cached. */
+  /** Default: no cache. */
   readonly promptCache?: PromptCacheOptions | undefined;
   /** A file to which the bill is also written, one JSON object per line. */
   readonly billFile?: string | undefined;
@@ -57,7 +57,7 @@ export async function providerDouble(options: ProviderDoubleOptions = {}): Promi
   const provider = new Provider({ ...options, script: options.script ?? obedient(), now, bill });
   const service = { provider, inFlight, latency: options.latency };
   const server = createServer((request, response) => void serve(request, response, service));
-  // A connection that the server closes while the client writes would look like a fault that nobody asked for.
+  // If the server closed an idle connection during a client's write, it would look like an injected fault.
   server.keepAliveTimeout = 0;
   const port = await listen(server, options.port ?? 0);
   const close = async (): Promise<void> => {
@@ -85,7 +85,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, service
   response.on("close", () => gone.abort());
   const body = await readBody(request).catch(() => null);
   if (body === null) return;
-  // Clients that have gone are noticed before a new request counts as in flight.
+  // Clients that left are noticed before a new request counts as in flight.
   await new Promise((resolve) => setImmediate(resolve));
   const headers = plainHeaders(request);
   const land = service.inFlight.start(headers["x-reeve-run"] ?? null, headers["x-reeve-attempt"] ?? null);
@@ -100,7 +100,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, service
   }
 }
 
-/** Fails if the client leaves before it has said everything. */
+/** Reads the body. Fails if the client leaves before its end. */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = "";
   for await (const chunk of request.setEncoding("utf8")) body += String(chunk);

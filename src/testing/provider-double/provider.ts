@@ -16,7 +16,7 @@ import { openaiChat } from "./wire/openai-chat.ts";
 import { openaiResponses } from "./wire/openai-responses.ts";
 import { InvalidRequestError, type RefusalFacts, type WireFormat } from "./wire/wire-format.ts";
 
-/** What a provider needs. */
+/** Dependencies of a provider. */
 export interface ProviderSettings {
   readonly script: DoubleScript;
   readonly bill: BillBook;
@@ -29,7 +29,7 @@ export interface ProviderSettings {
   readonly promptCache?: PromptCacheOptions | undefined;
 }
 
-/** A request as it came over HTTP. */
+/** An HTTP request. */
 export interface RawRequest {
   /** Method and path. */
   readonly endpoint: string;
@@ -37,7 +37,7 @@ export interface RawRequest {
   readonly body: string;
 }
 
-/** What to send, and what was asked if that could be understood. */
+/** The response, and the request if it could be parsed. */
 export interface ProviderOutcome {
   readonly reply: Reply;
   readonly request: DoubleRequest | null;
@@ -61,12 +61,12 @@ const nothing = {
   hiddenTokens: 0,
 } as const;
 
-/** Reads requests, asks the script, works out what it says and writes the bill. Knows nothing of sockets. */
+/** Parses requests, calls the script, computes the answer and writes the bill. Independent of sockets. */
 export class Provider {
   readonly #settings: ProviderSettings;
   readonly #formats: readonly WireFormat[] = [openaiChat, openaiResponses(), anthropicMessages];
   readonly #cache: PromptCache | null;
-  /** How often each body was seen: a retry is another draw. */
+  /** How often each body was seen: a retry is a new draw. */
   readonly #seen = new Map<string, number>();
   readonly #unanswered = new Set<Arrival>();
   #closed = false;

@@ -3,12 +3,12 @@ import type { Execution } from "./execution.ts";
 import type { Mishap } from "./fault.ts";
 import type { RefusalReply, WireFormat } from "./wire/wire-format.ts";
 
-/** What goes over the socket, and how it ends. */
+/** The bytes of a response, and how it ends. */
 export interface Reply {
   /** Null: not even a head. */
   readonly head: { readonly status: number; readonly headers: Readonly<Record<string, string>> } | null;
   readonly chunks: readonly string[];
-  /** How many bytes of the chunks go out. Null: all. */
+  /** Bytes of the chunks to send. Null: all. */
   readonly limitBytes: number | null;
   /** `finish`: properly. `drop`: the connection closes. `reset`: it breaks. `hang`: silence. */
   readonly ending: "finish" | "drop" | "reset" | "hang";
@@ -17,7 +17,7 @@ export interface Reply {
 
 const whole = { limitBytes: null, ending: "finish", pace: null } as const;
 
-/** The reply that says what was worked out, as the fault would have it. */
+/** Builds the response to an execution, changed by the fault. */
 export function planReply(
   format: WireFormat,
   execution: Execution,
@@ -69,7 +69,7 @@ function half(text: string): string {
   return text.slice(0, Math.ceil(text.length / 2));
 }
 
-/** One event in the middle loses the end of its data. */
+/** Cuts the data of one event in the middle of a stream. */
 function breakEvent(events: readonly string[]): readonly string[] {
   const broken = Math.floor((events.length - 1) / 2);
   return events.map((event, index) =>

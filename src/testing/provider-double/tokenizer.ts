@@ -7,7 +7,7 @@ const piece =
 
 const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/v;
 
-/** What is left of a text that had to end early. */
+/** The result of cutting a text. */
 export interface CutText {
   readonly text: string;
   readonly tokens: number;
@@ -20,8 +20,8 @@ export function pieces(text: string): readonly string[] {
 }
 
 /**
- * How many tokens the double makes of a text. On purpose not how Reeve estimates: it would prove nothing to count
- * alike. Never more than the text has UTF-8 bytes, like any real tokenizer.
+ * Counts the tokens of a text. Deliberately unlike Reeve's estimate, which would prove nothing. Never more than the
+ * text's UTF-8 bytes, like any real tokenizer.
  */
 export function countTokens(text: string): number {
   let tokens = 0;
@@ -29,7 +29,7 @@ export function countTokens(text: string): number {
   return tokens;
 }
 
-/** As much of a text as fits into a number of tokens. A character that fits only by half is lost. */
+/** Cuts a text to a number of tokens. A character that fits only partly is lost. */
 export function cutText(text: string, budget: number): CutText {
   let tokens = 0;
   let length = 0;

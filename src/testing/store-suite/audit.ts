@@ -24,7 +24,7 @@ const chain = chainOf(0, 2);
 
 const isRefusal = (error: unknown): boolean => error instanceof AuditChainError;
 
-/** Adds links of its own to whatever is there, two at a time, until 30 of them are in. */
+/** Appends its own links to the chain, two at a time, until 30 of them are stored. */
 async function lengthen(store: Store, tenant: Partition, name: string): Promise<void> {
   for (let added = 0; added < 30;) {
     const head = await store.audit.head(tenant);

@@ -4,7 +4,7 @@ import { type Desk, eventOf, eventsOf, someTenant, type StoreCase, storeCase, tr
 
 const never = new AbortController().signal;
 
-/** Reads as a subscriber does: what is there, then waits for more, until it has seen `until`. */
+/** Reads like a subscriber: existing events, then waits for more, until it has seen `until`. */
 async function tail(
   { tenant }: Desk,
   store: Store,

@@ -27,28 +27,28 @@ import {
   type Store,
 } from "#kernel";
 
-/** What a case needs of the store it is run on. */
+/** Requirements of a case on its store. */
 export interface StoreHarness {
-  /** A store on the database under test: each one that is opened sees what the others wrote. */
+  /** Opens a store on the database under test. All open stores see each other's writes. */
   open(): Promise<Store>;
   /** Ends every connection of every open store, as a network would. Absent where there are none. */
   cut?(): Promise<void>;
 }
 
-/** One rule, as something that can be seen. */
+/** One rule in observable form. */
 export interface StoreCase {
   readonly name: string;
   run(harness: StoreHarness): Promise<void>;
 }
 
-/** What a body works with: a store, and a tenant that nobody else has. */
+/** Inputs of a case: a store, and a tenant of its own. */
 export interface Desk {
   readonly store: Store;
   readonly tenant: Partition;
   readonly harness: StoreHarness;
 }
 
-/** A case whose body gets a store that is closed afterwards. */
+/** Creates a case whose store is closed afterwards. */
 export function storeCase(name: string, body: (desk: Desk) => Promise<void>): StoreCase {
   const run = async (harness: StoreHarness): Promise<void> => {
     const store = await harness.open();
@@ -73,7 +73,7 @@ export const bobOwns = MemoryOwner.user(bob);
 /** The session of Ann's. */
 export const key: SessionKey = { id: session, userId: ann };
 
-/** A session to open, with what a case cares about. */
+/** Creates a session with the fields that matter to a case. */
 export function sessionOf(fields: Partial<NewSession> = {}): NewSession {
   return {
     ...key,
@@ -87,7 +87,7 @@ export function sessionOf(fields: Partial<NewSession> = {}): NewSession {
   };
 }
 
-/** A run of Ann's, with what a case cares about. */
+/** Creates a run of Ann's with the fields that matter to a case. */
 export function runOf(fields: Partial<RunRecord> & { readonly runId: RunId }): RunRecord {
   return {
     treeId: RunId.tree(fields.runId),
@@ -162,7 +162,7 @@ export function entryOf(
   };
 }
 
-/** A fact, with what a case cares about. */
+/** Creates a fact with the fields that matter to a case. */
 export function factOf(id: string, fields: Partial<Fact> = {}): Fact {
   return {
     id,
@@ -177,12 +177,12 @@ export function factOf(id: string, fields: Partial<Fact> = {}): Fact {
   };
 }
 
-/** The first text of a block, with what a case cares about. */
+/** Creates the first text of a block with the fields that matter to a case. */
 export function blockEditOf(id: string, fields: Partial<BlockEdit> = {}): BlockEdit {
   return { id, text: id, version: 0, limit: 100, at: 1_000, runId: null, labels: Labels.none, ...fields };
 }
 
-/** The `number`-th question of a run, with what a case cares about. */
+/** Creates the `number`-th question of a run with the fields that matter to a case. */
 export function questionOf(number: number, fields: Partial<ApprovalRequest> = {}): ApprovalRequest {
   const runId = fields.runId ?? root;
   return {

@@ -21,7 +21,7 @@ import { vectorCases } from "./vectors.ts";
 import { webhookCases } from "./webhooks.ts";
 import { workerCases } from "./workers.ts";
 
-/** What every store must show. */
+/** The rules that every store must satisfy. */
 export const storeSuite: readonly StoreCase[] = [
   ...runCases,
   ...eventCases,

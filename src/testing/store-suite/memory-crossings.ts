@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { EntryId, MemoryItem, MemoryOwner, type Partition, SessionId, type Store } from "#kernel";
 import { ann, blockEditOf, bob, factOf, someTenant, type StoreCase, storeCase } from "./harness.ts";
 
-/** A user of a tenant, with a word that is in everything the user writes and in nothing of the others. */
+/** A user of a tenant, with a word that occurs in everything the user writes and nowhere else. */
 interface Person {
   readonly partition: Partition;
   readonly owner: MemoryOwner;

@@ -107,7 +107,7 @@ export const runCases: readonly StoreCase[] = [
       seen.push(...page.items.map(({ treeId }) => treeId));
       if (page.next === null) break;
       after = page.next;
-      // One that is newer than all, and one that is older: the first never shows, the second at its place.
+      // One run that is newer than all, and one that is older: the first never appears, the second at its position.
       await put(desk, run(`new-${round}`, { startedAt: 1_000 }), run("early", { startedAt: 1 }));
     }
     assert.equal(new Set(seen).size, seen.length);

@@ -6,8 +6,10 @@ import {
   StepId,
   TreeId,
   type SpendCall,
+  type SpendFigures,
   type SpendQuery,
   type SpendRow,
+  type SpendSum,
   type TreeSpend,
 } from "#kernel";
 import { ann, bob, type Desk, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
@@ -67,7 +69,78 @@ async function fill({ store, tenant }: Desk): Promise<void> {
   await store.spend.put(tenant, t2, spendOf({ userId: bob, rows: other }));
 }
 
+/** The groups of a query, each made of the groups by tree, in no order. */
+async function fromTrees({ store, tenant }: Desk, query: SpendQuery): Promise<ReadonlySet<string>> {
+  const parts = await store.spend.sum(tenant, { ...query, by: [...query.by, "tree"] });
+  const groups = Map.groupBy(parts, (part) => JSON.stringify(query.by.map((name) => part[name])));
+  const added = [...groups].map(([key, sums]) => `${key} ${figuresText(sums.reduce(Spend.add, Spend.none))}`);
+  return new Set(added);
+}
+
+const figuresText = (sum: SpendFigures): string => JSON.stringify(Spend.figureNames.map((name) => sum[name]));
+
+/** Asserts that sums over all trees are what the trees add up to. */
+async function assertSums(desk: Desk, ranges: readonly (readonly [number, number])[]): Promise<void> {
+  const { store, tenant } = desk;
+  const kinds = [
+    [],
+    ["day"],
+    ["agent"],
+    ["day", "model"],
+    ["agent", "model"],
+    ["user"],
+    ["day", "user"],
+  ] as const;
+  const filters = [{}, { agentType: "lead" }, { model: "m2" }];
+  for (const [from, to] of ranges)
+    for (const by of kinds)
+      for (const filter of filters) {
+        const query = { ...all, ...filter, from, to, by };
+        const sums = await store.spend.sum(tenant, query);
+        const found = sums.map((sum) => {
+          const group: SpendSum = sum;
+          return `${JSON.stringify(by.map((name) => group[name]))} ${figuresText(sum)}`;
+        });
+        assert.deepEqual(new Set(found), await fromTrees(desk, query), JSON.stringify(query));
+      }
+}
+
 export const spendCases: readonly StoreCase[] = [
+  storeCase(
+    "sums over all trees follow every change of a tree, and no erasure changes them",
+    async (desk) => {
+      const { store, tenant } = desk;
+      const wholeDays = [
+        [0, 240],
+        [48, 72],
+        [72, 96],
+      ] as const;
+      const hours = [
+        [48, 49],
+        [49, 73],
+        [50, 73],
+        [47, 121],
+        [71, 74],
+      ] as const;
+      await fill(desk);
+      await assertSums(desk, [...wholeDays, ...hours]);
+      const rows = [row({ settledMicros: 3, inDoubtMicros: 70 }), row({ hour: 120, model: "m3", runs: 1 })];
+      await store.spend.put(tenant, t3, spendOf({ rows }));
+      const later = [row({ settledMicros: 9 }), row({ hour: 120, model: "m3", runs: 2 })];
+      for (const seq of [2, 2, 1]) await store.spend.put(tenant, t3, spendOf({ seq, rows: later }));
+      await assertSums(desk, [...wholeDays, ...hours]);
+      const byHour = { ...all, by: ["hour", "agent"] } as const;
+      const before = await store.spend.sum(tenant, byHour);
+      await store.spend.compact(tenant, 100);
+      await assertSums(desk, wholeDays);
+      await store.eraseUser(tenant, bob);
+      await assertSums(desk, wholeDays);
+      await store.eraseUser(tenant, ann);
+      await assertSums(desk, wholeDays);
+      assert.deepEqual(await store.spend.sum(tenant, byHour), before);
+    },
+  ),
+
   storeCase("the money of a tree comes back as it was put, once, however often", async (desk) => {
     const { store, tenant } = desk;
     assert.equal(await store.spend.tree(tenant, tree), null);
@@ -94,6 +167,33 @@ export const spendCases: readonly StoreCase[] = [
       assert.deepEqual((await store.spend.inDoubt(tenant, {}, { size: 9 })).items, []);
     },
   ),
+
+  storeCase("trees that change the same sums at once, in two processes, lose nothing", async (desk) => {
+    const { store, tenant, harness } = desk;
+    const second = await harness.open();
+    try {
+      const puts = Array.from({ length: 24 }, (_, n) => {
+        const rows = [row({ model: "a", calls: 1 }), row({ model: "b", calls: 1 })];
+        const ordered = n % 2 === 0 ? rows : rows.toReversed();
+        return (n % 3 === 0 ? second : store).spend.put(
+          tenant,
+          TreeId.of(`t${n}`),
+          spendOf({ rows: ordered }),
+        );
+      });
+      await Promise.all(puts);
+      const sums = await second.spend.sum(tenant, { ...all, by: ["model"] });
+      assert.deepEqual(
+        sums.map(({ model, calls }) => [model, calls]),
+        [
+          ["a", 24],
+          ["b", 24],
+        ],
+      );
+    } finally {
+      await second[Symbol.asyncDispose]();
+    }
+  }),
 
   storeCase("money is summed by day, hour, agent, model, user and tree, the most first", async (desk) => {
     await fill(desk);

@@ -19,7 +19,7 @@ import {
 
 interface Tenant {
   readonly partition: Partition;
-  /** In everything it writes, and in nothing of anybody else. */
+  /** Occurs in everything it writes and nowhere else. */
   readonly canary: string;
 }
 

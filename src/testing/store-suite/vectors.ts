@@ -14,7 +14,7 @@ const vectorOf = (
   ...fields,
 });
 
-/** A store that seals keeps no vectors: then there is nothing to show. */
+/** A sealing store has no vectors, so the case does not apply. */
 const vectorCase = (name: string, body: (vectors: VectorStore, desk: Desk) => Promise<void>): StoreCase =>
   storeCase(name, async (desk) => {
     if (desk.store.vectors) await body(desk.store.vectors, desk);

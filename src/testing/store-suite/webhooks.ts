@@ -28,7 +28,7 @@ const deliveryOf = (webhookId: string, tree: string, seq: number): NewWebhookDel
   at: 1_000 + seq,
 });
 
-/** Claims what is due, and returns the part of one tenant: a database under test may hold that of others. */
+/** Claims due deliveries and returns those of one tenant: the database may hold those of other tenants. */
 async function claimOwn(
   store: Store,
   { tenantId }: Partition,

@@ -6,7 +6,7 @@ import { type StoreCase, storeCase } from "./harness.ts";
 const url = "http://10.0.0.7:9082/deltas/x";
 const worker = (expiresAt: number): WorkerRecord => ({ id: randomUUID(), url, expiresAt });
 
-/** Of those that are listed, these: a database may have been used before. */
+/** Returns only these workers: the database may hold others from earlier runs. */
 async function listed({ workers }: Store, at: number, ...own: readonly WorkerRecord[]): Promise<unknown> {
   const ids = new Set(own.map(({ id }) => id));
   return (await workers.list(at)).filter(({ id }) => ids.has(id));

@@ -27,10 +27,9 @@ export interface FileTools {
 }
 
 /**
- * Lets agents read, list and write the files of one folder. No link is followed, and nothing outside the folder is opened,
- * also while another process changes it. Results are untrusted and private unless the options say otherwise: a file may
- * hold what another run has fetched.
- *
+ * Creates tools to read, list and write the files of one folder. No link is followed, and nothing outside the folder is
+ * opened, even while another process changes it. Results are untrusted and private unless the options say otherwise: a
+ * file may hold content that another run has fetched.
  * @throws TypeError unless `root` is a folder, and this is Linux.
  */
 export function files(root: string, options: FilesOptions = {}): FileTools {
@@ -92,7 +91,7 @@ function findProblem(run: () => unknown): string | null {
   }
 }
 
-/** Returns what is wrong with a path; null: nothing. A wrong path is bad input, so the tool is not called. */
+/** Returns the problem of a path. Null if it is valid. An invalid path is invalid input, so the tool is not called. */
 type FindPathProblem = (path: string) => string | null;
 
 const pathSchema = {
@@ -101,7 +100,7 @@ const pathSchema = {
   maxLength: 1024,
 };
 
-/** Returns the path with the other properties of an input, or what is wrong with it. */
+/** Returns the path with the other properties of an input, or its problem. */
 function withPath<Rest extends object>(
   path: unknown,
   find: FindPathProblem,
@@ -157,7 +156,7 @@ const readInput = (find: FindPathProblem) =>
     },
   });
 
-/** Decodes a part of a file, up to the last whole character, and says where the next part begins. */
+/** Decodes a part of a file up to the last whole character, and returns where the next part begins. */
 function toText(
   path: string,
   { bytes, size, from }: { readonly bytes: Uint8Array; readonly size: number; readonly from: number },

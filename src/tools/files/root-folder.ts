@@ -35,7 +35,7 @@ export interface FilePart {
   readonly size: number;
 }
 
-/** The folder outside of which nothing is opened. */
+/** A folder outside of which nothing is opened. */
 export class RootFolder {
   /** The real path. */
   readonly #path: string;

@@ -30,7 +30,7 @@ import { createSeccompFilter } from "./seccomp-filter.ts";
 export interface BubblewrapOptions {
   /** Path of bwrap. Default: the first one in PATH. */
   readonly path?: string | undefined;
-  /** Further files and folders that commands can read, such as `/opt/node`. Default: none but the system's programs. */
+  /** Further files and folders that commands can read, such as `/opt/node`. Default: only the system's programs. */
   readonly readOnly?: readonly string[] | undefined;
 }
 
@@ -48,10 +48,9 @@ const filterDescriptor = 3;
 const closeOnExec = 0o2_000_000;
 
 /**
- * Runs commands by bubblewrap: no network, no other process in sight, the system's programs read-only, the root folder at
- * `/workspace`, an empty temporary folder, a seccomp filter, limits by prlimit.
- *
- * @throws TypeError that says what to install, where bwrap or prlimit is missing.
+ * Runs commands with bubblewrap: no network, no other visible process, the system's programs read-only, the root folder
+ * at `/workspace`, an empty temporary folder, a seccomp filter, limits by prlimit.
+ * @throws TypeError that names the package to install, if bwrap or prlimit is missing.
  */
 export function bubblewrap({ path, readOnly = [] }: BubblewrapOptions = {}): Sandbox {
   const program = path ?? findProgram("bwrap");
@@ -116,7 +115,7 @@ function isInherited(descriptor: number): boolean {
   }
 }
 
-/** Runs `true` once, because a system may have bwrap and not allow what it needs. */
+/** Runs `true` once, because a system may have bwrap and still forbid what it needs. */
 function checkStart({ program, argv, user, env }: StartOptions): void {
   // Without the filter, for which there is no descriptor in a synchronous call.
   const unfiltered = argv.slice(2);
@@ -173,7 +172,7 @@ function toArguments(
 
 /** Starts bwrap, in a process group of its own, which is ended as a whole. */
 function startProgram({ program, argv, placeholders, user, env }: StartOptions): ChildProcess {
-  // "ignore" would leave an inherited descriptor as it is.
+  // "ignore" would keep an inherited descriptor.
   const nothing = openSync("/dev/null", "r+");
   try {
     const replaced = Array<number>(placeholders).fill(nothing);
@@ -225,7 +224,7 @@ function waitForEnd(child: ChildProcess, filter: Uint8Array, output: LimitedOutp
     child.stderr?.on("data", (chunk: Buffer) => output.add("stderr", chunk));
     const pipe = child.stdio[filterDescriptor];
     if (!pipe || !("end" in pipe)) return;
-    // It ends early where bwrap does, whose exit code and message tell why.
+    // The pipe closes early if bwrap fails; its exit code and message report why.
     pipe.on("error", () => undefined);
     pipe.end(filter);
   });
@@ -242,7 +241,7 @@ function kill({ pid }: ChildProcess): void {
 
 type Stream = "stdout" | "stderr";
 
-/** The output of a command, counted while it comes. */
+/** The output of a command, counted as it arrives. */
 class LimitedOutput {
   readonly #chunks: Record<Stream, Buffer[]> = { stdout: [], stderr: [] };
   readonly #onFull: () => void;

@@ -24,7 +24,7 @@ export interface SandboxCommand {
   readonly argv: readonly string[];
   /** The working directory, as names below the root. */
   readonly cwd: readonly string[];
-  /** The whole environment: nothing of this process is added. */
+  /** The whole environment: no variable of this process is added. */
   readonly env: Readonly<Record<string, string>>;
   readonly limits: SandboxLimits;
   /** Ends the command. */
@@ -42,12 +42,12 @@ export interface SandboxResult {
 }
 
 /**
- * A port: runs commands that can reach one folder and nothing else. No network, no other file that can be changed, no
- * other process, no variable of this process.
+ * A port that runs commands which can reach only one folder: no network, no other writable file, no other process, no
+ * variable of this process.
  */
 export interface Sandbox {
-  /** Checks whether commands can run with this root. @throws TypeError that says what to do if they cannot. */
+  /** Checks whether commands can run with this root. @throws TypeError with a remedy if they cannot. */
   check(root: string): void;
-  /** Runs a command. Nothing that it has started is left when the promise settles. @throws the reason of `signal`. */
+  /** Runs a command. No process that it started remains when the promise settles. @throws the reason of `signal`. */
   run(command: SandboxCommand): Promise<SandboxResult>;
 }

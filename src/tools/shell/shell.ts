@@ -11,7 +11,7 @@ export interface ShellOptions extends Partial<SandboxLimits>, Pick<ToolFlow, "tr
   readonly root: string;
   /** Runs the commands: `bubblewrap()`. There is no way without one. */
   readonly sandbox: Sandbox;
-  /** Variables that commands see, beside PATH, HOME and LANG. Nothing of this process's environment is added. */
+  /** Variables that commands see, in addition to PATH, HOME and LANG. No variable of this process is added. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -35,10 +35,9 @@ const minDurationS = 0.001;
 const maxDurationS = 86_400;
 
 /**
- * Lets agents run commands in a sandbox: `run_command`, of risk `critical`. Results are untrusted and private unless the
- * options say otherwise.
- *
- * @throws TypeError where there is no such folder, or the sandbox cannot run there; RangeError for a limit.
+ * Creates the tool `run_command`, of risk `critical`, by which agents run commands in a sandbox. Results are untrusted
+ * and private unless the options say otherwise.
+ * @throws TypeError if the folder does not exist, or the sandbox cannot run there; RangeError for a limit.
  */
 export function shell({ root, sandbox, env = {}, ...options }: ShellOptions): Tool {
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
@@ -55,7 +54,7 @@ export function shell({ root, sandbox, env = {}, ...options }: ShellOptions): To
     risk: "critical",
     trust,
     sensitivity,
-    // Without network nothing leaves: what a command writes stays in the root folder.
+    // Without network nothing leaves the machine: output of a command remains in the root folder.
     outside: false,
     timeoutS: limits.timeoutS + graceS,
     execute: async ({ argv, cwd }, { signal }) => {

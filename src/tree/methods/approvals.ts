@@ -16,18 +16,21 @@ import { checkSize, maxItemBytes } from "../state/size.ts";
 import { readTree } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** A question, as the tree keeps it. */
+/** An approval, as the tree stores it. */
 interface KeptApproval extends ApprovalRecord {
-  /** Of the decision: made again because its answer was lost, it counts once. */
+  /** The id of the decision's operation. A repeated operation counts once. */
   readonly operationId: string | null;
 }
 
-/** The key of the id of the approval that was asked for at that place in the tree's order. */
+/** Returns the key under which the id of the n-th approval of the tree is stored. */
 const placeKey = (place: number): string => `approval-at/${place}`;
 
 const approvalKey = (id: ApprovalId): string => `approval/${id}`;
 
-/** A run asks. The answer, where there is one already; else null, and news when it is there. */
+/**
+ * Handles a run's approval request. Returns the decision if there is one. Otherwise null, and the decision arrives in
+ * the inbox.
+ */
 export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">): ReplyOf<"requestApproval"> {
   const { run } = argument;
   const { callId, ...approval } = argument.approval;
@@ -63,7 +66,7 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   return kept.decision;
 }
 
-/** The name of the tree and the runs above one: a person decides without looking them up. */
+/** Returns the tree's name and the run's ancestors, so that a person can decide without looking them up. */
 function placeOf(work: TreeWork, run: RunId): Pick<ApprovalRecord, "treeName" | "parents"> {
   const above = work.path(run).slice(0, -1);
   work.load(above);
@@ -75,7 +78,10 @@ function placeOf(work: TreeWork, run: RunId): Pick<ApprovalRecord, "treeName" | 
   return { ...(name !== undefined && { treeName: name }), ...(parents.length > 0 && { parents }) };
 }
 
-/** Somebody, or the clock, decides. The first decision counts. @throws NotFoundError, ApprovalRefusedError */
+/**
+ * Records a decision of a person, a program or the timeout. The first decision counts. @throws NotFoundError,
+ * ApprovalRefusedError
+ */
 export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): ApprovalDecision {
   const { approval: id, operationId, hash: _, at: __, ...answer } = argument;
   checkSize("the decision on an approval", answer, maxItemBytes(work.object) / 2);
@@ -83,7 +89,7 @@ export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): 
   if (!kept) throw new NotFoundError({ what: "approval", id });
   const isClock = answer.decision === "expired";
   if (kept.decision) {
-    // The run's own code decides under the question's id: a person may have been faster.
+    // The run's own code decides under the request's id. A person may have been faster.
     if (isClock || operationId === id || kept.operationId === operationId) return kept.decision;
     throw new ApprovalRefusedError({ approval: id, reason: "decided", decided: kept.decision });
   }
@@ -124,7 +130,7 @@ function announce(work: TreeWork, { id, runId }: KeptApproval, { decision, by }:
   work.emit(runId, "approval.decided", { approvalId: id, decision, by }, { place: `decided/${id}` });
 }
 
-/** A run is over: nobody can answer it any more. */
+/** Closes the open approvals of an ended run: they can no longer be decided. */
 export function closeApprovals(work: TreeWork, id: RunId): void {
   const { asking } = work.live(id);
   if (asking.length > 0) work.object.prefetch(asking.map(approvalKey));
@@ -135,20 +141,20 @@ export function closeApprovals(work: TreeWork, id: RunId): void {
   }
 }
 
-/** Erases the approvals between two places in the tree's order. */
+/** Erases the approvals between two positions in the tree's order. */
 export function eraseApprovals(object: ObjectContext, from: number, end: number): void {
   for (const id of idsOf(object, from, end)) object.clear(approvalKey(id));
   for (let place = from; place < end; place++) object.clear(placeKey(place));
 }
 
-/** Every approval of the tree, in the order they were asked for. */
+/** Returns every approval of the tree, in the order of the requests. */
 export function approvals(object: ObjectContext): ReplyOf<"approvals"> {
   const ids = idsOf(object, 0, readTree(object)?.approvals ?? 0);
   if (ids.length > 0) object.prefetch(ids.map(approvalKey));
   return ids.flatMap((id) => approvalOf(object, id) ?? []);
 }
 
-/** One question; null if it was never asked, or is erased. */
+/** Returns one approval. Null if it was never requested, or is erased. */
 export function approvalOf(object: ObjectContext, id: ApprovalId): ApprovalRecord | null {
   const kept = keptOf(object, id);
   if (!kept) return null;
@@ -159,7 +165,7 @@ export function approvalOf(object: ObjectContext, id: ApprovalId): ApprovalRecor
 const keptOf = (object: ObjectContext, id: ApprovalId): KeptApproval | null =>
   Json.as(object.get(approvalKey(id)));
 
-/** The ids between two places in the tree's order. Erased ones are left out. */
+/** Returns the ids between two positions in the tree's order. Erased ones are left out. */
 function idsOf(object: ObjectContext, from: number, end: number): readonly ApprovalId[] {
   const keys = Array.from({ length: end - from }, (_, index) => placeKey(from + index));
   if (keys.length > 0) object.prefetch(keys);

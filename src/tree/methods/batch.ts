@@ -22,12 +22,12 @@ import { runKey, slotKey } from "../state/stored-run.ts";
 import { treeKeys } from "../state/tree-record.ts";
 
 /*
- * Several calls of one tree that travel as one: those that a run makes in the same moment, or that meet on their way.
+ * Batches of calls to one tree: calls that a run makes at the same moment, or that meet on their way.
  *
- * 1. The calls are made in their order, and each sees what those before it have written.
- * 2. Each is all or nothing, as if it had come alone: one that throws leaves nothing, and the others go on.
- * 3. What the calls read is fetched in one round trip, as far as their arguments say what it is.
- * 4. A RetryableError is no answer: none of the calls is made then, and the engine makes the batch again.
+ * 1. The calls are made in order, and each sees the writes of those before it.
+ * 2. Each is all or nothing, as if it had come alone. A call that throws changes nothing, and the next calls proceed.
+ * 3. Values that the calls read are fetched in one round trip, as far as their arguments name them.
+ * 4. A RetryableError is no answer: then none of the calls is made, and the engine repeats the batch.
  */
 
 /** The name of the method that makes several calls. */
@@ -57,13 +57,13 @@ function answer(
     work.commit();
     return { value };
   } catch (error) {
-    // An engine that has to fetch something leaves the method with a value that is no error.
+    // An engine that has to fetch a value leaves the method by throwing a value that is not an Error.
     if (!(error instanceof Error) || error instanceof RetryableError) throw error;
     return { error: encodeError(error) };
   }
 }
 
-/** The names that a call reads, as far as its argument says so. */
+/** Returns the names that a call reads, as far as its argument tells. */
 function namesOf({ method, argument }: BatchedCall): readonly string[] {
   if (!isJsonObject(argument) || typeof argument["run"] !== "string") return [];
   const run = Json.as<RunId>(argument["run"]);
@@ -76,7 +76,7 @@ function namesOf({ method, argument }: BatchedCall): readonly string[] {
   return [...records, seenKey(mailName(agentId, messageId))];
 }
 
-/** One call of a batch: its writes and messages count when it has returned. */
+/** One call of a batch. Its writes and messages take effect when it has returned. */
 class BatchedWork implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes: number;
@@ -130,7 +130,7 @@ class BatchedWork implements ObjectContext {
     return this.#object.call(to, method, argument);
   }
 
-  /** Takes effect at once: no method throws an error of its own behind it. */
+  /** Launches immediately: no method throws an error of its own after a launch. */
   launch(run: RunLaunch): string {
     return this.#object.launch(run);
   }

@@ -8,14 +8,14 @@ import { pinPrice } from "../pin-price.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { decideWaiting } from "../waiting-calls.ts";
 
-/** The gate of every call that costs or acts. */
+/** Handles the gate of every call that costs money or has side effects. */
 export function begin(work: TreeWork, argument: BeginArgument): ReplyOf<"begin"> {
   const { run } = argument;
   book(work, argument);
   for (const made of argument.previous) bookSettlement(work, run, made);
-  // Calls that wait for what was settled just now go before this one.
+  // Calls that wait for money that was just settled go before this one.
   decideWaiting(work);
-  // A call that got no answer is made again: what it was granted was told already.
+  // A call whose reply was lost is repeated. Its grant was recorded already.
   const isTold = work.run(run)?.account.attempts.some(({ id }) => id === argument.attempt) ?? false;
   const gate = askTenant(work, argument);
   if (!isTold) announce(work, argument, gate);
@@ -25,11 +25,11 @@ export function begin(work: TreeWork, argument: BeginArgument): ReplyOf<"begin">
   return { gate, reported: work.run(run)?.reported ?? 0 };
 }
 
-/** Asks the ledger, after borrowing what the call needs of the tenant's budgets. */
+/** Asks the ledger, and borrows from the tenant's budgets if the call needs it. */
 function askTenant(work: TreeWork, argument: BeginArgument): Gate {
   const { run, mayWait = false } = argument;
   let gate = ask(work, argument, false);
-  // A fresh lease may be for less than the call needs: then more is added to it. What is added is the last word.
+  // A fresh lease may be smaller than the call needs. Then one addition is requested, and its result is final.
   for (let draws = 1; gate.kind === "needs-block"; draws++) {
     const lease = drawLease(work, gate, { mayWait });
     if (lease === "short") return gate;
@@ -39,13 +39,13 @@ function askTenant(work: TreeWork, argument: BeginArgument): Gate {
   return gate;
 }
 
-/** The time that an ended call may take to be settled, if some other call waits for its money. */
+/** Time for the settlement of an ended call, if another call waits for its money. */
 const settleGraceMs = 5_000;
 
 function ask(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Gate {
   const { run, step, attempt, epoch, rerun, ask: wish, waitsSince } = argument;
   const known = work.run(run);
-  // An execution that has continued in a fresh one is behind it, whichever asks first.
+  // An execution that has continued in a fresh one is superseded, whichever asks first.
   if (known && argument.continuation !== known.continuation)
     return { kind: "refused", why: "superseded", reason: null };
   const asked = wish && toAsk(wish, pinPrice(work, wish));
@@ -58,7 +58,7 @@ function toAsk({ inputTokens, ...wish }: Wish, price: Price | null): Ask {
   return { ...wish, price, inputTokens: inputTokens ?? 0, ...(inputTokens === null && { unbounded: true }) };
 }
 
-/** As many as a run may have in flight. */
+/** Maximum number of denied attempts to remember: as many as a run may have in flight. */
 const maxDenied = 64;
 
 function announce(work: TreeWork, argument: BeginArgument, gate: Gate): void {

@@ -4,7 +4,9 @@ import { end, perform } from "../run-lifecycle.ts";
 import type { ArgumentOf } from "../protocol.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Applies a policy to the run whose execution cannot go on. False if that is not the execution of a live run. */
+/**
+ * Applies a policy to the run whose execution cannot continue. Returns false if the execution belongs to no live run.
+ */
 export function blocked(work: TreeWork, argument: ArgumentOf<"blocked">): boolean {
   const { execution, kind, words, policy } = argument;
   const run = runOf(work, execution);
@@ -27,7 +29,7 @@ function hold(work: TreeWork, run: RunId, reason: string): boolean {
   if (work.slot(run)?.held) return false;
   work.put(run, { ...work.live(run), pausedFor: reason });
   work.decide(run, (state) => Ledger.pause(state, { run, at: work.now }));
-  // Nothing of it runs, so it need not be asked to yield.
+  // No code of the run executes, so it need not be asked to yield.
   work.decide(run, (state) => Ledger.yield(state, { run, at: work.now }));
   perform(work);
   return true;

@@ -6,7 +6,7 @@ import { isFirst } from "../state/seen.ts";
 import { disabledKey } from "./switches.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Holds a run and everything below it. */
+/** Holds a run and its descendants. */
 export function pause(work: TreeWork, { run, operationId }: ArgumentOf<"pause">): null {
   work.live(run);
   if (!isFirst(work, ["pause", run, operationId])) return null;
@@ -24,13 +24,13 @@ export function resume(work: TreeWork, { run, operationId }: ArgumentOf<"resume"
   work.loadBelow([run]);
   work.object.clear(disabledKey(run));
   work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
-  // Calls of a paused run are passed over: there may have been money for them.
+  // Waiting calls of a paused run were skipped. There may be money for them now.
   work.isMoneyMoved = true;
   perform(work);
   return null;
 }
 
-/** Changes how important a run is. Unknown runs are no error: they may have just ended. */
+/** Changes the priority of a run. Unknown runs are no error: they may have just ended. */
 export function reprioritize(work: TreeWork, argument: ArgumentOf<"reprioritize">): null {
   const { run, priority, operationId } = argument;
   const known = work.run(run);
@@ -44,7 +44,7 @@ export function reprioritize(work: TreeWork, argument: ArgumentOf<"reprioritize"
   return null;
 }
 
-/** More money. On the root: for the root run and for the tree. */
+/** Raises limits. On the root: those of the root run and of the tree. */
 export function topUp(work: TreeWork, argument: ArgumentOf<"topUp">): null {
   const { run, tokens, costMicros, turns, operationId } = argument;
   work.live(run);
@@ -57,13 +57,13 @@ export function topUp(work: TreeWork, argument: ArgumentOf<"topUp">): null {
   return null;
 }
 
-/** Books what a lost attempt really cost. */
+/** Books the real cost of a lost attempt. */
 export function reconcile(work: TreeWork, argument: ArgumentOf<"reconcile">): boolean {
   const { attempt, usage } = argument;
   const booked = work.decideDoubt(attempt, (state) => Ledger.reconcile(state, { attempt, usage }));
   if (!booked) return false;
   const { run, ...amounts } = booked;
-  // Bills come late: the run may be over.
+  // Bills come late, so the run may have ended.
   const agent = (work.run(run) ?? endedOf(work.object, run))?.agentId;
   const told = { ...amounts, reconciled: true } as const;
   work.emit(run, "budget.settled", told, {

@@ -10,19 +10,19 @@ import { finishedKey } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /*
- * Erases the content of a tree that has ended, in parts: a tree may have had any number of runs and events, and one call
+ * Erases the content of an ended tree, in parts: a tree may have had any number of runs and events, and one call
  * handles a bounded number of values. Each part sends the tree a message for the next one.
  *
- * 1. The runs: the content of those that are not permanent goes, and what is left of them is folded into pages. The
- *    receipts of cancels go.
- * 2. The events: removed where a store has them, else their content goes.
- * 3. Approvals, metadata, and what came once. Only now is the tree `erased`, and its key may be destroyed.
+ * 1. Runs: the content of runs that are not permanent is erased. Their remaining records are folded into pages.
+ *    Receipts of cancels are removed.
+ * 2. Events: removed if a store has them, otherwise their content is erased.
+ * 3. Approvals, metadata and deduplication records. Only then is the tree `erased`, and its key may be destroyed.
  */
 
-/** Runs or events that one call erases: the runs of one page of ended runs. */
+/** Number of runs or events that one call erases: the runs of one page of ended runs. */
 const partSize = runsPerPage;
 
-/** Erases the next part of a tree that has ended. Nothing while there are events that the store was not given. */
+/** Erases the next part of an ended tree. Does nothing while the store lacks events. */
 export function erase(work: TreeWork, argument: EraseOrder): EraseReply {
   const { tree, host } = work;
   if (host.projects && tree.projection.upTo < tree.seq && !tree.erased) return { unwritten: true };
@@ -52,7 +52,7 @@ function next(work: TreeWork, done: Omit<EraseOrder, "at">): void {
   work.object.send(self, "erase", Json.of({ ...done, at: work.now }));
 }
 
-/** Returns how many of the runs were not permanent. */
+/** Erases runs. Returns the number of those that were not permanent. */
 function eraseRuns({ object, tree }: TreeWork, from: number, end: number): number {
   const runs = Array.from({ length: end - from }, (_, index) => RunId.of(tree.treeId, from + index));
   object.prefetch(endedKeys(runs));
@@ -92,8 +92,8 @@ function finish(work: TreeWork, erasable: number): void {
   closeContent(work);
   work.change({ erased: true, secret: null, scope: { ...tree.scope, metadata: {} } });
   object.set(finishedKey, true);
-  // By a call of its own: one that has asked anything cannot be repeated without the key. Until then the store's copies of
-  // steps can be read.
+  // A separate call destroys the key: a call that has already read something could not be repeated without the key.
+  // Until then, the store's copies of steps can be read.
   const later = { delayMs: host.eraseAfterMs - ownCopiesMs(host), bestEffort: true };
   if (host.projects) work.orderProjector({ kind: "forget", runs: erasable }, later);
 }

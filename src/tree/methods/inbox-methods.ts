@@ -7,7 +7,7 @@ import type { ArgumentOf, AtRest, FromRun, News } from "../protocol.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { decideWaiting } from "../waiting-calls.ts";
 
-/** A run wants to wait: it does, unless its inbox has something. */
+/** Marks a run as waiting, unless its inbox has items. */
 export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
   book(work, argument);
   keepWords(work, argument);
@@ -23,7 +23,7 @@ export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
   return news;
 }
 
-/** A run goes on, if it still has its slot. */
+/** Takes a run's inbox and resumes the run, if it still has its slot. */
 export function take(work: TreeWork, argument: FromRun): News {
   const { run } = argument;
   book(work, argument);
@@ -34,7 +34,7 @@ export function take(work: TreeWork, argument: FromRun): News {
   return takeNews(work, run);
 }
 
-/** A run that was told to yield has nothing in flight any more. */
+/** Yields the slot of a run that was asked to and has nothing in flight any more. */
 export function yieldSlot(work: TreeWork, argument: AtRest): News {
   book(work, argument);
   keepWords(work, argument);
@@ -44,12 +44,12 @@ export function yieldSlot(work: TreeWork, argument: AtRest): News {
   return takeNews(work, argument.run);
 }
 
-/** Keeps the last words of a run: it may be paused, and others may not want to wait for it. */
+/** Stores the last text of a run's model, for runs that do not wait through its pause. */
 function keepWords(work: TreeWork, { run, said }: AtRest): void {
   if (said) work.put(run, { ...work.live(run), said });
 }
 
-/** A run had its time to yield: its call is aborted. */
+/** Aborts the call of a run that did not yield in time. */
 export function yieldOverdue(work: TreeWork, { run }: ArgumentOf<"yieldOverdue">): null {
   if (work.slot(run)?.phase === "yielding") work.push(run, { kind: "abortCall" });
   return null;

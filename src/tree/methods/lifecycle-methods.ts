@@ -11,7 +11,7 @@ import type { TreeWork } from "../state/tree-work.ts";
 import { armDeadline } from "../timers.ts";
 import { giveUpDue } from "../waiting-calls.ts";
 
-/** The run is over. Returns the result of its tree, if that is over with it. */
+/** Ends a run. Returns the result of its tree, if the tree ends with it. */
 export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"end"> {
   book(work, argument);
   const slot = work.slot(argument.run);
@@ -19,7 +19,7 @@ export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"en
   return result ? finalResult(work, result) : null;
 }
 
-/** A run whose output is too large to be kept has failed: it must end all the same. */
+/** Returns the report with a failure instead of an output that is too large to store: the run must end regardless. */
 function fitReport(work: TreeWork, report: EndReport): EndReport {
   const { output, error, labels, unread, isSaved, hasActed } = report;
   const excess = findExcess("the output of a run", { output, error }, maxItemBytes(work.object));
@@ -36,7 +36,10 @@ function fitReport(work: TreeWork, report: EndReport): EndReport {
   };
 }
 
-/** Whatever a run says of its end: once it was cancelled it ends cancelled, with what it has. */
+/**
+ * Returns the effective end of a run. A cancelled run ends as cancelled, with its partial output, regardless of its
+ * report.
+ */
 function verdict(report: EndReport, slot: Slot, now: number): EndReport {
   const reason = report.status === "failed" ? whyStopped(slot, now) : slot.cancelled;
   if (reason === null || report.stopReason === "deadline") return report;
@@ -45,19 +48,19 @@ function verdict(report: EndReport, slot: Slot, now: number): EndReport {
   return { status: "cancelled", stopReason: toStopReason(reason), ...kept };
 }
 
-/** The run goes on in a fresh execution; what it has not read goes with it. */
+/** Continues the run in a fresh execution. Unread messages are carried over. */
 export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): null {
   book(work, argument);
   const run = work.live(argument.run);
   const items = [...argument.unread, ...run.inbox.items];
   const inbox = { ...run.inbox, items, woken: false };
   const continuation = run.continuation + 1;
-  // A replayed run numbers its reports from 1 again: a fresh journal is a fresh count.
+  // A replayed run numbers its reports from 1 again: a fresh journal starts a fresh count.
   launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument);
   return null;
 }
 
-/** Counts a crash, and says whether the run is started again. */
+/** Counts a crash. Returns whether the run is restarted. */
 export function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyOf<"crashed"> {
   const run = work.run(argument.run);
   const slot = work.slot(argument.run);
@@ -72,20 +75,20 @@ export function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyO
   return { again: cancelled === null && crashes <= maxRestarts, cancelled };
 }
 
-/** Stops a run and everything below it. */
+/** Cancels a run and its descendants. */
 export function cancelRun(work: TreeWork, { run, reason }: ArgumentOf<"cancel">): number | null {
   return work.slot(run) ? cancel(work, run, reason) : null;
 }
 
 /**
- * Ends the runs of a cancel that have not ended by themselves: their execution has diverged, has no worker, was killed at
- * the engine, or does not come to its end. Their open calls are in doubt. What their execution still asks is refused.
+ * Ends the runs of a cancel that have not ended by themselves: their execution has diverged, has no worker, was killed
+ * at the engine, or hangs. Their open calls are in doubt. Later calls of their execution are refused.
  */
 export function cancelOverdue(work: TreeWork, { number }: ArgumentOf<"cancelOverdue">): null {
   const { runs } = Json.as<CancelRecord>(work.object.get(cancelKey(number)) ?? { runs: [] });
   work.load(runs);
   const left = runs.filter((run) => work.run(run)?.cancel === number);
-  // Children first: what a parent leaves behind need not be looked for again.
+  // Children first, so that a parent's remaining children need not be searched for again.
   for (const run of left.toReversed()) endByTree(work, run);
   return null;
 }
@@ -99,8 +102,8 @@ function endByTree(work: TreeWork, run: RunId): void {
 }
 
 /**
- * Cancels every run whose deadline is over, whatever it does, gives up the reservations that are due and needed, and waits
- * for what comes next.
+ * Cancels every run whose deadline has passed, releases the reservations that are due and needed, and arms the next
+ * timer.
  */
 export function timerDue(work: TreeWork, { at }: ArgumentOf<"timerDue">): null {
   if (work.tree.timer !== at) return null;

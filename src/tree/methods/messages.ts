@@ -18,7 +18,7 @@ import { perform } from "../run-lifecycle.ts";
 import { endedOf, remains } from "../state/ended-runs.ts";
 import { isFirst, remember, seen, mailName } from "../state/seen.ts";
 
-/** Brings an answer to the run that asked, if it still lives. */
+/** Delivers a reply to the run that asked, if it is still alive. */
 export function reply(work: TreeWork, argument: ArgumentOf<"reply">): News {
   const { ask, to, text, data, labels } = argument;
   checkSize("a reply", { text, data }, maxItemBytes(work.object));
@@ -27,13 +27,13 @@ export function reply(work: TreeWork, argument: ArgumentOf<"reply">): News {
   return take(work, argument);
 }
 
-/** The run no longer waits for the reply. */
+/** Records that the run no longer waits for the reply. */
 export function unask(work: TreeWork, { run, ask }: ArgumentOf<"unask">): null {
   forgetAsk(work, run, ask);
   return null;
 }
 
-/** Brings a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */
+/** Delivers a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */
 export function send(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
   const { messageId: id, from, text, data, files, askedBy, labels } = argument;
   checkSize("a message", { text, data, files }, maxItemBytes(work.object));
@@ -68,11 +68,11 @@ export function send(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
 
 interface Target {
   readonly agentId: AgentId;
-  /** Null: nobody of that name lives. */
+  /** Null: no live run of that name. */
   readonly run: RunId | null;
 }
 
-/** @throws NotFoundError for a run that never was. */
+/** Finds the run that a message goes to. @throws NotFoundError for a run that never existed. */
 function resolve(work: TreeWork, to: RunId | AgentId): Target {
   if (!RunId.is(to)) return oldest(work, AgentId.parse(to));
   const live = work.run(to);
@@ -101,7 +101,7 @@ function deliver(
   return woken;
 }
 
-/** The result of another run, now or as news. */
+/** Returns the result of another run. Null while it lives: the result then arrives in the inbox. */
 export function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): RunResult | null {
   const left = remains(work.object, target);
   if (left) return left;
@@ -119,7 +119,7 @@ function watchFor(work: TreeWork, watcher: RunId, target: RunId): void {
   work.put(target, { ...run, watchers: [...run.watchers, watcher] });
 }
 
-/** A signal from outside. One id counts once for each name. @throws RunEndedError unless the run lives. */
+/** Delivers a signal from outside. One id counts once for each name. @throws RunEndedError unless the run is alive. */
 export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
   const { run, name, data, messageId, labels } = argument;
   checkSize("the data of a signal", data, maxItemBytes(work.object));
@@ -128,7 +128,7 @@ export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
   return null;
 }
 
-/** Words from outside, for the work in hand or for after it. */
+/** Delivers a message from outside, for the current work or for after it. */
 export function nudge(work: TreeWork, argument: ArgumentOf<"nudge">): null {
   const { run, kind, text, data, files, labels, messageId: id } = argument;
   checkSize("a message", { text, data, files }, maxItemBytes(work.object));

@@ -10,7 +10,7 @@ import { checkSize, maxItemBytes, maxMetadataBytes } from "../state/size.ts";
 import { TreeWork } from "../state/tree-work.ts";
 import { noteUntold } from "../state/untold.ts";
 
-/** Opens the tree and sends its root off. The same id with the same input is the same tree. */
+/** Opens the tree and launches its root. The same id with the same input is the same tree. */
 export function open(object: ObjectContext, host: TreeHost, argument: OpenArgument): ReplyOf<"open"> {
   const root = RunId.root(argument.treeId);
   const existing = TreeWork.on(object, host, argument, liveKeys(root));
@@ -64,7 +64,7 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   });
   const more = { boot: [{ ...argument.boot, at }], tools: null, rules: argument.rules, budget: rootBudget };
   const record = newRun(work, supervision, { ...more, version: versionOf(host, argument) });
-  // The tree's turns are the root's.
+  // The root's account holds the tree's limit of turns.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
   claimContent(work, argument.boot.files);
   if (!argument.waits) start(work, root);
@@ -77,7 +77,7 @@ function versionOf({ agents }: TreeHost, { agentId, version, statesVersion }: Op
   return statesVersion ? version : (agents[AgentId.type(agentId)]?.version ?? version);
 }
 
-/** The place of the turn in a stored conversation; null if it is neither written there nor follows anything. */
+/** Returns the turn's position in a stored conversation. Null if the turn is not written there and follows no entry. */
 function turnPlace({ session, after, retention, compaction }: OpenArgument): TurnPlace | null {
   const isNamed = session !== null;
   const isKept = retention === "permanent";
@@ -85,7 +85,7 @@ function turnPlace({ session, after, retention, compaction }: OpenArgument): Tur
   return isKept || isNamed ? { isKept, isNamed, ...more } : null;
 }
 
-/** The tree has its turn: its root starts, and its time runs from now. */
+/** Starts the root of a tree that has got its turn. Its time runs from now. */
 export function go(work: TreeWork): null {
   const slot = work.slot(work.root);
   if (!work.tree.waits || !slot) return null;

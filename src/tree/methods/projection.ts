@@ -15,7 +15,7 @@ import { readRun, readSlot, runKey, slotKey } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** What the store does not have yet. */
+/** Returns the events that the store does not have yet. */
 export function unprojected(
   object: ObjectContext,
   argument: ArgumentOf<"unprojected">,
@@ -36,7 +36,7 @@ export function unprojected(
   };
 }
 
-/** Some runs and all above them: money is counted upwards, so the records of those change, too. */
+/** Returns runs with all their ancestors: money is counted upwards, so the ancestors' records change, too. */
 function withAncestors(object: ObjectContext, runs: readonly RunId[]): readonly RunId[] {
   const found = new Set(runs);
   for (let level = runs; level.length > 0;) {
@@ -53,13 +53,13 @@ const parentOf = (object: ObjectContext, run: RunId): RunId | null =>
 
 function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
   const live = readRun(object, run);
-  // Nobody ever hears of a run without a record; were it otherwise, less is kept.
+  // Events always belong to a run with a record. If not, the strictest retention is assumed.
   return live?.supervision.retention ?? endedOf(object, run)?.retention ?? "none";
 }
 
 /**
- * Hands the projector what is new. It is not handed out again: the projector has the answer in its journal, and tries until
- * the store has it.
+ * Hands new events to the projector, once. The projector has the reply in its journal, and retries until the store has
+ * them.
  */
 export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): ReplyOf<"drain"> {
   const reply = unprojected(work.object, { after: Math.max(after, work.tree.projection.upTo), limit });
@@ -68,14 +68,17 @@ export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): Re
   return reply;
 }
 
-/** Takes note that the store has everything that was handed out. What is new by now is handed out when this commits. */
+/**
+ * Records that the store has everything that was handed out. Events that are new by now are handed out when this
+ * commits.
+ */
 export function projected(work: TreeWork): null {
   const { upTo, at } = work.tree.projection;
   work.change({ projection: { upTo, asked: false, at, batches: 0 } });
   return null;
 }
 
-/** Returns a run as lists show it; null if there is none. */
+/** Returns a run in the form of lists. Null if there is none. */
 function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
   const ended = endedOf(object, run);
   if (ended) return listRun(tree, run, { ended });
@@ -84,7 +87,7 @@ function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun 
   return slot && live && listRun(tree, run, { live, slot });
 }
 
-/** Of every run that has ended, how long its words stay. */
+/** Returns the retention of every run that has ended. */
 export function retentions(object: ObjectContext): ReplyOf<"retentions"> {
   const tree = readTree(object);
   const runs = tree ? runsOf(tree) : [];

@@ -17,14 +17,14 @@ import { endedKeys, endedOf, remains } from "../state/ended-runs.ts";
 import { readRun, readSlot } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
 
-/** Where a run stands; null if it never was. */
+/** Returns the status of a run. Null if it never existed. */
 export function status(object: ObjectContext, { run }: ArgumentOf<"status">): ReplyOf<"status"> {
   const slot = readSlot(object, run);
   if (slot) return readTree(object)?.waits ? "pending" : statusOf(slot);
   return endedOf(object, run)?.result.status ?? null;
 }
 
-/** Whether the root compacts its conversation now. */
+/** Returns whether the root compacts its conversation now. */
 export function compacting(object: ObjectContext): ReplyOf<"compacting"> {
   const tree = readTree(object);
   if (!tree || tree.status === "closed") return false;
@@ -32,7 +32,8 @@ export function compacting(object: ObjectContext): ReplyOf<"compacting"> {
 }
 
 /**
- * Reads the result of a run; null while it lives. A root's comes when its whole tree is over, with all that tree spent.
+ * Returns the result of a run. Null while it lives. A root's result is available when its whole tree has ended, with
+ * the total spend.
  *
  * @throws NotFoundError if there is no such run
  */
@@ -45,7 +46,7 @@ export function result(object: ObjectContext, { run }: ArgumentOf<"result">): Re
   return ofTree(tree, left);
 }
 
-/** Returns the receipt of a cancel; null until all of its runs have ended. */
+/** Returns the receipt of a cancel. Null until all of its runs have ended. */
 export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">): CancelReceipt | null {
   object.prefetch([cancelKey(number), cancelDoneKey(number)]);
   const record = Json.as<CancelRecord | null>(object.get(cancelKey(number)));
@@ -60,12 +61,12 @@ export function receipt(object: ObjectContext, { number }: ArgumentOf<"receipt">
   return { reason: record.reason, runs };
 }
 
-/** Reads the booking of a call in doubt. */
+/** Returns the booking of a call in doubt. */
 export function doubt(object: ObjectContext, { attempt }: ArgumentOf<"doubt">): ReplyOf<"doubt"> {
   return Json.as<Doubt | null>(object.get(doubtKey(attempt)));
 }
 
-/** Money and headcount as they are, for people. */
+/** Returns money and headcount, for people. */
 export function ledger(object: ObjectContext, { run }: ArgumentOf<"ledger">): Json {
   const record = readRun(object, run);
   const tree = readTree(object);

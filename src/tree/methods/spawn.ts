@@ -10,11 +10,11 @@ import { remember, seenKey, mailName } from "../state/seen.ts";
 import { checkSize, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Hires a helper for a run. */
+/** Spawns a child for a run. */
 export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire"> {
   const { run: parent, agentId, text, data, files, messageId, asks } = argument;
   checkSize("a task", { text, data, files }, maxItemBytes(work.object));
-  // With what the new run is listed in: one round trip.
+  // Loaded together with the pages that list the new run: one round trip.
   const next = RunId.of(work.tree.treeId, work.tree.nextRun);
   work.object.prefetch([livePageKey(next), seenKey(mailName(agentId, messageId))]);
   book(work, argument);
@@ -28,7 +28,7 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
     text: text ?? "",
     data,
     files,
-    // The run that gives a task may ask for its reply later.
+    // The parent may ask for the reply later.
     askedBy: parent,
     ...(argument.labels && { labels: argument.labels }),
     at: work.now,

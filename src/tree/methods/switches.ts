@@ -5,12 +5,12 @@ import { perform } from "../run-lifecycle.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { switchesType, type HeldArgument, type SwitchRef } from "../switches/switch-protocol.ts";
 
-/** The key of the switch that a run is held for. A pause or a resume by a person removes it. */
+/** Returns the key of the switch that a run is held for. A pause or a resume by a person removes it. */
 export const disabledKey = (run: RunId): string => `disabled/${run}`;
 
 /**
- * Holds a run whose agent or tenant is disabled, until the switch is lifted: all of the tree if it is the tenant. Returns
- * whether the run is held; not if it is about to end.
+ * Holds a run whose agent or tenant is disabled, until the switch is lifted. For a tenant, holds the whole tree.
+ * Returns whether the run is held: not if it is about to end.
  */
 export function holdDisabled(work: TreeWork, argument: ArgumentOf<"holdDisabled">): boolean {
   const { run, kind, name, object } = argument;
@@ -18,7 +18,7 @@ export function holdDisabled(work: TreeWork, argument: ArgumentOf<"holdDisabled"
   const target = kind === "tenant" ? work.root : run;
   work.loadBelow([target]);
   const known = work.run(target);
-  // A run that a person holds, or that is held with its parent, is held already: it is looked at again when it goes on.
+  // A run that a person holds, or that is held with its parent, is held already. It is checked again when it resumes.
   if (known && work.slot(target)?.held === false) {
     work.put(target, { ...known, pausedFor: `the ${kind} ${name} is disabled` });
     work.decide(target, (state) => Ledger.pause(state, { run: target, at: work.now }));
@@ -31,7 +31,7 @@ export function holdDisabled(work: TreeWork, argument: ArgumentOf<"holdDisabled"
   return work.slot(run)?.held === true;
 }
 
-/** Lets a run go on that was held for a switch, unless a person has paused it since. */
+/** Resumes a run that was held for a switch, unless a person has paused it since. */
 export function releaseDisabled(work: TreeWork, argument: ArgumentOf<"releaseDisabled">): null {
   const { run, kind, name, object } = argument;
   const ref = Json.as<SwitchRef | null>(work.object.get(disabledKey(run)));
@@ -40,7 +40,7 @@ export function releaseDisabled(work: TreeWork, argument: ArgumentOf<"releaseDis
   if (!work.run(run)) return null;
   work.loadBelow([run]);
   work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
-  // As for a resume by a person: there may have been money for calls of a held run.
+  // As for a resume by a person: there may be money for calls of the held run.
   work.isMoneyMoved = true;
   perform(work);
   return null;

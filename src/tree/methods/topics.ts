@@ -5,7 +5,7 @@ import { checkSize, maxEventBytes } from "../state/size.ts";
 import { prefetchTopic, Topic } from "../state/topics.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Tells a topic: the tree's stream, and every subscriber. */
+/** Publishes to a topic: to the tree's stream and every subscriber. */
 export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
   const { run, topic: id, data, messageId, labels } = argument;
   checkSize("the data of an event", data, maxEventBytes);
@@ -17,7 +17,7 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
     topic.write();
     return null;
   }
-  // The others have an item in their inbox already: it stands for this message, too.
+  // Other subscribers already have an item for the topic in their inbox. It covers this message, too.
   const idle = topic.idle(run);
   work.load(idle);
   for (const subscriber of idle) if (!work.run(subscriber)) topic.unsubscribeAll(subscriber);

@@ -1,27 +1,27 @@
 import { Cron } from "croner";
 import { errorMessage } from "#base";
 
-/** How many fields a cron expression may have: five, or six with seconds in front. */
+/** Allowed numbers of fields of a cron expression: five, or six with seconds in front. */
 const fieldCounts: ReadonlySet<number> = new Set([5, 6]);
 
 const nicknames = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@hourly"];
 
-/** Spans in which the latest tick is looked for, the shortest first. */
+/** Time spans in which the latest tick is searched, the shortest first. */
 const spansMs = [60_000, 3_600_000, 86_400_000, 32 * 86_400_000, 367 * 86_400_000, Infinity];
 
 /**
- * The moments at which a cron expression ticks in a time zone: whole seconds, in milliseconds since 1970. A local time that a
- * clock change skips ticks once, when the skipped hour is over; one that occurs twice ticks once.
+ * The times at which a cron expression ticks in a time zone: whole seconds, in milliseconds since 1970. A local time
+ * that a clock change skips ticks once, after the skipped hour. One that occurs twice ticks once.
  */
 export class CronTicks {
   readonly #cron: Cron;
 
-  /** @throws TypeError on an expression or a time zone that is none. */
+  /** @throws TypeError on an invalid expression or time zone. */
   constructor(expression: string, timeZone: string) {
     checkTimeZone(timeZone);
     checkFields(expression);
     try {
-      // Without a function it arms no timer of its own.
+      // Without a function, the library arms no timer.
       this.#cron = new Cron(expression, { timezone: timeZone, paused: true });
     } catch (error) {
       const detail = errorMessage(error).replace(/^CronPattern: /, "");
@@ -29,12 +29,12 @@ export class CronTicks {
     }
   }
 
-  /** Returns the first tick after a moment; null: there is none. */
+  /** Returns the first tick after a moment. Null: none. */
   next(after: number): number | null {
     return this.#cron.nextRun(new Date(after))?.getTime() ?? null;
   }
 
-  /** Returns the last tick after `after` that is not later than `until`; null: there is none. */
+  /** Returns the last tick after `after` and not later than `until`. Null: none. */
   latest({ after, until }: { readonly after: number; readonly until: number }): number | null {
     for (const span of spansMs) {
       const from = Math.max(after, until - span);
@@ -51,7 +51,7 @@ export class CronTicks {
   }
 }
 
-/** The library also reads dates, and `?` as the time at which it reads it: neither is a rule that repeats. */
+/** Checks the fields. The library also accepts dates, and `?` as the current time: neither is a repeating rule. */
 function checkFields(expression: string): void {
   const fields = expression.trim().split(/\s+/);
   const isKnown = fieldCounts.has(fields.length) || nicknames.includes(expression.trim().toLowerCase());

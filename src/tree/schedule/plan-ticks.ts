@@ -1,18 +1,18 @@
 import type { CronTicks } from "./cron-ticks.ts";
 
-/** The ticks that start a tree although no worker ran when they were due: every one, the latest one, or none. */
+/** The missed ticks that still start a tree, if no worker ran when they were due: all, the latest, or none. */
 export type CatchUp = "all" | "latest" | "none";
 
-/** How late a tick of a schedule with `catchUp: "none"` may start a tree. */
+/** Maximum delay of a tick that starts a tree under `catchUp: "none"`. */
 const onTimeMs = 60_000;
 
-/** Ticks that one call of the object hands over. More are handed over by the next call. */
+/** Maximum number of ticks that one call hands over. The next call hands over more. */
 const ticksPerCall = 100;
 
 /** The ticks to start now. */
 export interface TickPlan {
   readonly start: readonly number[];
-  /** All ticks up to here are decided. */
+  /** All ticks up to this moment are decided. */
   readonly after: number;
 }
 

@@ -1,8 +1,8 @@
 import { Json, type ObjectContext, type ObjectDefinition } from "#kernel";
 
 /*
- * The names of a tenant's schedules, one value each, so that a change of one reads no other. Schedules add and drop
- * themselves, in the call that creates or removes them.
+ * The list of a tenant's schedules: one value per name, so that a change of one reads no other. Schedules add and
+ * remove themselves, in the call that creates or removes them.
  */
 
 const prefix = "name/";
@@ -11,7 +11,7 @@ const prefix = "name/";
 export interface ListSchedulesArgument {
   /** Restricts the list to one user, or to schedules without one. Default: all of the tenant. */
   readonly user?: string | null | undefined;
-  /** The name that the part comes after. Default: it is the first. */
+  /** The last name of the previous part. Default: from the beginning. */
   readonly after?: string | undefined;
   readonly size: number;
 }
@@ -30,7 +30,7 @@ function drop(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Returns names, in their order. */
+/** Returns names, in order. */
 function list(object: ObjectContext, argument: Json): Json {
   const { user, after = "", size } = Json.as<ListSchedulesArgument>(argument);
   const begin = user === undefined ? "" : `[${JSON.stringify(user)},`;

@@ -15,23 +15,26 @@ import {
 } from "./schedule-protocol.ts";
 
 /*
- * A schedule: the single writer of which ticks were decided. It holds one timer, for its next tick.
+ * A schedule: the single writer of its decided ticks. It holds one timer, for its next tick.
  *
- * Neighbours: `runtime.schedules` calls its methods. The timer is a message to itself. For each tick that is to start a tree
- * it sends an order to the sink `tick`, which runs on a worker that knows the agents, starts the tree and tells the result.
+ * Neighbours: `runtime.schedules` calls its methods. The timer is a message to itself. For each tick that starts a tree
+ * it sends an order to the sink `tick`. The sink runs on a worker that knows the agents, starts the tree and reports
+ * the result.
  *
- * 1. `after` only rises, and every tick is ordered by the call that raises `after` past it: so a tick is ordered once.
- * 2. A message of a timer carries the generation of the times it was armed for. One of another generation does nothing.
- * 3. A tick that was ordered starts the content that is set when its tree is started.
+ * 1. `after` only rises, and every tick is ordered by the call that raises `after` past it. So a tick is ordered once.
+ * 2. A timer message carries the generation of the times it was armed for. One of another generation does nothing.
+ * 3. An ordered tick starts the content that is set when its tree is started.
  */
 
 const specKey = "spec";
 const stateKey = "state";
 
-/** The longest time until a schedule looks at its clock and its time zone again. */
+/** Maximum time until a schedule checks its clock and its time zone again. */
 const maxDelayMs = 86_400_000;
 
-/** Creates a schedule, or replaces it. The same again changes nothing; the same times with other content keep missed ticks. */
+/**
+ * Creates or replaces a schedule. Equal content changes nothing. The same times with other content keep missed ticks.
+ */
 function set(object: ObjectContext, argument: Json): Json {
   const { spec, nonce } = Json.as<SetScheduleArgument>(argument);
   object.prefetch([specKey, stateKey]);
@@ -51,7 +54,7 @@ function set(object: ObjectContext, argument: Json): Json {
   return Json.of({ spec, state: arm(object, spec, from) });
 }
 
-/** The timer's message: orders the ticks that are due, and arms the next one. */
+/** Handles the timer's message: orders the due ticks, and arms the next one. */
 function due(object: ObjectContext, argument: Json): Json {
   const { generation } = Json.as<Pick<ScheduleState, "generation">>(argument);
   object.prefetch([specKey, stateKey]);
@@ -69,7 +72,7 @@ function due(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Notes the result of a tick. Results may come late and more than once: the one of the latest tick stays. */
+/** Records the result of a tick. Results may come late and repeatedly: that of the latest tick stays. */
 function ticked(object: ObjectContext, argument: Json): Json {
   const result = Json.as<TickResult>(argument);
   const found = read(object);
@@ -79,7 +82,10 @@ function ticked(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Pauses a schedule, or resumes it from now: ticks that were due while it was paused are not caught up. Null: there is none. */
+/**
+ * Pauses a schedule, or resumes it from now. Ticks that were due during the pause are not caught up. Null: there is no
+ * schedule.
+ */
 function pause(object: ObjectContext, argument: Json): Json {
   const { paused } = Json.as<Pick<ScheduleState, "paused">>(argument);
   const now = object.now();
@@ -101,7 +107,7 @@ function remove(object: ObjectContext): Json {
   return true;
 }
 
-/** A schedule that starts trees by itself. */
+/** A schedule that starts trees automatically. */
 const scheduleObject: ObjectDefinition = {
   type: "schedule",
   methods: { set, due, ticked, pause, remove },
@@ -111,7 +117,7 @@ const scheduleObject: ObjectDefinition = {
 /** Schedules, and their list for each tenant. */
 export const scheduleObjects: readonly ObjectDefinition[] = [scheduleObject, scheduleListObject];
 
-/** Has the schedule called at its next tick, and stores its state. */
+/** Arms the timer for the next tick, and stores the state. */
 function arm(object: ObjectContext, spec: ScheduleSpec, state: ScheduleState): ScheduleState {
   const next = state.paused ? null : ticksOf(spec).next(state.after);
   const armed = { ...state, next };

@@ -14,7 +14,7 @@ import {
 } from "#kernel";
 import type { CatchUp } from "./plan-ticks.ts";
 
-/** Options of the trees that a schedule starts, as a start takes them. */
+/** Options of the trees that a schedule starts, as in `start`. */
 export interface ScheduledStart {
   readonly budget?: ExecutionBudget;
   readonly spawn?: Partial<SpawnBudget>;
@@ -37,39 +37,39 @@ export interface ScheduleSpec {
   readonly input: Input;
   readonly options: ScheduledStart;
   readonly catchUp: CatchUp;
-  /** Whether a tick starts a tree while that of an earlier tick lives. */
+  /** Whether a tick starts a tree while an earlier tick's tree is alive. */
   readonly overlap: "start" | "skip";
-  /** The API key that set it: while that key is revoked or expired, ticks start nothing. Null: it depends on no key. */
+  /** The API key that set it. While that key is revoked or expired, ticks start nothing. Null: none. */
   readonly key: string | null;
 }
 
-/** The end of one tick. */
+/** The outcome of one tick. */
 export interface TickResult {
-  /** The moment it was due. Milliseconds since 1970. */
+  /** Its due time, in milliseconds since 1970. */
   readonly tick: number;
-  /** The moment it was decided. */
+  /** The time of the decision. */
   readonly at: number;
   readonly outcome: "started" | "skipped" | "failed";
-  /** The tree that it started, or that the tick before had started and that still lives. */
+  /** The tree that it started, or the live tree of the previous tick. */
   readonly treeId: TreeId | null;
-  /** The code of the error; null: it has not failed. */
+  /** The code of the error. Null: no error. */
   readonly error: string | null;
 }
 
 /** The state of a schedule. */
 export interface ScheduleState {
-  /** Rises with every change of its times: timers of earlier numbers do nothing. */
+  /** Rises with every change of its times. Timers of earlier generations do nothing. */
   readonly generation: number;
-  /** Makes the ids of its trees such that no caller can guess and take them. */
+  /** Makes the ids of its trees unguessable, so that no caller can take them. */
   readonly nonce: string;
-  /** All ticks up to here are decided. */
+  /** All ticks up to this moment are decided. */
   readonly after: number;
-  /** The tick that comes next; null: there is none. */
+  /** The next tick. Null: none. */
   readonly next: number | null;
   readonly paused: boolean;
   readonly setAt: number;
   readonly last: TickResult | null;
-  /** The tree that was started last. */
+  /** The tree that was started last. Null: none. */
   readonly lastTree: TreeId | null;
 }
 
@@ -79,14 +79,14 @@ export interface ScheduleReply {
   readonly state: ScheduleState;
 }
 
-/** Sets a schedule. */
+/** The argument that sets a schedule. */
 export interface SetScheduleArgument {
   readonly spec: ScheduleSpec;
-  /** Used if the schedule is new. */
+  /** Used only if the schedule is new. */
   readonly nonce: string;
 }
 
-/** A tick that is to start a tree: an order of a schedule to the sink of its worker. */
+/** A tick that starts a tree: an order of a schedule to the sink of a worker. */
 export interface TickOrder {
   readonly tick: number;
   readonly generation: number;
@@ -95,7 +95,7 @@ export interface TickOrder {
 /** The type of the sink that starts the trees of ticks. */
 export const tickSinkType = "tick";
 
-/** The address of a schedule: users of one tenant may give theirs the same id. */
+/** Returns the address of a schedule. Users of one tenant may use the same id. */
 export function scheduleAddress(id: string, owner: ScheduleOwner): ObjectAddress {
   return { type: "schedule", key: Partition.part(Partition.of(owner.tenant), scheduleName(id, owner.user)) };
 }
@@ -106,10 +106,10 @@ export interface ScheduleOwner {
   readonly user?: string | null | undefined;
 }
 
-/** The name of a schedule within its tenant. JSON keeps the parts apart, whatever characters they have. */
+/** Returns the name of a schedule within its tenant. JSON keeps the parts unambiguous for any characters. */
 export const scheduleName = (id: string, user: string | null = null): string => JSON.stringify([user, id]);
 
-/** The address of the list of a tenant's schedules. */
+/** Returns the address of the list of a tenant's schedules. */
 export const scheduleListAddress = (partition: Partition): ObjectAddress => ({
   type: "schedules",
   key: Partition.key(partition),

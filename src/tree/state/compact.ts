@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from "#kernel";
 
 /*
- * Records of live runs are stored without the fields that have their default: a tree of 1,000 runs is loaded, sealed and written
- * at a third of the size. A default is part of the stored format: a change of one takes an upgrade of stored values.
- * A record that has all of its fields, as earlier code has written it, is read as it is.
+ * Compact records of live runs: fields with their default value are not stored. A tree of 1,000 runs is loaded, sealed
+ * and written at a third of the size. A default is part of the stored format, so changing one requires an upgrade of
+ * stored values. A record with all fields, as earlier code wrote it, is read unchanged.
  */
 
-/** Returns the fields of a value that differ from their default, in nested objects, too. */
+/** Returns the fields of a value that differ from their default, including nested objects. */
 export function omitDefaults(value: JsonObject, defaults: JsonObject): JsonObject {
   const kept: Record<string, Json> = {};
   for (const name of Object.keys(value)) {
@@ -23,7 +23,7 @@ export function omitDefaults(value: JsonObject, defaults: JsonObject): JsonObjec
   return kept;
 }
 
-/** Returns a value with the defaults of the fields that it lacks, in nested objects, too. */
+/** Returns a value with defaults for its missing fields, including nested objects. */
 export function addDefaults(value: JsonObject, defaults: JsonObject): JsonObject {
   const complete: Record<string, Json | undefined> = { ...defaults, ...value };
   for (const name of Object.keys(value)) {
@@ -33,7 +33,7 @@ export function addDefaults(value: JsonObject, defaults: JsonObject): JsonObject
   return complete;
 }
 
-/** Whether two values are the same, or lists of the same values. Objects are compared by their fields elsewhere. */
+/** Whether two values are equal, or lists of equal values. Objects are compared field by field elsewhere. */
 function isSame(one: Json, other: Json | undefined): boolean {
   if (!Array.isArray(one) || !Array.isArray(other)) return one === other;
   return one.length === other.length && one.every((item, index) => item === other[index]);

@@ -5,13 +5,13 @@ import { readEnded, writeEnded } from "./stored-run.ts";
 import { finishedKey } from "./tree-record.ts";
 import type { TreeWork } from "./tree-work.ts";
 
-/** What a run said that does not stay. */
+/** The erasable content of a run's result. */
 type Words = Pick<RunResult, "output" | "error">;
 
-/** The key of a run's content that is erased with its tree. */
+/** Returns the key of a run's content that is erased with its tree. */
 export const contentKey = (run: RunId): string => `content/${run}`;
 
-/** Keeps what stays of a run, apart from the words that do not. */
+/** Records an ended run. Erasable content is stored separately. */
 export function bury(work: TreeWork, id: RunId, ended: EndedRecord): void {
   if (ended.retention === "permanent") return writeEnded(work.object, id, ended);
   const { output, error } = ended.result;
@@ -24,7 +24,7 @@ function withoutWords({ error, ...result }: RunResult): RunResult {
   return { ...result, output: null, erased: true, ...(error && { error: eraseError(error) }) };
 }
 
-/** What a run left behind; null while it lives. */
+/** Returns the result of an ended run. Null while it lives. */
 export function remains(object: ObjectContext, run: RunId): RunResult | null {
   const ended = endedOf(object, run);
   if (!ended?.result.erased) return ended?.result ?? null;
@@ -33,20 +33,23 @@ export function remains(object: ObjectContext, run: RunId): RunResult | null {
   return words ? { ...result, ...words } : ended.result;
 }
 
-/** Ended runs that one value holds once their tree is erased. */
+/** Number of ended runs that one value holds once their tree is erased. */
 export const runsPerPage = 256;
 
-/** A longer record, of a run with a permanent output, stays apart: so a page has a bounded size. */
+/**
+ * Maximum size of a folded record. A longer one, of a run with a permanent output, stays separate, so that a page has a
+ * bounded size.
+ */
 const maxFoldedCharacters = 2_000;
 
 const pageKey = (run: RunId): string => `ended/page/${Math.floor(RunId.number(run) / runsPerPage)}`;
 
-/** The names that are read to find the records of ended runs. */
+/** Returns the names to read for the records of ended runs. */
 export const endedKeys = (runs: readonly RunId[]): readonly string[] => [
   ...new Set(runs.flatMap((run) => [endedKey(run), pageKey(run)])),
 ];
 
-/** The record of a run that has ended; null if it lives, or never was. */
+/** Returns the record of an ended run. Null if it is alive, or never existed. */
 export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
   object.prefetch(endedKeys([run]));
   const own = readEnded(object, run);
@@ -54,7 +57,7 @@ export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
   return own ?? page.find(({ result }) => result.runId === run) ?? null;
 }
 
-/** Folds the records of ended runs into one value. The runs are those of one page. */
+/** Folds the records of ended runs into one value. All runs must be of one page. */
 export function foldEnded(object: ObjectContext, runs: readonly RunId[]): void {
   const [first] = runs;
   if (first === undefined) return;
@@ -64,13 +67,13 @@ export function foldEnded(object: ObjectContext, runs: readonly RunId[]): void {
   for (const { result } of folded) object.clear(endedKey(result.runId));
 }
 
-/** How long after its end a tree keeps its own copies, so that those who wait for a result can read it. */
+/** Time after its end for which a tree keeps its own copies, so that waiting callers can read the result. */
 const maxOwnCopiesMs = 30_000;
 
 export const ownCopiesMs = ({ eraseAfterMs }: Pick<TreeHost, "eraseAfterMs">): number =>
   Math.min(eraseAfterMs, maxOwnCopiesMs);
 
-/** The tree is over: its own copies of what does not stay go after a while. Then it is finished. */
+/** Schedules the erasure of an ended tree's own copies. After it, the tree is finished. */
 export function eraseLater(work: TreeWork): void {
   const { projects } = work.host;
   const { fleeting, projection, nextRun } = work.tree;
@@ -86,6 +89,6 @@ export function eraseLater(work: TreeWork): void {
   }
 }
 
-/** Every run a tree ever had. */
+/** Returns every run that a tree ever had. */
 export const runsOf = ({ treeId, nextRun }: TreeRecord): readonly RunId[] =>
   Array.from({ length: nextRun }, (_, number) => RunId.of(treeId, number));

@@ -3,22 +3,22 @@ import type { Slot } from "#ledger";
 import { listRun, type RunRecords } from "./listed-run.ts";
 import type { EndedRecord, EventBatch, RunRecord, TreeRecord } from "./records.ts";
 
-/** The records that a call of a tree has at hand. */
+/** The records that a call of a tree has loaded. */
 export interface AtHand {
-  /** The record of a run as it was and as it is; undefined: it was not loaded. */
+  /** Returns the record of a run, as stored and as it is now. Undefined: not loaded. */
   record(run: RunId): { readonly stored: RunRecord | null; readonly now: RunRecord | null } | undefined;
-  /** The slot of a run; undefined: it was not loaded. */
+  /** Returns the slot of a run. Undefined: not loaded. */
   slot(run: RunId): Slot | null | undefined;
-  /** Returns the record that stays of a run that this call has ended; null if it has not. */
+  /** Returns the record of a run that this call has ended. Null if it has not. */
   ended(run: RunId): EndedRecord | null;
 }
 
-/** More events than this are read by the projector itself. */
+/** Maximum number of events in a batch. If there are more, the projector reads them itself. */
 const maxEvents = 32;
 
 /**
- * Returns events with the runs that they concern, for the store. Null where a record would have to be loaded for it: then
- * the projector reads them, by a call of its own.
+ * Returns events with their runs, for the store. Null if a record would have to be loaded: then the projector reads
+ * them, in a separate call.
  */
 export function batchAtHand(
   tree: TreeRecord,
@@ -27,7 +27,7 @@ export function batchAtHand(
 ): EventBatch | null {
   if (events.length > maxEvents || events.some((event) => "approvalId" in event)) return null;
   const found = new Map<RunId, RunRecords>();
-  // Money is counted upwards, so the records of all runs above change, too.
+  // Money is counted upwards, so the records of all ancestors change, too.
   const open = [...new Set(events.map(({ runId }) => runId))];
   for (let run = open.pop(); run !== undefined; run = open.pop()) {
     const records = recordsOf(run, atHand);
@@ -46,14 +46,14 @@ export function batchAtHand(
   };
 }
 
-/** Null: not at hand. */
+/** Returns the records of a run. Null: not loaded. */
 function recordsOf(run: RunId, atHand: AtHand): RunRecords | null {
   const record = atHand.record(run);
   if (record?.now) {
     const slot = atHand.slot(run);
     return slot ? { live: record.now, slot } : null;
   }
-  // A run that this call has ended has left what stays of it.
+  // A run that this call has ended has left an ended record.
   const ended = record?.stored ? atHand.ended(run) : null;
   return ended && { ended };
 }

@@ -3,15 +3,15 @@ import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { readTree } from "./tree-record.ts";
 
 /*
- * The events of one call are one value, under the number of its first event. It is written once, and no other call reads it:
- * `seq` in the tree's record is enough to number the next event. So events do not tax the calls of a tree. A call that appends
- * many events writes several values.
+ * The stored events of a tree. The events of one call are one value, under the number of its first event. It is written
+ * once, and no other call reads it: `seq` in the tree's record is enough to number the next event. So events do not
+ * slow down the calls of a tree. A call that appends many events writes several values.
  */
 
-/** The most events of one value. */
+/** Maximum number of events of one value. */
 const eventsPerValue = 32;
 
-/** Numbers whose values are loaded together. */
+/** Number of event numbers whose values are loaded together. */
 const eventsPerLoad = 64;
 
 /** A reply ends after the value that makes it longer than this. Restate rejects messages over 32 MiB. */
@@ -19,7 +19,7 @@ const maxReplyCharacters = 4_000_000;
 
 const eventKey = (first: number): string => `event/${first}`;
 
-/** The keys of the values whose first event has a number from one to another, both included. */
+/** Returns the keys of values whose first event has a number in a range, both ends included. */
 export const eventKeys = (first: number, last: number): readonly string[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => eventKey(first + index));
 
@@ -31,20 +31,23 @@ export function writeEvents(object: ObjectContext, appended: readonly NumberedEv
   }
 }
 
-/** Returns the number of the first event of the value that will hold an event. `firstSeq`: of the call's first event. */
+/**
+ * Returns the number of the first event in the value that will hold an event. `firstSeq`: number of the call's first
+ * event.
+ */
 export const valueOf = (seq: number, firstSeq: number): number => seq - ((seq - firstSeq) % eventsPerValue);
 
-/** The events of the values with these numbers. */
+/** Returns the events of the values with these numbers. */
 export function eventsIn(object: ObjectContext, firsts: readonly number[]): readonly NumberedEvent[] {
   if (firsts.length > 0) object.prefetch(firsts.map(eventKey));
   return firsts.flatMap((first) => readValue(object, first));
 }
 
-/** Empty: no value begins with that number. */
+/** Returns the events of a value. Empty: no value begins with that number. */
 const readValue = (object: ObjectContext, first: number): readonly NumberedEvent[] =>
   Json.as(object.get(eventKey(first)) ?? []);
 
-/** Returns the tree's events above `after`, in order: about as many as were asked for, and as fit into a reply. */
+/** Returns the tree's events above `after`, in order: about `limit` of them, and as many as fit into a reply. */
 export function events(object: ObjectContext, { after, limit }: ArgumentOf<"events">): ReplyOf<"events"> {
   const tree = readTree(object);
   if (tree === null) return { events: [], closed: false, more: false };
@@ -68,7 +71,7 @@ export function events(object: ObjectContext, { after, limit }: ArgumentOf<"even
   return { events: found, closed: upTo >= last && status === "closed", more: upTo < last };
 }
 
-/** The number of the value that holds an event. Readers mostly go on where a value begins. */
+/** Returns the number of the value that holds an event. Readers usually continue where a value begins. */
 function firstOf(object: ObjectContext, seq: number, last: number): number {
   if (seq > last || seq <= 1 || readValue(object, seq).length > 0) return seq;
   const before = Array.from({ length: Math.min(eventsPerValue, seq) - 1 }, (_, index) => seq - 1 - index);

@@ -3,16 +3,16 @@ import type { ProjectorOrder } from "../orders.ts";
 import { batchAtHand, type AtHand } from "./event-batch.ts";
 import type { TreeRecord } from "./records.ts";
 
-/** So the store hears of a tree at most 20 times a second. */
+/** Minimum delay between two projections: at most 20 writes to the store per second and tree. */
 const projectionDelayMs = 50;
 
 /**
- * So many batches are handed to the projector before it must say that they are stored. A store that is down for long must
- * not fill the engine with orders: until it is back, events stay in their tree.
+ * Maximum number of batches that the projector gets before it must confirm them. A store that is down for long must not
+ * fill the engine with orders: until it is back, events stay in their tree.
  */
 const maxUnconfirmedBatches = 16;
 
-/** An order to the projector, and what the tree remembers of it. */
+/** An order to the projector, and the tree's record of it. */
 interface HandedOut {
   readonly order: ProjectorOrder;
   readonly when?: SendOptions;
@@ -20,9 +20,9 @@ interface HandedOut {
 }
 
 /**
- * Decides how new events of a tree get to its projector. The first ones after a while go along with the order; those that
- * follow soon wait a moment, and the projector asks for them all. Null: there is nothing new, or an order is on its way.
- * `appended`: the events of this call, which are the last ones of the tree.
+ * Decides how new events of a tree get to its projector. After a quiet period, the order carries the events. Events
+ * that follow soon wait a moment, and the projector then reads all of them. Null: there is nothing new, or an order is
+ * on its way. `appended`: the events of this call, which are the tree's last ones.
  */
 export function handOut(
   tree: TreeRecord,

@@ -1,13 +1,13 @@
 import { Json, type ObjectContext, type RunId } from "#kernel";
 import type { InboxRecord, StoredItem } from "./records.ts";
 
-/** Items kept in the run's own record; more go to pages of the same size. */
+/** Maximum number of items in the run's own record. Further items go to pages of the same size. */
 const itemsPerPage = 32;
 
-/** A page, or one answer to a run, is full at about this many characters. */
+/** Approximate maximum characters of a page, or of one reply to a run. */
 const charactersPerPage = 32_768;
 
-/** The inbox of a run that has just been hired. */
+/** The inbox of a run that was just spawned. */
 export const emptyInbox: InboxRecord = {
   taken: 0,
   woken: false,
@@ -17,7 +17,7 @@ export const emptyInbox: InboxRecord = {
   last: -1,
 };
 
-/** An inbox that may be longer than its record: reads and writes its pages. */
+/** Creates an inbox that may be longer than its record: it reads and writes its pages. */
 export function inboxOf(
   object: ObjectContext,
   run: RunId,

@@ -13,11 +13,11 @@ import { StoredRows } from "./stored-rows.ts";
 import { readSlot, slotKey, writeSlot } from "./stored-run.ts";
 
 /*
- * The rows of a tree's ledger, each under its own key: the slot of a run, the runs that it waits for, a page of a line.
- * The ledger reads through this, so a call loads the rows that its decisions need.
+ * The rows of a tree's ledger, each under its own key: the slot of a run, the runs that it waits for, a page of a
+ * queue. The ledger reads through this class, so a call loads only the rows that its decisions need.
  *
- * 1. A run that is alive has a slot, and is on the list of live runs. Both change in the same call.
- * 2. Rows that one call has changed are what its later decisions read.
+ * 1. A live run has a slot and is on the list of live runs. Both change in the same call.
+ * 2. Later decisions of a call read the rows that it has changed.
  */
 
 const waitsKey = (run: RunId): string => `waits/${run}`;
@@ -29,7 +29,7 @@ type Rows = Pick<LedgerState, "slots" | "waits" | "pages">;
 /** The accounts of a tree, which are in the records of its runs. */
 export interface AccountRows {
   get(run: RunId): RunAccount | undefined;
-  /** The keys of those that are not read yet. */
+  /** Returns the keys of rows that are not read yet. */
   missing(runs: readonly RunId[]): readonly string[];
 }
 
@@ -66,7 +66,7 @@ export class LedgerRows {
     };
   }
 
-  /** The rows that were read so far, and the source of the others. */
+  /** Returns the rows that were read so far, and the source of the others. */
   read(): Rows & Pick<LedgerState, "source"> {
     return {
       slots: this.slots.present,
@@ -76,25 +76,25 @@ export class LedgerRows {
     };
   }
 
-  /** Takes over what a decision has changed. */
+  /** Takes over the changes of a decision. */
   apply(before: Rows, after: Rows): void {
     change(this.slots, before.slots, after.slots);
     change(this.#waits, before.waits, after.waits);
     change(this.#pages, before.pages, after.pages);
   }
 
-  /** Every live run, in the order in which they were spawned. */
+  /** Returns every live run, in spawn order. */
   runs(): readonly RunId[] {
     const stored = this.#stored.all().flatMap(({ run }) => (this.#hasEnded(run) ? [] : [run]));
     return [...stored, ...this.#spawned()];
   }
 
-  /** These runs and every live run below them. */
+  /** Returns these runs and all their live descendants. */
   below(runs: readonly RunId[]): readonly RunId[] {
     const found = new Set(runs);
     const present = this.slots.present;
     const known = Map.groupBy(keysOf(present), (run) => present[run]?.parent ?? null);
-    // Grows while it is walked.
+    // The set grows during the iteration.
     for (const parent of found) {
       for (const child of this.#stored.children(parent)) if (!this.slots.isRead(child)) found.add(child);
       for (const child of known.get(parent) ?? []) found.add(child);
@@ -102,7 +102,7 @@ export class LedgerRows {
     return [...found];
   }
 
-  /** The oldest run of an agent that is not cancelled; null if there is none. */
+  /** Returns the oldest run of an agent that is not cancelled. Null if there is none. */
   oldest(agentId: AgentId, agentOf: (run: RunId) => AgentId | undefined): RunId | null {
     const isOpen = (run: RunId): boolean => this.slots.get(run)?.cancelled === null;
     for (const run of this.#stored.ofAgent(agentId)) if (isOpen(run)) return run;
@@ -124,7 +124,10 @@ export class LedgerRows {
     for (const { run, now } of changes) if (!now) this.#object.clear(waitsKey(run));
   }
 
-  /** Runs that this call has spawned are left out: the ledger knows them. Runs are numbered in the order of their hire. */
+  /**
+   * Returns the runs that hold a slot, without those spawned by this call: the ledger knows them. Runs are numbered in
+   * spawn order.
+   */
   #holders(): readonly Holder[] {
     return this.#stored.all().flatMap(({ run, priority: listed }) => {
       const read = this.slots.isRead(run) ? this.slots.get(run) : undefined;
@@ -137,7 +140,7 @@ export class LedgerRows {
     return this.slots.isRead(run) && this.slots.get(run) === null;
   }
 
-  /** Runs that this call has spawned. */
+  /** Returns the runs that this call has spawned. */
   #spawned(): readonly RunId[] {
     return this.slots.changes().flatMap(({ id, stored, now }) => (!stored && now ? [id] : []));
   }
@@ -145,7 +148,7 @@ export class LedgerRows {
 
 const holding = (slot: Slot): Priority | null => (Ledger.holds(slot) ? slot.priority : null);
 
-/** A list without entries is none. */
+/** Applies changed rows. An empty list is stored as absent. */
 function change<Id extends string, Row extends object>(
   rows: StoredRows<Id, Row>,
   before: Readonly<Record<Id, Row>>,

@@ -2,7 +2,7 @@ import { type Micros, RunId, type RunRecord as ListedRun, type RunStatus } from 
 import type { Account, Slot } from "#ledger";
 import type { EndedRecord, RunRecord, TreeRecord } from "./records.ts";
 
-/** The records of one run. A live one has a slot. */
+/** The records of one run. A live run has a slot. */
 export type RunRecords = { readonly ended: EndedRecord } | { readonly live: RunRecord; readonly slot: Slot };
 
 /** Returns the status of a run by its slot. */
@@ -11,7 +11,7 @@ export function statusOf({ phase, held }: Slot): RunStatus {
   return phase === "yielding" ? "running" : phase;
 }
 
-/** Returns a run as lists show it. */
+/** Returns a run in the form of lists. */
 export function listRun(tree: TreeRecord, run: RunId, records: RunRecords): ListedRun {
   const { treeId, seq, scope } = tree;
   const isRoot = run === RunId.root(treeId);
@@ -33,7 +33,7 @@ export function listRun(tree: TreeRecord, run: RunId, records: RunRecords): List
   if ("ended" in records) {
     const { agentId, parentRunId, startedAt, endedAt, result, maxCostMicros = null } = records.ended;
     const { status, stopReason, costMicros, inDoubtMicros } = result;
-    // Runs below may end, and book what they had in flight, after a root that was cancelled.
+    // Descendants may end, and book their calls in flight, after a cancelled root.
     const money =
       parentRunId === null ? moneyOf(tree.ledger.account) : { costMicros, inDoubtMicros, reservedMicros: 0 };
     const end = { endedAt, status, stopReason };

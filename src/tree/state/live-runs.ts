@@ -1,31 +1,34 @@
 import { Json, RunId, type AgentId, type ObjectContext, type Priority, type TreeId } from "#kernel";
 
 /*
- * The list of a tree's live runs, for calls that need to find runs: the children of one, the runs of an agent, those that
- * can make room for another, all of them. It is stored in pages by the number of the run, so a run that is spawned or ends
- * changes one page. Calls of a run that goes on do not read it.
+ * The list of a tree's live runs, for calls that search runs: the children of a run, the runs of an agent, candidates
+ * for preemption, all runs. It is stored in pages by the number of the run, so a spawn or an end changes one page.
+ * Calls of a continuing run do not read it.
  */
 
 /** Runs whose numbers differ by less than this may be on one page. */
 const numbersPerPage = 64;
 
-/** The key of the numbers of the pages that have runs. */
+/** The key of the list of page numbers that have runs. */
 const indexKey = "live";
 
 const pageKey = (page: number): string => `live/${page}`;
 
 const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
 
-/** The key of the page on which a live run is. */
+/** Returns the key of the page that lists a live run. */
 export const livePageKey = (run: RunId): string => pageKey(pageOf(run));
 
-/** The keys that a call reads first if it looks for the children of a run, or ends it. */
+/** Returns the keys that a call reads first if it looks for the children of a run, or ends it. */
 export const liveKeys = (run: RunId): readonly string[] => [indexKey, livePageKey(run)];
 
-/** A live run: its number, that of its parent, its agent, its priority if it holds a slot. Short: a page has many. */
+/**
+ * A live run: its number, its parent's number, its agent, and its priority if it holds a slot. Compact, because a page
+ * has many.
+ */
 type Entry = readonly [number: number, parent: number | null, agent: AgentId, priority: Priority | null];
 
-/** A live run and what finds it. */
+/** A live run and the fields to find it by. */
 export interface LiveRun {
   readonly run: RunId;
   readonly parent: RunId | null;
@@ -34,18 +37,18 @@ export interface LiveRun {
   readonly priority: Priority | null;
 }
 
-/** A run of which another value is listed, or that has ended (null). */
+/** A changed entry of the list. `null`: the run has ended. */
 export interface LiveChange {
   readonly run: RunId;
   readonly now: {
     readonly parent: RunId | null;
-    /** Undefined: as before. */
+    /** Undefined: unchanged. */
     readonly agentId: AgentId | undefined;
     readonly priority: Priority | null;
   } | null;
 }
 
-/** The live runs of a tree as they are stored. */
+/** The stored list of a tree's live runs. */
 export class LiveRuns {
   readonly #object: ObjectContext;
   readonly #tree: TreeId;
@@ -57,7 +60,7 @@ export class LiveRuns {
     this.#tree = tree;
   }
 
-  /** All of them, in the order in which they were spawned. */
+  /** Returns all live runs, in spawn order. */
   all(): readonly LiveRun[] {
     if (this.#all) return this.#all;
     const pages = this.#index();
@@ -70,10 +73,10 @@ export class LiveRuns {
     return this.#children.get(run)?.map((child) => child.run) ?? [];
   }
 
-  /** The runs of an agent, the oldest first. Loads no more pages than are asked for. */
+  /** Yields the runs of an agent, the oldest first. Loads pages only as they are needed. */
   *ofAgent(agentId: AgentId): Generator<RunId> {
     const pages = this.#index();
-    // The first match mostly ends the search. A long one doubles what it loads each time.
+    // The first match usually ends the search. A longer search doubles the number of loaded pages each time.
     for (let from = 0, end = 1; from < pages.length; from = end, end *= 2) {
       const next = pages.slice(from, end);
       this.#object.prefetch(next.map(pageKey));
@@ -82,7 +85,7 @@ export class LiveRuns {
     }
   }
 
-  /** Writes what has changed. */
+  /** Writes the changes. */
   commit(changes: readonly LiveChange[]): void {
     if (changes.length === 0) return;
     const byPage = Map.groupBy(changes, ({ run }) => pageOf(run));

@@ -38,7 +38,7 @@ import type { RunAccount, TreeState } from "#ledger";
 import type { LaunchPolicy } from "../launch-policy.ts";
 import type { TreeSecret } from "../tree-secret.ts";
 
-/** A size that a provider told, for the next execution of the run: a digest stands for the prompt. */
+/** A prompt size that a provider reported, for the next execution of the run. A digest identifies the prompt. */
 export interface CarriedPrompt {
   /** The key of the model's price. */
   readonly model: string;
@@ -47,7 +47,7 @@ export interface CarriedPrompt {
   readonly usage: Usage;
 }
 
-/** Who a tree works for. */
+/** The owner of a tree: tenant, user and session. */
 export interface TreeScope {
   readonly tenantId: TenantId | null;
   readonly userId: UserId | null;
@@ -56,62 +56,62 @@ export interface TreeScope {
   readonly metadata: JsonObject;
 }
 
-/** A compaction that a user asked for. */
+/** A compaction that a user requested. */
 export interface CompactionOrder {
-  /** Added to the agent's own. Null: nothing. */
+  /** Instructions added to the agent's own. Null: none. */
   readonly instructions: string | null;
 }
 
-/** The place of a run's turn in a conversation: of the root, or of a copy that only reads it. */
+/** The position of a run's turn in a conversation: of the root, or of a copy that only reads it. */
 export interface TurnPlace {
-  /** Whether its messages are written. Else they are only read. */
+  /** Whether its messages are written. If not, they are only read. */
   readonly isKept: boolean;
-  /** Whether the caller has named the conversation: else nothing was said before. */
+  /** Whether the caller has named the conversation. If not, there are no earlier messages. */
   readonly isNamed: boolean;
-  /** The entry that the turn follows; null: it follows none. Absent: the newest one. */
+  /** The entry that the turn follows. Null: none. Absent: the newest one. */
   readonly after?: EntryId | null | undefined;
-  /** Set if the root takes no turn: it compacts the conversation. */
+  /** Set if the root takes no turn but compacts the conversation. */
   readonly compaction?: CompactionOrder | undefined;
   /** Set for a copy of the run that has the turn. */
   readonly isCopy?: true | undefined;
 }
 
-/** The part of a tree's record that is settled when the tree opens. */
+/** The part of a tree's record that is fixed when the tree opens. */
 export interface TreeInfo {
   readonly treeId: TreeId;
-  /** Of agent and input: the same id with another one is a conflict. */
+  /** Hash of agent and input. The same id with another hash is a conflict. */
   readonly inputHash: string;
-  /** Null once the tree's content is erased: no run needs it any more. */
+  /** Null once the tree's content is erased: no run needs it then. */
   readonly secret: TreeSecret | null;
   readonly scope: TreeScope;
   readonly traceId: string;
-  /** The `traceparent` of whoever started it. */
+  /** The `traceparent` of the caller. Null: none. */
   readonly caller: string | null;
   /** Prices by provider and model id, as they were when the tree opened or first called the model. */
   readonly prices: Readonly<Record<string, Price>>;
-  /** How long a run that must yield may finish its call. */
+  /** Time for a yielding run to finish its call. */
   readonly yieldTimeoutMs: number;
-  /** How long a cancelled run may take to end before the tree ends it. */
+  /** Time for a cancelled run to end before the tree ends it. */
   readonly cancelGraceMs: number;
-  /** How often a run that crashed is started again. */
+  /** Maximum restarts of a crashed run. */
   readonly maxRestarts: number;
-  /** The conversation whose turn it has or waits for; null: a conversation of its own. */
+  /** The conversation whose turn it has or waits for. Null: a conversation of its own. */
   readonly session: ObjectAddress | null;
-  /** Its root's place in a stored conversation; null: it has none. */
+  /** Its root's position in a stored conversation. Null: none. */
   readonly turn: TurnPlace | null;
   /** The name that lists show. Absent: none. */
   readonly name?: string;
 }
 
-/** The events of a tree that its projector was given. */
+/** The progress of a tree's projector. */
 interface Projection {
-  /** The last one. */
+  /** Number of the last event that it was given. */
   readonly upTo: number;
-  /** Whether the projector asks for the next, or says when it has stored what it was given. Until then it gets no more. */
+  /** Whether the projector still has to read events, or to confirm those it was given. Until then it gets no more. */
   readonly asked: boolean;
-  /** When it was given the last ones. Absent: it was given none. */
+  /** Time of the last hand-out. Absent: none. */
   readonly at?: number | undefined;
-  /** The number of batches that it was given since the tree knew that all are stored. Default 0. */
+  /** Number of batches since the last confirmation. Default: 0. */
   readonly batches?: number | undefined;
 }
 
@@ -121,44 +121,44 @@ export interface TreeRecord extends TreeInfo {
   readonly ledger: TreeState;
   /** The tree's time at its last call. */
   readonly clock: number;
-  /** When the tree looks at deadlines, and at reservations that waiting calls need; null: there are none. */
+  /** Time of the next check of deadlines and of reservations that waiting calls need. Null: none. */
   readonly timer: number | null;
   readonly nextRun: number;
   /** The number of the last event. */
   readonly seq: number;
-  /** The number of the first event that the tree still has. */
+  /** Number of the first event that the tree still has. */
   readonly firstEvent: number;
-  /** Its root has not started: somebody else has the turn. */
+  /** Whether its root has not started because another tree has the turn. */
   readonly waits: boolean;
   readonly projection: Projection;
-  /** How many approvals were asked for. */
+  /** Number of requested approvals. */
   readonly approvals: number;
-  /** By the number of a cancel: how many of its runs have not ended. Cancels that are done are not listed. */
+  /** By the number of a cancel: number of its runs that have not ended. Completed cancels are not listed. */
   readonly cancelling: Readonly<Record<number, number>>;
-  /** Did anybody who has ended say what does not stay? */
+  /** Whether an ended run has erasable content. */
   readonly fleeting: boolean;
-  /** Is all of that gone? */
+  /** Whether that content is erased. */
   readonly erased: boolean;
-  /** Whether its content port has files of messages. Default false. */
+  /** Whether its content port has files of messages. Default: false. */
   readonly hasContent?: true;
-  /** Whether a run that has ended has acted outside. Default false. */
+  /** Whether an ended run had side effects. Default: false. */
   readonly hasActed?: true;
-  /** Whether its root compacts the conversation now. Default false. */
+  /** Whether its root compacts the conversation now. Default: false. */
   readonly isCompacting?: boolean;
-  /** The end of a root whose last turn is not saved. Absent: it is, or the root is alive. */
+  /** The end of a root whose last turn is not saved. Absent: it is saved, or the root is alive. */
   readonly unsaved?: Pick<RunResult, "status" | "stopReason">;
 }
 
-/** What one run says to another. */
+/** The body of a message between runs. */
 export interface Spoken {
   readonly text: string;
   readonly data?: Json | undefined;
   readonly files?: readonly FileBlock[] | undefined;
-  /** What the speaker has seen. */
+  /** Labels of the sender. */
   readonly labels?: Labels | undefined;
 }
 
-/** Something that waits to be taken by a run. */
+/** An item of a run's inbox. */
 export type InboxItem =
   | { readonly kind: "message" | "steer" | "followUp"; readonly envelope: Envelope }
   | { readonly kind: "topic"; readonly subscription: string; readonly envelope: Envelope }
@@ -181,51 +181,51 @@ export type InboxItem =
   | { readonly kind: "budget"; readonly step: StepId }
   | { readonly kind: "cancel"; readonly reason: string };
 
-/** An item of an inbox as it is stored. */
+/** The stored form of an inbox item. */
 export type StoredItem =
   | InboxItem
-  /** Stands for all messages of a topic that the subscriptions of the run have not taken. */
+  /** A placeholder for all messages of a topic that the run's subscriptions have not taken. */
   | { readonly kind: "unread"; readonly topic: TopicId };
 
-/** What waits for one run. */
+/** The inbox of one run. */
 export interface InboxRecord {
-  /** How many were taken so far: the cursor of the run. */
+  /** Number of items taken so far: the cursor of the run. */
   readonly taken: number;
-  /** Is the wake-up of that cursor resolved? One is enough, however many items follow. */
+  /** Whether the wake-up of that cursor is resolved. One is enough for any number of items. */
   readonly woken: boolean;
   readonly items: readonly StoredItem[];
-  /** About how long those are. */
+  /** Approximate length of the items. */
   readonly characters: number;
-  /** Items that did not fit lie in pages `first` to `last`, both included; none while `first > last`. */
+  /** Pages of items that did not fit: `first` to `last`, both included. None if `first > last`. */
   readonly first: number;
   readonly last: number;
 }
 
-/** On which terms an agent is hired where nobody says otherwise. */
+/** The default spawn options of an agent. */
 export interface Terms {
   readonly version: string;
   readonly priority: Priority;
-  /** Null: no cap of its own. */
+  /** Null: no limits of its own. */
   readonly budget: ExecutionBudget | null;
   readonly retention: HistoryRetention;
-  /** The tools it may call; null: all of its agent's. */
+  /** The tools that it may call. Null: all of its agent's. */
   readonly tools: readonly string[] | null;
-  /** How often a run that crashed is started again. Absent: as often as any of the tree. */
+  /** Maximum restarts of a crashed run. Absent: the tree's. */
   readonly maxRestarts?: number | undefined;
 }
 
-/** Everybody who can be hired, by type. */
+/** The agents that can be spawned, by type. */
 export type AgentsRecord = Readonly<Record<string, Terms>>;
 
-/** What trees are worked on with, where that happens. */
+/** The dependencies of tree objects on a worker. */
 export interface TreeHost {
-  /** Everybody who can be hired here. */
+  /** The agents that can be spawned here. */
   readonly agents: AgentsRecord;
-  /** The configuration that a run of an agent is launched with. */
+  /** Returns the configuration that a run of an agent is launched with. */
   readonly policyOf: (agent: AgentId) => LaunchPolicy;
-  /** Is there a store to write into? */
+  /** Whether there is a store to write into. */
   readonly projects: boolean;
-  /** How long after the end of a tree its key, and content in the store that does not stay, are kept. */
+  /** Time after the end of a tree for which its key, and its erasable content in the store, are kept. */
   readonly eraseAfterMs: number;
 }
 
@@ -234,13 +234,13 @@ export interface RunRecord {
   readonly agentId: AgentId;
   readonly version: string;
   readonly supervision: Supervision;
-  /** The runs above it when it was hired, root first. Only to load them together: its slot says who its parent is. */
+  /** Its ancestors when it was spawned, root first. Only used to load them together: its slot names its parent. */
   readonly ancestors: readonly RunId[];
-  /** What it was hired to spend; null: no cap of its own. */
+  /** The budget that it was spawned with. Null: no limits of its own. */
   readonly budget: ExecutionBudget | null;
-  /** The message it was started for: read or not, it wakes nobody else. */
+  /** The message it was started for. Read or not, it starts no other run. */
   readonly boot: MessageId | null;
-  /** The engine's name for the execution; null until it was started. */
+  /** The engine's id of the execution. Null until it was started. */
   readonly execution: string | null;
   readonly continuation: number;
   readonly hiredAt: number;
@@ -248,63 +248,65 @@ export interface RunRecord {
   readonly startedAt: number | null;
   readonly account: RunAccount;
   readonly inbox: InboxRecord;
-  /** The last words of its model when it came to rest or yielded. Absent: none. */
+  /** The last text of its model when it waited or yielded. Absent: none. */
   readonly said?: Spoken | undefined;
-  /** The number of the last report that was booked: a replayed run sends its reports again. */
+  /** Number of the last booked report. A replayed run repeats its reports. */
   readonly reported: number;
   readonly crashes: number;
-  /** The execution that crashed last: each counts once. */
+  /** The execution that crashed last. Each counts once. */
   readonly crashedIn: string;
   /** The error of its code when it crashed last. */
   readonly diagnostic?: Diagnostic | undefined;
-  /** Runs, besides the parent, that want to know when this one ends. */
+  /** Runs, in addition to the parent, that wait for the end of this one. */
   readonly watchers: readonly RunId[];
-  /** The tools it may call; null: all of its agent's. */
+  /** The tools that it may call. Null: all of its agent's. */
   readonly tools: readonly string[] | null;
-  /** What those above it have forbidden, or want to be asked about. */
+  /** Rules of its ancestors: calls that are forbidden or require approval. */
   readonly rules: readonly PermissionRule[];
-  /** Its place in the conversation of its root, if it is a copy that reads it. Absent: it is none. */
+  /** Its position in the conversation of its root, if it is a copy that reads it. Absent: none. */
   readonly turn?: TurnPlace | undefined;
-  /** Questions to people that are open. */
+  /** Open approval requests. */
   readonly asking: readonly ApprovalId[];
-  /** Tools that somebody has approved for the rest of the run. */
+  /** Tools that were approved for the rest of the run. */
   readonly remembered: readonly {
     readonly tool: string;
     readonly by: string;
-    /** Said knowing that untrusted and private content had met. */
+    /** Whether the approver knew that untrusted and private content had met. */
     readonly ruleOfTwo?: true;
   }[];
-  /** The number of the cancel that reached it. */
+  /** The number of the cancel that reached it. Null: none. */
   readonly cancel: number | null;
-  /** What its own calls have come to since then. */
+  /** Cost of its own calls since then. */
   readonly spentAfter: Micros;
-  /** Why the tree itself is about to hold it: told once, with the pause. */
+  /** The reason why the tree itself is about to hold it. Recorded once, with the pause. */
   readonly pausedFor: string | null;
-  /** The last attempts whose denial was told: an attempt that asks again is not told again. */
+  /** The last attempts whose denial was recorded. A repeated request is not recorded again. */
   readonly denied: readonly AttemptId[];
-  /** The values with events that the run's hooks have not been told, by their first event; null: its agent has no hooks. */
+  /**
+   * The values with events that were not passed to the run's hooks, by their first event. Null: its agent has no hooks.
+   */
   readonly untold: readonly number[] | null;
 }
 
-/** Where the {@link EndedRecord} of a run lies. */
+/** Returns the key of a run's {@link EndedRecord}. */
 export const endedKey = (run: RunId): string => `ended/${run}`;
 
-/** The key of the open asks of a run. */
+/** Returns the key of the open asks of a run. */
 export const asksKey = (run: RunId): string => `asks/${run}`;
 
-/** Where the {@link CancelRecord} of that number lies. */
+/** Returns the key of the {@link CancelRecord} of that number. */
 export const cancelKey = (number: number): string => `cancel/${number}`;
 
-/** The name under which a tree keeps a call in doubt. */
+/** Returns the key of a call in doubt. */
 export const doubtKey = (attempt: AttemptId): string => `doubt/${attempt}`;
 
-/** Written once, when every run of the cancel of that number has ended. */
+/** Returns the key that is written once, when every run of the cancel of that number has ended. */
 export const cancelDoneKey = (number: number): string => `cancel/${number}/done`;
 
-/** What is written once, when the tree is over: for those who wait for nothing else. */
+/** The key that is written once, when the tree has ended, for callers that wait only for that. */
 export const closedKey = "closed";
 
-/** What stays of a run. */
+/** The permanent record of an ended run. */
 export interface EndedRecord {
   readonly agentId: AgentId;
   readonly parentRunId: RunId | null;
@@ -314,13 +316,13 @@ export interface EndedRecord {
   readonly endedAt: number;
   /** The cost limit of its account. Absent: none. */
   readonly maxCostMicros?: Micros;
-  /** The number of the cancel that reached it; null if none did. */
+  /** The number of the cancel that reached it. Null: none. */
   readonly cancel: number | null;
   /** The cost of its own calls after that cancel. */
   readonly spentAfter: Micros;
 }
 
-/** One cancel and the runs that it reached. Written once: its receipt is read from the ends of those runs. */
+/** One cancel and the runs that it reached. Written once: its receipt is computed from the ends of those runs. */
 export interface CancelRecord {
   readonly reason: string;
   readonly at: number;
@@ -330,37 +332,37 @@ export interface CancelRecord {
 /** The asks of one run that have no reply yet. */
 export type AsksRecord = readonly { readonly id: MessageId; readonly to: RunId }[];
 
-/** A topic that has subscriptions, or messages. Both are stored apart. */
+/** A topic with subscriptions or messages. Both are stored separately. */
 export interface TopicRecord {
   /** The number of the next message. */
   readonly next: number;
-  /** The number of the oldest message that is stored. `next`: none is. */
+  /** Number of the oldest stored message. Equal to `next`: none is stored. */
   readonly first: number;
-  /** The number of subscriptions by their first unread message. Those that have read all are not counted. */
+  /** Number of subscriptions by their first unread message. Those without unread messages are not counted. */
   readonly unread: Readonly<Record<number, number>>;
   /** The numbers of the pages that have subscriptions. */
   readonly pages: readonly number[];
 }
 
-/** How a run says it ended. */
+/** A run's report of its end. */
 export interface EndReport {
   readonly status: RunResult["status"];
   readonly stopReason: RunResult["stopReason"];
   readonly output: Json;
   readonly error?: ErrorData | undefined;
-  /** What the output is made of. */
+  /** Labels of the output. */
   readonly labels?: Labels | undefined;
-  /** The message in hand when the run gave up. */
+  /** The current message when the run gave up. */
   readonly poison?: MessageId | undefined;
-  /** Messages that it has taken and not read, in their order. Default none. */
+  /** Messages that were taken and not read, in order. Default: none. */
   readonly unread?: readonly InboxItem[] | undefined;
-  /** Whether everything that it said is part of its conversation. Default false. */
+  /** Whether all its messages are part of its conversation. Default: false. */
   readonly isSaved?: true | undefined;
-  /** Whether a tool has acted outside in a turn that is not saved. Default false. */
+  /** Whether a tool had side effects in a turn that is not saved. Default: false. */
   readonly hasActed?: true | undefined;
 }
 
-/** The task that a child was spawned with. Asked for by the same text, it is not delivered again. */
+/** The task that a child was spawned with. An ask with the same text does not deliver it again. */
 export interface Task {
   readonly child: RunId;
   readonly message: MessageId;
@@ -368,7 +370,7 @@ export interface Task {
   readonly print: string;
 }
 
-/** The part of a run in its conversation, for its next execution. */
+/** A run's part in its conversation, for its next execution. */
 export interface CarriedTurn {
   /** The number of messages that the run has added. */
   readonly count: number;
@@ -377,52 +379,52 @@ export interface CarriedTurn {
   /** The newest entry after the last save. Absent: the run has saved nothing. */
   readonly leaf?: EntryId | null | undefined;
   readonly hasActed?: true | undefined;
-  /** The compaction in the middle of the turn, and the number of messages before it. Absent: there was none. */
+  /** The compaction in the middle of the turn, and the number of messages before it. Absent: none. */
   readonly cut?: { readonly entry: EntryId; readonly count: number } | undefined;
-  /** Set if a compaction was asked for after the turn. */
+  /** Set if a compaction was requested after the turn. */
   readonly isAsked?: true | undefined;
-  /** Set if the messages of the run begin with a summary of what was said before. */
+  /** Set if the run's messages begin with a summary of the conversation. */
   readonly skipsHistory?: true | undefined;
 }
 
-/** What goes with a run into a fresh execution besides its own state. */
+/** The state that a run carries into a fresh execution, in addition to its own state. */
 export interface Carried {
   readonly labels: Labels;
-  /** The tasks of children that the run has spawned and not asked yet. */
+  /** Tasks of children that the run has spawned and not asked yet. */
   readonly tasks: readonly Task[];
   readonly notes: readonly { readonly guardrail: string; readonly note: Json }[];
-  /** Sizes of prompts that providers told. Default: none. */
+  /** Prompt sizes that providers reported. Default: none. */
   readonly reported?: readonly CarriedPrompt[] | undefined;
-  /** Default: nothing was said. */
+  /** Default: no messages. */
   readonly turn?: CarriedTurn | undefined;
-  /** The subscriptions that were open. Default: none. */
+  /** Open subscriptions. Default: none. */
   readonly subscriptions?: readonly CarriedSubscription[] | undefined;
 }
 
 /** A subscription of a run to a topic. */
 export interface CarriedSubscription {
   readonly topic: TopicId;
-  /** Its name: its messages come under it. */
+  /** Its name. Its messages carry it. */
   readonly subscription: string;
 }
 
-/** What a run asks people. The tree knows the rest. */
+/** A run's approval request. The tree adds the other fields. */
 export type Question = Pick<
   ApprovalRequest,
   "id" | "tool" | "risk" | "arguments" | "hash" | "why" | "asks" | "ruleOfTwo" | "sources" | "expiresAt"
 > & { readonly callId?: string | undefined };
 
-/** What somebody, or the clock, says about a question. */
+/** A decision by a person, a program or the timeout. */
 export interface Settling extends Omit<ApprovalDecision, "at"> {
   readonly approval: ApprovalId;
-  /** Made again because its answer was lost, it counts once. */
+  /** Id of the operation. A repeated operation counts once. */
   readonly operationId: string;
-  /** Of what the person saw. Default: whatever was asked. */
+  /** Hash of the request that the person saw. Default: that of the pending request. */
   readonly hash?: string | undefined;
   readonly at: number;
 }
 
-/** What the store does not have yet: events, and the runs and questions they speak of as they stand now. */
+/** Events that the store does not have yet, and the present state of their runs and approvals. */
 export interface EventBatch {
   readonly events: readonly NumberedEvent[];
   readonly runs: readonly ListedRun[];
@@ -430,6 +432,6 @@ export interface EventBatch {
   readonly approvals: readonly ApprovalRecord[];
   /** Whether there are events beyond these. */
   readonly more: boolean;
-  /** Whether the tree is over. */
+  /** Whether the tree has ended. */
   readonly closed: boolean;
 }

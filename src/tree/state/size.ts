@@ -1,47 +1,47 @@
 import { TooLargeError, type NumberedEvent, type ObjectContext } from "#kernel";
 
 /*
- * What a caller hands to a tree is measured before the tree does anything with it. So a value that is too large fails the
- * call that brought it. Were it found out when the state is written, the object could answer no further call: Restate
- * retries a message over 32 MiB for ever.
+ * Size checks of a tree's input. A caller's value is measured before the tree uses it, so a value that is too large
+ * fails the call that brought it. If it were found when the state is written, the object could answer no further call:
+ * Restate retries a message over 32 MiB forever.
  */
 
-/** The most that an event may carry. Events are read in batches, and stored for good. */
+/** Maximum bytes of an event. Events are read in batches, and stored permanently. */
 export const maxEventBytes = 256_000;
 
-/** The most metadata that a tree may be started with: every run of the tree is launched with it. */
+/** Maximum bytes of a tree's metadata: every run of the tree is launched with it. */
 export const maxMetadataBytes = 64_000;
 
-/** The most that a message, a task, a signal, an approval or the output of a run may have. */
+/** Returns the maximum bytes of a message, a task, a signal, an approval or the output of a run. */
 export const maxItemBytes = ({ maxValueBytes }: ObjectContext): number => Math.floor(maxValueBytes / 2);
 
 const encoder = new TextEncoder();
 
-/** Whether the JSON text of a value has more than so many bytes; then returns how many, else null. */
+/** Returns the bytes of a value's JSON text if they exceed the limit. Null if not. */
 function excess(value: unknown, limit: number): number | null {
   const text = JSON.stringify(value ?? null);
-  // No character has more than 3 bytes for each unit of its length.
+  // UTF-8 uses at most 3 bytes per UTF-16 code unit.
   if (text.length * 3 <= limit) return null;
   const bytes = encoder.encode(text).length;
   return bytes > limit ? bytes : null;
 }
 
-/** Returns why a value cannot be accepted; null if it can. */
+/** Returns the error for a value that is too large. Null if it is not. */
 export function findExcess(what: string, value: unknown, limit: number): TooLargeError | null {
   const bytes = excess(value, limit);
   return bytes === null ? null : new TooLargeError({ what, bytes, limit });
 }
 
-/** @throws TooLargeError */
+/** Checks the size of a value. @throws TooLargeError */
 export function checkSize(what: string, value: unknown, limit: number): void {
   const error = findExcess(what, value, limit);
   if (error) throw error;
 }
 
-/** Longer texts of an event that is too large are cut. */
+/** Maximum length of a text in an event that is too large. Longer texts are cut. */
 const maxTextCharacters = 4_000;
 
-/** Whether an event is so short that its bytes need not be counted: as most events, it holds numbers and short texts. */
+/** Whether an event is so short that its bytes need not be counted. Most events hold numbers and short texts. */
 function isShort(event: NumberedEvent): boolean {
   let characters = 0;
   for (const name in event) {
@@ -52,7 +52,7 @@ function isShort(event: NumberedEvent): boolean {
   return characters < maxTextCharacters;
 }
 
-/** Cuts the texts of an event that is too large, such as the message of an error that quotes a whole page. */
+/** Cuts the texts of an event that is too large, such as an error message that quotes a whole page. */
 export function fitEvent(event: NumberedEvent): NumberedEvent {
   if (isShort(event) || excess(event, maxEventBytes) === null) return event;
   const error = "error" in event && event.error ? { error: { ...event.error } } : {};

@@ -1,13 +1,13 @@
 import { Json, type ObjectContext } from "#kernel";
 import { noRows } from "#ledger";
 
-/** Reads and writes values of one kind. */
+/** Reads and writes values of one type. */
 interface RowAccess<Id, Row> {
   read(object: ObjectContext, id: Id): Row | null;
   write(object: ObjectContext, id: Id, row: Row): void;
 }
 
-/** A row that differs from what is stored; null: it is not there. */
+/** A row that differs from its stored value. Null: absent. */
 interface RowChange<Id, Row> {
   readonly id: Id;
   readonly stored: Row | null;
@@ -19,16 +19,16 @@ interface StoredRow<Row> {
   now: Row | null;
 }
 
-/** Values of one kind, each under its own key of an object: loaded when asked for, written by `commit` if changed. */
+/** Values of one type, each under its own key of an object: loaded on demand, written by `commit` if changed. */
 export class StoredRows<Id extends string, Row extends object> {
   readonly #object: ObjectContext;
   readonly #keyOf: (id: Id) => string;
   readonly #access: RowAccess<Id, Row>;
   readonly #rows = new Map<Id, StoredRow<Row>>();
-  /** The rows that were read and are there; null: to be made again. */
+  /** Cache of the rows that were read and exist. Null: must be rebuilt. */
   #present: Readonly<Record<Id, Row>> | null = null;
 
-  /** Without `access`, values are stored as they are. */
+  /** Without `access`, values are stored unchanged. */
   constructor(object: ObjectContext, keyOf: (id: Id) => string, access?: RowAccess<Id, Row>) {
     this.#object = object;
     this.#keyOf = keyOf;
@@ -38,7 +38,7 @@ export class StoredRows<Id extends string, Row extends object> {
     };
   }
 
-  /** Null if there is none. */
+  /** Returns a row. Null if absent. */
   get(id: Id): Row | null {
     const known = this.#rows.get(id);
     if (known) return known.now;
@@ -48,7 +48,7 @@ export class StoredRows<Id extends string, Row extends object> {
     return stored;
   }
 
-  /** Changes a row; null: it goes. A row that was not read before is new. */
+  /** Changes a row. Null: removes it. A row that was not read before is new. */
   set(id: Id, row: Row | null): void {
     this.#present = null;
     const known = this.#rows.get(id);
@@ -60,12 +60,12 @@ export class StoredRows<Id extends string, Row extends object> {
     return this.#rows.has(id);
   }
 
-  /** The keys of those that are not read yet. */
+  /** Returns the keys of rows that are not read yet. */
   missing(ids: readonly Id[]): readonly string[] {
     return ids.filter((id) => !this.#rows.has(id)).map(this.#keyOf);
   }
 
-  /** The rows that were read and are there. */
+  /** Returns the rows that were read and exist. */
   get present(): Readonly<Record<Id, Row>> {
     if (this.#present) return this.#present;
     const present = noRows<Id, Row>();
@@ -73,7 +73,7 @@ export class StoredRows<Id extends string, Row extends object> {
     return (this.#present = present);
   }
 
-  /** The rows that differ from what is stored. */
+  /** Returns the rows that differ from their stored values. */
   changes(): readonly RowChange<Id, Row>[] {
     const changes: RowChange<Id, Row>[] = [];
     for (const [id, { stored, now }] of this.#rows) if (now !== stored) changes.push({ id, stored, now });

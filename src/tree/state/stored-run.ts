@@ -4,15 +4,15 @@ import { addDefaults, omitDefaults } from "./compact.ts";
 import { endedKey, type EndedRecord, type RunRecord } from "./records.ts";
 
 /*
- * The records of runs as they are stored: of live runs, their slots, and runs that have ended. Fields that have their default are
- * omitted. Some defaults follow from the id of the run and from other fields: most runs are children of the root, and start
- * when they are spawned.
+ * The stored records of runs: live runs, their slots, and ended runs. Fields with their default value are omitted. Some
+ * defaults are derived from the run's id and other fields: most runs are children of the root, and start when they are
+ * spawned.
  */
 
-/** The key of the record of a live run. */
+/** Returns the key of the record of a live run. */
 export const runKey = (run: RunId): string => `run/${run}`;
 
-/** The key of the slot of a live run. */
+/** Returns the key of the slot of a live run. */
 export const slotKey = (run: RunId): string => `slot/${run}`;
 
 const noAmounts = { tokens: 0, costMicros: 0 };
@@ -88,13 +88,13 @@ const resultDefaults = {
   inDoubtMicros: 0,
 } satisfies Partial<EndedRecord["result"]>;
 
-/** The fields of a run's record that the defaults of other fields follow from. */
+/** The fields of a run's record from which other defaults are derived. */
 type RunBasis = Pick<RunRecord, "agentId" | "hiredAt"> & {
   readonly ancestors?: RunRecord["ancestors"];
   readonly supervision: { readonly parentId?: AgentId | null };
 };
 
-/** Reads the record of a live run; null if there is none. */
+/** Reads the record of a live run. Null if absent. */
 export const readRun = (object: ObjectContext, run: RunId): RunRecord | null =>
   read(object, runKey(run), (stored) => decodeRun(run, stored));
 
@@ -102,7 +102,7 @@ export const readRun = (object: ObjectContext, run: RunId): RunRecord | null =>
 export const writeRun = (object: ObjectContext, run: RunId, record: RunRecord): void =>
   object.set(runKey(run), object.keepsReferences ? Json.of(record) : encodeRun(run, record));
 
-/** Reads the slot of a live run; null if there is none. */
+/** Reads the slot of a live run. Null if absent. */
 export const readSlot = (object: ObjectContext, run: RunId): Slot | null =>
   read(object, slotKey(run), (stored) => decodeSlot(run, stored));
 
@@ -110,7 +110,7 @@ export const readSlot = (object: ObjectContext, run: RunId): Slot | null =>
 export const writeSlot = (object: ObjectContext, run: RunId, slot: Slot): void =>
   object.set(slotKey(run), object.keepsReferences ? Json.of(slot) : encodeSlot(run, slot));
 
-/** Reads the record of an ended run that has a value of its own; null if there is none. */
+/** Reads the record of an ended run that has a separate value. Null if absent. */
 export const readEnded = (object: ObjectContext, run: RunId): EndedRecord | null =>
   read(object, endedKey(run), (stored) => decodeEnded(run, stored));
 
@@ -118,36 +118,36 @@ export const readEnded = (object: ObjectContext, run: RunId): EndedRecord | null
 export const writeEnded = (object: ObjectContext, run: RunId, ended: EndedRecord): void =>
   object.set(endedKey(run), object.keepsReferences ? Json.of(ended) : encodeEnded(run, ended));
 
-/** Values that stay in this process have all of their fields. */
+/** Reads a value. Values that stay in this process have all of their fields. */
 function read<Row>(object: ObjectContext, name: string, decode: (stored: Json) => Row | null): Row | null {
   const stored = object.get(name);
   return object.keepsReferences ? Json.as(stored) : decode(stored);
 }
 
-/** Returns the record of a live run that a stored value holds; null if there is none. */
+/** Decodes the record of a live run. Null if absent. */
 export function decodeRun(run: RunId, stored: Json): RunRecord | null {
   return stored === null ? null : Json.as(addDefaults(Json.as(stored), defaultsOfRun(run, Json.as(stored))));
 }
 
-/** Returns the stored value of the record of a live run. */
+/** Encodes the record of a live run. */
 export const encodeRun = (run: RunId, record: RunRecord): Json =>
   omitDefaults(Json.as(Json.of(record)), defaultsOfRun(run, record));
 
-/** Returns the slot that a stored value holds; null if there is none. */
+/** Decodes a slot. Null if absent. */
 export function decodeSlot(run: RunId, stored: Json): Slot | null {
   return stored === null ? null : Json.as(addDefaults(Json.as(stored), defaultsOfSlot(run)));
 }
 
-/** Returns the stored value of a slot. */
+/** Encodes a slot. */
 export const encodeSlot = (run: RunId, slot: Slot): Json =>
   omitDefaults(Json.as(Json.of(slot)), defaultsOfSlot(run));
 
-/** Returns the record of an ended run that a stored value holds; null if there is none. */
+/** Decodes the record of an ended run. Null if absent. */
 export function decodeEnded(run: RunId, stored: Json): EndedRecord | null {
   return stored === null ? null : Json.as(addDefaults(Json.as(stored), defaultsOfEnded(run)));
 }
 
-/** Returns the stored value of the record of an ended run. */
+/** Encodes the record of an ended run. */
 export const encodeEnded = (run: RunId, ended: EndedRecord): Json =>
   omitDefaults(Json.as(Json.of(ended)), defaultsOfEnded(run));
 
@@ -191,7 +191,7 @@ const ancestorsByDefault = (run: RunId): readonly RunId[] => {
   return parent === null ? [] : [parent];
 };
 
-/** The root; null for the root itself. */
+/** Returns the default parent: the root. Null for the root itself. */
 function parentByDefault(run: RunId): RunId | null {
   const root = RunId.root(RunId.tree(run));
   return run === root ? null : root;

@@ -2,26 +2,26 @@ import { Json, RunId, type Envelope, type ObjectContext, type TopicId } from "#k
 import type { InboxItem, StoredItem, TopicRecord } from "./records.ts";
 
 /*
- * The topics of a tree: subscriptions, and messages that are not taken. The inbox (inbox.ts) has an item for unread messages, the
- * take of a run (launch.ts) reads them, its end (run-lifecycle.ts) removes its subscriptions.
+ * The topics of a tree: subscriptions, and messages that are not taken. The inbox (inbox.ts) has an item for unread
+ * messages. The take of a run (launch.ts) reads them. Its end (run-lifecycle.ts) removes its subscriptions.
  *
- * 1. A message is stored once, under its number, however many subscribers there are.
- * 2. A run that has unread messages of a topic has an item for the topic in its inbox, however many messages there are.
- * 3. A subscription is stored with the number of its first unread message. The topic counts subscriptions by that number, so a
- *    message is removed when the last of them has taken it, or has ended.
+ * 1. A message is stored once, under its number, for any number of subscribers.
+ * 2. A run with unread messages of a topic has one item for the topic in its inbox, for any number of messages.
+ * 3. A subscription is stored with the number of its first unread message. The topic counts subscriptions by that
+ *    number, so a message is removed when the last of them has taken it, or has ended.
  * 4. Subscriptions are stored in pages by the number of their run, so a take changes one page.
  */
 
 /** Runs whose numbers differ by less than this may be on one page. */
 const numbersPerPage = 16;
 
-/** One take returns at most so many messages of topics. */
+/** Maximum number of topic messages per take. */
 const messagesPerTake = 32;
 
-/** A take returns no further message once it has about this many characters. */
+/** Approximate maximum characters of topic messages per take. */
 const charactersPerTake = 32_768;
 
-/** One call removes at most so many messages. Later calls of the topic remove the others. */
+/** Maximum number of messages that one call removes. Later calls of the topic remove the rest. */
 const removedPerCall = 1_000;
 
 const topicKey = (topic: TopicId): string => `topic/${topic}`;
@@ -30,7 +30,7 @@ const messageKey = (number: number, topic: TopicId): string => `told/${number}/$
 
 const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
 
-/** A subscription: the number of its run, its name, and its first unread message; null: it has read all. */
+/** A subscription: the number of its run, its name, and its first unread message. Null: none unread. */
 type Entry = readonly [run: number, subscription: string, unread: number | null];
 
 /** A subscription, and the run that it belongs to. A run may have several to one topic. */
@@ -39,12 +39,15 @@ interface Subscription {
   readonly subscription: string;
 }
 
-/** A topic as it was stored before its messages were: the list of its subscriptions. */
+/** The older stored form of a topic, without messages: the list of its subscriptions. */
 type SubscriptionList = readonly Subscription[];
 
 const noTopic: TopicRecord = { next: 0, first: 0, unread: {}, pages: [] };
 
-/** The topic of a tree: its subscriptions, and the messages that one of them has not taken. Changes count with `write`. */
+/**
+ * The topic of a tree: its subscriptions, and the messages that some of them have not taken. Changes take effect with
+ * `write`.
+ */
 export class Topic {
   readonly #object: ObjectContext;
   readonly #id: TopicId;
@@ -65,7 +68,7 @@ export class Topic {
     return this.#record.pages.length > 0;
   }
 
-  /** Begins a subscription to the messages from now on. */
+  /** Begins a subscription to messages from now on. */
   subscribe({ run, subscription }: Subscription): void {
     const page = pageOf(run);
     const entries = this.#page(page);
@@ -87,14 +90,17 @@ export class Topic {
     if (entries.length > 0) this.#remove(pageOf(run), entries);
   }
 
-  /** The runs that have subscriptions on the page of this one, without this one. */
+  /** Returns the runs that have subscriptions on the page of this one, without this one. */
   neighbours(run: RunId): readonly RunId[] {
     const numbers = new Set(this.#page(pageOf(run)).map(([number]) => number));
     numbers.delete(RunId.number(run));
     return [...numbers].map((number) => RunId.of(RunId.tree(run), number));
   }
 
-  /** The subscribers that have read all, and so have no item for the topic in their inbox. `member` is any run of the tree. */
+  /**
+   * Returns the subscribers without unread messages, which have no item for the topic in their inbox. `member` is any
+   * run of the tree.
+   */
   idle(member: RunId): readonly RunId[] {
     const { pages } = this.#record;
     this.#object.prefetch(
@@ -106,7 +112,7 @@ export class Topic {
     return [...numbers].map((number) => RunId.of(RunId.tree(member), number));
   }
 
-  /** Stores a message for every subscription. Those that have read all before have it as their first unread one. */
+  /** Stores a message for every subscription. It becomes the first unread message of those that had none. */
   tell(envelope: Envelope): void {
     if (!this.hasSubscriptions) return;
     const { next, pages } = this.#record;
@@ -121,7 +127,7 @@ export class Topic {
         entries.map(([run, name, unread]): Entry => [run, name, unread ?? next]),
       );
     }
-    // The key has the topic.
+    // The key contains the topic.
     const { topic: _, ...message } = envelope;
     this.#object.set(messageKey(next, this.#id), Json.of(message));
     const { unread } = this.#record;
@@ -154,7 +160,7 @@ export class Topic {
     return { items, hasMore: false };
   }
 
-  /** Writes what has changed. */
+  /** Writes the changes. */
   write(): void {
     for (const page of this.#changed) {
       const entries = this.#page(page);
@@ -190,7 +196,7 @@ export class Topic {
     return envelopes;
   }
 
-  /** Counts a subscription at another first unread message than before; null: it has none. */
+  /** Updates the counts when a subscription's first unread message changes. Null: none unread. */
   #count(before: number | null, after: number | null): void {
     if (before === after) return;
     const unread = { ...this.#record.unread };
@@ -247,7 +253,7 @@ export class Topic {
 const isList = (stored: TopicRecord | SubscriptionList | null): stored is SubscriptionList =>
   Array.isArray(stored);
 
-/** The room that is left in the answer to a run. */
+/** The room that is left in the reply to a run. */
 interface Room {
   messages: number;
   characters: number;
@@ -256,8 +262,8 @@ interface Room {
 const hasRoom = ({ messages, characters }: Room): boolean => messages > 0 && characters > 0;
 
 /**
- * Reads the messages that items of an inbox stand for. Returns what fits into one answer, in order, and the items that are
- * left in the inbox.
+ * Reads the messages behind the topic items of an inbox. Returns those that fit into one reply, in order, and the items
+ * that stay in the inbox.
  */
 export function readTopics(
   object: ObjectContext,
@@ -277,14 +283,18 @@ export function readTopics(
     const taken = topic.take(run, room);
     topic.write();
     items.push(...taken.items);
-    // The run was woken for a subscription that it has ended since: it counts its wake-ups by the items that it gets.
+    // The run was woken for a subscription that it has ended since. It counts its wake-ups by the items that it gets,
+    // so it must get one.
     if (taken.items.length === 0) items.push({ kind: "resume" });
     if (taken.hasMore) return { items, left: stored.slice(index) };
   }
   return { items, left: [] };
 }
 
-/** Ends the subscriptions of a run that has ended with unread messages. Others are removed with the next message of the topic. */
+/**
+ * Ends the subscriptions of an ended run with unread messages. Its other subscriptions are removed with the topic's
+ * next message.
+ */
 export function leaveTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
   prefetchTopics(object, run, stored);
   for (const item of stored) {
@@ -295,13 +305,13 @@ export function leaveTopics(object: ObjectContext, run: RunId, stored: readonly 
   }
 }
 
-/** Forgets every topic of a tree that has ended. */
+/** Removes every topic of an ended tree. */
 export function forgetTopics(object: ObjectContext): void {
   for (const prefix of ["topic/", "subscriptions/", "told/"])
     for (const name of object.list(prefix)) object.clear(name);
 }
 
-/** Loads a topic and the page of a run in it. */
+/** Prefetches a topic and the page of a run in it. */
 export function prefetchTopic(object: ObjectContext, run: RunId, topic: TopicId): void {
   object.prefetch([topicKey(topic), pageKey(pageOf(run), topic)]);
 }

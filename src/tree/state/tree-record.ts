@@ -2,21 +2,22 @@ import { Json, type LastingParts, type ObjectContext } from "#kernel";
 import type { TreeInfo, TreeRecord } from "./records.ts";
 
 /*
- * A tree has two values. `tree` changes with almost every call, so it holds numbers and nothing that can be long.
- * `info` holds what is settled when the tree opens (its scope with the caller's metadata, prices): it is read with the
- * same round trip and hardly ever written again. Once the content of the tree is erased, `erased` holds what is left of it.
+ * The stored record of a tree, in two values. `tree` changes with almost every call, so it holds numbers and nothing
+ * that can be long. `info` holds what is fixed when the tree opens (its scope with the caller's metadata, prices). It
+ * is read in the same round trip and rarely written again. Once the content of the tree is erased, `erased` holds the
+ * remaining info.
  */
 
-/** The key of what changes with almost every call. */
+/** The key of the value that changes with almost every call. */
 const treeKey = "tree";
 
-/** The key of what is settled when the tree opens. */
+/** The key of the value that is fixed when the tree opens. */
 const infoKey = "info";
 
-/** The key of what is left of that once the tree's content is erased. */
+/** The key of the info that remains once the tree's content is erased. */
 const erasedKey = "erased";
 
-/** The key that is set once nothing more will be done with the tree. */
+/** The key that is set once the tree is finished: it is only read from then on. */
 export const finishedKey = "finished";
 
 /** The parts of a tree that hold no content. */
@@ -25,10 +26,10 @@ export const lastingParts: LastingParts = {
   erasedMark: erasedKey,
 };
 
-/** The names that have to be loaded before a tree is read. */
+/** The names to load before a tree is read. */
 export const treeKeys: readonly string[] = [treeKey, infoKey];
 
-/** Reads a tree; null: there is no such tree. */
+/** Reads a tree. Null: there is no such tree. */
 export function readTree(object: ObjectContext): TreeRecord | null {
   object.prefetch(treeKeys);
   const changing = Json.as<Omit<TreeRecord, keyof TreeInfo> | null>(object.get(treeKey));
@@ -38,7 +39,7 @@ export function readTree(object: ObjectContext): TreeRecord | null {
   return info && { ...info, ...changing };
 }
 
-/** Writes a tree that was `stored` before; null: it is new. */
+/** Writes a tree. `stored`: its previous value. Null: it is new. */
 export function writeTree(object: ObjectContext, tree: TreeRecord, stored: TreeRecord | null): void {
   if (object.keepsReferences) return object.set(treeKey, Json.of(tree));
   const { info, changing } = splitTree(tree);
@@ -49,10 +50,10 @@ export function writeTree(object: ObjectContext, tree: TreeRecord, stored: TreeR
   if (tree.erased) object.clear(infoKey);
 }
 
-/** The key under which a tree's info lies now. */
+/** Returns the key of a tree's present info. */
 const infoKeyOf = ({ erased }: Pick<TreeRecord, "erased">): string => (erased ? erasedKey : infoKey);
 
-/** Takes a tree apart into its two values. */
+/** Splits a tree into its two values. */
 function splitTree(tree: TreeRecord): {
   readonly info: TreeInfo;
   readonly changing: Omit<TreeRecord, keyof TreeInfo>;

@@ -33,35 +33,35 @@ import { readEnded, readRun, runKey, slotKey, writeRun } from "./stored-run.ts";
 import { tickClock } from "./tick-clock.ts";
 import { readTree, treeKeys, writeTree } from "./tree-record.ts";
 
-/** What writes a tree's events into the store. */
+/** The type of the sink that writes a tree's events into the store. */
 export const projectorType = "projector";
 
-/** What is asked of a tree. */
+/** The common fields of a call to a tree. */
 export interface Occasion {
-  /** The caller's time, for events of its own. The tree has its own time. */
+  /** The caller's time, for its own events. The tree has its own time. */
   readonly at: number;
   readonly run?: RunId | undefined;
 }
 
 /**
- * One call on a tree: what it has read, what it has changed. Records are loaded when asked for and written once,
- * by `commit`, so a method that throws leaves nothing behind.
+ * One call on a tree: its reads and its changes. Records are loaded on demand and written once, by `commit`, so a
+ * method that throws changes nothing.
  */
 export class TreeWork {
   readonly object: ObjectContext;
   readonly host: TreeHost;
   #tree: TreeRecord;
-  /** Null: of a tree that is not stored yet. */
+  /** Null: the tree is not stored yet. */
   readonly #storedTree: TreeRecord | null;
   readonly #rows: LedgerRows;
   readonly #runs = new Map<RunId, { stored: RunRecord | null; now: RunRecord | null }>();
-  /** Made when there is one, as rarely happens. */
+  /** Created on first use, because doubts are rare. */
   #doubts: Map<AttemptId, Doubt | null> | null = null;
   readonly #effects: LedgerEffect[] = [];
-  /** Whether calls that wait for money may have room: money has moved, or a run can go on. */
+  /** Whether waiting calls may fit now: money has moved, or a run can continue. */
   isMoneyMoved = false;
   readonly #events: NumberedEvent[] = [];
-  /** The run that this call answers has been given its events. */
+  /** The run that gets its events with the reply of this call. Null: none. */
   #taken: RunId | null = null;
 
   private constructor(object: ObjectContext, host: TreeHost, tree: TreeRecord, stored: TreeRecord | null) {
@@ -75,7 +75,7 @@ export class TreeWork {
     });
   }
 
-  /** Work on a tree that does not exist yet. */
+  /** Creates the work on a tree that does not exist yet. */
   static fresh(
     object: ObjectContext,
     host: TreeHost,
@@ -88,9 +88,8 @@ export class TreeWork {
   }
 
   /**
-   * Work on a tree at the engine's time; null if there is none. The records of the run that is spoken of, and
-   * of the root, and other `names`, are asked for in the same breath: to an engine that is far, one round trip instead
-   * of several.
+   * Creates the work on a tree at the engine's time. Null if there is no such tree. Prefetches the records of the
+   * call's run and of the root, and `names`: one round trip instead of several for a remote engine.
    */
   static on(
     object: ObjectContext,
@@ -111,7 +110,7 @@ export class TreeWork {
     return this.#tree;
   }
 
-  /** The tree's own time, from its engine: no caller's clock counts. */
+  /** The tree's own time, from its engine. Callers' clocks do not count. */
   get now(): number {
     return this.#tree.clock;
   }
@@ -137,26 +136,26 @@ export class TreeWork {
     this.#rows.slots.set(run, slot);
   }
 
-  /** A run that is about to be spawned has no slot: none has to be loaded. */
+  /** Records that a run about to be spawned has no slot, so that none is loaded. */
   expectNew(run: RunId): void {
     this.#rows.slots.set(run, null);
   }
 
-  /** All live runs, in the order in which they were spawned. Their slots are loaded. */
+  /** Returns all live runs, in spawn order. Loads their slots. */
   allRuns(): readonly RunId[] {
     const runs = this.#rows.runs();
     this.loadSlots(runs);
     return runs;
   }
 
-  /** Loads the slots of these runs at once. */
+  /** Loads the slots of these runs together. */
   loadSlots(runs: readonly RunId[]): void {
     this.object.prefetch(this.#rows.slots.missing(runs));
   }
 
   /**
-   * Loads the slots and records of these runs and of every live run below them, and returns those runs. At once: a record
-   * that is loaded alone costs another try of the whole method.
+   * Loads the slots and records of these runs and all their live descendants, and returns those runs. They are loaded
+   * together, because a record that is loaded alone costs another try of the whole method.
    */
   loadBelow(runs: readonly RunId[]): readonly RunId[] {
     this.load(runs);
@@ -166,12 +165,12 @@ export class TreeWork {
     return below;
   }
 
-  /** The oldest run of an agent that lives and is not cancelled; null if there is none. */
+  /** Returns the oldest live run of an agent that is not cancelled. Null if there is none. */
   oldest(agentId: AgentId): RunId | null {
     return this.#rows.oldest(agentId, (run) => this.#runs.get(run)?.now?.agentId);
   }
 
-  /** A live run's record; null if it has ended or never was. */
+  /** Returns a live run's record. Null if it has ended or never existed. */
   run(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     if (known) return known.now;
@@ -180,13 +179,13 @@ export class TreeWork {
     return stored;
   }
 
-  /** The record of a run that was loaded, as it is now or, once the run has ended, as it was. */
+  /** Returns the record of a loaded run: the present one or, once the run has ended, the last one. */
   lastKnown(id: RunId): RunRecord | null {
     const known = this.#runs.get(id);
     return known?.now ?? known?.stored ?? null;
   }
 
-  /** @throws RunEndedError unless the run lives. */
+  /** Returns a live run's record. @throws RunEndedError unless the run is alive. */
   live(id: RunId): RunRecord {
     const run = this.run(id);
     if (!run) throw new RunEndedError({ run: id });
@@ -199,20 +198,20 @@ export class TreeWork {
     else this.#runs.set(id, { stored: null, now: run });
   }
 
-  /** Forgets a run that has ended. */
+  /** Removes the record of an ended run. */
   drop(id: RunId): void {
     const entry = this.#runs.get(id);
     if (entry) entry.now = null;
   }
 
-  /** Lets the ledger decide on a run, with the accounts of its path at hand. What it wants done is kept. */
+  /** Lets the ledger decide about a run, with the accounts of its path loaded. Keeps the effects of the decision. */
   decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Decision {
     const path = this.path(run);
     this.load(path);
     return this.#apply(path, {}, decision);
   }
 
-  /** The same, for a question about an attempt in doubt; null if there is no such doubt. */
+  /** Lets the ledger decide about an attempt in doubt. Null if there is no such doubt. */
   decideDoubt<Decision>(
     attempt: AttemptId,
     decision: (state: LedgerState) => Decided<Decision>,
@@ -220,21 +219,21 @@ export class TreeWork {
     const known = this.#doubts?.get(attempt);
     const doubt = known ?? Json.as<Doubt | null>(this.object.get(doubtKey(attempt)));
     if (!doubt || known === null) return null;
-    // Where it was booked, and where its run stands now: a helper may have been adopted since.
+    // The accounts it was booked on, and the run's present path: a child may have been adopted since.
     this.load([...doubt.path, doubt.run]);
     const path = [...new Set([...doubt.path.filter((id) => this.slot(id)), ...this.path(doubt.run)])];
     this.load(path);
     return this.#apply(path, { [attempt]: doubt }, decision);
   }
 
-  /** The runs from the root down to a run, both included. Empty for a run that is not alive. */
+  /** Returns the runs from the root down to a run, both included. Empty for a run that is not alive. */
   path(run: RunId): readonly RunId[] {
     this.#prefetch([run]);
     this.#prefetch(this.run(run)?.ancestors ?? []);
     return Ledger.path({ get: (id) => this.slot(id) }, run);
   }
 
-  /** Loads the slots and records of several runs at once. */
+  /** Loads the slots and records of several runs together. */
   load(runs: readonly RunId[]): void {
     this.#prefetch(runs);
     for (const id of runs) this.run(id);
@@ -244,7 +243,7 @@ export class TreeWork {
     this.object.prefetch([...this.#missing(runs), ...this.#rows.slots.missing(runs)]);
   }
 
-  /** The keys of the records that are not loaded. */
+  /** Returns the keys of the records that are not loaded. */
   #missing(runs: readonly RunId[]): readonly string[] {
     return runs.filter((id) => !this.#runs.has(id)).map(runKey);
   }
@@ -283,12 +282,12 @@ export class TreeWork {
     }
   }
 
-  /** What the ledger's decisions so far ask for. Each is handed out once. */
+  /** Returns the effects of the ledger's decisions so far, each once. */
   takeEffects(): readonly LedgerEffect[] {
     return this.#effects.splice(0);
   }
 
-  /** Puts an event into the tree's order. `place` makes its id stable. */
+  /** Appends an event to the tree's stream. `place` makes its id stable. */
   emit<Type extends EventType>(
     run: RunId,
     type: Type,
@@ -297,7 +296,7 @@ export class TreeWork {
       readonly place?: string;
       readonly at?: number;
       readonly attempt?: AttemptId | null;
-      /** The run's agent. Default: as its record says. */
+      /** The run's agent. Default: that of its record. */
       readonly agent?: AgentId;
     } = {},
   ): void {
@@ -317,18 +316,18 @@ export class TreeWork {
     this.#events.push(fitEvent(Json.as<NumberedEvent>(Json.of(event))));
   }
 
-  /** Returns the events of a run that this call has appended, to be handed to the run. */
+  /** Returns the events of a run that this call has appended, to be passed to the run. */
   takeAppended(run: RunId): readonly NumberedEvent[] {
     this.#taken = run;
     return this.#events.filter(({ runId }) => runId === run);
   }
 
-  /** The events that this call has appended and handed to no run. */
+  /** Returns the events that this call has appended and passed to no run. */
   get untaken(): readonly NumberedEvent[] {
     return this.#events.filter(({ runId }) => runId !== this.#taken);
   }
 
-  /** Puts something into a live run's inbox and wakes the run; nothing if it has ended. */
+  /** Puts an item into a live run's inbox and wakes the run. Does nothing if it has ended. */
   push(id: RunId, item: StoredItem): void {
     const run = this.run(id);
     if (!run) return;
@@ -338,13 +337,13 @@ export class TreeWork {
     this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
   }
 
-  /** Orders are carried out one after the other. */
+  /** Sends an order to the projector. Orders are carried out one after the other. */
   orderProjector(order: ProjectorOrder, when?: SendOptions): void {
     const projector = { type: projectorType, key: this.object.key };
     this.object.send(projector, "take", Json.of(order), when);
   }
 
-  /** Hands what is new to the projector. */
+  /** Hands new events to the projector. */
   #project(): void {
     if (!this.host.projects) return;
     const { slots } = this.#rows;
@@ -357,7 +356,7 @@ export class TreeWork {
     if (handed) this.change({ projection: handed.projection });
   }
 
-  /** Writes what has changed. */
+  /** Writes the changes. */
   commit(): void {
     writeEvents(this.object, this.#events);
     this.#rows.commit((run) => this.#runs.get(run)?.now?.agentId);

@@ -4,14 +4,15 @@ import type { FromRun, RunReply } from "../protocol.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /*
- * The hooks of an agent run where its runs execute, so the tree hands the events of a run to the run itself: with the
- * reply to its next call. Those that others have caused since wait: the run's record names the values that hold them.
+ * Events for hooks. The hooks of an agent run on the worker that executes its runs, so the tree passes the events of a
+ * run to the run itself, with the reply to its next call. Events caused by other callers wait until then: the run's
+ * record names the values that hold them.
  */
 
-/** As many wait to be told. Hooks do not hear of more. */
+/** Maximum number of waiting values. Hooks do not get events beyond it. */
 const maxUntold = 256;
 
-/** Lets a method answer a run: with its own reply, and with the events that the run's hooks have not been told. */
+/** Wraps a method that a run calls: adds the events that were not passed to the run's hooks yet. */
 export const answerRun =
   <Argument extends FromRun, Reply>(method: (work: TreeWork, argument: Argument) => Reply) =>
   (work: TreeWork, argument: Argument): RunReply<Reply> => {
@@ -31,7 +32,7 @@ function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
   return events;
 }
 
-/** Notes for each live run with hooks the events of it that this call has appended and not handed to it. */
+/** Records, for each live run with hooks, its events that this call has appended and not passed to it. */
 export function noteUntold(work: TreeWork): void {
   for (const { runId, agent, seq } of work.untaken) {
     const value = valueOf(seq, work.tree.seq + 1);

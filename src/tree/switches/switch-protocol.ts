@@ -1,6 +1,6 @@
 import { Partition, type ObjectAddress, type RunId, type TenantId } from "#kernel";
 
-/** The kinds of thing that a switch disables. */
+/** The kind of subject that a switch disables. */
 export type SwitchKind = "tenant" | "agent" | "tool";
 
 /** The name of a switch: `name` is the id of the tenant, or the name of the agent or tool. */
@@ -9,17 +9,17 @@ export interface SwitchName {
   readonly name: string;
 }
 
-/** A switch that is set: something is disabled. */
+/** A set switch: its subject is disabled. */
 export interface SwitchRecord extends SwitchName {
-  /** For the model, the caller and the audit; null: none was given. */
+  /** The reason, for the model, the caller and the audit. Null: none. */
   readonly reason: string | null;
-  /** The caller who set it; null: the program itself. */
+  /** The caller who set it. Null: the program itself. */
   readonly by: string | null;
   /** When it was set. Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Sets or lifts a switch. */
+/** The argument that sets or lifts a switch. */
 export interface SetSwitchArgument extends SwitchName {
   readonly isDisabled: boolean;
   readonly reason: string | null;
@@ -35,23 +35,23 @@ export interface HeldArgument extends SwitchName {
   readonly run: RunId;
 }
 
-/** A switch, and the object that has it. */
+/** A switch, and the object that stores it. */
 export interface SwitchRef extends SwitchName {
   /** The key of the object: a tenant's, or the one of all tenants. */
   readonly object: string;
 }
 
-/** The answer of an object that holds switches. */
+/** The reply of an object that holds switches. */
 export interface SwitchesReply {
   readonly switches: readonly SwitchRecord[];
-  /** From the object of all tenants: the tenants that have switches of their own. */
+  /** In the object of all tenants: the tenants that have switches of their own. */
   readonly tenants: readonly string[];
 }
 
 /** The type of the objects that hold switches. */
 export const switchesType = "switches";
 
-/** The address of a tenant's switches; null: those that hold for all tenants, and for trees without one. */
+/** Returns the address of a tenant's switches. Null: the switches of all tenants, and of trees without one. */
 export const switchesAddress = (tenantId: TenantId | null): ObjectAddress => ({
   type: switchesType,
   key: Partition.key({ tenantId }),

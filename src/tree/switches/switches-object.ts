@@ -15,20 +15,20 @@ import {
 /*
  * The switches of one tenant, or of all tenants, and the runs that are held because of them.
  *
- * - `switches`: those that are set.
- * - `tenants`: in the object of all tenants, which tenants have switches of their own. So a worker asks one object, at most
- *   twice a second, however many tenants it works for.
+ * - `switches`: the set switches.
+ * - `tenants`: in the object of all tenants, the tenants that have switches of their own. So a worker reads one object,
+ *   at most twice a second, for any number of tenants.
  * - `held/<kind>/<name>/<tree>/<run>`: a run that its tree holds until the switch is lifted.
  *
- * 1. A tree holds a run first and tells this object then. If the switch was lifted before that, the run is released at once:
- *    no order of the two leaves a run held.
+ * 1. A tree holds a run first and then notifies this object. If the switch was lifted before that, the run is released
+ *    immediately: no order of the two leaves a run held.
  * 2. A lifted switch releases runs in parts, so that no call grows with their number.
  */
 
 const setKey = "switches";
 const tenantsKey = "tenants";
 
-/** The runs that one call releases. */
+/** Number of runs that one call releases. */
 const releasedAtOnce = 200;
 
 const heldPrefix = ({ kind, name }: SwitchName): string => `held/${kind}/${name}/`;
@@ -39,7 +39,7 @@ const readAll = (object: ObjectContext): readonly SwitchRecord[] =>
 const readTenants = (object: ObjectContext): readonly string[] =>
   Json.as<readonly string[] | null>(object.get(tenantsKey)) ?? [];
 
-/** Notes, in the object of all tenants, whether a tenant has switches of its own. */
+/** Records, in the object of all tenants, whether a tenant has switches of its own. */
 function noteTenant(object: ObjectContext, argument: Json): Json {
   const { tenant, isListed } = Json.as<{ readonly tenant: string; readonly isListed: boolean }>(argument);
   const others = readTenants(object).filter((known) => known !== tenant);
@@ -47,7 +47,7 @@ function noteTenant(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Has the object of all tenants know whether this tenant has switches. */
+/** Notifies the object of all tenants whether this tenant has switches. */
 function listTenant(object: ObjectContext, isListed: boolean): void {
   const all = switchesAddress(null);
   if (object.key !== all.key) object.call(all, "noteTenant", Json.of({ tenant: object.key, isListed }));
@@ -77,7 +77,7 @@ function release(object: ObjectContext, { tree, run, kind, name }: HeldArgument)
   object.send({ type: "tree", key: tree }, "releaseDisabled", Json.of(argument));
 }
 
-/** Notes a run that its tree holds; releases it if the switch was lifted since. */
+/** Records a run that its tree holds. Releases it if the switch was lifted since. */
 function held(object: ObjectContext, argument: Json): Json {
   const run = Json.as<HeldArgument>(argument);
   if (readAll(object).some(isSame(run))) object.set(`${heldPrefix(run)}${run.tree}/${run.run}`, Json.of(run));
@@ -85,14 +85,14 @@ function held(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Goes on with releasing runs, unless the switch is set again. */
+/** Continues releasing runs, unless the switch is set again. */
 function releaseMore(object: ObjectContext, argument: Json): Json {
   const lifted = Json.as<SwitchName>(argument);
   if (!readAll(object).some(isSame(lifted))) releaseSome(object, lifted);
   return null;
 }
 
-/** The audit's entry for a switch that was set or lifted. */
+/** Returns the audit entry for a switch that was set or lifted. */
 function switchNote({ kind, name, isDisabled, ...change }: SetSwitchArgument, at: number): AuditNote {
   const { reason, by, operationId } = change;
   const audited: AuditKind = "switch";
@@ -111,9 +111,9 @@ function read(object: ObjectContext): Json {
   return Json.of(reply);
 }
 
-/** The switches of a tenant, or of all. `projects`: whether there is a store, so that changes are audited. */
+/** Returns the definition of switches objects. `projects`: whether there is a store, so that changes are audited. */
 export function switchesObject({ projects }: { readonly projects: boolean }): ObjectDefinition {
-  /** Returns whether anything was changed. */
+  /** Sets or lifts a switch. Returns whether anything changed. */
   const set = (object: ObjectContext, argument: Json): Json => {
     const change = Json.as<SetSwitchArgument>(argument);
     const { kind, name, isDisabled, reason, by } = change;

@@ -1,7 +1,7 @@
 import type { SetBudgetArgument } from "./tenant-protocol.ts";
 import type { AuditKind, AuditNote } from "#audit";
 
-/** The audit's entry for a budget that was set or removed. */
+/** Returns the audit entry for a budget that was set or removed. */
 export function budgetNote({ user, limits, by, operationId }: SetBudgetArgument, at: number): AuditNote {
   const kind: AuditKind = "budget";
   const decision = limits ? "set" : "removed";

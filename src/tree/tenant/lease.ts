@@ -4,11 +4,11 @@ import { tenantAddress, type DrawArgument, type ReturnArgument } from "./tenant-
 import type { TreeWork } from "../state/tree-work.ts";
 
 /*
- * The tree's side of its tenant's budgets: it borrows by leases, and closes them. Draws and returns are calls, so they
- * reach the tenant in the order in which the tree makes them; corrections commute, so they are sent.
+ * The tree's side of its tenant's budgets: it borrows by leases, and closes them. Loans and returns are calls, so they
+ * reach the tenant in the order in which the tree makes them. Corrections commute, so they are sent as messages.
  */
 
-/** The budgets of the tree's tenant; null: it has none. */
+/** Returns the address of the tenant's budgets. Null: the tree has no tenant. */
 function tenantOf({ tree: { scope } }: TreeWork): ObjectAddress | null {
   return scope.tenantId === null ? null : tenantAddress(scope.tenantId);
 }
@@ -18,7 +18,10 @@ const whoseOf = ({ tree: { treeId, scope } }: TreeWork): Pick<DrawArgument, "tre
   user: scope.userId,
 });
 
-/** Borrows what a call of this tree needs. `short`: other trees hold it, and are asked to return what they do not use. */
+/**
+ * Borrows the amount that a call of this tree needs. `short`: other trees hold it, and are asked to return their unused
+ * part.
+ */
 export function drawLease(work: TreeWork, need: Amounts, { mayWait }: Pick<DrawArgument, "mayWait">): Drawn {
   const tenant = tenantOf(work);
   const block = work.tree.ledger.block ?? Ledger.noLease;
@@ -31,17 +34,17 @@ export function drawLease(work: TreeWork, need: Amounts, { mayWait }: Pick<DrawA
   return drawn;
 }
 
-/** Closes the tree's lease: what it does not use is there for other trees. */
+/** Closes the tree's lease. Its unused part is available to other trees. */
 export function closeLease(work: TreeWork): void {
   giveUp(work, "giveBack");
 }
 
-/** Closes the lease of a tree in which no model call is in flight: it may rest for long. */
+/** Closes the lease of a tree without model calls in flight, because it may wait for long. */
 export function closeIdleLease(work: TreeWork): void {
   if (isIdle(work)) closeLease(work);
 }
 
-/** Another tree needs what this one does not use. */
+/** Returns the unused part of the lease, because another tree needs it. */
 export function recall(work: TreeWork): null {
   giveUp(work, isIdle(work) ? "giveBack" : "shrink");
   return null;
@@ -60,7 +63,7 @@ function isIdle({ tree }: TreeWork): boolean {
   return tokens === 0 && costMicros === 0;
 }
 
-/** Tells the tenant what a call of a closed lease came to. */
+/** Reports the real cost of a call of a closed lease to the tenant. */
 export function correctLease(
   work: TreeWork,
   effect: Extract<LedgerEffect, { readonly kind: "correct" }>,

@@ -13,29 +13,29 @@ import { projectorType } from "../state/tree-work.ts";
 
 /*
  * The budgets of a tenant and of its users, and the leases of its trees. A tenant may have any number of users and open
- * trees, so each budget and each loan is a value of its own, and a call reads those of one tree and one user:
+ * trees, so each budget and each loan is a separate value, and a call reads those of one tree and one user:
  *
- * - `budget` and `budget/<user>`: limits, and running sums of what is spent and lent.
- * - `loan/<tree>`: an open lease. `holder/<index>` names the trees that have one, without gaps, so that a tree which
- *   gets too little can have the next few return theirs. `holders` is their number, and where to go on.
+ * - `budget` and `budget/<user>`: limits, and running sums of spent and lent amounts.
+ * - `loan/<tree>`: an open lease. `holder/<index>` names the trees that have one, without gaps, so that a tree that
+ *   gets too little can recall the next few. `holders` is their number, and the next index to recall.
  */
 
 interface StoredLoan extends Loan {
-  /** Its place among the holders. */
+  /** Its index among the holders. */
   readonly index: number;
 }
 
 interface Holders {
   readonly count: number;
-  /** The place of the holder that is asked next to return its loan. */
+  /** Index of the next holder that is asked to return its loan. */
   readonly next: number;
   readonly recalledAt: number;
 }
 
-/** The trees that one short draw asks to return what they do not use. */
+/** Number of trees that one short draw asks to return their unused part. */
 const recalledAtOnce = 16;
 
-/** Many trees may get too little at the same time: only the first of them asks others within this time. */
+/** Minimum time between two recalls. Many trees may get too little at the same time: only the first of them recalls. */
 const recallEveryMs = 100;
 
 const holdersKey = "holders";
@@ -82,7 +82,7 @@ class TenantWork {
     else if (this.#loan) this.#remove(this.#loan);
   }
 
-  /** Asks the next few holders to return what they do not use. */
+  /** Asks the next few holders to return their unused part. */
   recall(): void {
     const object = this.#object;
     const { count, next, recalledAt } = this.#holders;
@@ -112,7 +112,7 @@ class TenantWork {
     this.#object.set(holdersKey, Json.of({ ...holders, count: index + 1 } satisfies Holders));
   }
 
-  /** The last holder takes the place that becomes free. */
+  /** Removes a loan. The last holder takes its index. */
   #remove({ index }: StoredLoan): void {
     const object = this.#object;
     const holders = this.#holders;
@@ -129,7 +129,7 @@ class TenantWork {
   }
 }
 
-/** Lends to a tree what its tenant and its user have left. */
+/** Lends to a tree from the budgets of its tenant and its user. */
 function draw(object: ObjectContext, argument: Json): Json {
   const { tree, user, ...command } = Json.as<DrawArgument>(argument);
   const work = new TenantWork(object, { tree, user });
@@ -147,7 +147,7 @@ function giveBack(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Takes back what a tree with calls in flight does not use. */
+/** Takes back the unused part of the lease of a tree with calls in flight. */
 function shrink(object: ObjectContext, argument: Json): Json {
   const { tree, user, leasedAt, used } = Json.as<ReturnArgument>(argument);
   const work = new TenantWork(object, { tree, user });
@@ -155,7 +155,7 @@ function shrink(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** Books the difference between what a call came to and what was told of it when its lease was closed. */
+/** Books the difference between a call's real cost and the cost reported when its lease was closed. */
 function correct(object: ObjectContext, argument: Json): Json {
   const { tree, user, leasedAt, used } = Json.as<ReturnArgument>(argument);
   const work = new TenantWork(object, { tree, user });
@@ -163,14 +163,14 @@ function correct(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** The budget of a tenant or of one of its users, as it is now. */
+/** Returns the present budget of a tenant or of one of its users. */
 function budget(object: ObjectContext, argument: Json): Json {
   const { user } = Json.as<{ readonly user: UserId | null }>(argument);
   const account = Json.as<BudgetAccount | null>(object.get(budgetKey(user)));
   return Json.of(account && TenantLedger.roll(account, object.now()));
 }
 
-/** The budgets of a tenant. `projects`: whether there is a store, so that changes are audited. */
+/** Returns the definition of tenant objects. `projects`: whether there is a store, so that changes are audited. */
 export function tenantObject({ projects }: { readonly projects: boolean }): ObjectDefinition {
   const setBudget = (object: ObjectContext, argument: Json): Json => {
     const change = Json.as<SetBudgetArgument>(argument);

@@ -1,19 +1,19 @@
 import { Partition, type ObjectAddress, type TenantId, type TreeId, type UserId } from "#kernel";
 import type { BudgetLimits, Closed, Draw } from "#ledger";
 
-/** The parts of a draw besides its figures. */
+/** The argument of a draw. */
 export interface DrawArgument extends Omit<Draw, "at"> {
   readonly tree: TreeId;
   readonly user: UserId | null;
 }
 
-/** A tree closes or shrinks its lease, or corrects what it has told of one that is closed. */
+/** The argument that closes or reduces a lease, or corrects the use of a closed one. */
 export interface ReturnArgument extends Closed {
   readonly tree: TreeId;
   readonly user: UserId | null;
 }
 
-/** Sets a budget. */
+/** The argument that sets a budget. */
 export interface SetBudgetArgument {
   /** Null: the tenant's own. */
   readonly user: UserId | null;
@@ -28,7 +28,7 @@ export interface SetBudgetArgument {
 /** The type of the objects that hold the budgets of tenants. */
 export const tenantType = "tenant";
 
-/** The address of a tenant's budgets. */
+/** Returns the address of a tenant's budgets. */
 export const tenantAddress = (tenantId: TenantId): ObjectAddress => ({
   type: tenantType,
   key: Partition.key({ tenantId }),

@@ -3,11 +3,11 @@ import { type Micros, Price, Usage } from "#kernel";
 /** One line of a bill: tokens of one kind at one rate. */
 interface BillLine {
   readonly name: "input" | "input, cached" | "input, written to the cache" | "output" | "request";
-  /** Tokens; of `request` the number of requests. */
+  /** Tokens, or for `request` the number of requests. */
   readonly amount: number;
   /** Micro-dollars for a million tokens, or for one request. */
   readonly rateMicros: Micros;
-  /** Not rounded: the provider's price is rounded once for a call. */
+  /** Not rounded: the provider's price is rounded once per call. */
   readonly costMicros: number;
 }
 
@@ -21,7 +21,7 @@ export interface Bill {
 
 const million = 1_000_000;
 
-/** Returns the bill of attempts at a price. An attempt without usage has no line: nothing says what it used. */
+/** Returns the bill of attempts at a price. An attempt without usage has no line, because its usage is unknown. */
 export function billOf(usages: readonly Usage[], price: Price): Bill {
   const lines = new Map<string, BillLine>();
   for (const line of usages.flatMap((usage) => linesOf(usage, price))) {

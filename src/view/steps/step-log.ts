@@ -1,11 +1,10 @@
-// The steps of runs, made from events: model calls and tool calls with their attempts, money and decisions.
-//
-// Job: fold events into steps, for lists of steps and for the figures of one step. Events stay when content is erased, and need
-// no right to read content, so these figures can always be shown. Neighbours: the manifest of a step has its content and price.
-//
+// The steps of runs, built from events: model calls and tool calls with their attempts, cost and decisions.
+// Job: fold events into steps, for lists of steps and for the figures of one step. Events remain when content is
+// erased, and need no right to read content, so these figures can always be shown.
+// Neighbours: the manifest of a step has its content and price.
 // Invariants:
-// 1. Events are applied in order; one that was applied before changes nothing.
-// 2. An attempt belongs to the step that `model.start` or `tool.start` names. Money that is told before it waits for it.
+// 1. Events are applied in order; an event applied before changes nothing.
+// 2. An attempt belongs to the step that `model.start` or `tool.start` names. Cost reported earlier is held until then.
 // 3. An event that names no attempt belongs to the open tool of its run if there is one, else to its last step.
 import {
   type AgentId,
@@ -22,14 +21,14 @@ import {
 import { dispatch, type OnEvent } from "../on-event.ts";
 import { counted, usd } from "../words/amounts.ts";
 
-/** One attempt of a step, as events tell it. */
+/** One attempt of a step, built from events. */
 interface AttemptFigures {
   /** Null: a tool that spawns or waits has no attempt of its own. */
   readonly attempt: AttemptId | null;
   readonly at: number;
   /** Null: it has not ended. */
   readonly ms: number | null;
-  /** Null: a tool, or not told. */
+  /** Null for a tool, or if it was not reported. */
   readonly usage: Usage | null;
   readonly error: ErrorData | null;
   readonly reservedMicros: Micros;
@@ -38,16 +37,16 @@ interface AttemptFigures {
   readonly isInDoubt: boolean;
 }
 
-/** A decision about a step, with the number of the event that told it. */
+/** A decision about a step, with the number of its event. */
 interface EventDecision extends StepDecision {
   readonly seq: number;
   readonly at: number;
 }
 
-/** The state of a step: `lost` if it was begun again, or its run ended, before its end was told. */
+/** The state of a step. `lost`: it was started again, or its run ended, before its end was reported. */
 export type StepState = "running" | "completed" | "failed" | "unknown" | "lost";
 
-/** A model call or a tool call, as events tell it. */
+/** A model call or a tool call, built from events. */
 export interface StepFigures {
   readonly stepId: StepId;
   readonly runId: RunId;
@@ -68,7 +67,7 @@ interface RunSteps {
   readonly steps: Map<StepId, StepFigures>;
   /** The steps of attempts, and of calls without one. */
   readonly byAttempt: Map<string, StepId>;
-  /** Money and decisions that are told before the start of their step. */
+  /** Cost and decisions reported before the start of their step. */
   readonly reserved: Map<string, { readonly costMicros: Micros; readonly decision: EventDecision }>;
   readonly early: Map<StepId, readonly EventDecision[]>;
   /** The number and time of the event that is applied. */
@@ -92,7 +91,7 @@ export class StepLog {
     return this.#seq;
   }
 
-  /** Applies the next event. One that was applied before changes nothing. */
+  /** Applies the next event. An event applied before changes nothing. */
   apply(event: NumberedEvent): void {
     if (event.seq <= this.#seq) return;
     this.#seq = event.seq;
@@ -248,7 +247,7 @@ function decisionOf({ seq, at }: RunSteps, decision: StepDecision): EventDecisio
   return { ...decision, seq, at };
 }
 
-/** Adds a decision to a step, also if the step has not begun: a person is asked before a tool is called. */
+/** Adds a decision to a step, even before its start: approval is requested before a tool is called. */
 function decide(run: RunSteps, id: StepId | null, decision: StepDecision): void {
   if (!id) return;
   const made = decisionOf(run, decision);

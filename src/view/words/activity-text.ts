@@ -3,7 +3,7 @@ import { clean } from "./clean.ts";
 import type { AgentView } from "../agent-view.ts";
 import { reasonText } from "./status-text.ts";
 
-/** What a run does now, in a few words. */
+/** Describes the current activity of a run in a few words. */
 export function activityText(run: AgentView, now: number): string {
   const { activity } = run;
   const since = duration(now - activity.since);
@@ -39,7 +39,7 @@ export function activityText(run: AgentView, now: number): string {
   }
 }
 
-/** `look`, `look and send`, `digger ×3`. */
+/** Joins names: `search`, `search and send_email`, `researcher ×3`. */
 export function named(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(clean(name), (counts.get(clean(name)) ?? 0) + 1);
@@ -47,7 +47,7 @@ export function named(names: readonly string[]): string {
   return each.length < 2 ? each.join("") : `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
 }
 
-/** What an error is called: its kind says more than its class. */
+/** Returns the display name of an error: its kind is more specific than its class. */
 export function errorName(error: { readonly code: string; readonly kind?: unknown }): string {
   return typeof error.kind === "string" ? error.kind : error.code;
 }

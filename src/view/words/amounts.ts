@@ -2,7 +2,7 @@ import { type Micros, Money } from "#kernel";
 
 const grouped = new Intl.NumberFormat("en-US");
 
-/** Dollars: to the cent where that says enough, else to two digits that count. */
+/** Formats dollars: to the cent if that is precise enough, else with two significant digits. */
 export function usd(amount: Micros): string {
   if (amount === 0) return "$0";
   const dollars = Money.usd(amount);
@@ -25,7 +25,7 @@ export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** How long, in the two largest units that count. */
+/** Formats a duration in its two largest units. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, ms) / 1000;
   if (seconds < 9.95) return `${seconds.toFixed(1)}s`;

@@ -4,7 +4,7 @@ import { clean } from "./clean.ts";
 import { thrownText } from "./thrown-text.ts";
 import type { DeadLetter, AgentView } from "../agent-view.ts";
 
-/** What went wrong on the way and did not stop it. */
+/** Returns problems that did not stop the run. */
 export function asides({ refusedSpawns, deadLetters, brokenTools }: AgentView): readonly string[] {
   const broken = brokenTools.at(-1);
   const hire = refusedSpawns.at(-1);
@@ -33,7 +33,7 @@ const letters: Readonly<Record<string, string>> = {
   "would-deadlock": "no slot can ever become free for it",
 };
 
-/** Why nobody could be hired, or a call not be made. */
+/** Reasons why a child could not be spawned, or a call not be made. */
 export const denials: Readonly<Record<DenialReason, string>> = {
   exhausted: "the limit has no room for it",
   exceeded: "a provider reported more than was reserved, and the limit is exceeded",

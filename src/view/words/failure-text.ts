@@ -19,7 +19,7 @@ const modelErrors: Readonly<Record<string, string>> = {
   unknown: "the provider failed with an unknown error",
 };
 
-/** What an error means, in words. */
+/** Explains an error. */
 export function failureText(error: ErrorData | null, diagnostic: Diagnostic | null = null): string {
   if (!error) return "an error without a message";
   switch (error.code) {

@@ -10,7 +10,7 @@ export interface Stopped {
 
 const dimensions = { "budget.tokens": "tokens", "budget.cost": "cost", "budget.turns": "turns" } as const;
 
-/** The dimension whose limit ended a run; null: none did. */
+/** Returns the dimension whose limit ended a run. Null if none did. */
 export function refusedDimension({ end, denial }: AgentView): BudgetDimension | null {
   if (!end) return null;
   const { stopReason } = end;
@@ -20,7 +20,7 @@ export function refusedDimension({ end, denial }: AgentView): BudgetDimension | 
 
 const isRefusal = (reason: StopReason): reason is keyof typeof dimensions => reason in dimensions;
 
-/** Says which limit stopped a run, whose it is, and how much of it is used. */
+/** Describes which limit stopped a run, which run owns it, and how much of it is used. */
 export function limitText({ run, parent }: Stopped, dimension: BudgetDimension): string {
   const denial = run.denial?.dimension === dimension ? run.denial : null;
   if (denial) return denialText(denial, parent);
@@ -30,7 +30,7 @@ export function limitText({ run, parent }: Stopped, dimension: BudgetDimension):
   return `its limit is ${amountOf(dimension, limit)}, ${usedText(dimension, used)}, and the next call does not fit`;
 }
 
-/** Says why a call was refused. */
+/** Describes why a call was refused. */
 export function denialText(denial: Denial, parent: AgentView | null): string {
   const { reason, dimension, limit, used } = denial;
   const whose = ownerText(denial, parent);

@@ -1,6 +1,6 @@
 import type { RunStatus, StopReason } from "#kernel";
 
-/** The meaning of a piece of text; a screen decides how that looks. */
+/** The meaning of a piece of text; each screen chooses its style. */
 export type Tone = "plain" | "strong" | "faint" | "good" | "busy" | "waiting" | "bad";
 
 const marks = {
@@ -17,7 +17,7 @@ const marks = {
 /** The widest mark and status. */
 export const statusWidth = 11;
 
-/** A mark, the word, and the tone of both. */
+/** Returns a symbol, the status, and the tone of both. */
 export function statusText(status: RunStatus): { readonly text: string; readonly tone: Tone } {
   const [mark, tone] = marks[status];
   return { text: `${mark} ${status}`, tone };
@@ -38,7 +38,7 @@ const reasons: Readonly<Record<StopReason, string>> = {
   exhausted: "no answer",
 };
 
-/** A stop reason in two words. */
+/** Describes a stop reason in two words. */
 export function reasonText(reason: StopReason): string {
   return reasons[reason];
 }

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "#kernel";
 import { clean } from "./clean.ts";
 
-/** The file, line and column where an error was thrown; empty if that is not known. */
+/** Returns the file, line and column where an error was thrown. Empty if unknown. */
 function placeText({ frames }: Diagnostic): string {
   const [frame = ""] = frames;
   const place = frame.split(/[\s()]/).findLast((part) => part !== "");

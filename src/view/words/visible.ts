@@ -22,11 +22,11 @@ const names: Readonly<Record<number, string>> = {
   0xfe_ff: "byte order mark",
 };
 
-/** Characters that take no place, are half of one, look like a plain space, or change how others are shown. */
+/** Characters that are invisible, combining, similar to a plain space, or change how other characters are shown. */
 const invisible =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** Returns text in which every character shows: those that a terminal would not show are named. */
+/** Returns text in which every character is visible: characters that a terminal would not show are named. */
 export function visible(text: string): string {
   return text.replaceAll(invisible, (character) => {
     const code = character.codePointAt(0) ?? 0;

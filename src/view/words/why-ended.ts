@@ -73,7 +73,7 @@ function landing({ own, denial }: AgentView, { status }: AgentEnd): readonly str
   return ["It landed: a last call without tools returned the work so far."];
 }
 
-/** The message of an error that the answer has not told already. */
+/** Returns the message of an error, unless the answer contains it already. */
 function words(error: ErrorData | null, said: string): readonly string[] {
   if (error?.code === "budget-exhausted") return [];
   const message = error?.message === undefined ? "" : clean(error.message);

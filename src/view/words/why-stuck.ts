@@ -4,7 +4,7 @@ import { clean } from "./clean.ts";
 import type { AgentView } from "../agent-view.ts";
 import type { Why } from "./known.ts";
 
-/** Why a run does not go on that could: its engine knows. */
+/** Explains why a run that could continue does not, from its engine's report. */
 export function whyStuck({ agent, runId }: AgentView, obstacle: Obstacle, now: number): Why {
   const { build, words, retryAt } = obstacle;
   const its = build === null ? "its build" : `its build (${build})`;
@@ -64,7 +64,7 @@ export function whyStuck({ agent, runId }: AgentView, obstacle: Obstacle, now: n
   }
 }
 
-/** No worker answers at all: the last that is known. */
+/** Explains a run when no worker answers: the last known state. */
 export function whyUnanswered({ agent, runId }: AgentView, { answer, details }: Why): Why {
   return {
     answer: `${agent}: no worker answers; its tree continues when a worker is back`,
@@ -73,7 +73,7 @@ export function whyUnanswered({ agent, runId }: AgentView, { answer, details }: 
   };
 }
 
-/** It was accepted, and nothing has happened yet. */
+/** Explains a run that was accepted and has not started. */
 export function whyNotBegun(id: string): Why {
   return {
     answer: `${id}: accepted, not started: another tree has the turn of its conversation`,

@@ -11,7 +11,7 @@ import { topUpCommand } from "./remedies.ts";
 import { whyEnded } from "./why-ended.ts";
 import { whyStuck } from "./why-stuck.ts";
 
-/** In words, from what is known. */
+/** Explains a run from its known facts. */
 export function why(known: Known, now: number): Why {
   const { run } = known;
   return run.end ? whyEnded(known, run.end) : whyAlive(known, now);
@@ -26,7 +26,7 @@ function whyAlive(known: Known, now: number): Why {
   return { ...told, details: [...told.details, ...asides(run), ...lost] };
 }
 
-/** The tree knows of a hold or a rest at once; a run's events say so later, or not at all. */
+/** The tree knows a hold or a wait at once; events report it later, or not at all. */
 function standing(known: Known, status: RunStatus, now: number): Why {
   const { run } = known;
   const { activity } = run;
@@ -102,7 +102,7 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
   }
 }
 
-/** The reason why a call waits that does not fit beside others. */
+/** Returns why a call waits for budget that other calls have reserved. */
 function budgetText({ inFlight, reserved, limit, dimension }: Activity & { kind: "budget" }): string {
   const most = amountOf(dimension, limit);
   if (inFlight === 0) return `the limit of ${most} has no room for this call, so it needs a top-up`;
@@ -110,7 +110,7 @@ function budgetText({ inFlight, reserved, limit, dimension }: Activity & { kind:
   return `${counted(inFlight, "call")} in flight ${verb} ${amountOf(dimension, reserved)} of ${most}`;
 }
 
-/** Its code rests in something that nobody in the tree will bring. */
+/** Explains a run whose code waits for something outside the tree. */
 function waitsForWorld({ agent, runId, activity }: AgentView, now: number): Why {
   return {
     answer: `${agent}: waiting ${duration(now - activity.since)} for a signal, a message or a time`,
@@ -187,7 +187,7 @@ function waitsForPerson(
 /** The most children that are named. */
 const most = 5;
 
-/** A parent is held up by what holds up its children. */
+/** Explains a parent by what blocks its children. */
 function waitsForChildren(
   known: Known,
   agents: readonly string[],

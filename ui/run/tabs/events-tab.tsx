@@ -14,7 +14,7 @@ import { runNumber } from "../../step/step-names.ts";
 import { detailOf } from "../event-log.tsx";
 import { useRowList } from "./row-list.ts";
 
-/** The first words of event types. */
+/** The first parts of event types. */
 const nouns = [
   "run",
   "model",

@@ -50,7 +50,7 @@ function rowsOf(events: readonly TreeEvent[]): readonly LedgerRow[] {
   });
 }
 
-/** Every reservation, settlement, denial and top-up of a tree, with whose it is. */
+/** Every reservation, settlement, denial and top-up of a tree, with its run. */
 export function LedgerTab({ tree }: { readonly tree: TreeView }): ReactNode {
   const [params, setParams] = useSearchParams();
   const { data, error } = useEvents({ run: tree.treeId, types: ["budget"] });

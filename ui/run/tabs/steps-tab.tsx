@@ -146,7 +146,7 @@ function StepRow({
   );
 }
 
-/** One of several, as buttons. */
+/** A choice among several values, as buttons. */
 export function Choice<Value extends string>({
   name,
   choices,

@@ -39,7 +39,7 @@ export function readMessagesRequest(
 /** The most marks that Anthropic takes. */
 const maxMarks = 4;
 
-/** A mark of the whole request stands after its last block. */
+/** A mark of the whole request is after its last block. */
 function readMarks(body: JsonObject): readonly number[] {
   const blocks = read.list(body["messages"]).flatMap((message): readonly unknown[] => {
     const { content } = read.object(message);

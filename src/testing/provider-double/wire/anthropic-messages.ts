@@ -46,7 +46,7 @@ function writeAnswer(execution: Execution): JsonObject {
   };
 }
 
-/** Arguments are no text here: what is not a JSON object cannot be said, and arrives empty. */
+/** Arguments are not text here: anything but a JSON object arrives empty. */
 function writeCall(call: ExecutedCall): JsonObject {
   const input = read.arguments(call.arguments);
   return {

@@ -8,7 +8,7 @@ interface AnthropicError {
   readonly details?: { readonly error_code: string };
 }
 
-/** A refusal in the words of Anthropic. */
+/** Builds a refusal as Anthropic sends it. */
 export function refuseAsAnthropic(refusal: Refusal, facts: RefusalFacts): RefusalReply {
   switch (refusal.kind) {
     case "rate-limit":

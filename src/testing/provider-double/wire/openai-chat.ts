@@ -133,7 +133,7 @@ function writeAnswer(execution: Execution): JsonObject {
   };
 }
 
-/** Usage comes in a chunk of its own, and only to those who ask for it. */
+/** Usage comes in a separate chunk, and only if requested. */
 function writeStream(execution: Execution): readonly string[] {
   const { reasoning, text, toolCalls, finishReason, request, reported } = execution;
   const chunk = (fields: JsonObject): string =>
@@ -171,7 +171,7 @@ function writeCall(call: ExecutedCall): JsonObject {
   };
 }
 
-/** The first says who is called, the others with what. */
+/** The first delta names the tool, the others carry its arguments. */
 function callDeltas(call: ExecutedCall, index: number): readonly JsonObject[] {
   const first = { index, ...writeCall({ ...call, arguments: "" }) };
   const others = portions(call.arguments).map((portion) => ({ index, function: { arguments: portion } }));

@@ -8,7 +8,7 @@ interface OpenAIError {
   readonly code?: string | null;
 }
 
-/** A refusal in the words of OpenAI. What OpenAI has no words for is said as compatible servers say it. */
+/** Builds a refusal as OpenAI sends it. A refusal that OpenAI does not have is sent as by compatible servers. */
 export function refuseAsOpenAI(refusal: Refusal, facts: RefusalFacts): RefusalReply {
   switch (refusal.kind) {
     case "rate-limit":
@@ -44,7 +44,7 @@ export function refuseAsOpenAI(refusal: Refusal, facts: RefusalFacts): RefusalRe
   }
 }
 
-/** What an overloaded OpenAI says, in an answer and in a stream. */
+/** The error of an overloaded OpenAI, in a response and in a stream. */
 export const overload: Required<OpenAIError> = {
   message: "Our servers are currently overloaded. Please try again later.",
   type: "service_unavailable_error",
@@ -74,7 +74,7 @@ function rateLimit(
   });
 }
 
-/** A 502 comes from the proxy in front of the provider, a 503 from its load balancer; neither speaks JSON. */
+/** A 502 comes from the proxy in front of the provider, a 503 from its load balancer; neither is JSON. */
 export function serverError(status: 500 | 502 | 503): RefusalReply {
   if (status === 502) {
     const body =

@@ -3,13 +3,13 @@ import type { DoublePart, DoubleRequest } from "../double-request.ts";
 import { read } from "./read-json.ts";
 import { InvalidRequestError, MessageList } from "./wire-format.ts";
 
-/** What the provider keeps of its answers, by item id, so that a later request need only name them. */
+/** Stored answers of the provider by item id, so that later requests can refer to them. */
 export type StoredItems = Map<string, DoublePart>;
 
 /** The least that the provider accepts as `max_output_tokens`. */
 const minimumLimit = 16;
 
-/** Reads a request, and looks up the items it refers to. */
+/** Parses a request, and looks up the items it refers to. */
 export function readResponsesRequest(
   body: JsonObject,
   headers: Readonly<Record<string, string>>,
@@ -45,7 +45,9 @@ export function readResponsesRequest(
   };
 }
 
-/** A conversation kept at the provider is billed with every call, unseen by the caller: better refused than missed. */
+/**
+ * A conversation stored at the provider would be billed with every call without the caller seeing it, so it is refused.
+ */
 function refuseConversations(body: JsonObject): void {
   for (const param of ["previous_response_id", "conversation"]) {
     if ((body[param] ?? null) !== null) {

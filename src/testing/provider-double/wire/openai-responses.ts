@@ -7,7 +7,7 @@ import { namedEvent, portions, type WireFormat } from "./wire-format.ts";
 
 type EventData = JsonObject & { readonly type: string };
 
-/** OpenAI's responses. Keeps what it said, because later requests refer to it. */
+/** OpenAI's responses. Stores its answers, because later requests refer to them. */
 export function openaiResponses(): WireFormat {
   const items: StoredItems = new Map();
   return {
@@ -48,7 +48,7 @@ function number(events: readonly EventData[], start = 0): readonly string[] {
   return events.map((event, index) => namedEvent({ ...event, sequence_number: start + index }));
 }
 
-/** Items are kept unless the request forbids it. */
+/** Stores items unless the request forbids it. */
 function store(execution: Execution, items: StoredItems): void {
   if (execution.request.body["store"] === false) return;
   const { id, reasoning, text, toolCalls } = execution;

@@ -1,6 +1,6 @@
 import { isJsonObject, Json, type JsonObject } from "#kernel";
 
-/** Readers of decoded JSON from elsewhere: what is not of the expected form reads as empty. */
+/** Readers of external JSON: a value of an unexpected form reads as empty. */
 export const read = {
   object: (value: unknown): JsonObject => (isJsonObject(value) ? value : {}),
   list: (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []),
@@ -9,7 +9,7 @@ export const read = {
   at: (value: unknown, ...path: readonly string[]): Json =>
     path.reduce((inner, name) => read.object(inner)[name] ?? null, Json.of(value)),
   number: (value: unknown): number | null => (typeof value === "number" ? value : null),
-  /** Tool arguments: JSON in a string. What cannot be parsed stays a string. */
+  /** Tool arguments: JSON in a string. Text that cannot be parsed remains a string. */
   arguments: (value: unknown): Json => {
     const text = read.text(value);
     try {

@@ -4,7 +4,7 @@ import type { Execution } from "../execution.ts";
 import type { Refusal } from "../fault.ts";
 import { pieces } from "../tokenizer.ts";
 
-/** An answer that is no answer of the model, as it goes over the wire. */
+/** A response that is not an answer of the model, as sent. */
 export interface RefusalReply {
   readonly status: number;
   readonly contentType: string;
@@ -26,7 +26,7 @@ export class InvalidRequestError extends Error {
   }
 }
 
-/** One provider's language. */
+/** One wire format. */
 export interface WireFormat {
   readonly wire: Wire;
   /** Method and path. */
@@ -37,13 +37,13 @@ export interface WireFormat {
   answer(execution: Execution): JsonObject;
   /** The events of a streamed answer, as they are sent. */
   stream(execution: Execution): readonly string[];
-  /** What ends a stream after `events` events when the provider is overloaded. */
+  /** Returns the end of a stream after `events` events when the provider is overloaded. */
   overloadEvents(execution: Execution, events: number): readonly string[];
   refuse(refusal: Refusal, facts: RefusalFacts): RefusalReply;
   rejectInvalid(error: InvalidRequestError): RefusalReply;
 }
 
-/** What the words of a refusal mention. */
+/** Facts that refusal messages mention. */
 export interface RefusalFacts {
   readonly model: string;
   readonly wire: Wire;
