@@ -1,22 +1,23 @@
 import { nextTick } from "node:process";
 
-/** So many ticks in a row, then timers and sockets get their turn. */
+/** Number of consecutive ticks after which timers and sockets get a turn. */
 const ticksInRow = 64;
 
-/** So many calls in a row, then the same. */
+/** Number of consecutive calls after which timers and sockets get a turn. */
 const callsInRow = 64;
 
-/** Calls back when others have had their turn. */
+/** Defers a callback until pending work has had a turn. */
 export type Hop = (then: () => void) => void;
 
-/** Lets everything else that is due happen first. */
+/** Defers until the next turn of the event loop. */
 export const macrotask: Hop = (then) => void setImmediate(then);
 
 const settled = Promise.resolve();
 
 /**
- * Lets those go first that are waiting already. A run that makes one call after the other would keep everything else from its
- * turn, a cancel too: so each of so many lets timers and sockets go first, and all that come until then wait behind it.
+ * Returns a function that defers behind pending microtasks. A run that makes one call after the other would block
+ * everything else, including a cancel. So after every `callsInRow` calls, timers and sockets go first, and later calls
+ * wait behind them.
  */
 export function microtask(): Hop {
   let calls = 0;
@@ -35,8 +36,8 @@ export function microtask(): Hop {
 }
 
 /**
- * Lets every microtask run first, which is all that code over a journal may wait for, and is many times cheaper than a
- * turn of the event loop. Called from a microtask, as whatever has awaited something is.
+ * Returns a function that defers until all microtasks have run. Code over a journal may wait only for those, and it is
+ * far cheaper than a turn of the event loop. It must be called from a microtask, as after any `await`.
  */
 export function tick(): Hop {
   let ticks = 0;

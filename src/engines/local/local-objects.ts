@@ -14,28 +14,28 @@ import { copyJson, LruMap } from "#base";
 import type { Hop } from "./hop.ts";
 import type { LocalSinks } from "./local-sinks.ts";
 
-/** What objects can do to runs and to time. */
+/** The effects of objects on runs and time. */
 export interface ObjectWorld {
-  /** Names an execution. It begins when it is told to. */
+  /** Creates an execution. It begins when `begin` is called. */
   launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void };
   wake(execution: string, name: string): void;
   cancel(execution: string): void;
   kill(execution: string): void;
-  /** Calls back after so many milliseconds. */
+  /** Calls back after a delay. */
   later(delayMs: number, callback: () => void, bestEffort: boolean): void;
   now(): number;
-  /** Lets others go first, as the way over a wire would. */
+  /** Defers a callback, as a network would. */
   readonly hop: Hop;
 }
 
-/** What is asked of an object. */
+/** A call of an object. */
 export interface ObjectCall {
   readonly to: ObjectAddress;
   readonly method: string;
   readonly argument: Json;
 }
 
-/** Somebody who wants to know of a change: of one name, or of any. */
+/** A subscriber to changes: of one name, or of any. */
 interface Watcher {
   readonly name: string | undefined;
   readonly resolve: () => void;
@@ -47,7 +47,7 @@ interface StoredObject {
   readonly watchers: Set<Watcher>;
 }
 
-/** Single-writer state in one process. A call runs from its beginning to its end; what it wrote before it threw is undone. */
+/** Single-writer state in one process. A call runs without interruption. If it throws, its writes are undone. */
 export class LocalObjects {
   readonly #definitions = new Map<string, ObjectDefinition>();
   readonly #objects = new Map<string, Map<string, StoredObject>>();
@@ -71,7 +71,7 @@ export class LocalObjects {
     for (const definition of definitions) this.#definitions.set(definition.type, definition);
   }
 
-  /** Nothing is answered at once, as over a wire: code that relies on it shows here. */
+  /** Calls an object. The reply is never synchronous, as over a network, so that code that relies on it fails here. */
   call(
     call: ObjectCall,
     answer: (reply: Json) => void,
@@ -81,7 +81,7 @@ export class LocalObjects {
     this.callCopied({ ...call, argument: copyJson(call.argument) }, answer, fail, hop);
   }
 
-  /** The same, with an argument that is out of its sender's reach already. */
+  /** Calls an object with an argument that is already copied. */
   callCopied(
     { to, method, argument }: ObjectCall,
     answer: (reply: Json) => void,
@@ -102,14 +102,14 @@ export class LocalObjects {
   readonly ask: CallObject = (to, method, argument) =>
     new Promise((resolve, reject) => this.call({ to, method, argument }, resolve, reject));
 
-  /** Brings what one object has sent to another, or to a sink. */
+  /** Delivers a message of an object to another object, or to a sink. */
   deliver(call: ObjectCall): void {
     const { to, argument } = call;
     if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument: copyJson(argument) }, this.ask);
     else this.call(call, ignore, (error) => warn(call, error));
   }
 
-  /** One object calls another: inside its own call, so nothing comes between. */
+  /** Calls an object from another one, inside that one's call, so that nothing comes between. */
   callFromObject(to: ObjectAddress, method: string, argument: Json): Json {
     return this.#execute(to, method, copyJson(argument));
   }
@@ -127,14 +127,14 @@ export class LocalObjects {
         work.commit();
         this.#limitFinished(stored, definition?.finishedMark);
       }
-      // The caller may change it: what the object keeps stays as it is.
+      // The caller may change its copy without changing the object's state.
       return copyJson(reply);
     } finally {
       this.free(stored);
     }
   }
 
-  /** Resolves at the next change, of that name where one is given. */
+  /** Resolves at the next change, of that name if given. */
   waitForChange(to: ObjectAddress, { signal, name }: ChangeOptions): Promise<void> {
     const stored = this.#of(to);
     const { watchers } = stored;
@@ -156,19 +156,19 @@ export class LocalObjects {
     });
   }
 
-  /** Forgets an object that has no state and that no caller waits for. */
+  /** Drops an object without state and without waiting callers. */
   free({ address, state, watchers }: StoredObject): void {
     if (state.size === 0 && watchers.size === 0) this.#objects.get(address.type)?.delete(address.key);
   }
 
-  /** Keeps a bounded number of objects that are finished. */
+  /** Limits the number of finished objects. */
   #limitFinished(stored: StoredObject, mark: string | undefined): void {
     if (mark === undefined || !stored.state.has(mark)) return;
-    // A call to an object that is finished is no reason to keep it longer.
+    // A call to a finished object does not extend its retention.
     if (!this.#finished.has(stored)) this.#finished.set(stored, true);
   }
 
-  /** How many objects are kept. */
+  /** Number of objects in memory. */
   get size(): number {
     return this.#objects.values().reduce((sum, { size }) => sum + size, 0);
   }
@@ -182,7 +182,7 @@ export class LocalObjects {
   }
 }
 
-/** One call: its writes and its messages count when it has returned. */
+/** One call: its writes and messages take effect when it has returned. */
 class LocalWork implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;
@@ -191,7 +191,7 @@ class LocalWork implements ObjectContext {
   readonly #objects: LocalObjects;
   readonly #world: ObjectWorld;
   #now: number | null = null;
-  /** Made when there is something to write. */
+  /** Created at the first write. */
   #written: Map<string, Json> | null = null;
   readonly #afterwards: (() => void)[] = [];
 
@@ -212,7 +212,7 @@ class LocalWork implements ObjectContext {
   }
 
   prefetch(): void {
-    // Everything is at hand.
+    // All state is in memory.
   }
 
   list(prefix: string): readonly string[] {
@@ -278,13 +278,16 @@ class LocalWork implements ObjectContext {
   }
 }
 
-/** Finished objects that are kept. */
+/** Maximum number of finished objects. */
 const maxFinished = 1_000;
 
-/** The limit of an engine that stores values: the tree refuses here what would be too large there. */
+/**
+ * The limit of engines that store values. It applies here, too, so that values that are too large there are refused
+ * here.
+ */
 const maxValueBytes = 16_000_000;
 
-/** A message has no caller who could hear of its error. */
+/** Reports the error of a message, which has no caller. */
 function warn({ to, method }: ObjectCall, error: unknown): void {
   const { code, message = "" } = encodeError(error);
   process.emitWarning(`the message ${to.type}.${method} failed: ${message}`, { code, type: "ReeveMessage" });

@@ -17,30 +17,30 @@ import { backoffMs, copyJson } from "#base";
 import type { Hop } from "./hop.ts";
 import type { LocalObjects, ObjectCall } from "./local-objects.ts";
 
-/** What a run needs of its engine. */
+/** The dependencies of a run. */
 export interface RunHost {
   readonly clock: Clock;
   readonly objects: LocalObjects;
-  /** Names an execution of a closure. */
+  /** Returns an id for an execution of a closure. */
   attempt(): string;
-  /** Higher each time: also a continuation comes after what it continues. */
+  /** Returns an epoch that is higher than all before, so a continuation is later than the execution it continues. */
   epoch(): Epoch;
-  /** Lets others go first. */
+  /** Defers a callback. */
   readonly hop: Hop;
-  /** The same, before a call of the run itself. */
+  /** Defers a callback before a call of the run itself. */
   readonly callHop: Hop;
 }
 
-/** Begins an operation, and tells when it is over. */
+/** Begins an operation, and calls `finish` when it has ended. */
 type Begin = (entry: Entry, finish: (outcome: Outcome) => void) => void;
 
-/** One operation in the journal. It outlives the executions that ask for it. */
+/** One operation in the journal. It outlives the executions that request it. */
 class Entry {
   readonly label: string;
-  /** The argument of a call; null where arguments are not compared. */
+  /** The argument of a call. Null if arguments are not compared. */
   readonly argument: string | null;
   outcome: Outcome | null = null;
-  /** An execution has been given the outcome. */
+  /** Whether an execution has been given the outcome. */
   isGiven = false;
   #controller: AbortController | null = null;
   #stopped: Error | null = null;
@@ -50,7 +50,7 @@ class Entry {
     this.argument = argument;
   }
 
-  /** Made when somebody wants it: most operations are never stopped, and few look whether they are. */
+  /** Created on demand: most operations are never stopped, and few closures check. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#stopped && !this.#controller.signal.aborted) this.#controller.abort(this.#stopped);
@@ -77,19 +77,19 @@ class LocalOperation implements Operation {
   }
 }
 
-/** How far one execution has come. */
+/** The progress of one execution. */
 interface Progress {
   readonly execution: number;
-  /** What it has asked for, by the place in the journal. */
+  /** Its operations, by the position in the journal. */
   readonly operations: LocalOperation[];
   picked: number;
   diverged: ReplayDivergenceError | null;
 }
 
 /**
- * One run in this process: a journal in memory, and executions over it. With `fuzz` each execution is thrown away as
- * soon as something new has happened, and its successor starts from the beginning: code that cannot be replayed does
- * not get far.
+ * One run in this process: a journal in memory, and executions over it. With `fuzz`, each execution is discarded as
+ * soon as something new has happened, and the next one starts from the beginning. So code that cannot be replayed fails
+ * early.
  */
 export class LocalRun {
   readonly #launch: RunLaunch;
@@ -97,22 +97,22 @@ export class LocalRun {
   readonly #fuzz: boolean;
   readonly #program: (primitives: ExecutionPrimitives) => Promise<void>;
   readonly #journal: Entry[] = [];
-  /** Places in the journal, in the order in which they were picked. */
+  /** Positions in the journal, in the order in which they were picked. */
   readonly #picks: number[] = [];
-  /** Places that have finished and were not picked yet, in that order. */
+  /** Positions that have finished and were not picked yet, in order. */
   readonly #finished: number[] = [];
-  /** Those who wait for the end of the execution. */
+  /** Callbacks of callers that wait for the end of the execution. */
   readonly #waiting: ((returned: Json) => void)[] = [];
-  /** Told when something has finished. */
+  /** Called when an operation has finished. */
   #onNews: (() => void) | null = null;
-  /** Wake-ups by name: who waits, or that it has come. */
+  /** Wake-ups by name: the waiting callback, or `come` if it was resolved before. */
   readonly #wakes = new Map<string, (() => void) | "come">();
   #isClosed = false;
-  /** Of the pause before a crashed execution is made again. */
+  /** Aborts the pause before a crashed execution is repeated. */
   #pause: AbortController | null = null;
   #executions = 0;
   #failures = 0;
-  /** The newest execution's: closures outlive the executions that began them. */
+  /** The epoch of the newest execution: closures outlive the executions that began them. */
   #epoch: Epoch;
 
   constructor(
@@ -137,7 +137,7 @@ export class LocalRun {
     this.wake(cancellation);
   }
 
-  /** Returns what the execution returned; null if it was dropped. @throws the signal's reason. */
+  /** Returns the value of the execution. Null if it was dropped. @throws the signal's reason. */
   waitForEnd(signal: AbortSignal): Promise<Json> {
     return new Promise((resolve, reject) => {
       const stop = (): void => reject(signal.reason);
@@ -149,7 +149,7 @@ export class LocalRun {
     });
   }
 
-  /** Drops the run where it stands. Those who wait are told what the execution has returned. */
+  /** Drops the run. Waiting callers get the value of the execution. */
   close(returned: Json = null): void {
     this.#isClosed = true;
     this.#answerWaiting(returned);
@@ -162,7 +162,7 @@ export class LocalRun {
     this.#waiting.length = 0;
   }
 
-  /** Starts an execution over the journal as it is. */
+  /** Starts an execution over the present journal. */
   start(): void {
     this.#executions += 1;
     this.#epoch = this.#host.epoch();
@@ -174,7 +174,7 @@ export class LocalRun {
     return this.#program(primitives);
   }
 
-  /** Like any engine: what threw is executed again, a little later each time. */
+  /** Repeats an execution that threw, with growing delays, as any engine does. */
   #failed(execution: number, error: unknown): void {
     if (execution !== this.#executions || this.#isClosed) return;
     // The execution cannot continue, but its tree may have ended the run already: waiting callers ask the tree.
@@ -204,7 +204,7 @@ export class LocalRun {
       this.#ask(progress, { label, argument }, begin);
     const isLive = (): boolean => progress.picked >= this.#picks.length;
     return {
-      // Each execution has its own: what one does to it, the next must not see.
+      // Each execution has its own copy, so that changes are not visible to the next one.
       launch: { ...this.#launch, entrance: copyJson(this.#launch.entrance) },
       epoch: this.#epoch,
       canPause: false,
@@ -213,10 +213,10 @@ export class LocalRun {
       },
       now: () => clock.now(),
       callUnjournaled: (to, method, argument) => this.#call({ to, method, argument }),
-      // What a closure returns is its own; what a call returns has been copied on its way.
+      // A closure's value belongs to the closure. A call's reply was copied on its way.
       step: (name, run) =>
         ask(`step ${name}`, (entry, finish) => {
-          // A run that was cancelled before it came this far does nothing more.
+          // A run that was cancelled before this point does nothing more.
           if (this.#wakes.get(cancellation) === "come") return finish(failure(stopped));
           const attempt = (): Promise<void> =>
             run(this.#io(entry)).then(
@@ -230,7 +230,7 @@ export class LocalRun {
           void attempt();
         }),
       call: (to, method, argument) => {
-        // Copied before it is asked for: what cannot be copied is not in the journal.
+        // Copied before it is requested, so that an uncopyable argument is not in the journal.
         const call = { to, method, argument: copyJson(argument) };
         return ask(
           `call ${method}`,
@@ -241,7 +241,7 @@ export class LocalRun {
               (error) => finish(failure(error)),
               callHop,
             ),
-          // A durable engine compares them, too.
+          // Durable engines compare arguments, too.
           this.#fuzz ? JSON.stringify(argument) : null,
         );
       },
@@ -260,7 +260,7 @@ export class LocalRun {
   }
 
   #ask(progress: Progress, { label, argument }: Pick<Entry, "label" | "argument">, begin: Begin): Operation {
-    // Code of an execution that was thrown away may still be woken by a promise of its own: nothing comes of it.
+    // Code of a discarded execution may still be woken by a promise of its own. It has no effect.
     if (progress.execution !== this.#executions) return new LocalOperation(new Entry(label));
     const place = progress.operations.length;
     const known = this.#journal[place];
@@ -292,7 +292,7 @@ export class LocalRun {
     return new Promise((resolve, reject) => objects.call(call, resolve, reject, callHop));
   }
 
-  /** Begins something new. */
+  /** Begins a new operation. */
   #begin(place: number, entry: Entry, begin: Begin): Entry {
     this.#journal[place] = entry;
     begin(entry, (outcome) => {
@@ -327,7 +327,7 @@ export class LocalRun {
     return winner;
   }
 
-  /** The place of what finished first of these. What has finished is for the execution that lives: no other takes it. */
+  /** Returns the position of the operation that finished first. Only the live execution may take it. */
   #takeFinished(open: OpenOperations, { operations, execution }: Progress): number {
     if (execution !== this.#executions) return none;
     const finished = this.#finished;
@@ -343,18 +343,18 @@ export class LocalRun {
   }
 }
 
-/** Pauses before an execution that failed is made again. */
+/** Delays before a failed execution is repeated. */
 const restart = { firstMs: 10, maxMs: 1_000 };
 
-/** No place in a journal. */
+/** Marks the absence of a position in the journal. */
 const none = -1;
 const closed = new Error("the engine was closed");
 const stopped = new CancellationError({ reason: "cancelled" });
 const nothing: Outcome = { ok: true, value: null };
-/** No wake-up of a run is called this: theirs name a place in the inbox. */
+/** The name of the cancellation wake-up. Runs never use it: their names contain a position in the inbox. */
 const cancellation = "cancel";
 
-/** Returns the outcome of a closure that returned: its value, or the error why the value cannot be kept. */
+/** Returns the outcome of a closure: its value, or the error if the value cannot be stored. */
 function success(value: Json): Outcome {
   try {
     return { ok: true, value: copyJson(value) };
@@ -365,5 +365,5 @@ function success(value: Json): Outcome {
 
 const failure = (error: unknown): Outcome => ({ ok: false, error: Json.as(copyJson(encodeError(error))) });
 
-/** What an execution that was thrown away waits for. */
+/** Returns the promise that a discarded execution waits for. */
 const abandoned = (): Promise<never> => new Promise(() => undefined);

@@ -8,12 +8,12 @@ interface SinkMessage extends ObjectAddress {
   readonly argument: Json;
 }
 
-/** Sinks in one process: for each key one call after the other, each tried until it succeeds. */
+/** Sinks in one process: one call at a time for each key, each retried until it succeeds. */
 export class LocalSinks {
   readonly #definitions = new Map<string, SinkDefinition>();
   readonly #clock: Clock;
   readonly #closed: AbortSignal;
-  /** By type and key: resolves when everything taken so far is done. */
+  /** By type and key: resolves when all messages so far are processed. */
   readonly #tails = new Map<string, Promise<void>>();
 
   constructor(clock: Clock, closed: AbortSignal) {
@@ -48,7 +48,7 @@ export class LocalSinks {
         const askOnce: CallObject = (...call) => (answers[asked++] ??= ask(...call));
         return await this.#definitions.get(type)?.take(key, argument, askOnce);
       } catch {
-        // Tried again, as any engine does.
+        // Retried, as in any engine.
         const at = this.#clock.now() + backoffMs(failures, backoff);
         await this.#clock.waitUntil(at, this.#closed).catch(() => undefined);
       }

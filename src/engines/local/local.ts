@@ -7,26 +7,29 @@ import { LocalSinks } from "./local-sinks.ts";
 import { Timers } from "./timers.ts";
 import { LocalRun, type RunHost } from "./local-run.ts";
 
-/** How the local engine behaves. */
+/** Options of the local engine. */
 export interface LocalOptions {
-  /** Default: the machine's clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
-  /** Throw every execution away after each operation and replay it, to find code that cannot be. Default false. */
+  /**
+   * Whether every execution is discarded after each operation and replayed, to find code that cannot be. Default:
+   * false.
+   */
   readonly fuzz?: boolean;
   /**
-   * Calls back once every microtask has run and it is this callback's turn: whoever gives it decides in which order
-   * calls arrive and executions go on. Default: in the order in which they were asked for.
+   * Calls back once every microtask has run and it is this callback's turn. It decides the order in which calls arrive
+   * and executions continue. Default: the order of the requests.
    */
   readonly hop?: (then: () => void) => void;
 }
 
 /**
- * Runs in this process. Nothing survives it: for tests, scripts and the first five minutes. Of trees
- * that are finished it keeps the last 1,000.
+ * Creates an engine that runs in this process. Nothing survives the process: for tests, scripts and first steps. It
+ * keeps the last 1,000 finished trees.
  */
 export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOptions = {}): Engine {
   const hop = given ?? (fuzz ? macrotask : tick());
-  // Where nobody decides about the order, a call of a run takes no longer than any other promise.
+  // Without a given order, a call of a run takes no longer than any other promise.
   const callHop = given ?? (fuzz ? macrotask : microtask());
   const runs = new Map<string, LocalRun>();
   const closed = new AbortController();
@@ -35,7 +38,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
   let executions = 0;
   let epochs = 0;
   let attempts = 0;
-  /** Tells what happens here from what happens in any other engine. */
+  /** Distinguishes this engine's executions from those of any other engine. */
   const engine = randomUUID();
 
   const sinks = new LocalSinks(clock, closed.signal);
@@ -90,7 +93,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
   };
 }
 
-/** Ends an execution. Its timers, and effects it left behind, must not outlive it. */
+/** Ends an execution. Its timers and remaining effects must not outlive it. */
 function drop(runs: Map<string, LocalRun>, execution: string, returned: Json = null): void {
   runs.get(execution)?.close(returned);
   runs.delete(execution);

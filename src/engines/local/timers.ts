@@ -1,6 +1,6 @@
 import type { Clock } from "#kernel";
 
-/** What is due later, until all of it is called off. */
+/** The pending timers of an engine. All can be cancelled together. */
 export class Timers {
   readonly #clock: Clock;
   readonly #armed = new Set<() => void>();

@@ -2,22 +2,22 @@ import type { Engine } from "#kernel";
 import type { Gauges } from "./operations/gauges.ts";
 import type { MoveOptions, Moved } from "./operations/move-runs.ts";
 
-/** Executes runs on a Restate server, and can be asked how that goes. */
+/** An engine that executes runs on a Restate server, with operations for it. */
 export interface RestateEngine extends Engine {
-  /** Since `serve`. */
+  /** Returns metrics since `serve`. */
   gauges(): Gauges;
   /**
-   * Moves what another build has begun, when its workers are gone or should go. Needs no `serve`. Where the versions
-   * of an agent differ, its runs are refused there and wait, until they are moved to a build of theirs.
+   * Moves the runs of another build, when its workers are gone or should go. Needs no `serve`. If the versions of an
+   * agent differ, its runs are refused there and wait until they are moved to a matching build.
    */
   moveRuns(options: MoveOptions): Promise<Moved>;
-  /** Counts what a build has begun and not ended. Needs no `serve`. At 0 its workers can go. */
+  /** Counts the unfinished runs of a build. Needs no `serve`. At 0 its workers can be removed. */
   countRuns(build: string): Promise<number>;
   /**
-   * Makes a build that is served the one that new runs start with, and objects are called at: to go back to an older
+   * Makes a served build the one at which new runs start and objects are called, for example to go back to an older
    * one. Needs no `serve`.
    */
   promote(build: string): Promise<void>;
-  /** Where the probes are served; null without `probePort`, or before `serve`. */
+  /** The address of the probes. Null without `probePort`, or before `serve`. */
   readonly probes: string | null;
 }

@@ -37,7 +37,7 @@ import { ServiceNames } from "./service-names.ts";
 import { sinkHost } from "./hosting/sink-host.ts";
 import { Worker } from "./hosting/worker.ts";
 
-/** Executes runs on a Restate server: they survive every process involved. */
+/** Creates an engine that executes runs on a Restate server: they survive every process involved. */
 export function restate(options: RestateOptions): RestateEngine {
   return new RestateWorker(options);
 }
@@ -213,7 +213,7 @@ class RestateWorker implements RestateEngine {
     process.exit(left === 0 ? 0 : 1);
   }
 
-  /** How many executions were left behind. */
+  /** Drains the worker. Returns the number of executions that were left. */
   async #drain(graceMs: number): Promise<number> {
     this.#readiness.isDraining = true;
     this.#executions.leave();
@@ -280,7 +280,7 @@ class RestateWorker implements RestateEngine {
   }
 }
 
-/** Large results of steps need the content object, also where the program has no other use for it. */
+/** Adds the content object, which large results of steps need. */
 function withContent(objects: readonly ObjectDefinition[]): readonly ObjectDefinition[] {
   return objects.some(({ type }) => type === contentObject.type) ? objects : [...objects, contentObject];
 }

@@ -1,10 +1,10 @@
 /** The handler that executes runs. */
 export const runHandler = "run";
 
-/** Tells, beside a sealed launch, whose key opens it. */
+/** The header that names the partition whose key opens a sealed launch. */
 export const partitionHeader = "reeve-partition";
 
-/** What the services of one program are called on the server. */
+/** The names of a program's services on the server. */
 export class ServiceNames {
   readonly #namespace: string;
 
@@ -12,7 +12,7 @@ export class ServiceNames {
     this.#namespace = namespace;
   }
 
-  /** What all of them begin with. */
+  /** The prefix of all names. */
   get prefix(): string {
     return `${this.#namespace}.`;
   }
@@ -22,12 +22,12 @@ export class ServiceNames {
     return `${this.#namespace}.run`;
   }
 
-  /** Whether an object of that type would be called like a service of ours. */
+  /** Whether an object of that type would have the name of a service of ours. */
   isTaken(type: string): boolean {
     return this.run === this.object(type);
   }
 
-  /** The virtual object that hosts one kind of object. */
+  /** Returns the name of the virtual object that hosts one type of object. */
   object(type: string): string {
     return `${this.#namespace}.${type}`;
   }

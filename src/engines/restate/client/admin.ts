@@ -1,4 +1,4 @@
-/** A worker's address on the server, and what it was registered with. */
+/** A worker's address on the server, and its registration. */
 export interface Deployment {
   readonly id: string;
   readonly uri: string;
@@ -7,14 +7,14 @@ export interface Deployment {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** An execution, as the server sees it. What there is none of is absent. */
+/** An execution, as the server reports it. Fields without a value are absent. */
 export interface Invocation {
   readonly status: string;
   readonly pinned_deployment_id?: string;
-  /** Of the tries since it last went on; gone once it is paused. */
+  /** The last failure since its last progress. Removed once it is paused. */
   readonly last_failure?: string;
   readonly next_retry_at?: string;
-  /** Set once the execution is over. */
+  /** Set once the execution has ended. */
   readonly completion_result?: string;
   readonly completion_failure?: string;
 }
@@ -24,7 +24,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** What we ask of Restate's admin. Each call rejects if nobody answers. */
+/** A client of Restate's admin API. Each call rejects if the server does not answer. */
 export class Admin {
   readonly url: string;
 
@@ -32,7 +32,7 @@ export class Admin {
     this.url = url;
   }
 
-  /** Makes an endpoint known. By force it is known anew, and what starts from now on starts there. */
+  /** Registers an endpoint. With `force` it is registered again, and new invocations start there. */
   deploy(deployment: Pick<Deployment, "uri" | "metadata"> & { readonly force: boolean }): Promise<Answer> {
     return this.#request("POST", "/deployments", deployment);
   }
@@ -42,7 +42,7 @@ export class Admin {
     return deployments;
   }
 
-  /** The id of the deployment where what is called of a service starts now. */
+  /** Returns the id of the deployment at which new invocations of a service start. */
   async newest(service: string): Promise<string> {
     const { deployment_id: id } = await this.#read<{ readonly deployment_id: string }>(
       `/services/${service}`,
@@ -50,23 +50,26 @@ export class Admin {
     return id;
   }
 
-  /** Stops an execution, once the step that runs has ended, until it is resumed. */
+  /** Pauses an execution, after its running step has ended, until it is resumed. */
   async pause(execution: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${execution}/pause`);
   }
 
-  /** Ends an execution that can never go on. */
+  /** Ends an execution that can never continue. */
   async kill(execution: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${execution}/kill`);
   }
 
-  /** Lets an execution go on with another deployment. False if it has not stopped yet, or has ended. */
+  /** Resumes an execution with another deployment. Returns false if it is still running, or has ended. */
   async resume(execution: string, deployment: string): Promise<boolean> {
     const path = `/invocations/${execution}/resume?deployment=${encodeURIComponent(deployment)}`;
     return (await this.#request("PATCH", path)).status < 300;
   }
 
-  /** What these deployments have begun of services named like this and not ended, perhaps only what last failed so. */
+  /**
+   * Returns the unfinished invocations of these deployments, of services with this prefix. `failure`: only those whose
+   * last failure contains it.
+   */
   async pinned(
     deployments: readonly string[],
     { prefix, failure }: { readonly prefix: string; readonly failure?: string | undefined },
@@ -75,7 +78,7 @@ export class Admin {
     const conditions = [
       "status <> 'completed'",
       `starts_with(target_service_name, ${quoted(prefix)})`,
-      // One that has journaled nothing is pinned to none, and goes to the newest by itself.
+      // An invocation without journal entries is pinned to no deployment, and moves to the newest by itself.
       `pinned_deployment_id IN (${deployments.map(quoted).join(", ")})`,
       ...(failure === undefined ? [] : [`strpos(last_failure, ${quoted(failure)}) > 0`]),
     ];
@@ -83,7 +86,7 @@ export class Admin {
     return (await this.#query<{ readonly id: string }>(query)).map(({ id }) => id);
   }
 
-  /** One execution; null if there is none of that name. */
+  /** Returns one execution. Null if there is none of that id. */
   async invocation(execution: string): Promise<Invocation | null> {
     const columns =
       "status, pinned_deployment_id, last_failure, next_retry_at, completion_result, completion_failure";
@@ -91,7 +94,7 @@ export class Admin {
     return (await this.#query<Invocation>(query))[0] ?? null;
   }
 
-  /** Calls of an object that failed and are tried again. */
+  /** Returns calls of an object that failed and are retried. */
   async failing(
     service: string,
     key: string,
@@ -101,7 +104,7 @@ export class Admin {
       AND status <> 'completed' AND last_failure IS NOT NULL LIMIT 10`);
   }
 
-  /** The deployment of an execution that a caller has started and that has not ended; null if there is none. */
+  /** Returns the deployment of an unfinished execution that a caller has started. Null if there is none. */
   async pinnedBy(service: string, caller: string): Promise<string | null> {
     const query = `SELECT pinned_deployment_id FROM sys_invocation WHERE target_service_name = ${quoted(service)}
       AND status <> 'completed' AND starts_with(invoked_by_target, ${quoted(caller)})
@@ -110,7 +113,7 @@ export class Admin {
     return found?.pinned_deployment_id ?? null;
   }
 
-  /** Executions of a service that are stopped, or were killed, with the call that started each. */
+  /** Returns executions of a service that are paused, or were killed, with the call that started each. */
   async stopped(
     service: string,
   ): Promise<readonly { readonly id: string; readonly invoked_by_target?: string }[]> {
@@ -119,7 +122,7 @@ export class Admin {
       AND (status = 'paused' OR (status = 'completed' AND completion_result = 'failure')) LIMIT 1000`);
   }
 
-  /** What the execution failed with when it was paused. */
+  /** Returns the failure for which the execution was paused. */
   async pausedFor(execution: string): Promise<string | undefined> {
     const query = `SELECT event_json FROM sys_journal_events WHERE id = ${quoted(execution)} AND event_type = 'Paused'
       ORDER BY appended_at DESC LIMIT 1`;

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "#base";
 
-/** Pauses between attempts, and the time for all of them. */
+/** Delays between attempts, and the total time. */
 export interface AttemptsOptions {
-  /** First pause. Each one is half as long again as the one before. */
+  /** First delay. Each one is 1.5 times the previous one. */
   readonly firstMs: number;
-  /** Longest pause. */
+  /** Maximum delay. */
   readonly maxMs: number;
   readonly totalMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Yields once for each attempt, with pauses between, until the time is up. @throws the signal's reason. */
+/** Yields once for each attempt, with delays between, until the time is up. @throws the signal's reason. */
 export async function* attempts({ totalMs, signal, ...pauses }: AttemptsOptions): AsyncGenerator<void> {
   const end = Date.now() + totalMs;
   for (let retry = 0; ; retry++) {

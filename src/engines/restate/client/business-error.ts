@@ -24,20 +24,20 @@ const withoutContent: ReadonlySet<string> = new Set([
   "superseded",
 ]);
 
-/** The errors that {@link BusinessError.ofSealing} makes. Nothing else is believed without a seal. */
+/** The errors that {@link BusinessError.ofSealing} creates. No others are accepted without a seal. */
 const unsealed: ReadonlySet<unknown> = new Set(["seal-broken", "key-destroyed"]);
 
 /**
- * How an error of ours travels through Restate: a failure that is never retried, with the error, sealed, in its
- * message, because the message is the only field that both callers and the ingress are shown.
+ * The encoding of our errors in Restate: a terminal failure with the sealed error in its message. The message is the
+ * only field that both callers and the ingress get.
  */
 export const BusinessError = {
   toTerminal: (error: unknown, seal: Seal): TerminalError =>
     terminal(mark + Buffer.from(sealed(seal, Json.of(encodeError(error)))).toString("base64")),
 
   /**
-   * Returns the error for a call that cannot be read. It is not sealed, and tells no content. Null for one that another release
-   * can read: it waits.
+   * Returns the error for a call that cannot be opened. It is not sealed, and holds no content. Null for one that
+   * another release can open: it waits.
    */
   ofSealing: (error: unknown): TerminalError | null => {
     if (error instanceof SealBrokenError && error.reason === "older-format") return null;
@@ -45,17 +45,20 @@ export const BusinessError = {
     return isOurs ? terminal(JSON.stringify(error)) : null;
   },
 
-  /** What the message of a failure says. One that is not ours (killed, no such handler) is a foreign error. */
+  /**
+   * Returns the error in the message of a failure. A failure that is not ours (killed, no such handler) is a foreign
+   * error.
+   */
   data: (message: string, seal: Seal): ErrorData =>
     ours(message, seal) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
 
-  /** What a call failed with. @throws what is not terminal: that is Restate's to retry. */
+  /** Returns the error of a failed call. @throws errors that are not terminal: Restate retries those. */
   ofCall: (error: unknown, seal: Seal): ReeveError => {
     if (!(error instanceof TerminalError)) throw error;
     return decodeError(BusinessError.data(error.message, seal));
   },
 
-  /** The error that was thrown at the other end, or null if the failure is not ours. */
+  /** Returns the error that was thrown at the other end. Null if the failure is not ours. */
   decode: (message: string, seal: Seal): ReeveError | null => {
     const data = ours(message, seal);
     return data && decodeError(data);
@@ -63,8 +66,8 @@ export const BusinessError = {
 } as const;
 
 /**
- * Throws what Restate simply retries: its own errors would mean something to it, and the text of others, which it
- * keeps, may be content. That stays in the worker, as the cause.
+ * Throws an error that Restate simply retries. Restate's own errors would have a meaning to it, and the text of other
+ * errors, which it stores, may be content. That stays in the worker, as the cause.
  */
 export function retry(error: unknown): never {
   if (ReeveError.is(error) && withoutContent.has(error.code)) throw error;

@@ -11,25 +11,25 @@ interface Watcher {
 }
 
 interface Watched {
-  /** Waits for any change since the object was last expected to change. The next one is longer with each. */
+  /** Number of waits for any change since the object was last expected to change. The delay grows with it. */
   anyWaits: number;
-  /** The same for a change of one name. */
+  /** Number of waits for a change of one name. */
   namedWaits: number;
-  /** Its methods have run in this process, which then tells those who wait for a name. */
+  /** Whether its methods have run in this process, which then notifies waiters of a name. */
   isHere: boolean;
   readonly watchers: Set<Watcher>;
 }
 
 /**
- * Restate tells nobody that an object changed: those who wait look again, first often, then less often. Where this
- * process itself runs the object's methods, it tells them: then they look when there is something to see, and now
- * and then in case it happened elsewhere.
+ * Polls objects for changes, because Restate does not notify: first often, then less often. If this process itself runs
+ * the object's methods, it notifies the waiters. They then poll when there is a change, and rarely in case it happened
+ * elsewhere.
  */
 export class ChangePoll {
   readonly #objects = new LruMap<string, Watched>({ max: maxObjects });
   readonly #closing = new AbortController();
 
-  /** Resolves when it is time to look again. @throws the signal's reason. */
+  /** Resolves when it is time to poll again. @throws the signal's reason. */
   async waitForChange(object: ObjectAddress, { signal, name }: ChangeOptions): Promise<void> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
     either.throwIfAborted();
@@ -38,7 +38,7 @@ export class ChangePoll {
     let timer = setTimeout(resolve, nextWait(watched, name));
     const hurry = (): void => {
       clearTimeout(timer);
-      // What was written can be read only once the server has it.
+      // A write can be read only once the server has it.
       timer = setTimeout(resolve, firstMs);
     };
     const stop = (): void => resolve();
@@ -55,7 +55,7 @@ export class ChangePoll {
     }
   }
 
-  /** This process is about to change the object: those who wait will look soon. */
+  /** Resets the delays, because this process is about to change the object. */
   reset(object: ObjectAddress): void {
     const watched = this.#objects.get(keyOf(object));
     if (!watched) return;
@@ -63,7 +63,7 @@ export class ChangePoll {
     if (!watched.isHere) watched.namedWaits = 0;
   }
 
-  /** A method that ran here has written these names. */
+  /** Notifies waiters that a method in this process has written these names. */
   written(object: ObjectAddress, names: ReadonlySet<string>): void {
     const watched = this.#of(object);
     if (!watched.isHere) watched.namedWaits = Infinity;

@@ -11,25 +11,25 @@ import type { MethodCall } from "../sealing/sealed-call.ts";
 
 type Call = (call: MethodCall, signal?: AbortSignal) => Promise<Json>;
 
-/** A call that has no answer yet. */
+/** A call without an answer yet. */
 interface Waiting extends BatchedCall {
   readonly signal: AbortSignal | undefined;
   readonly resolve: (reply: Json) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** More calls than this do not go together: one call of an object must not take long. */
+/** Maximum number of calls in a batch: one call of an object must not take long. */
 const maxCalls = 64;
 
 /**
- * Calls of methods from the runs of this process. An object answers one call at a time, so while one is on its way, others to
- * the same object would stand in line there. They wait here instead and go together, in the order of their arrival. A call that meets
- * no other goes alone, at once.
+ * Calls of methods from the runs of this process. An object answers one call at a time, so further calls would queue
+ * there. They wait here instead and are sent as a batch, in the order of their arrival. A call that meets no other is
+ * sent alone, immediately.
  */
 export class GroupedCalls {
   readonly #call: Call;
   readonly #definitions: ReadonlyMap<string, ObjectDefinition>;
-  /** By object: the calls that wait for the one on its way. */
+  /** By object: the calls that wait for the one in flight. */
   readonly #lines = new Map<string, Set<Waiting>>();
 
   /** Objects without a `batchMethod` are called directly. */
@@ -38,7 +38,7 @@ export class GroupedCalls {
     this.#definitions = new Map(objects.map((definition) => [definition.type, definition]));
   }
 
-  /** @throws what the method throws; the signal's reason. */
+  /** Calls a method. @throws the method's error; the signal's reason. */
   call({ to, method, argument }: MethodCall, signal?: AbortSignal): Promise<Json> {
     const { batchMethod, methods } = this.#definitions.get(to.type) ?? {};
     if (batchMethod === undefined || !methods?.[method]) return this.#call({ to, method, argument }, signal);
@@ -53,12 +53,12 @@ export class GroupedCalls {
     });
   }
 
-  /** Whether a call may be made past the journal of a run. */
+  /** Whether a call may be made without the journal of a run. */
   isRepeatable({ to, method }: Pick<MethodCall, "to" | "method">): boolean {
     return this.#definitions.get(to.type)?.repeatable?.includes(method) ?? false;
   }
 
-  /** Sends those that have come while the last ones were on their way. */
+  /** Sends the calls that arrived while the last ones were in flight. */
   async #next(key: string, to: ObjectAddress, batchMethod: string): Promise<void> {
     const line = this.#lines.get(key);
     for (let calls = take(line); calls.length > 0; calls = take(line))
@@ -66,7 +66,7 @@ export class GroupedCalls {
     this.#lines.delete(key);
   }
 
-  /** Never rejects: each call gets its own answer. */
+  /** Sends calls. Never rejects: each call gets its own answer. */
   async #send(to: ObjectAddress, batchMethod: string, calls: readonly Waiting[]): Promise<void> {
     const [only] = calls;
     if (only && calls.length === 1) return this.#sendAlone(to, only);
@@ -82,7 +82,7 @@ export class GroupedCalls {
     } catch (error) {
       if (left.signal.aborted) return;
       if (error instanceof RetryableError) return calls.forEach(({ reject }) => reject(error));
-      // Together they are too large, or the worker that has the object cannot take them together. Each counts once by its ids.
+      // Together they are too large, or the worker of the object cannot take a batch. Each counts once by its ids.
       await Promise.all(calls.map((call) => this.#sendAlone(to, call)));
     } finally {
       left.end();
@@ -100,7 +100,7 @@ function settle({ resolve, reject }: Waiting, reply: BatchedReply | undefined): 
   else resolve(reply.value);
 }
 
-/** A call whose signal is aborted while it waits leaves the line. */
+/** Queues a call. If its signal is aborted, it leaves the queue. */
 function wait(line: Set<Waiting>, call: Waiting): void {
   const { signal, reject } = call;
   if (signal?.aborted) return reject(signal.reason);
@@ -114,7 +114,9 @@ function take(line: Set<Waiting> | undefined): readonly Waiting[] {
   return calls;
 }
 
-/** Rejects the calls whose signals are aborted while they are on their way. The signal: no caller is left. */
+/**
+ * Rejects calls whose signals are aborted while they are in flight. The returned signal aborts when no caller is left.
+ */
 function leaving(calls: readonly Waiting[]): { readonly signal: AbortSignal; readonly end: () => void } {
   const controller = new AbortController();
   let left = calls.length;

@@ -16,7 +16,7 @@ import type { ServiceNames } from "../service-names.ts";
 /** A request to the ingress. */
 interface Sending {
   readonly path: string;
-  /** Null: nothing is sent, only read. */
+  /** Null: a request without a body. */
   readonly body: Uint8Array | null;
   readonly signal: AbortSignal | undefined;
 }
@@ -26,16 +26,16 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Answers that say nothing about the call: a partition moves, the server starts. */
+/** Transient statuses that say nothing about the call: a partition moves, the server starts. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** A launch that another partition has not got yet is unknown for a moment. */
+/** Retries for an unknown execution: a launch may not have reached another partition yet. */
 const unknownFor = { firstMs: 20, maxMs: 100, totalMs: 500 };
 
 /**
- * Calls objects over HTTP, from outside runs and from inside steps. A call that got no answer is made again with the
- * same body: methods are idempotent by the ids in their arguments. `node:http` with a keep-alive agent, because
- * `fetch` costs 0.5 ms more CPU per call.
+ * Calls objects over HTTP, from outside runs and from inside steps. A call without an answer is repeated with the same
+ * body: methods are idempotent by the ids in their arguments. Uses `node:http` with a keep-alive agent, because `fetch`
+ * costs 0.5 ms more CPU per call.
  */
 export class Ingress {
   readonly #agent = new Agent({ keepAlive: true });
@@ -43,7 +43,7 @@ export class Ingress {
   readonly #names: ServiceNames;
   readonly #seals: Sealing;
   readonly #patienceMs: number;
-  /** Counts the nodes that did not answer: the next call is made to the one behind the last of them. */
+  /** Number of nodes that did not answer. It selects the node of the next call. */
   #silences = 0;
   #isClosed = false;
 
@@ -60,15 +60,15 @@ export class Ingress {
   }
 
   /**
-   * @throws the method's own error; a TooLargeError; the signal's reason; a RetryableError once nobody has answered
-   * for too long. A call that was accepted has no limit but the signal: it waits for a worker.
+   * Calls a method. An accepted call has no timeout but the signal: it waits for a worker. @throws the method's own
+   * error; a TooLargeError; the signal's reason; a RetryableError if no node answers in time.
    */
   async call(call: MethodCall, signal?: AbortSignal): Promise<Json> {
     const { to } = call;
     try {
       return await this.#call(call, signal);
     } catch (error) {
-      // Destroyed since we asked for it: what lasts is sealed with another one.
+      // The key was destroyed since it was loaded. Lasting values are sealed with another one.
       if (!(error instanceof KeyDestroyedError) || error.partition !== to.key) throw error;
       this.#seals.forget(to.key);
       return this.#call(call, signal);
@@ -86,8 +86,8 @@ export class Ingress {
   }
 
   /**
-   * Waits until an execution has ended, and returns what it returned. Null if it is not known, has failed, or can no longer be
-   * read. @throws the signal's reason; a RetryableError once no node has answered for too long.
+   * Waits until an execution has ended, and returns its value. Null if it is unknown, has failed, or can no longer be
+   * read. @throws the signal's reason; a RetryableError if no node answers in time.
    */
   async attach(execution: string, tree: ObjectAddress, signal: AbortSignal): Promise<Json> {
     const path = `/restate/invocation/${encodeURIComponent(execution)}/attach`;
@@ -121,7 +121,7 @@ export class Ingress {
       const silences = this.#silences;
       const answer = await this.#send(this.#node(), { path, body, signal });
       if (answer !== null && !passing.has(answer.status)) return answer;
-      // Not for each of the calls that were made at the same time.
+      // Counted once for all concurrent calls.
       if (this.#silences === silences) this.#silences += 1;
     }
     const addresses = this.#urls.map(({ origin }) => origin).join(", ");
@@ -134,7 +134,7 @@ export class Ingress {
     return url;
   }
 
-  /** Null where the connection failed. */
+  /** Sends a request. Null if the connection failed. */
   async #send(url: URL, sending: Sending): Promise<Answer | null> {
     const { body, signal } = sending;
     signal?.throwIfAborted();

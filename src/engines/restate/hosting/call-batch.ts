@@ -3,7 +3,7 @@ import { type BatchedCall, type BatchedReply, Json, type Seal, TooLargeError } f
 import { opened } from "../sealing/sealed-serde.ts";
 import type { RestateOperation } from "./restate-operation.ts";
 
-/** A call on its way, and the seal that opens its reply. */
+/** A call in flight, and the seal that opens its reply. */
 export interface BegunCall {
   readonly engine: RestatePromise<Uint8Array>;
   readonly reply: Seal;
@@ -16,8 +16,8 @@ interface Asked extends BatchedCall {
 type Begin = (method: string, argument: Json) => BegunCall | TooLargeError;
 
 /**
- * The calls that a run has asked of its tree since the last race. They are made when the run next waits: one alone as it
- * is, several as one call, one entry of the journal and one invocation.
+ * The calls of a run to its tree since the last race. They are sent when the run next waits: one call alone, several as
+ * one batch, with one journal entry and one invocation.
  */
 export class CallBatch {
   readonly #method: string;
@@ -44,7 +44,7 @@ export class CallBatch {
     const calls = asked.map(({ method, argument }) => ({ method, argument }));
     const begun = begin(this.#method, { calls });
     if (!(begun instanceof TooLargeError)) return share(asked, begun);
-    // Too much for one message. The same on every replay: it follows from the arguments.
+    // Too large for one message. The same on every replay, because it depends only on the arguments.
     const half = Math.ceil(asked.length / 2);
     this.#issue(asked.slice(0, half), begin);
     this.#issue(asked.slice(half), begin);

@@ -1,13 +1,13 @@
 import type { RetryPolicy } from "@restatedev/restate-sdk";
 
-/** What every handler of ours is registered with. */
+/** The settings of every handler. */
 export interface HandlerSettings {
   readonly retryPolicy: RetryPolicy;
   readonly inactivityTimeout: number;
   readonly abortTimeout: number;
 }
 
-/** The retry of infrastructure failures: fast, because a dead worker's runs wait for it. */
+/** The retries of infrastructure failures: fast, because a dead worker's runs wait for them. */
 export const retryPolicy: RetryPolicy = {
   initialInterval: 50,
   exponentiationFactor: 1.5,

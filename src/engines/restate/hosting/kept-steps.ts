@@ -4,29 +4,29 @@ import type { StepResult } from "./step-results.ts";
 /*
  * Kept steps: a closure that runs on this worker survives the loss of its connection to the Restate server.
  *
- * Neighbours: `run-host.ts` makes a holder for each attempt of an execution, `run-primitives.ts` runs its closures through
- * that. `step-results.ts` says what a closure came to.
+ * Neighbours: `run-host.ts` creates a holder for each attempt of an execution, and `run-primitives.ts` runs its
+ * closures through it. `step-results.ts` encodes the result of a closure.
  *
- * 1. While a closure runs, or its result is not known to be journaled, no second one is begun here for the same step.
- * 2. A later attempt takes over the closures that it asks for. Those that it does not ask for are aborted when the attempt
- *    that began them has been lost for `keptMs`.
+ * 1. While a closure runs, or its result is not known to be journaled, no second one is started here for the same step.
+ * 2. A later attempt adopts the closures that it requests. The others are aborted when the attempt that began them has
+ *    been lost for `keptMs`.
  * 3. A closure that threw has no result: the next attempt runs it again.
- * 4. This is a convenience for calls that cost money. Correctness rests on attempts, reservations and idempotency keys: in
- *    another process the closure is run again.
+ * 4. This only saves calls that cost money. Correctness relies on attempts, reservations and idempotency keys: another
+ *    process runs the closure again.
  */
 
 interface KeptStep {
   readonly controller: AbortController;
   readonly result: Promise<StepResult>;
-  /** Once it is there. */
+  /** Null until it is available. */
   known: StepResult | null;
-  /** The attempt that counts on this closure now. */
+  /** The attempt that waits for this closure now. */
   holder: StepHolder;
 }
 
 /**
  * The closures that run, or have ended but whose result is not yet known to be journaled. When an execution is lost
- * (the server died, another closure of the run threw) and comes back to this process, it finds them here instead of
+ * (the server died, another closure of the run threw) and returns to this process, it finds them here instead of
  * running them a second time.
  */
 export class KeptSteps {
@@ -37,14 +37,14 @@ export class KeptSteps {
     this.#keptMs = options.keptMs;
   }
 
-  /** How many closures are kept. */
+  /** Number of kept closures. */
   get size(): number {
     let size = 0;
     for (const steps of this.#executions.values()) size += steps.size;
     return size;
   }
 
-  /** What one attempt of an execution runs its closures through. */
+  /** Creates the holder through which one attempt of an execution runs its closures. */
   attempt(execution: string): StepHolder {
     const steps = this.#executions.get(execution) ?? new Map<string, KeptStep>();
     return new StepHolder(steps, this.#keptMs, () => {
@@ -61,9 +61,9 @@ export class KeptSteps {
   }
 }
 
-/** The closures of one execution, as one attempt sees them. A later attempt takes over those it asks for. */
+/** The closures of one execution, as one attempt sees them. A later attempt adopts those it requests. */
 export class StepHolder {
-  /** Names the attempt. */
+  /** Id of the attempt. */
   readonly id = randomUUID();
   readonly #steps: Map<string, KeptStep>;
   readonly #keptMs: number;
@@ -91,17 +91,17 @@ export class StepHolder {
     return step.result;
   }
 
-  /** The id of the attempt that waits for a closure: this one, or the one that has taken the closure over. */
+  /** Returns the id of the attempt that waits for a closure: this one, or the one that has adopted the closure. */
   holderOf(key: string): string {
     return this.#steps.get(key)?.holder.id ?? this.id;
   }
 
-  /** What a closure has come to here, until it is acknowledged. */
+  /** Returns the result of a closure here, until it is acknowledged. */
   known(key: string): StepResult | null {
     return this.#steps.get(key)?.known ?? null;
   }
 
-  /** The result of this step is journaled. */
+  /** Removes a step whose result is journaled. */
   acknowledge(key: string): void {
     this.#steps.delete(key);
     this.#changed();
@@ -110,7 +110,7 @@ export class StepHolder {
     this.#whenIdle = [];
   }
 
-  /** Resolves when this attempt runs no closure and the results of all are journaled. */
+  /** Resolves when this attempt runs no closure and all results are journaled. */
   async idle(): Promise<void> {
     if (this.#held().length === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -118,12 +118,12 @@ export class StepHolder {
     await promise;
   }
 
-  /** The attempt is over but the execution is not: it may come back here, or go elsewhere. */
+  /** Handles the end of an attempt whose execution continues: it may return here, or move elsewhere. */
   lost(): void {
     if (this.#held().length > 0) setTimeout(() => this.ended(), this.#keptMs).unref();
   }
 
-  /** Nobody will ask again: whatever still runs for this attempt is aborted. */
+  /** Aborts everything that still runs for this attempt: it will not be requested again. */
   ended(): void {
     for (const [key, step] of this.#held()) {
       this.acknowledge(key);
@@ -139,7 +139,7 @@ export class StepHolder {
     const step: KeptStep = { controller, result: closure(controller.signal), known: null, holder: this };
     this.#steps.set(key, step);
     this.#changed();
-    // A closure that threw has no result: the next attempt runs it anew.
+    // A closure that threw has no result: the next attempt runs it again.
     step.result.then(
       (result) => (step.known = result),
       () => {

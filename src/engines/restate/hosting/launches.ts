@@ -4,9 +4,9 @@ import { launchSeal } from "../sealing/sealed-call.ts";
 import { sealed, tooLarge } from "../sealing/sealed-serde.ts";
 import { partitionHeader, runHandler } from "../service-names.ts";
 
-/** A run that a try of a method wants launched. */
+/** A run that a try of a method launches. */
 export interface Launch {
-  /** Its place among the things that the call asks of others. */
+  /** Its position among the requests of the call. */
   readonly place: number;
   readonly parameter: Uint8Array;
 }
@@ -19,7 +19,7 @@ export function sealLaunch(seal: Seal, run: RunLaunch): Uint8Array {
   return parameter;
 }
 
-/** Sends launches together. Returns the name of each execution, in their order. */
+/** Sends launches together. Returns the id of each execution, in order. */
 export async function sendLaunches(
   restate: RestateSharedContext,
   service: string,
@@ -30,7 +30,7 @@ export async function sendLaunches(
     restate.genericSend({ service, method: runHandler, parameter, inputSerde: plain.binary, headers }),
   );
   const names: string[] = [];
-  // One after the other: so every replay awaits them alike.
+  // One after the other, so that every replay awaits them in the same order.
   for (const { invocationId } of sent) names.push(await invocationId);
   return names;
 }

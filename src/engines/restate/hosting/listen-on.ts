@@ -2,16 +2,16 @@ import { once } from "node:events";
 import type { Server } from "node:net";
 import { StartupError } from "../operations/startup-error.ts";
 
-/** Where to listen, and the option that says so. */
+/** The address to listen on, and the option that sets it. */
 export interface ListenOptions {
   readonly host: string;
-  /** 0 for a free one. */
+  /** 0: a free port. */
   readonly port: number;
   readonly reusePort?: boolean;
   readonly option: "port" | "probePort";
 }
 
-/** Returns where that is, as a URL. @throws StartupError */
+/** Listens. Returns the address as a URL. @throws StartupError */
 export async function listenOn(
   server: Server,
   { host, port, reusePort = false, option }: ListenOptions,

@@ -31,7 +31,7 @@ import { sealCall } from "../sealing/sealed-call.ts";
 import { StateSeals } from "../sealing/state-seals.ts";
 import type { ServiceNames } from "../service-names.ts";
 
-/** Thrown out of a method that needs something which has to be fetched first. */
+/** Thrown out of a method that needs a value that must be fetched first. */
 class Fetch {
   readonly run: () => Promise<void>;
 
@@ -40,24 +40,24 @@ class Fetch {
   }
 }
 
-/** What a method has asked another service for, and what came of it: the same in every try. */
+/** A recorded reply of another service to a method: the same in every try. */
 type Asked = { readonly value: Json } | { readonly error: unknown };
 
-/** A question on its way, and the seal that opens an error that comes back. */
+/** A request in flight, and the seal that opens its error. */
 interface Asking {
   readonly answer: () => Promise<Json>;
   readonly reply: Seal;
 }
 
 interface Effect {
-  /** Whose seal it needs. */
+  /** The partition whose seal it needs. */
   readonly partition: string;
   readonly prepare: (seal: Seal) => Message;
 }
 
-/** An effect that is ready to be handed over. */
+/** An effect that is ready to be sent. */
 interface Message {
-  /** What it carries, sealed; null: nothing. */
+  /** Its sealed content. Null: none. */
   readonly parameter: Uint8Array | null;
   readonly apply: (writer: RestateObjectContext) => void;
 }
@@ -75,8 +75,9 @@ export interface ObjectCallFields {
 }
 
 /**
- * One call of a method or query. The method is plain synchronous code; where it asks for something that is not here
- * yet it is left, and tried again from its beginning once that has been fetched. Only the try that returns counts.
+ * One call of a method or query. The method is plain synchronous code. If it requests a value that is not loaded yet,
+ * it is left by a throw, and tried again from its beginning once the value is fetched. Only the try that returns
+ * counts.
  */
 export class ObjectCall {
   readonly #restate: RestateSharedContext;
@@ -99,7 +100,10 @@ export class ObjectCall {
     this.#stateSeals = new StateSeals(fields.definition, fields.restate.key, fields.seals.own);
   }
 
-  /** Returns what the method returns, and the names it has set or cleared. @throws TerminalError what the method throws. */
+  /**
+   * Executes a method. Returns its value, and the names it has set or cleared. @throws TerminalError with the method's
+   * error.
+   */
   async execute(
     method: ObjectMethod,
     argument: Json,
@@ -120,7 +124,7 @@ export class ObjectCall {
       return { result: method(work, argument) };
     } catch (error) {
       if (error instanceof Fetch) return error;
-      // Tells no content. Restate calls again, and keeps the text for people.
+      // Its message holds no content. Restate retries the call, and stores the message for operators.
       if (error instanceof RetryableError) throw error;
       throw BusinessError.toTerminal(error, this.#seals.reply);
     }
@@ -130,13 +134,13 @@ export class ObjectCall {
     return this.#restate.key;
   }
 
-  /** A part of the state. @throws Fetch */
+  /** Returns a value of the state. @throws Fetch */
   read(name: string): Json {
     this.fetch([name]);
     return this.#state.get(name) ?? null;
   }
 
-  /** The names of the state as the call found it. @throws Fetch */
+  /** The names of the state at the beginning of the call. @throws Fetch */
   get stored(): readonly string[] {
     if (this.#names !== null) return this.#names;
     throw new Fetch(async () => void (this.#names = await this.#restate.stateKeys()));
@@ -148,7 +152,7 @@ export class ObjectCall {
     throw new Fetch(async () => void (this.#time = await this.#restate.date.now()));
   }
 
-  /** Fetches these and the time in one round trip. @throws Fetch where any of it is not here. */
+  /** Fetches these names and the time in one round trip. @throws Fetch if any of it is missing. */
   prefetch(names: readonly string[]): void {
     if (this.#time !== null || this.#writer === null) return this.fetch(names);
     throw new Fetch(async () => {
@@ -157,26 +161,29 @@ export class ObjectCall {
     });
   }
 
-  /** @throws Fetch where any of these is not here. */
+  /** Fetches these names. @throws Fetch if any of them is missing. */
   fetch(names: readonly string[]): void {
     const missing = this.#missing(names);
     if (missing.length === 0) return;
     throw new Fetch(() => this.#read(missing));
   }
 
-  /** Each once: a caller may name a value twice, such as the record of a run that is the root. */
+  /**
+   * Returns the missing names, each once: a caller may name a value twice, such as the record of a run that is the
+   * root.
+   */
   #missing(names: readonly string[]): readonly string[] {
     return [...new Set(names)].filter((name) => !this.#state.has(name));
   }
 
-  /** Asked for together, and awaited in that order: so every try is replayed alike. */
+  /** Reads names. They are requested together and awaited in order, so that every try is replayed alike. */
   async #read(names: readonly string[], before = async (): Promise<void> => undefined): Promise<void> {
     const reads = names.map((name) => this.#restate.get<Json>(name, stateSerde(this.#stateSeals.of(name))));
     await before();
     for (const [index, read] of reads.entries()) this.#state.set(names[index] ?? "", await read);
   }
 
-  /** The answer to the `place`-th thing this call asks of others. @throws Fetch */
+  /** Returns the reply to the `place`-th request of this call. @throws Fetch */
   ask(
     place: number,
     partition: string,
@@ -198,24 +205,24 @@ export class ObjectCall {
     return asked.value;
   }
 
-  /** The name of the `place`-th thing this call asks of others, if that is a launch that was sent; else null. */
+  /** Returns the id of the execution if the `place`-th request of this call is a sent launch. Else null. */
   launched(place: number): Json {
     const asked = this.#asked[place];
     return asked && "value" in asked ? asked.value : null;
   }
 
-  /** @throws TooLargeError */
+  /** Seals a launch. @throws TooLargeError */
   sealLaunch(place: number, run: RunLaunch): Uint8Array {
     return sealLaunch(this.#seals.ownAt(`ask/${place}`), run);
   }
 
-  /** Sends the runs that a try wants launched. Their names are known to the next try. */
+  /** Sends the launches of a try. The next try knows their ids. */
   async #launch(launches: readonly Launch[]): Promise<void> {
     const names = await sendLaunches(this.#restate, this.names.run, launches);
     for (const [index, { place }] of launches.entries()) this.#asked[place] = { value: names[index] ?? "" };
   }
 
-  /** Hands what a try has changed to Restate, which would keep what was set before a throw. */
+  /** Writes the changes of a try to Restate. Only at the end, because Restate would keep writes before a throw. */
   async #write({ written, effects }: Try): Promise<void> {
     const writer = this.#writer;
     if (writer === null) return;
@@ -239,7 +246,7 @@ export class ObjectCall {
     for (const { apply } of messages) apply(writer);
   }
 
-  /** Before anything is written: Restate keeps what was set before a throw. @throws TerminalError */
+  /** Checks sizes before anything is written, because Restate keeps writes before a throw. @throws TerminalError */
   #checkSizes(
     values: readonly { readonly name: string; readonly bytes: Uint8Array | null }[],
     messages: readonly Message[],
@@ -253,10 +260,10 @@ export class ObjectCall {
   }
 }
 
-/** Stands for the name of an execution in a try that does not count. */
+/** Placeholder for the id of an execution in a try that does not count. */
 const notSent = "not sent";
 
-/** One try: what it reads sees what it wrote. */
+/** One try. Its reads see its own writes. */
 class Try implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;

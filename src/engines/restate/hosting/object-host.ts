@@ -15,20 +15,20 @@ import { argumentSeal } from "../sealing/sealed-call.ts";
 import { opened, sealed } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 
-/** What objects are hosted with. */
+/** The dependencies of hosted objects. */
 export interface ObjectHostOptions {
   readonly settings: HandlerSettings;
   readonly names: ServiceNames;
   readonly seals: Sealing;
   /** Ends an execution for good, best effort. */
   readonly kill: (execution: string) => void;
-  /** Told which parts of its state an object has changed here. */
+  /** Called with the names that an object has changed in this process. */
   readonly written: (object: ObjectAddress, names: ReadonlySet<string>) => void;
 }
 
 const bytes = { input: serde.binary, output: serde.binary };
 
-/** Hosts one kind of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
+/** Hosts one type of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
 export function objectHost(
   definition: ObjectDefinition,
   { settings, names, seals, kill, written }: ObjectHostOptions,
@@ -64,12 +64,12 @@ export function objectHost(
     options: {
       ...settings,
       enableLazyState: true,
-      journalRetention: 0, // Nobody attaches to a call, and journals hold what objects are told.
+      journalRetention: 0, // No caller attaches to a call, and journals hold arguments.
     },
   });
 }
 
-/** Opens what the method was called with. What cannot be opened is refused: it would stand in everybody's way. */
+/** Opens the argument of a call. One that cannot be opened is refused: retries would block the object. */
 async function read(
   restate: RestateSharedContext,
   bind: (seal: Seal) => Seal,

@@ -2,11 +2,11 @@ import type { RunLaunch } from "#kernel";
 
 interface OpenExecution {
   readonly launch: RunLaunch;
-  /** Gives the execution back to Restate once what runs here for it is journaled. */
+  /** Returns the execution to Restate once its running steps are journaled. */
   readonly leave: () => void;
 }
 
-/** The executions in this process's memory, by Restate's name for them. */
+/** The executions in this process's memory, by Restate's id. */
 export class OpenExecutions {
   readonly #open = new Map<string, OpenExecution>();
   #started = 0;
@@ -25,7 +25,7 @@ export class OpenExecutions {
     return this.#ended;
   }
 
-  /** Do all executions leave this process? */
+  /** Whether all executions are leaving this process. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
@@ -34,7 +34,7 @@ export class OpenExecutions {
     return this.#open.get(invocation)?.launch ?? null;
   }
 
-  /** Open until the attempt is over, whatever became of it. */
+  /** Registers an execution until its attempt has ended. */
   begin(invocation: string, execution: OpenExecution, attemptCompleted: AbortSignal): void {
     this.#started += 1;
     this.#open.set(invocation, execution);
@@ -46,12 +46,12 @@ export class OpenExecutions {
     if (this.#isLeaving) execution.leave();
   }
 
-  /** An execution has reached its end. */
+  /** Counts an execution that has ended. */
   end(): void {
     this.#ended += 1;
   }
 
-  /** Nobody starts another step here. */
+  /** Makes all executions leave: no further step starts here. */
   leave(): void {
     this.#isLeaving = true;
     for (const execution of this.#open.values()) execution.leave();

@@ -1,8 +1,8 @@
-/** Decides, for tests, after which picks an execution is thrown away: each one that it has not been through before. */
+/** Decides, for tests, after which picks an execution is discarded: each one that it has not passed before. */
 export class ReplayFuzz {
   readonly #known = new Map<string, number>();
 
-  /** Whether this is the first attempt of the execution to get as far as its `pick`-th pick. */
+  /** Whether this is the first attempt of the execution to reach its `pick`-th pick. */
   isNew(execution: string, pick: number): boolean {
     if (pick <= (this.#known.get(execution) ?? 0)) return false;
     this.#known.set(execution, pick);

@@ -2,18 +2,18 @@ import { RestatePromise, type TerminalError } from "@restatedev/restate-sdk";
 import { type Json, type Operation, type Outcome, type ReeveError, encodeError, type Seal } from "#kernel";
 import { BusinessError } from "../client/business-error.ts";
 
-/** What Restate says about an operation, and how to read it. */
+/** Restate's result for an operation, and the function that reads it. */
 export interface Arrival {
   readonly operation: RestateOperation;
   readonly outcome: () => Promise<Outcome>;
 }
 
-/** An engine promise, kept where only the one who picks awaits it. */
+/** An operation around a Restate promise. Only the code that picks awaits it. */
 export class RestateOperation implements Operation {
   outcome: Outcome | null = null;
   /**
-   * Whether the operation is new: it was not in the journal when this attempt asked for it. So is its outcome then. The
-   * outcome of an operation that was there may have been given to an attempt before.
+   * Whether the operation is new: it was not in the journal when this attempt requested it, so its outcome is new, too.
+   * The outcome of a journaled operation may have been given to an earlier attempt.
    */
   readonly isFirst: boolean;
   #arrival: RestatePromise<Arrival> | null = null;
@@ -29,12 +29,12 @@ export class RestateOperation implements Operation {
     this.#acknowledge = step?.acknowledge ?? (() => {});
   }
 
-  /** It has been asked for. The seal opens its failure. */
+  /** Begins the operation. The seal opens its failure. */
   begin<T>(engine: RestatePromise<T>, seal: Seal, read: (value: T) => Json | Promise<Json>): this {
     return this.beginPart(engine, seal, async (value: T) => ({ ok: true, value: await read(value) }));
   }
 
-  /** The same, where the value says also whether the operation has failed. */
+  /** Begins an operation whose value also tells whether it has failed. */
   beginPart<T>(engine: RestatePromise<T>, seal: Seal, read: (value: T) => Outcome | Promise<Outcome>): this {
     this.#arrival = engine.map((value, failure) => ({
       operation: this,
@@ -43,7 +43,7 @@ export class RestateOperation implements Operation {
     return this;
   }
 
-  /** It will not be asked for. */
+  /** Ends the operation with an error, without a request. */
   refuse(error: ReeveError): this {
     const outcome = async (): Promise<Outcome> => ({ ok: false, error: encodeError(error) });
     this.#arrival = RestatePromise.resolve({ operation: this, outcome });
@@ -75,6 +75,6 @@ async function outcomeOf<T>(
   read: (value: T) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   if (failure !== undefined) return { ok: false, error: BusinessError.data(failure.message, seal) };
-  // Where there is no failure there is a value, of whatever type.
+  // Without a failure there is a value, of any type.
   return read(value as T);
 }

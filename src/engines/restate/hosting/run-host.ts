@@ -34,10 +34,10 @@ import { StepResults } from "./step-results.ts";
 import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
 
 const journalMismatch = 570;
-/** As long as Restate keeps the journal of a run that has ended, by default. */
+/** Restate's default retention of the journal of an ended run. */
 const keptMs = 24 * 60 * 60_000;
 
-/** What runs are hosted with. */
+/** The dependencies of hosted runs. */
 export interface RunHostOptions {
   readonly settings: HandlerSettings;
   readonly names: ServiceNames;
@@ -49,7 +49,7 @@ export interface RunHostOptions {
   readonly fuzz: ReplayFuzz | null;
 }
 
-/** Hosts the executions of runs as a Restate service. Whatever `program.run` throws is retried from the journal. */
+/** Hosts the executions of runs as a Restate service. Errors of `program.run` are retried from the journal. */
 export function runHost(program: EngineProgram, host: RunHostOptions): ServiceDefinition<string, unknown> {
   const { settings, names, admin } = host;
   const run = (restate: Context, input: Uint8Array): Promise<Uint8Array> =>
@@ -73,7 +73,7 @@ async function execute(
   input: Uint8Array,
 ): Promise<Uint8Array> {
   const { program, settings, names, seals, ingress, kept, executions, fuzz } = host;
-  // Never none: what a journal holds must not depend on a setting.
+  // Never zero: the content of a journal must not depend on a setting.
   const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
   const { id, headers, attemptCompletedSignal } = restate.request();
   const partition = headers.get(partitionHeader) ?? "";
@@ -113,7 +113,7 @@ async function execute(
     goesOn,
     giveUp,
   });
-  // An execution that has journaled nothing cannot be moved to another build, and a continuation may need to be.
+  // An execution without journal entries cannot be moved to another build, and a continuation may need to be.
   if (launch.continuation > 0) await restate.run("continued", () => undefined);
   const returned = await Promise.race([program.run(primitives).catch(retry), thrownAway]);
   removeLater(restate, [...results.names], { names, partition, seal: sealing.calls.ownAt("remove").lasting });
@@ -124,7 +124,7 @@ async function execute(
   return sealed(outputSeal(sealing.calls.ownAt("output"), id), Json.of(returned ?? null));
 }
 
-/** Has large results removed as late as the journal is. The key of the tree may be destroyed by then. */
+/** Removes large results when the journal expires. The key of the tree may be destroyed by then. */
 function removeLater(
   restate: Context,
   results: readonly string[],
@@ -140,9 +140,9 @@ function removeLater(
 }
 
 /**
- * Stops an execution that asks for something else than its journal holds, whoever noticed it. Restate's own option
- * for that needs a protocol that servers up to 1.7 speak only as an experiment: without it they retry for ever. One
- * whose key was destroyed is ended: nobody can ever read its journal again.
+ * Pauses an execution whose journal does not match its requests. Restate's own option for that needs a protocol that
+ * servers up to 1.7 support only experimentally: without it they retry forever. An execution whose key was destroyed is
+ * killed, because its journal can never be read again.
  */
 function stopLost(admin: Admin): HooksProvider {
   return ({ request }) => ({
@@ -165,7 +165,7 @@ function isErased(error: unknown, { headers }: Request): boolean {
   return error instanceof KeyDestroyedError && error.partition === headers.get(partitionHeader);
 }
 
-/** Whatever it did would be too large again. */
+/** Whether an error would occur again because a value is too large. */
 function isTooLarge(error: unknown): boolean {
   return ReeveError.is(error) && error.code === "too-large";
 }

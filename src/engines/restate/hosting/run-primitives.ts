@@ -26,14 +26,14 @@ import { opened, sealed, tooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 import type { StepResult, StepResults } from "./step-results.ts";
 
-/** Calls objects past the journal. */
+/** Calls objects without the journal. */
 export type Gate = Pick<GroupedCalls, "call" | "isRepeatable">;
 
-/** What a run seals with. */
+/** The seals of a run. */
 export interface RunSealing {
-  /** What is handed over once. */
+  /** The seal of values that are handed over once. */
   readonly steps: Seal;
-  /** What every replay hands over again. */
+  /** The seals of values that every replay hands over again. */
   readonly calls: CallSeals;
 }
 
@@ -51,7 +51,10 @@ export class RunPrimitives implements ExecutionPrimitives {
   readonly #results: StepResults;
   readonly #goesOn: (pick: number) => boolean;
   readonly #giveUp: (reason: unknown) => Promise<never>;
-  /** Calls that wait for a key until the next pick: when they are made must not depend on how fast it comes. */
+  /**
+   * Calls that wait for a key until the next pick: the time at which they are made must not depend on the speed of the
+   * key source.
+   */
   readonly #later: (() => Promise<unknown>)[] = [];
   readonly #batch: CallBatch | null;
   #heartbeat: RestateOperation | null = null;
@@ -61,7 +64,7 @@ export class RunPrimitives implements ExecutionPrimitives {
 
   constructor(fields: {
     readonly launch: RunLaunch;
-    /** The method of the tree that makes the calls between two races as one; null: each is made alone. */
+    /** The method of the tree that batches the calls between two races. Null: each is made alone. */
     readonly batchMethod: string | null;
     readonly restate: Context;
     readonly names: ServiceNames;
@@ -69,11 +72,11 @@ export class RunPrimitives implements ExecutionPrimitives {
     readonly ingress: Gate;
     readonly held: StepHolder;
     readonly results: StepResults;
-    /** Shorter than the inactivity timeout. */
+    /** Must be shorter than the inactivity timeout. */
     readonly heartbeatMs: number;
-    /** Asked after each pick whether to go on; if not, the steps that run are journaled and the pick never ends. */
+    /** Called after each pick. If it returns false, running steps are journaled and the pick never ends. */
     readonly goesOn: (pick: number) => boolean;
-    /** Ends the attempt, without any code above noticing. */
+    /** Ends the attempt, without notice to the code above. */
     readonly giveUp: (reason: unknown) => Promise<never>;
   }) {
     this.launch = fields.launch;
@@ -82,7 +85,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     this.#sealing = fields.sealing;
     this.#ingress = fields.ingress;
     this.#held = fields.held;
-    // Restate shows no number that orders the attempts of an invocation.
+    // Restate exposes no number that orders the attempts of an invocation.
     this.epoch = { id: fields.held.id, order: null };
     this.#heartbeatMs = fields.heartbeatMs;
     this.#results = fields.results;
@@ -166,7 +169,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     return `call/${this.#calls++}`;
   }
 
-  /** Makes a call, and returns the seal that opens its reply; or the reason why it cannot be made. */
+  /** Makes a call. Returns the seal that opens its reply, or the error if it cannot be made. */
   #begin(call: MethodCall, seal: Seal): BegunCall | TooLargeError {
     const { to, method } = call;
     const { parameter, reply } = sealCall(seal, call);
@@ -182,7 +185,9 @@ export class RunPrimitives implements ExecutionPrimitives {
     return tooLarge(parameter) ?? { engine: engine(), reply };
   }
 
-  /** The journal keeps the answer. A call whose answer was lost is made again. */
+  /**
+   * Makes an idempotent call outside the journal. The journal keeps the reply. A call whose reply was lost is repeated.
+   */
   #callRepeatable(call: MethodCall): Operation {
     const { steps } = this.#sealing;
     const action = async (): Promise<Uint8Array> => {
@@ -201,7 +206,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     return this.#watch(this.#restate.signal(name, plain.empty));
   }
 
-  /** The journal keeps the moment of the first execution: a replay computes another delay, which is ignored. */
+  /** Sleeps. The journal keeps the time of the first execution: a replay computes another delay, which is ignored. */
   sleepUntil(at: number): Operation {
     return this.#watch(this.#restate.sleep(Math.max(0, Math.ceil(at - Date.now()))));
   }
@@ -211,8 +216,8 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 
   /**
-   * When Restate suspends or loses this attempt, the race never settles: the driver and all user code above it are
-   * left behind for the garbage collector, and nobody's `catch` sees anything.
+   * Races operations. When Restate suspends or loses this attempt, the race never settles: the driver and all user code
+   * above it are garbage collected, and no `catch` runs.
    */
   async race(open: OpenOperations): Promise<Operation> {
     const { tree: to } = this.launch;
@@ -232,7 +237,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     return new Promise(() => {});
   }
 
-  /** Waits for the steps that run. Asks nothing new of Restate: a replay would not. */
+  /** Waits for the running steps. Requests nothing new from Restate: a replay would not. */
   async #journal(operations: readonly RestateOperation[]): Promise<void> {
     const steps = operations.filter(({ isStep, outcome }) => isStep && outcome === null);
     if (steps.length === 0) return;
@@ -245,14 +250,14 @@ export class RunPrimitives implements ExecutionPrimitives {
     await drained();
   }
 
-  /** Something without content. */
+  /** Wraps a promise without content. */
   #watch(engine: RestatePromise<void>): RestateOperation {
     return new RestateOperation(this.isLive).begin(engine, this.#sealing.steps, () => null);
   }
 
   /**
-   * A timer that keeps Restate talking to us while a closure runs. After the inactivity timeout it would say no more
-   * until the closure ends, and a step of an hour could be neither woken nor cancelled.
+   * Returns a timer that keeps Restate's connection active while a closure runs. After the inactivity timeout Restate
+   * would send nothing until the closure ends, and a step of an hour could be neither woken nor cancelled.
    */
   #beat(): RestateOperation {
     if (this.#heartbeat === null || this.#heartbeat.outcome !== null)

@@ -21,7 +21,7 @@ import { argumentSeal, sealCall } from "../sealing/sealed-call.ts";
 import { opened, sealedSerde } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 
-/** Hosts a sink as a Restate virtual object: one call at a time for each key, tried until it succeeds. */
+/** Hosts a sink as a Restate virtual object: one call at a time for each key, retried until it succeeds. */
 export function sinkHost(
   definition: SinkDefinition,
   host: { settings: HandlerSettings; names: ServiceNames; seals: Sealing; admin: Admin },
@@ -32,7 +32,7 @@ export function sinkHost(
     const seal = await seals.of(key);
     const argument = read(argumentSeal(seal, definition.type, "take"), input);
     const { id } = restate.request();
-    // One that has asked something before cannot just end: its journal says that it goes on.
+    // A call that has made requests before cannot just end: its journal continues. So it is killed.
     if (argument === undefined) return void admin.kill(id).catch(() => {});
     const calls = new CallSeals({ partition: key, seal, all: seals, id, input });
     await definition.take(key, argument, journaledAsk(restate, names, calls)).catch(retry);
@@ -45,8 +45,8 @@ export function sinkHost(
 }
 
 /**
- * Through the journal of this call, not over the ingress: what is asked there is work of its own, which goes on when
- * whoever asked has died, and would be asked once more by each try.
+ * Creates calls through the journal of this invocation, not over the ingress. A call over the ingress is independent:
+ * it would continue after its caller died, and each try would make it again.
  */
 function journaledAsk(restate: RestateObjectContext, names: ServiceNames, seals: CallSeals): CallObject {
   let asked = 0;
@@ -69,7 +69,7 @@ function journaledAsk(restate: RestateObjectContext, names: ServiceNames, seals:
   };
 }
 
-/** Undefined where its key was destroyed: then everything was taken before. */
+/** Opens a message. Undefined if its key was destroyed: then everything was processed before. */
 function read(seal: Seal, input: Uint8Array): Json | undefined {
   try {
     return opened(seal, input);

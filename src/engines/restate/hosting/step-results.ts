@@ -3,28 +3,28 @@ import { Json, NotFoundError, TooLargeError, type Seal } from "#kernel";
 import type { ContentName, ContentPort } from "#base";
 import { opened, sealed } from "../sealing/sealed-serde.ts";
 
-/** The most that a journal keeps of one step. */
+/** Maximum bytes of a step's result in the journal. */
 const inlineBytes = 1_000_000;
-/** The most that a step may return. */
+/** Maximum bytes of a step's result. */
 const largestBytes = 64_000_000;
 
 const asValue = 0;
 const asReference = 1;
 
-/** What is left of a closure that has ended. */
+/** The encoded result of a closure. */
 export type StepResult =
   | {
-      /** For the journal: the value, or where it lies. */
+      /** The bytes for the journal: the value, or its name in the content port. */
       readonly journaled: Uint8Array;
       /** The value, sealed. */
       readonly whole: Uint8Array;
     }
-  /** Why its value cannot be kept. */
+  /** The error of a value that cannot be stored. */
   | { readonly refused: unknown };
 
 /**
- * Results of steps on their way into a journal and back. Restate fails on a large one and executes its step again,
- * for ever: so a large one is put into the content port before the journal hears of it, and the journal keeps its name.
+ * Encodes results of steps for the journal. Restate fails on a large one and repeats its step forever. So a large
+ * result is put into the content port first, and the journal keeps its name.
  */
 export class StepResults {
   readonly #partition: string;
@@ -38,7 +38,7 @@ export class StepResults {
     this.#content = fields.content;
   }
 
-  /** Makes a value ready for the journal. One that JSON cannot hold, or too large, is refused. */
+  /** Encodes a value for the journal. A value that JSON cannot hold, or that is too large, is refused. */
   async keep(value: Json): Promise<StepResult> {
     let whole: Uint8Array;
     try {
@@ -53,7 +53,7 @@ export class StepResults {
     return { whole, journaled: Buffer.concat([Buffer.of(asReference), sealedName]) };
   }
 
-  /** What the journal keeps. `known` is at hand where the closure has run here. */
+  /** Decodes a journaled result. `known` is available if the closure has run here. */
   async read(journaled: Uint8Array, known: StepResult | null): Promise<Json> {
     const rest = journaled.subarray(1);
     if (journaled[0] === asValue) return opened(this.#seal, rest);

@@ -15,15 +15,15 @@ type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => v
 
 const mostAbsent = 100;
 
-/** The HTTP/2 endpoint through which Restate executes what this process offers. */
+/** The HTTP/2 endpoint through which Restate calls this process. */
 export class Worker {
-  /** Apart from the server, which says goodbye on every connection when it stops to listen. */
+  /** Separate from the HTTP/2 server, which sends GOAWAY on every connection when it stops listening. */
   readonly #listener: Server;
   /** Restate's connections, each with the number of its open streams. */
   readonly #sessions = new Map<ServerHttp2Session, number>();
   readonly #path: string;
   readonly #log: Log;
-  /** The builds that Restate looked for here, each told once. */
+  /** The builds that Restate requested here, each logged once. */
   readonly #absent = new Set<string>();
   #isDraining = false;
   #isClosing = false;
@@ -33,7 +33,7 @@ export class Worker {
     readonly logger: NonNullable<EndpointOptions["logger"]>;
     readonly log: Log;
     readonly identityKeys: readonly string[];
-    /** What it answers to; anything else is another build's. */
+    /** The path that it serves. All other paths are of other builds. */
     readonly path: string;
   }) {
     this.#path = options.path;
@@ -48,7 +48,7 @@ export class Worker {
     this.#listener = createListener((socket) => server.emit("connection", socket));
   }
 
-  /** Returns the address for the server to call. @throws StartupError */
+  /** Listens. Returns the address for the server to call. @throws StartupError */
   async listen(options: {
     readonly host: string;
     readonly port: number;
@@ -58,8 +58,8 @@ export class Worker {
   }
 
   /**
-   * Takes nothing new: Restate gives it to another worker, or waits for one. Resolves once everything that runs here
-   * has ended, at the latest after so long.
+   * Stops taking work: Restate sends it to another worker, or waits for one. Resolves once everything that runs here
+   * has ended, at the latest after `graceMs`.
    */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
@@ -69,7 +69,7 @@ export class Worker {
     await withTimeout(limits, () => this.#emptied());
   }
 
-  /** Ends at once: what runs here is lost and goes on elsewhere, or when a worker comes back. */
+  /** Closes immediately. Running executions are lost here and continue elsewhere, or when a worker comes back. */
   async close(): Promise<void> {
     this.#isClosing = true;
     if (this.#listener.listening) this.#listener.close();
@@ -96,8 +96,8 @@ export class Worker {
   }
 
   /**
-   * Makes Restate open its next stream elsewhere, by leaving no room for it here. It would also obey a goodbye
-   * (GOAWAY), but then drops the connection at its next stream, with all that still runs on it.
+   * Makes Restate open its next stream elsewhere, by allowing no more streams here. Restate also obeys GOAWAY, but then
+   * drops the connection at its next stream, with everything that still runs on it.
    */
   #windDown(session: ServerHttp2Session): void {
     if (session.destroyed) return;
@@ -105,7 +105,7 @@ export class Worker {
     else session.settings({ maxConcurrentStreams: 0 });
   }
 
-  /** Resolves when Restate has no connection to us. */
+  /** Resolves when Restate has no connection to this worker. */
   async #emptied(): Promise<void> {
     const closings = [...this.#sessions.keys()].map(
       (session) => new Promise<void>((resolve) => session.once("close", resolve)),
@@ -114,7 +114,7 @@ export class Worker {
     if (this.#sessions.size > 0) return this.#emptied();
   }
 
-  /** What is another build's waits until that is here again: Restate tries again. */
+  /** Handles a request. One for another build gets a 404, and Restate retries until that build is served again. */
   #answer(handler: Handler, request: Http2ServerRequest, response: Http2ServerResponse): void {
     if (request.url.startsWith(`${this.#path}/`)) return handler(request, response);
     response.writeHead(404);

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { EngineProgram } from "#kernel";
 import type { HandlerSettings } from "../hosting/handler-settings.ts";
 
-/** What a worker offers, named twice. */
+/** The identity of a worker's program. */
 export interface Build {
-  /** In the worker's address: runs stay with the build they began on. */
+  /** The name in the worker's address. Runs stay with the build they began on. */
   readonly name: string;
-  /** A hash of what can be executed, and of how Restate is told to do it. */
+  /** Hash of the program and its Restate settings. */
   readonly program: string;
 }
 
@@ -34,12 +34,12 @@ export function buildOf(
   return { name: build ?? short, program: short };
 }
 
-/** Where a build is served, below the worker's address. */
+/** Returns the path of a build, below the worker's address. */
 export function pathOf(build: string): string {
   return `/v/${build}`;
 }
 
-/** The build that is served at such an address; null: not one of ours. */
+/** Returns the build that is served at an address. Null: not one of ours. */
 export function buildAt(uri: string): string | null {
   return /\/v\/([\w.-]+)\/?$/.exec(uri)?.[1] ?? null;
 }

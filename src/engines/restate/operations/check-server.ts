@@ -1,10 +1,10 @@
 import { attempts } from "../client/attempts.ts";
 import { StartupError, type StartupProblem } from "./startup-error.ts";
 
-/** The servers this engine has been tested with. */
+/** The server version that this engine is tested with. */
 const supported = { major: 1, minor: 7 };
 
-/** Asks the server's two doors whether they are what they should be. Waits for one that does not answer yet. @throws StartupError */
+/** Checks the server's admin and ingress. Waits for one that does not answer yet. @throws StartupError */
 export async function checkServer(server: {
   readonly admin: string;
   readonly ingress: readonly string[];
@@ -23,7 +23,7 @@ export async function checkServer(server: {
     isRight: (body) => typeof body.version === "string",
   });
   checkVersion(String(version));
-  // One node that answers is enough: another may be the one that is down.
+  // One node that answers is enough: another may be down.
   const nodes = ingress.map((node) => checkIngress(node, patienceMs));
   await Promise.any(nodes).catch(() => nodes[0]);
 }

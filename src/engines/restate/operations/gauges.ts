@@ -1,12 +1,12 @@
-/** What a worker knows about itself. */
+/** Metrics of a worker. */
 export interface Gauges {
-  /** Executions in this process's memory now. */
+  /** Number of executions in this process's memory. */
   readonly openExecutions: number;
-  /** Since the start. One that comes back, after a wait or from elsewhere, starts again. */
+  /** Number of started executions since the start. One that returns, after a wait or from elsewhere, counts again. */
   readonly startedExecutions: number;
-  /** Executions that reached their end here, since the start. */
+  /** Number of executions that ended here since the start. */
   readonly endedExecutions: number;
-  /** Closures that run, or whose results are not yet known to be journaled. */
+  /** Number of closures that run, or whose results are not yet known to be journaled. */
   readonly keptSteps: number;
   /** Calls from inside steps to their tree. */
   readonly gate: GateLatency;
@@ -14,13 +14,13 @@ export interface Gauges {
   readonly uptimeS: number;
 }
 
-/** How long calls took: at most so long, to the next of a few fixed limits; null where there was none. */
+/** Latency of calls, rounded up to one of a few fixed limits. Null: no calls. */
 export interface GateLatency {
   readonly count: number;
   readonly sumMs: number;
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
-  /** How many took at most `limitMs`; the last limit is infinite. */
+  /** Number of calls that took at most `limitMs`. The last limit is infinite. */
   readonly buckets: readonly { readonly limitMs: number; readonly count: number }[];
 }
 
@@ -59,7 +59,7 @@ export class Latency {
   }
 }
 
-/** The gauges in Prometheus's text format. */
+/** Formats the gauges in Prometheus's text format. */
 export function prometheus(gauges: Gauges): string {
   const { gate } = gauges;
   const buckets = gate.buckets.map(({ limitMs, count }) => {

@@ -3,33 +3,33 @@ import { RetryableError, TerminalError } from "@restatedev/restate-sdk";
 import { wasDiagnosed } from "#base";
 import { ReeveError, type RunId, type RunLaunch } from "#kernel";
 
-/** What an operator should know. Ids and names only: no prompt, argument or result is ever in one. */
+/** A log record for operators. It holds ids and names only: never a prompt, argument or result. */
 export interface LogRecord {
   readonly level: "info" | "warn" | "error";
   readonly message: string;
   readonly run?: RunId;
   /** The key of its tree: the tenant (`-` for none), a slash, the tree's id. */
   readonly tree?: string;
-  /** Restate's name of the execution or call. */
+  /** Restate's id of the execution or call. */
   readonly invocation?: string;
   /** The handler that Restate called. */
   readonly target?: string;
   readonly error?: LoggedError;
 }
 
-/** An error without what it may quote: its message is left out unless it is one of ours that holds ids and names only. */
+/** An error without content: its message is left out unless it is one of ours that holds ids and names only. */
 export interface LoggedError {
   readonly name: string;
   readonly code?: string | number;
   readonly message?: string;
-  /** Where it was thrown. */
+  /** The stack frames. */
   readonly stack: readonly string[];
 }
 
-/** Takes each record. Must not throw. */
+/** Receives each record. Must not throw. */
 export type Log = (record: LogRecord) => void;
 
-/** To standard error: one JSON line each, or a line to read where a person sits. */
+/** Writes to standard error: one JSON line per record, or a readable line on a terminal. */
 export const logToStderr: Log = (record) => {
   const time = new Date().toISOString();
   const { level, message, run, error } = record;
@@ -38,7 +38,7 @@ export const logToStderr: Log = (record) => {
   process.stderr.write(`${line}\n`);
 };
 
-/** Our errors whose messages hold nothing but ids, names and versions. */
+/** Our errors whose messages hold only ids, names and versions. */
 const speakable: ReadonlySet<string> = new Set([
   "incompatible-version",
   "replay-divergence",
@@ -50,7 +50,10 @@ const speakable: ReadonlySet<string> = new Set([
   "too-large",
 ]);
 
-/** What Restate is shown of an error that may carry content is a wrapper: the error itself is its cause. */
+/**
+ * Returns the loggable form of an error. Restate gets only a wrapper of an error that may hold content: the error
+ * itself is its cause.
+ */
 function loggedError(given: unknown): LoggedError {
   const error: unknown = given instanceof Error && given.cause instanceof Error ? given.cause : given;
   if (!(error instanceof Error)) return { name: typeof error, stack: [] };
@@ -65,8 +68,8 @@ function loggedError(given: unknown): LoggedError {
 }
 
 /**
- * What Restate's SDK logs, as records: failures that Restate will retry. Not business errors, not routine. Its
- * messages quote what failed after a colon or on the next line; that part is left out.
+ * Converts log entries of Restate's SDK to records: failures that Restate will retry. Business errors and routine
+ * entries are left out. SDK messages quote the failure after a colon or on the next line; that part is left out.
  */
 export function sdkLog(log: Log, launchOf: (invocation: string) => RunLaunch | null) {
   return (meta: LogMetadata, message?: unknown, ...details: readonly unknown[]): void => {
@@ -74,7 +77,7 @@ export function sdkLog(log: Log, launchOf: (invocation: string) => RunLaunch | n
     const source: string = meta.source;
     const urgent = level === "error" || (level === "warn" && source === "JOURNAL");
     if (!urgent || details.some((detail) => isExpected(detail) || isReported(detail))) return;
-    // An execution that was left behind may still ask for things: it is never answered.
+    // A discarded execution may still make requests: they are never answered.
     if (String(message).startsWith("DANGER!")) return;
     const { invocationId, invocationTarget } = meta.context ?? {};
     const launch = invocationId === undefined ? null : launchOf(invocationId);
@@ -94,7 +97,7 @@ function isExpected(detail: unknown): boolean {
   return detail instanceof TerminalError || detail instanceof RetryableError;
 }
 
-/** Whether the runtime's own log has it, with its stack: the run crashed, and Restate starts it again. */
+/** Whether the runtime's own log already has the error, with its stack: the run crashed, and Restate restarts it. */
 function isReported(detail: unknown): boolean {
   return wasDiagnosed(detail) || (detail instanceof Error && wasDiagnosed(detail.cause));
 }

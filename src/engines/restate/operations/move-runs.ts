@@ -5,28 +5,28 @@ import { refusal } from "./obstacle.ts";
 import { deploymentsOf } from "./registration.ts";
 import type { ServiceNames } from "../service-names.ts";
 
-/** Which runs to move, and where to. */
+/** The runs to move, and their target. */
 export interface MoveOptions {
-  /** The build they are with. */
+  /** The build that they belong to. */
   readonly from: string;
-  /** The build they go on with. Default: the one that new runs start with. */
+  /** The build that they continue with. Default: the one that new runs start with. */
   readonly to?: string;
-  /** Only those that `from` refuses, because it has another version of their agent. Default: all. */
+  /** Only runs that `from` refuses, because it has another version of their agent. Default: all. */
   readonly only?: "refused";
-  /** How long to wait for steps that run: each ends before its run moves. Default 1 minute. */
+  /** Maximum wait for running steps: each ends before its run moves. Default: 1 minute. */
   readonly waitMs?: number;
 }
 
-/** What became of it. */
+/** The outcome of a move. */
 export interface Moved {
   readonly moved: number;
-  /** Those whose step did not end in time. They stop when it does: move again then. */
+  /** Number of runs whose step did not end in time. They pause when it does: move again then. */
   readonly left: number;
 }
 
 const atOnce = 16;
 
-/** Moves what was begun with one build to another: runs, and calls to objects that were cut off. No step is repeated. */
+/** Moves the invocations of one build to another: runs, and interrupted calls to objects. No step is repeated. */
 export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveOptions): Promise<Moved> {
   const { from, to, only, waitMs = 60_000 } = options;
   checkDuration("waitMs", waitMs);
@@ -54,7 +54,7 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
   return { moved, left: left.length };
 }
 
-/** Joins what several looks find: a refused run shows no failure in the moment in which it is tried again. */
+/** Merges the results of several queries: a refused run shows no failure at the moment in which it is retried. */
 async function lookAgain(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
   const found = new Set<string>();
   for await (const _ of attempts({ firstMs: 200, maxMs: 200, totalMs: 600 }))
@@ -62,13 +62,13 @@ async function lookAgain(look: () => Promise<readonly string[]>): Promise<readon
   return [...found];
 }
 
-/** Counts what was begun with a build and has not ended. */
+/** Counts the unfinished invocations of a build. */
 export async function countRuns(admin: Admin, names: ServiceNames, build: string): Promise<number> {
   const deployments = (await deploymentsOf(admin, names.run, build)).map(({ id }) => id);
   return (await admin.pinned(deployments, { prefix: names.prefix })).length;
 }
 
-/** False if it runs now, or has ended. A pause lets its step end first. */
+/** Moves an invocation. Returns false if it is running, or has ended. A pause lets its step end first. */
 async function move(admin: Admin, invocation: string, deployment: string): Promise<boolean> {
   await admin.pause(invocation);
   return admin.resume(invocation, deployment);

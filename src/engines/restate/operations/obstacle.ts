@@ -3,13 +3,13 @@ import type { Admin } from "../client/admin.ts";
 import { buildAt } from "./build.ts";
 import type { ServiceNames } from "../service-names.ts";
 
-/** What a refused run last failed with says this, as IncompatibleVersionError does. */
+/** A part of the failure message of a refused run, as in IncompatibleVersionError. */
 export const refusal = "here; the run began with";
 
-/** The error about a value of another release, as `checkProtocol` and SealBrokenError word it. */
+/** The error messages about a value of another release, as in `checkProtocol` and SealBrokenError. */
 const otherRelease = /serve the release it was written with|serve a newer release/;
 
-/** What our own errors say, and what Restate says of a worker that is not there. */
+/** Messages of our own errors, and Restate's messages about an absent worker. */
 const signs: readonly (readonly [RegExp, Obstacle["kind"]])[] = [
   [new RegExp(refusal), "version"],
   [otherRelease, "release"],
@@ -19,7 +19,7 @@ const signs: readonly (readonly [RegExp, Obstacle["kind"]])[] = [
   [/./, "failing"],
 ];
 
-/** What keeps an execution from going on, as Restate sees it: one that it has stopped, or tries again and again. */
+/** Returns the reason why an execution cannot continue: Restate has paused it, or retries it repeatedly. Null: none. */
 export async function obstacleOf(admin: Admin, execution: string): Promise<Obstacle | null> {
   const found = await admin.invocation(execution);
   if (!found) return null;
@@ -28,21 +28,21 @@ export async function obstacleOf(admin: Admin, execution: string): Promise<Obsta
   const isStopped = found.status === "paused";
   const words = firstLine((isStopped ? await admin.pausedFor(execution) : found.last_failure) ?? "");
   const kind = signs.find(([sign]) => sign.test(words))?.[1] ?? "stopped";
-  // While one is tried, what it failed with before says nothing; but one that is refused is so every time.
+  // While an execution runs, its last failure says nothing. Exception: a refused run is refused every time.
   if (!isStopped && found.status !== "backing-off" && kind !== "version") return null;
   const deployment = (await admin.deployments()).find(({ id }) => id === found.pinned_deployment_id);
   return {
     kind,
     words,
     build: deployment ? buildAt(deployment.uri) : null,
-    // Of one that was stopped while it waited for its next try, Restate still tells when that would have been.
+    // For an execution that was paused before its next try, Restate still reports the time of that try.
     retryAt: isStopped || found.next_retry_at === undefined ? null : Date.parse(found.next_retry_at),
   };
 }
 
 /**
  * Finds why the calls of an object are not answered: another release has written its state, or calls it. The build is
- * that of an execution which the object has launched and which has not ended.
+ * that of an unfinished execution that the object has launched.
  */
 export async function objectObstacleOf(
   admin: Admin,
@@ -61,7 +61,7 @@ export async function objectObstacleOf(
   return null;
 }
 
-/** Finds executions that Restate has stopped for good, with the trees that they belong to. */
+/** Finds executions that Restate has stopped for good, with their trees. */
 export async function findBlocked(admin: Admin, names: ServiceNames): Promise<readonly BlockedExecution[]> {
   const found: BlockedExecution[] = [];
   const prefix = `${names.object("tree")}/`;
@@ -74,7 +74,10 @@ export async function findBlocked(admin: Admin, names: ServiceNames): Promise<re
   return found;
 }
 
-/** Without Restate's `[500 Internal]` before it, the stack below it, and where the worker is: that is nobody's business. */
+/**
+ * Returns the first line of a failure, without Restate's `[500 Internal]`, the stack, and the worker's address, which
+ * is internal.
+ */
 function firstLine(failure: string): string {
   const [line = ""] = failure.split("\n");
   return line.replace(/^\[[^\]]*\] /, "").replace(/'\w+:\/\/[^']*'/, "its worker");

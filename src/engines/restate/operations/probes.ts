@@ -3,16 +3,16 @@ import { type Server, type ServerResponse, createServer } from "node:http";
 import { type Gauges, prometheus } from "./gauges.ts";
 import { listenOn } from "../hosting/listen-on.ts";
 
-/** What the probes ask. */
+/** The source of the probes' answers. */
 export interface ProbeSubject {
   gauges(): Gauges;
-  /** Why no work should be sent here now; null if it should. */
+  /** Returns the reason why no work should be sent here now. Null: it should. */
   obstacle(): Promise<string | null>;
 }
 
 /**
- * `/health`, `/ready` and `/metrics`, for those who watch this process. A server of its own, because Restate talks
- * HTTP/2 without TLS to the worker's port and probes talk HTTP/1.1, which Node cannot serve on one port.
+ * Serves `/health`, `/ready` and `/metrics`. A separate server, because Restate uses HTTP/2 without TLS on the worker's
+ * port and probes use HTTP/1.1, which Node cannot serve on one port.
  */
 export class Probes {
   readonly #server: Server;

@@ -1,20 +1,20 @@
 const timeoutMs = 1_000;
-/** Probes come often and from several sides: the server is asked once in so long. */
+/** Minimum time between two checks of the server, because probes come often and from several sides. */
 const freshMs = 1_000;
 
-/** Whether work should be sent to this worker. */
+/** Decides whether work should be sent to this worker. */
 export class Readiness {
   isRegistered = false;
   isDraining = false;
   readonly #ingress: readonly string[];
   #asked: { readonly at: number; readonly isReachable: Promise<boolean> } | null = null;
 
-  /** The address of each node: one that answers is enough. */
+  /** `ingress`: the address of each node. One that answers is enough. */
   constructor(ingress: readonly string[]) {
     this.#ingress = ingress;
   }
 
-  /** Why not, or null. */
+  /** Returns the reason why not. Null: it should. */
   async obstacle(): Promise<string | null> {
     if (this.isDraining) return "draining";
     if (!this.isRegistered) return "not registered yet";

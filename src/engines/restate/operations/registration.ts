@@ -4,26 +4,25 @@ import { pathOf } from "./build.ts";
 import type { Log } from "./log-record.ts";
 import { StartupError } from "./startup-error.ts";
 
-/** What a worker registers. */
+/** Options of a worker's registration. */
 export interface RegistrationOptions {
   readonly uri: string;
   /** The hash of its program. */
   readonly program: string;
   /** One of the services there. */
   readonly service: string;
-  /** May other workers have the same port? */
+  /** Whether other workers may share the port. */
   readonly sharesPort: boolean;
   readonly patienceMs: number;
   readonly log: Log;
 }
 
-/** Under which a deployment's metadata names the program behind it. */
+/** The metadata key under which a deployment names its program. */
 const programKey = "reeve.program";
 
 /**
- * Makes a worker known. One that is known already stays as it is, so that an old one which comes back takes no new
- * runs from a newer one; but where that one had the very port, it is gone, and this one takes its place. @throws
- * StartupError
+ * Registers a worker. A known deployment stays unchanged, so that an old worker that returns takes no new runs from a
+ * newer one. Exception: if the newer one had the same port, it is gone, and this one replaces it. @throws StartupError
  */
 export async function register(admin: Admin, options: RegistrationOptions): Promise<void> {
   const { uri, program, service, sharesPort, log } = options;
@@ -44,7 +43,7 @@ export async function register(admin: Admin, options: RegistrationOptions): Prom
     });
 }
 
-/** Makes a build that is served the one that new runs start with. */
+/** Makes a served build the one that new runs start with. */
 export async function promote(admin: Admin, service: string, build: string): Promise<void> {
   const [deployment] = await deploymentsOf(admin, service, build);
   if (deployment === undefined) throw new TypeError(`no build ${build} is registered`);
@@ -53,7 +52,7 @@ export async function promote(admin: Admin, service: string, build: string): Pro
   if (status >= 300) throw new Error(`${uri} cannot be promoted (${reasonOf(body)}): serve it first`);
 }
 
-/** Where this build of a service has been registered, the newest first. */
+/** Returns the deployments of this build of a service, the newest first. */
 export async function deploymentsOf(
   admin: Admin,
   service: string,

@@ -7,19 +7,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attempts } from "../client/attempts.ts";
 
-/** Where and how to start a server of one's own. */
+/** Options of a local server. */
 export interface RestateServerOptions {
-  /** Where it keeps its data. Default: a fresh directory, removed on disposal. */
+  /** The data directory. Default: a fresh directory, removed on disposal. */
   readonly baseDir?: string;
   /** Default: a free port. */
   readonly ingressPort?: number;
   /** Default: a free port. */
   readonly adminPort?: number;
-  /** Fixed by the first start of a base directory. Default 2. */
+  /** Fixed by the first start of a base directory. Default: 2. */
   readonly partitions?: number;
-  /** Keep a Ctrl-C in the terminal of this process from it: only `stop` ends it then. Default false. */
+  /**
+   * Whether a Ctrl-C in this process's terminal does not reach the server: only `stop` ends it then. Default: false.
+   */
   readonly apart?: boolean;
-  /** More `RESTATE_*` settings; they win over ours. */
+  /** More `RESTATE_*` settings. They override ours. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -27,13 +29,13 @@ export interface RestateServerOptions {
 export interface RestateServer {
   readonly ingress: string;
   readonly admin: string;
-  /** Of the process that runs now, or ran last. */
+  /** The process id of the running server, or of the last one. */
   readonly pid: number;
-  /** Asks it to end and waits until it has. Its data stay. */
+  /** Stops the server and waits until it has ended. Its data stay. */
   stop(): Promise<void>;
-  /** Ends it without asking (SIGKILL) and waits until it has. Its data stay. */
+  /** Kills the server (SIGKILL) and waits until it has ended. Its data stay. */
   kill(): Promise<void>;
-  /** Starts it again, on the same ports and data; asks a running one to end first. */
+  /** Starts it again, on the same ports and data. Stops a running one first. */
   restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

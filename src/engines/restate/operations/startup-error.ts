@@ -1,4 +1,4 @@
-/** What keeps a worker from starting. */
+/** The reason why a worker cannot start. */
 export type StartupProblem =
   | "port-in-use"
   | "cannot-listen"
@@ -12,7 +12,7 @@ export type StartupProblem =
   | "build-clash"
   | "registration-refused";
 
-/** A worker cannot start. The message is one sentence: what is wrong, and what to do about it. */
+/** A worker cannot start. The message is one sentence: the problem and its fix. */
 export class StartupError extends Error {
   override readonly name = "StartupError";
   readonly problem: StartupProblem;

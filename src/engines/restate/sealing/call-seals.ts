@@ -1,9 +1,11 @@
 import type { Seal, Sealing } from "#kernel";
 import { replySeal } from "./sealed-call.ts";
 
-/** What one invocation seals with. Restate compares what a replay hands over with what it has: each seal repeats. */
+/**
+ * The seals of one invocation. Restate compares the bytes of a replay with those it has, so each seal is deterministic.
+ */
 export class CallSeals {
-  /** Of the partition that the invocation belongs to. */
+  /** The seal of the invocation's own partition. */
   readonly own: Seal;
   /** The seal of the reply or error, bound to the argument of the invocation. */
   readonly reply: Seal;
@@ -16,9 +18,9 @@ export class CallSeals {
     readonly partition: string;
     readonly seal: Seal;
     readonly all: Sealing;
-    /** Names the invocation. */
+    /** Id of the invocation. */
     readonly id: string;
-    /** What it was called with, still sealed. */
+    /** Its argument, still sealed. */
     readonly input: Uint8Array;
   }) {
     this.#partition = fields.partition;
@@ -30,17 +32,17 @@ export class CallSeals {
     this.reply = replySeal(this.own, fields.input);
   }
 
-  /** Whether its seal is at hand: so for this invocation always, or never. */
+  /** Whether a partition is the invocation's own, whose seal is available: constant for an invocation. */
   isOwn(partition: string): boolean {
     return partition === this.#partition;
   }
 
-  /** For a call of this invocation. The place tells calls apart that are equal otherwise. */
+  /** Returns the seal of a call of this invocation. The place distinguishes calls that are otherwise equal. */
   ownAt(place: string): Seal {
     return this.#repeat(this.#seal, place);
   }
 
-  /** The same, to any partition. */
+  /** Returns the seal of a call to any partition. */
   async at(partition: string, place: string): Promise<Seal> {
     return this.isOwn(partition) ? this.ownAt(place) : this.#repeat(await this.#all.of(partition), place);
   }

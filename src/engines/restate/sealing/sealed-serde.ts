@@ -4,36 +4,39 @@ import { Json, KeyDestroyedError, TooLargeError, type Seal } from "#kernel";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The most that Restate passes on: its own limit is 32 MiB for a message, beyond which it would try for ever. */
+/** Maximum bytes of a call. Restate's own limit is 32 MiB for a message, beyond which it would retry forever. */
 const largestCall = 30_000_000;
-/** The most that one value of an object's state may have, far below that limit: a call may bring a value and hand it on. */
+/**
+ * Maximum bytes of one value of an object's state. Far below that limit, because a call may receive a value and pass it
+ * on.
+ */
 export const maxValueBytes = 16_000_000;
 
-/** A value as the bytes that Restate gets to see. Nothing and `null` are the same. */
+/** Returns a value as sealed bytes for Restate. Undefined counts as `null`. */
 export function sealed(seal: Seal, value: Json | undefined): Uint8Array {
   return seal.seal(encoder.encode(JSON.stringify(value ?? null)));
 }
 
-/** @throws SealBrokenError */
+/** Opens sealed bytes. @throws SealBrokenError */
 export function opened(seal: Seal, bytes: Uint8Array): Json {
   return Json.of(JSON.parse(decoder.decode(seal.open(bytes))));
 }
 
-/** Why these bytes cannot be the argument of a call, or null. */
+/** Returns the error for bytes that are too large for a call. Null if they are not. */
 export function tooLarge({ length }: Uint8Array): TooLargeError | null {
   if (length <= largestCall) return null;
   return new TooLargeError({ what: "the argument of a call", bytes: length, limit: largestCall });
 }
 
-/** Why these bytes cannot be a value of an object's state, or null. */
+/** Returns the error for bytes that are too large for a value of the state. Null if they are not. */
 export function tooLargeForState(name: string, { length }: Uint8Array): TooLargeError | null {
   if (length <= maxValueBytes) return null;
-  // Names of values hold ids; their first part says what the value is.
+  // Names of values hold ids; their first part is the kind of the value.
   const what = `the value ${name.split("/")[0]}`;
   return new TooLargeError({ what, bytes: length, limit: maxValueBytes });
 }
 
-/** Everything that Restate keeps for us passes here. */
+/** Returns the serde for all data that Restate keeps for us. */
 export function sealedSerde(seal: Seal): Serde<Json> {
   return {
     contentType: "application/octet-stream",
@@ -42,7 +45,7 @@ export function sealedSerde(seal: Seal): Serde<Json> {
   };
 }
 
-/** The state of an object: what is erased is not there. */
+/** Returns the serde of an object's state. Erased values read as absent. */
 export function stateSerde(seal: Seal): Serde<Json> {
   return {
     ...sealedSerde(seal),

@@ -1,6 +1,9 @@
 import type { Json, ObjectDefinition, Seal } from "#kernel";
 
-/** Seals the state of one object. Each value is bound to type, key and name: two cannot be swapped in Restate's files. */
+/**
+ * The seals of one object's state. Each value is bound to type, key and name, so two values cannot be swapped in
+ * Restate's files.
+ */
 export class StateSeals {
   readonly #definition: ObjectDefinition;
   readonly #key: string;
@@ -12,19 +15,22 @@ export class StateSeals {
     this.#seal = seal;
   }
 
-  /** The seal that opens the value of that name. */
+  /** Returns the seal that opens the value of that name. */
   of(name: string): Seal {
     return this.#seal.boundTo(`state/${this.#definition.type}/${this.#key}/${name}`);
   }
 
-  /** The seal that a new value of that name is sealed with. */
+  /** Returns the seal for a new value of that name. */
   forWriting(name: string, isErased: boolean): Seal {
     const seal = this.of(name);
     const kind = name.split("/", 1).join();
     return isErased || this.#definition.lasting?.state.includes(kind) ? seal.lasting : seal;
   }
 
-  /** Whether the object's content is erased, as far as a call has seen: `seen` gives what it has read or written. */
+  /**
+   * Whether the object's content is erased, as far as the call knows. `seen` returns the values that it has read or
+   * written.
+   */
   isErased(seen: (name: string) => Json | undefined): boolean {
     const mark = this.#definition.lasting?.erasedMark;
     return mark !== undefined && (seen(mark) ?? null) !== null;
