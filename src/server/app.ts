@@ -8,7 +8,7 @@ import type { DevTools } from "./dev-tools.ts";
 import { Feeds } from "./feeds.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
-import { checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
+import { checkContent, checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
 import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
 import { PageFiles, pageHeaders, type PageOptions } from "./page-files.ts";
 import { type ServerMount, toMountedCall } from "./mount.ts";
@@ -181,6 +181,7 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
   checkHeaders(request.headers);
   const principal = actForUser(asking, request.headers.get(userHeader));
   if (!route.forUsers) checkUnbound(principal);
+  if (route.isContent) checkContent(principal);
   const query = decodeQuery(route.query, new URL(request.url).searchParams);
   if (!route.body) checkNoBody(request.headers);
   const most = maxBodyBytes(request, route, host);

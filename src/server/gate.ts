@@ -1,5 +1,5 @@
 import { findExcess, hasInexactNumber } from "#base";
-import { everybody, mayDo, type Auth, type Principal, type Scope } from "./auth.ts";
+import { everybody, mayDo, mayReadEntries, type Auth, type Principal, type Scope } from "./auth.ts";
 import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
 import { RefusalError } from "./refusal.ts";
 import { namesTenant, refuse, refuseTenant } from "./shape.ts";
@@ -74,6 +74,15 @@ export class Gate {
 export function checkScope(principal: Principal, scope: Scope | null): void {
   if (scope !== null && !mayDo(principal, scope))
     throw new RefusalError("forbidden", `this key may not ${scope}`);
+}
+
+/** Refuses callers that may not read content: not that of other users, and not that of no user. @throws RefusalError */
+export function checkContent(principal: Principal): void {
+  if (!mayReadEntries(principal))
+    throw new RefusalError(
+      "forbidden",
+      "this key may not read content: use one with the scope content, or a key of the user whose conversation it is",
+    );
 }
 
 /** @throws RefusalError */

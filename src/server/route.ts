@@ -61,6 +61,11 @@ export interface Route<Query = unknown, Body = unknown> {
    * Default: false, such callers are refused.
    */
   readonly forUsers?: boolean;
+  /**
+   * Whether its answer is content: for keys with the scope `content`, and for callers that act for one user, whose own
+   * content it is. Others are refused. Default: false.
+   */
+  readonly isContent?: boolean;
   readonly summary: string;
   /** The pool that the request counts against until it is answered. */
   readonly room: Room;

@@ -21,7 +21,7 @@ async function open(store: Store = memoryStore()): Promise<{ readonly estate: Es
   const made = {
     ada: of("ada", "read", "run", "approve"),
     bob: of("bob", "read", "run", "approve"),
-    plain: of(null, "read", "run"),
+    plain: of(null, "read", "run", "content"),
     trusted: of(null, "read", "run", "approve", "act-for-users"),
     admin: of(null, "admin"),
   };

@@ -27,6 +27,7 @@ export const chatRoutes: readonly Route[] = [
     path: "/chat/:agent",
     scope: "run",
     forUsers: true,
+    isContent: true,
     room: "starts",
     takesFiles: true,
     summary:
@@ -43,6 +44,7 @@ export const chatRoutes: readonly Route[] = [
     path: "/chat/:agent/:chat/stream",
     scope: "read",
     forUsers: true,
+    isContent: true,
     room: "calls",
     summary: "The newest answer of a chat, given or being given, from its beginning; 204 if there is none",
     answers: "text/event-stream",
@@ -59,6 +61,7 @@ export const chatRoutes: readonly Route[] = [
     path: "/chat/:agent/:chat/messages",
     scope: "read",
     forUsers: true,
+    isContent: true,
     room: "calls",
     summary:
       "The messages of a chat as UI messages, in the order they were said; `next` names the page before",

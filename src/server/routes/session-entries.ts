@@ -1,9 +1,4 @@
 import type { SessionEntry } from "#kernel";
-import { mayDo, type Principal } from "../auth.ts";
-
-/** Whether a caller may read conversations: with the scope `content`, or those of its own user. */
-export const mayReadEntries = (principal: Principal): boolean =>
-  principal.user !== undefined || mayDo(principal, "content");
 
 /** Returns an entry without its content, with its position in the tree of entries, its kind and its size. */
 export function withoutContent(entry: SessionEntry): object {

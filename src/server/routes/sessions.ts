@@ -1,12 +1,12 @@
 import { AgentId, EntryId, NotFoundError, SessionId, UserId } from "#kernel";
 import type { Conversation, ConversationOwner } from "#runtime";
-import { ownerOf, partitionOf, whose } from "../auth.ts";
+import { mayReadEntries, ownerOf, partitionOf, whose } from "../auth.ts";
 import { answer, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 import { actingUser, listedUser, userOf } from "../users.ts";
 import { agentOf } from "./agents.ts";
 import { page } from "./runs.ts";
-import { mayReadEntries, withoutContent } from "./session-entries.ts";
+import { withoutContent } from "./session-entries.ts";
 import { entryOrNone, startTree, turnBody, turnFields } from "./start-tree.ts";
 
 const sessionId = shape.id(SessionId.of, "a session");
@@ -98,6 +98,7 @@ const readRoutes: readonly Route[] = [
     path: "/sessions/:session/messages",
     scope: "read",
     forUsers: true,
+    isContent: true,
     summary: "The messages of the conversation as it stands, newest first",
     query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
     handle: async (call) => {
@@ -110,6 +111,7 @@ const readRoutes: readonly Route[] = [
     path: "/sessions/:session/export",
     scope: "read",
     forUsers: true,
+    isContent: true,
     summary: "The whole conversation as JSON lines: a header, then every entry",
     answers: "application/x-ndjson",
     query: shape.object(user),
