@@ -31,7 +31,7 @@ const right: Readonly<Record<string, string>> = {
   "a run tool that returns nothing": `tool({ name: "a", description: "a", input, risk: "safe", run: async (ctx, { city }) => { await ctx.emit(city); } })`,
 };
 
-/** Mistakes, and what the compiler says about each. */
+/** Mistakes, and the compiler's message for each. */
 const wrong: Readonly<Record<string, readonly [code: string, message: RegExp]>> = {
   "metadata has another value than declared": [
     `{ metadata: { plan: "gold" } } satisfies StartOptions`,

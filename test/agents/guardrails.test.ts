@@ -17,7 +17,7 @@ interface Desk {
   readonly trips: readonly (readonly [string, string, string])[];
   /** Events about tools. */
   readonly tools: readonly string[];
-  /** What the model was shown of its call. */
+  /** The result of the call as the model sees it. */
   readonly shown: string;
 }
 
@@ -211,7 +211,7 @@ test("7.7 each look happens once, never on replay, and notes last for one turn",
   await run.send("more");
   await run.result();
   expect(looks.slice(0, 4)).toEqual(["turn 0", "go 1", "before 2", "after 3"]);
-  // Two calls side by side see each other's notes.
+  // Concurrent calls see each other's notes.
   expect(looks.slice(4, 8).toSorted()).toEqual(["after 6", "after 7", "before 4", "before 5"]);
   expect(looks.slice(8)).toEqual(["output 8", "turn 0", "more 1", "output 2"]);
 });

@@ -10,7 +10,7 @@ const ok = (text: string): ToolResult => ({ content: [{ type: "text", text }], i
 const acting = { readOnly: false };
 const reading = { readOnly: true };
 
-/** What is decided before and after each of these calls. */
+/** Returns the decisions before and after each of these calls. */
 function decisions(
   loops: LoopDetection,
   calls: readonly (readonly [tool: string, input: string, result: ToolResult])[],
@@ -85,7 +85,7 @@ test("7.9 counts are of one run", () => {
   expect(new LoopDetection().before("read", "a").kind).toBe("allow");
 });
 
-/** An agent whose model does this for ever. How many calls were executed before it was stopped? */
+/** Runs an agent whose model repeats this forever. Returns the number of calls before it was stopped. */
 async function stopped(
   script: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
   fails: boolean,

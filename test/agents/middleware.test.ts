@@ -39,7 +39,7 @@ const answer = (text: string): ModelResponse => ({
 });
 const result = (text: string) => ({ content: [ContentBlock.text(text)], isError: false });
 
-/** What the model was shown of its tools, the last time it was asked. */
+/** Returns the tools in the model's last prompt. */
 function shown({ requests }: ReturnType<typeof scriptedModel>): readonly unknown[] {
   const blocks = requests.at(-1)?.messages.at(-1)?.content ?? [];
   return blocks.map((block) =>
@@ -86,7 +86,7 @@ const twice = (repeats: boolean) => ({
   },
 });
 
-/** How often such a layer reaches the call. */
+/** Returns how often such middleware reaches the call. */
 async function callsOf(repeats: boolean): Promise<number> {
   let calls = 0;
   const context: { result: unknown } = { result: undefined };

@@ -3,7 +3,7 @@ import { testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { eventsOf } from "./events-of.ts";
 
-/** A model that may say 5,700 tokens for 15 dollars a million: each call reserves about 0.09 dollars. */
+/** A model with up to 5,700 output tokens at 15 dollars per million: each call reserves about 0.09 dollars. */
 function dearModel(id: string, answer: (call: number) => Omit<ModelResponse, "finishReason">): Model {
   let calls = 0;
   return {

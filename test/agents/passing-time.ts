@@ -1,6 +1,6 @@
 import type { ManualClock } from "reeve/testing";
 
-/** Waits until something holds, without a clock: whatever can happen meanwhile, happens. */
+/** Waits until a condition holds, without a clock, by running pending callbacks. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -7,7 +7,7 @@ import { eventsOf } from "./events-of.ts";
 
 const input = z.object({ n: z.number().default(1) });
 
-/** Lets an agent call an effect and a run tool of this risk. Says what ran and what the model was shown. */
+/** Lets an agent call an effect tool and a run tool of this risk. Returns which ran and the model's prompt. */
 async function tried(
   risk: Risk,
   permissions?: Permissions | "allow-all",

@@ -70,7 +70,7 @@ test("it does not matter in which pieces a text comes", () => {
 });
 
 test("1 MB in small pieces costs no more for each character than 100 kB", () => {
-  /** The worst text for a look back: almost periodic everywhere, and never cut. */
+  /** The worst case for loop detection: almost periodic everywhere, and never cut. */
   const almost = `${"ab".repeat(3_600)}c`;
   const costOf = (length: number): number => {
     const text = almost.repeat(Math.ceil(length / almost.length)).slice(0, length);
@@ -163,7 +163,7 @@ test.each(cases)(
       { guardrail: "loop-detection", decision: "block", reason: expect.stringContaining(reason) },
     ]);
     const [first] = eventsOf(events, "budget.settled");
-    // An answer that is cut while it is given has no usage: it stays booked at its ceiling.
+    // An answer that is cut off while streaming has no usage: it remains booked at its ceiling.
     expect(first?.inDoubt).toBe(options.isRead);
     if (!options.isRead) return;
     expect(model.streamed).toBeLessThan(10_100);

@@ -97,7 +97,7 @@ const draft = (text: string) =>
     finishReason: "tool-calls",
   }) as const;
 
-/** A model that has said something, and says something at last. */
+/** A model with a draft first and a final answer. */
 const script = (first: string, last: string) => scriptedModel([draft(first), call("look", {}), say(last)]);
 
 /** A text that was cut. */

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { eventsOf } from "./events-of.ts";
 import { until } from "./passing-time.ts";
 
-/** What the model was shown of its team, the last time it was asked. */
+/** Returns the team in the model's last prompt. */
 function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string])[] {
   const blocks = requests.at(-1)?.messages.at(-1)?.content ?? [];
   return blocks

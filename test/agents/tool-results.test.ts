@@ -12,7 +12,7 @@ interface Row {
 const row: Row = { id: 1, at: new Date(0), note: undefined };
 const common = { name: "read", description: "Reads", input: z.object({}), risk: "safe" } as const;
 
-/** Returns what agent code gets from a tool that returns `value`, and what a model is shown. */
+/** Returns what agent code and a model get from a tool that returns `value`. */
 async function resultOf(value: unknown, kind: "execute" | "run"): Promise<readonly [Json, string]> {
   const read: Tool =
     kind === "execute" ? tool({ ...common, execute: () => value }) : tool({ ...common, run: () => value });

@@ -5,15 +5,15 @@ import { providerDouble, type DoubleAnswer, type DoubleRequest } from "reeve/tes
 const price = { input: 2_000_000, output: 8_000_000 };
 const helpers = 20;
 
-/** What came of one tree under a cap, by the double's own books. */
+/** The outcome of one tree under a cap, according to the fake provider's bill. */
 export interface CappedTree {
   readonly result: RunResult;
-  /** What the provider billed, in tokens or micro-dollars. */
+  /** The provider's bill, in tokens or micro-dollars. */
   readonly bill: number;
   readonly answered: number;
 }
 
-/** A boss hires twenty helpers at once under a cap of the whole tree, against the double. */
+/** Runs a parent that spawns twenty children at once under a cap of the whole tree, against the fake provider. */
 export async function cappedTree(seed: number, budget: ExecutionBudget): Promise<CappedTree> {
   const double = await providerDouble({ script: (request) => answer(request, seed), seed });
   try {
@@ -37,7 +37,7 @@ export async function cappedTree(seed: number, budget: ExecutionBudget): Promise
   }
 }
 
-/** The boss asks twenty at once, then sums up; a helper would talk for 700 to 1,300 words. */
+/** The parent calls twenty at once, then summarises; a child would produce 700 to 1,300 words. */
 function answer({ model, messages, tools }: DoubleRequest, seed: number): DoubleAnswer {
   const hasAsked = messages.some(({ role }) => role === "assistant" || role === "tool");
   if (model === "boss" && !hasAsked && tools.length > 0) {

@@ -171,7 +171,7 @@ test("6.8 a follow-up waits until the agent would stop; steering does not", asyn
   expect(said).toEqual(["go", "now", "later"]);
 });
 
-/** A model that says all it may, and stops in the middle of a call. */
+/** A model that uses its whole output limit and stops in the middle of a call. */
 const cutModel = (): Model => ({
   id: "cut",
   maxOutputTokens: 4_000,

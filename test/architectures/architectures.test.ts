@@ -15,7 +15,7 @@ function scriptOf([first, ...rest]: ReturnType<typeof scored>) {
   return scriptedModel([first, ...rest]);
 }
 
-/** A model that answers every prompt with what a function makes of its last user message. */
+/** A model that computes each answer from the last user message. */
 const answering = (id: string, answer: (prompt: string) => string): Model => ({
   id,
   generate: async ({ messages }) => {

@@ -35,7 +35,7 @@ function plan(ids: readonly string[], worker: (id: string) => string): string {
   return json({ steps: ids.map((id) => ({ id, task: id, worker: worker(id), after: [] })) });
 }
 
-/** Plans steps of which the last one fails in every plan but the good one. */
+/** Creates plans whose last step fails in every plan but the good one. */
 function planning({ steps, plans, good }: Readonly<Record<"steps" | "plans" | "good", number>>): Reply {
   const each = steps / plans;
   return (prompt, number) => {

@@ -6,7 +6,7 @@ import { z } from "zod";
 /** The numbers that the cost of a strategy depends on. */
 export type Size = Readonly<Record<string, number>>;
 
-/** An answer to a prompt: `number` counts the calls of this model, from 1. A text is an answer in words. */
+/** Returns an answer to a prompt. `number` counts the calls of this model, from 1. A string is a text answer. */
 export type Reply = (prompt: string, number: number) => ScriptedAnswer | string | Error;
 
 /** Makes the agents of a strategy. Their models count their calls. */

@@ -10,7 +10,7 @@ const tenant = { tenantId: TenantId.of("acme") };
 const keys = { of: async () => ring };
 const note = (source: string): AuditNote => ({ at: 1, kind: "spend", data: {}, source });
 
-/** Of a memory store, each write a turn later, and counted. `down`: whether it fails. */
+/** A memory store whose writes are delayed by a turn and counted. `down`: whether it fails. */
 function slowAudit(): AuditStore & { writes: number; down: boolean } {
   const { audit } = memoryStore();
   return {
@@ -78,7 +78,7 @@ test("what cannot be written fails for everybody who waits for it, and may be to
   expect(await sourcesIn(audit)).toEqual(["b"]);
 });
 
-/** A store whose first links stay: the others are cut off. */
+/** Returns a store with only the first links of the chain. */
 async function cut(audit: AuditStore, length: number): Promise<AuditStore> {
   const shorter = memoryStore().audit;
   if (length > 0) await shorter.append(tenant, await audit.read(tenant, 0, length));

@@ -8,7 +8,7 @@ import { fields, flip, keys, logs, mishaps, ring } from "./random-logs.ts";
 const scale = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 1_000);
 const long = { timeout: 600_000 };
 
-/** As a database gives it back, in pages of three. */
+/** Yields the log as a database returns it, in pages of three. */
 function* pagesOf(log: readonly AuditEntry[]): Generator<readonly AuditEntry[]> {
   const stored: AuditEntry[] = JSON.parse(JSON.stringify(log));
   for (let from = 0; from < stored.length; from += 3) yield stored.slice(from, from + 3);

@@ -7,10 +7,10 @@ const older = { id: "older", secret: new Uint8Array(32).fill(1) };
 const newer = { id: "newer", secret: new Uint8Array(32).fill(2) };
 export const ring: KeyRing = [newer, older];
 
-/** What a reader has: both keys. */
+/** The keys of a reader: both. */
 export const keys = new ChainKeys("acme", ring);
 const before = new ChainKeys("acme", [older]);
-/** Somebody who knows everything but the key. */
+/** An attacker with everything but the key. */
 const stranger = new ChainKeys("acme", [{ id: "newer", secret: new Uint8Array(32).fill(3) }]);
 
 const note: fc.Arbitrary<Omit<AuditNote, "source">> = fc.record({
@@ -37,7 +37,7 @@ export const logs = fc
     return { log, i, j: i + 1 + (b % (log.length - 1 - i)) };
   });
 
-/** What was done to a log, where the first fault is and, where nothing else would do, which. */
+/** A change to a log, the position of the first fault and, if only one is possible, its kind. */
 export interface Tampered {
   readonly log: readonly AuditEntry[];
   readonly kept: AuditHead | null;
@@ -53,7 +53,7 @@ const flipText = (text: string, bit: number): string => {
   return text.slice(0, at) + String.fromCharCode((text.charCodeAt(at) || 0) ^ 1) + text.slice(at + 1);
 };
 
-/** One bit of one field. */
+/** Flips one bit of one field. */
 export function flip(link: AuditEntry, field: keyof AuditEntry, bit: number): AuditEntry {
   const value = link[field];
   if (typeof value === "number") return { ...link, [field]: value ^ (1 << (bit % 30)) };
@@ -62,7 +62,7 @@ export function flip(link: AuditEntry, field: keyof AuditEntry, bit: number): Au
 
 export const fields = ["index", "at", "kind", "data", "source", "keyId", "previous", "hash"] as const;
 
-/** Everything that can be done to a log, each with the place where it has to be noticed. */
+/** All kinds of tampering, each with the position where it must be detected. */
 export const mishaps: Readonly<
   Record<string, (log: readonly AuditEntry[], places: { readonly i: number; readonly j: number }) => Tampered>
 > = {
@@ -106,7 +106,7 @@ export const mishaps: Readonly<
     fault: "truncated",
   }),
   "all of it gone": (log) => ({ log: [], kept: log.at(-1) ?? null, at: 0, fault: "truncated" }),
-  // By somebody with the key, or by going back to an old copy of the database and on from there.
+  // By an attacker with the key, or by continuing from an old copy of the database.
   "another end grown": (log, { i, j }) => {
     const others = log.slice(i).map(({ at, kind, source }) => ({ at, kind, source, data: "another" }));
     const grown = keys.link(log[i - 1] ?? null, [

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
 /*
- * Time differs between machines and hours; the number of calls of functions does not. These limits are a little above what was
- * counted, so a change that makes every run do more fails here. Lower them with each change that makes it do less.
+ * Time differs between machines; the number of function calls does not. These limits are a little above the counts, so
+ * a change that makes every run do more fails here. Lower them with each change that makes it do less.
  */
 it("a run makes a bounded number of calls of functions", { timeout: 120_000 }, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [

@@ -106,7 +106,7 @@ test("a page that is loaded again in the middle of an answer shows it from its b
   expect(asked()).toBe(1);
 });
 
-/** Somebody who asks before a field is sold, then says what `concludes` says; and what was really sold. */
+/** An agent that asks before it sells a field, and then answers with `concludes`; and the actual sales. */
 function seller(concludes: Model = scriptedModel([say("So be it.")])): {
   readonly agent: Agent;
   readonly sold: readonly Json[];

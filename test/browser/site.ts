@@ -13,7 +13,7 @@ import { Wire } from "./wire.ts";
 /** Files by their path. */
 type Files = ReadonlyMap<string, string | Uint8Array>;
 
-/** The page, made ready for a browser. As React has it while somebody develops: that finds more. */
+/** Bundles the page for a browser, with React's development build, which finds more errors. */
 export async function bundlePage(): Promise<Files> {
   const made = await build({
     root: `${import.meta.dirname}/page`,
@@ -28,16 +28,16 @@ export async function bundlePage(): Promise<Files> {
   );
 }
 
-/** A site's runtime, and the origins that may call it besides its own. */
+/** A site's runtime, and the other origins that may call it. */
 export interface SiteOptions extends Pick<CreateRuntimeOptions, "agents" | "engine" | "store"> {
   readonly origins?: readonly string[];
 }
 
-/** A site of somebody who has a page, and agents below `/api`: one listener for both, behind a wire. */
+/** A site with a page, and agents below `/api`: one listener for both, behind a wire. */
 export class Site implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly wire: Wire;
-  /** What was asked, and with which status it was answered, in order. */
+  /** Requests and the status of their responses, in order. */
   readonly answers: readonly string[];
   readonly #server: Server;
 
@@ -95,6 +95,6 @@ async function answer(app: Hono, incoming: IncomingMessage, outgoing: ServerResp
   const response = await app.fetch(request);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (!response.body) return void outgoing.end();
-  // Who leaves in the middle ends what is written to them.
+  // A client that disconnects ends the response.
   await pipeline(Readable.fromWeb(response.body), outgoing).catch(() => undefined);
 }

@@ -28,14 +28,14 @@ export async function siteOf(
   return site;
 }
 
-/** The page of a site in a window of its own, in a chat with an agent: the site's own, unless told otherwise. */
+/** Opens the page of a site in its own window, in a chat with an agent. Default: the site's own origin. */
 export async function visit(site: Site, name: string, { origin } = site): Promise<Page> {
   const context = await browser.newContext();
   open.push(context);
   const page = await context.newPage();
   const api = `${origin === site.origin ? "" : origin}/api/chat/${name}`;
   await page.goto(`${site.origin}/?chat=mill&api=${encodeURIComponent(api)}`);
-  // A page that is refused by another origin stays without its history.
+  // A page of a refused origin has no history.
   if (origin === site.origin) await page.getByRole("textbox").waitFor();
   return page;
 }
@@ -45,7 +45,7 @@ export async function ask(page: Page, question: string): Promise<void> {
   await page.getByRole("button", { name: "Send" }).click();
 }
 
-/** Everything that is said on the page, and how the chat stands. */
+/** Returns all messages on the page, and the state of the chat. */
 export async function shown(page: Page): Promise<readonly string[]> {
   const said = await page.locator("article").allInnerTexts();
   return [
@@ -54,11 +54,11 @@ export async function shown(page: Page): Promise<readonly string[]> {
   ];
 }
 
-/** Until the page has been told the newest answer: before that, it shows the history. */
+/** Reloads and waits until the page has received the newest answer: before that, it shows the history. */
 export async function reload(page: Page): Promise<void> {
   const told = Promise.withResolvers<void>();
   const tell = (request: Request): void => void (request.url().endsWith("/stream") && told.resolve());
-  // The hook hangs up when it has heard the last word: that may be before the server does.
+  // The hook disconnects after the last message, possibly before the server does.
   page.on("requestfinished", tell).on("requestfailed", tell);
   await page.reload();
   await told.promise;

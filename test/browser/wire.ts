@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { portOf } from "../models/canned-server.ts";
 
-/** What lies between a browser and a server: bytes go through as they are, until it is cut. */
+/** The connection between a browser and a server: bytes pass unchanged until it is cut. */
 export class Wire implements AsyncDisposable {
   readonly #server: Server;
-  /** By their ends: the browser's, and the server's. */
+  /** By socket: the browser's to the server's. */
   readonly #connections = new Map<Socket, Socket>();
   #state: "whole" | "silent" | "cut" = "whole";
   /** The first line of each request, such as `GET /runs HTTP/1.1`. */
@@ -30,7 +30,7 @@ export class Wire implements AsyncDisposable {
     return this.#connections.size;
   }
 
-  /** The server hears, and is not heard any more. */
+  /** Drops the server's responses, while requests still reach it. */
   silence(): void {
     this.#state = "silent";
     for (const [near, far] of this.#connections) far.unpipe(near);
@@ -42,7 +42,7 @@ export class Wire implements AsyncDisposable {
     for (const near of this.#connections.keys()) near.resetAndDestroy();
   }
 
-  /** For connections that are made from now on. */
+  /** Restores the wire for new connections. */
   mend(): void {
     this.#state = "whole";
   }

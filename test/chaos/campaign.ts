@@ -11,33 +11,33 @@ import { Crew } from "./stage/crew.ts";
 import type { Stage } from "./stage/stage.ts";
 import type { TreePlan } from "./workload/plan.ts";
 
-/** How a campaign is played. */
+/** Options of a campaign. */
 export interface CampaignOptions {
   readonly seed: string;
-  /** What is started, in this order. */
+  /** The trees to start, in this order. */
   readonly trees: Iterable<TreePlan>;
-  /** Starts no more trees once so many runs, helpers included, were accepted. Default: all trees are started. */
+  /** Starts no more trees once this many runs, children included, were accepted. Default: all trees are started. */
   readonly runs?: number;
   /** Keeps campaigns on one stage apart. Default `reeve`. */
   readonly namespace?: string;
   /** Default: all kinds. */
   readonly faults?: readonly Fault["kind"][];
-  /** How many trees at a time. Default 20. */
+  /** Concurrent trees. Default: 20. */
   readonly lanes?: number;
   /** Default 3. */
   readonly workers?: number;
-  /** How long a tree may take before its lane goes on without it. Default 60,000. */
+  /** Milliseconds until a lane continues without its tree. Default: 60,000. */
   readonly patienceMs?: number;
-  /** How long trees may take to end once nothing is disturbed any more. Default 60,000. */
+  /** Milliseconds for trees to end after the last disturbance. Default: 60,000. */
   readonly calmMs?: number;
   /** More settings for the workers. */
   readonly env?: Readonly<Record<string, string>>;
   readonly progress?: (line: string) => void;
-  /** What is done when all is quiet and everything was asked. */
+  /** Called when all trees have ended and everything was read. */
   readonly after?: (client: Client, played: readonly Played[]) => Promise<void>;
 }
 
-/** What a campaign came to. */
+/** The result of a campaign. */
 export interface Campaign {
   readonly history: History;
   readonly seconds: number;

@@ -36,23 +36,23 @@ export interface Played {
   readonly eventsAgain: NumberedEvent[];
   /** Resolves when the first subscriber has seen the tree's end. */
   readonly over: Promise<void>;
-  /** Its model steps, read as soon as it is over: what does not stay is erased soon. */
+  /** Its model steps, read as soon as it has ended, because non-permanent content is erased soon. */
   readonly steps: Promise<readonly StepHistory[]>;
   /** Resolves when also the second subscriber has, and everything planned was done to it. */
   readonly done: Promise<unknown>;
   cancel: CancelHistory | null;
 }
 
-/** How somebody outside behaves. */
+/** Options of an external client. */
 interface ClientOptions {
   readonly namespace: string;
-  /** After this nothing is tried again. */
+  /** When aborted, nothing is retried. */
   readonly over: AbortSignal;
   /** Lets held runs go on, and answers their questions. Default true. */
   readonly helps?: boolean;
 }
 
-/** Somebody outside: starts trees, watches them, and does to them what is planned. Is no worker. */
+/** An external client: starts trees, watches them, and applies the planned actions. Not a worker. */
 export class Client implements AsyncDisposable {
   readonly #runtime: Runtime;
   readonly #engine: RestateEngine;
@@ -60,11 +60,11 @@ export class Client implements AsyncDisposable {
   readonly #over: AbortSignal;
   readonly #helps: boolean;
   #played = 0;
-  /** How many runs were accepted, helpers included. */
+  /** Accepted runs, children included. */
   accepted = 0;
-  /** How often a subscriber had to come again. */
+  /** Number of reconnects of subscribers. */
   resumptions = 0;
-  /** How often a run was held, and let go on by hand. */
+  /** Number of held runs that were resumed manually. */
   resumed = 0;
 
   private constructor(
@@ -102,7 +102,7 @@ export class Client implements AsyncDisposable {
     const eventsAgain: NumberedEvent[] = [];
     const over = this.#subscribe(handle, events, Infinity, (event) => this.#help(plan, event));
     const again = (): Promise<void> => this.#subscribe(handle, eventsAgain, 20, () => {});
-    // Every eighth second subscriber watches from the start; the others come when all is over.
+    // Every eighth second subscriber watches from the start; the others read after the end.
     const read = this.#played++ % 8 === 0 ? again() : over.then(again);
     const steps = over.then(() => this.#insist(() => this.#steps(handle, tenant)));
     const played: Played = { plan, handle, events, eventsAgain, over, steps, done: read, cancel: null };
@@ -111,12 +111,12 @@ export class Client implements AsyncDisposable {
     return Object.assign(played, { done: Promise.allSettled([over, read, steps, ...acts]) });
   }
 
-  /** Tells the ledger of a tree what the provider billed for an attempt in doubt. False: there is no such doubt. */
+  /** Reports the provider's bill of an attempt in doubt to the ledger. Returns false if it is not in doubt. */
   reconcile({ handle }: Played, attempt: string, usage: Usage): Promise<boolean> {
     return handle.reconcile(AttemptId.of(attempt), usage);
   }
 
-  /** What there is to know of a tree once all is quiet. */
+  /** Returns the history of a tree after all have ended. */
   async history({ plan, handle, events, eventsAgain, steps, cancel }: Played): Promise<TreeHistory> {
     const end = await this.#end(plan, handle);
     return {
@@ -128,7 +128,7 @@ export class Client implements AsyncDisposable {
       ledger: await this.#ledger(plan, handle),
       runs: await this.#runtime.runs.tree(handle.treeId, { tenant: plan.tenant }),
       endAgain: await this.#end(plan, handle),
-      // A tree that has not ended has none here: another predicate tells of it.
+      // A tree that has not ended has none here: another predicate reports it.
       steps: end === null ? [] : await steps.catch(() => []),
     };
   }
@@ -145,14 +145,14 @@ export class Client implements AsyncDisposable {
     return steps;
   }
 
-  /** Content that does not stay may be erased while it is read: then it is read once more. */
+  /** Non-permanent content may be erased during the read, which is then repeated. */
   async #step(id: StepId, tenant: string, isAgain = false): Promise<StepHistory> {
     const { runId, at, content, isEqual } = await this.#runtime.prompt(id, { tenant });
     if (content === "recorded" && !isEqual && !isAgain) return this.#step(id, tenant, true);
     return { id, at, content, isEqual, isPermanent: RunId.isRoot(runId) };
   }
 
-  /** A conversation once all is quiet, as the store has it: where its entries stand and their labels, not what they say. */
+  /** Returns a conversation after all trees have ended: the positions and labels of its entries, not their content. */
   async conversation(tenant: string, session: string): Promise<ConversationHistory> {
     const { sessions } = this.#runtime.store;
     const [partition, key] = [Partition.of(tenant), { id: SessionId.of(session), userId: null }];
@@ -170,7 +170,7 @@ export class Client implements AsyncDisposable {
     return { tenant, session, leaf: await sessions.leaf(partition, key, null), entries: places };
   }
 
-  /** What a tenant's audit says once all is quiet. */
+  /** Returns a tenant's audit after all trees have ended. */
   async audit(tenant: string): Promise<AuditHistory> {
     const { audit } = this.#runtime;
     const verdict = await audit.verify({ tenant });
@@ -219,7 +219,7 @@ export class Client implements AsyncDisposable {
     return { settled, reserved, inDoubt, slots: live };
   }
 
-  /** Reads events until the tree is over; whenever it fails, or has read so many, it comes again with its cursor. */
+  /** Reads events until the tree has ended. After a failure, or a number of events, it reconnects with its cursor. */
   async #subscribe(
     handle: RunHandle,
     into: NumberedEvent[],
@@ -244,7 +244,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Counts, and does what people do whom runs wait for. */
+  /** Counts, and takes the user actions that runs wait for. */
   #help({ tenant }: TreePlan, event: NumberedEvent): void {
     if (event.type === "spawn.admitted") this.accepted += 1;
     if (!this.#helps) return;
@@ -273,7 +273,7 @@ export class Client implements AsyncDisposable {
     }
   }
 
-  /** Past the handle, which returns only when all have ended: so it is known when the tree had said yes. */
+  /** Bypasses the handle, which returns only when all have ended, to learn when the tree accepted the cancel. */
   async #cancel(played: Played): Promise<void> {
     const { plan, handle } = played;
     const askedAt = Date.now();
@@ -284,7 +284,7 @@ export class Client implements AsyncDisposable {
     played.cancel = { run: handle.runId, number, askedAt, acceptedAt: Date.now(), receipt: null };
   }
 
-  /** Tries until it works: servers go and come. What the tree itself refuses is final. */
+  /** Retries until it works: servers restart. A refusal by the tree itself is final. */
   async #insist<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

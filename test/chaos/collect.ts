@@ -11,11 +11,11 @@ import { readJournal, readStopped } from "./witness/journal.ts";
 import type { TraceLine } from "./witness/marked-engine.ts";
 import { scan } from "./witness/scan.ts";
 
-/** What a campaign leaves for its witnesses to speak of. */
+/** What a campaign leaves for its witnesses. */
 interface Remains {
   readonly seed: string;
   readonly namespace: string;
-  /** Where its workers wrote. */
+  /** Folder of the workers' files. */
   readonly folder: string;
   readonly played: readonly Played[];
   readonly disturbances: readonly Disturbance[];
@@ -62,7 +62,7 @@ function talksOf(played: readonly Played[]): readonly (readonly [tenant: string,
   return [...new Map(named).values()];
 }
 
-/** As the database itself tells it: row-level security does not apply to its superuser. */
+/** Read as superuser: row-level security does not apply. */
 async function rowCounts({ postgres, database }: Stage): Promise<readonly RowCount[]> {
   const counts: RowCount[] = [];
   for (const table of ["reeve_run", "reeve_event", "reeve_approval", "reeve_key"]) {
@@ -75,7 +75,7 @@ async function rowCounts({ postgres, database }: Stage): Promise<readonly RowCou
   return counts;
 }
 
-/** What workers logged of runs whose code asked for something else than their journals hold. */
+/** Returns the logged divergences of runs from their journals. */
 async function divergences(folder: string): Promise<readonly string[]> {
   const lines = await readLines<{ readonly error?: { readonly code?: unknown } }>(folder, ".log.jsonl");
   return lines

@@ -10,13 +10,13 @@ export type Fault =
   | { readonly kind: "kill-restate"; readonly downMs: number }
   | { readonly kind: "kill-postgres"; readonly downMs: number };
 
-/** One entry of the schedule: what is done, so long after the one before of its kind is over. */
+/** One entry of the schedule: an action, and its delay after the previous one of its kind. */
 interface Scheduled {
   readonly afterMs: number;
   readonly fault: Fault;
 }
 
-/** What was really done, and until when it lasted. */
+/** An executed fault and its duration. */
 export interface Disturbance {
   readonly kind: Fault["kind"];
   readonly from: number;
@@ -27,7 +27,7 @@ export interface Disturbance {
 
 type Dice = ReturnType<typeof chance>;
 
-/** How often each kind comes, in milliseconds between two, and what it does. */
+/** The interval of each kind in milliseconds, and its action. */
 const kinds: Readonly<
   Record<Fault["kind"], { readonly every: readonly [number, number]; readonly draw: (dice: Dice) => Fault }>
 > = {
@@ -59,10 +59,10 @@ function* schedule(seed: string, kind: Fault["kind"]): Generator<Scheduled, neve
   for (;;) yield { afterMs: dice.integer(...every), fault: draw(dice) };
 }
 
-/** What faults are done to. */
+/** The targets of faults. */
 type Victims = Pick<Stage, "restate" | "postgres"> & { readonly crew: Crew };
 
-/** Does to them what the schedule says, until told to stop. Resolves when everything stands again. */
+/** Injects faults according to the schedule until stopped. Resolves when everything is up again. */
 export async function inject(
   victims: Victims,
   { seed, kinds: wanted, stop }: { seed: string; kinds: readonly Fault["kind"][]; stop: AbortSignal },

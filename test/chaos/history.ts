@@ -10,7 +10,7 @@ import type { Effect } from "./witness/effect-sink.ts";
 import type { TraceLine } from "./witness/marked-engine.ts";
 import type { TreePlan } from "./workload/plan.ts";
 
-/** How a tree's root ended. */
+/** The end of a tree's root. */
 export interface TreeEnd {
   readonly status: EndStatus;
   readonly stopReason: StopReason;
@@ -24,7 +24,7 @@ export interface Amounts {
   readonly costMicros: number;
 }
 
-/** What the ledger of a tree says when all is quiet. */
+/** The ledger of a tree after all have ended. */
 export interface LedgerEnd {
   readonly settled: Amounts;
   readonly reserved: Amounts;
@@ -38,56 +38,56 @@ export interface CancelHistory {
   readonly run: string;
   readonly number: number;
   readonly askedAt: number;
-  /** When it was known that the tree had said yes. */
+  /** Time at which the tree's acceptance was known. */
   readonly acceptedAt: number;
-  /** Null: somebody below it has not ended. */
+  /** Null: a descendant has not ended. */
   readonly receipt: CancelReceipt | null;
 }
 
-/** One tree, as those outside saw it. */
+/** One tree, as seen by external clients. */
 export interface TreeHistory {
   readonly plan: TreePlan;
   /** Null: it has not ended. */
   readonly end: TreeEnd | null;
   /** Asked again when all was quiet. */
   readonly endAgain: TreeEnd | null;
-  /** As the first subscriber got them, and as a second one did who came and went. */
+  /** As received by the first subscriber, and by a second one that reconnected. */
   readonly events: readonly NumberedEvent[];
   readonly eventsAgain: readonly NumberedEvent[];
   readonly ledger: LedgerEnd;
-  /** As the store lists it. */
+  /** As listed by the store. */
   readonly runs: readonly RunRecord[];
   readonly cancel: CancelHistory | null;
   /** Its model steps, as they can be built again. */
   readonly steps: readonly StepHistory[];
 }
 
-/** A model step as it can be built again. */
+/** A model step as it can be rebuilt. */
 export interface StepHistory {
   readonly id: string;
   readonly at: number;
   readonly content: "recorded" | "erased" | "not-recorded";
   readonly isEqual: boolean;
-  /** Whether its run is permanent: the content of others is erased. */
+  /** Whether its run is permanent: content of other runs is erased. */
   readonly isPermanent: boolean;
 }
 
-/** What was found where nothing may be. */
+/** Findings of a search in files that must hold no content. */
 export interface Scan {
-  /** Words that stood readable in a file. */
+  /** Words that were readable in a file. */
   readonly leaks: readonly { readonly word: string; readonly file: string }[];
-  /** The places in which names that may be read were found: a search that finds nothing there is blind. */
+  /** Places in which permitted names were found: a search that finds none there does not work. */
   readonly seen: readonly string[];
   /** The places it looked at. */
   readonly places: readonly string[];
 }
 
-/** What one tenant's audit says. */
+/** The audit of one tenant. */
 export interface AuditHistory {
   readonly tenant: string;
   /** Null: the chain is whole. */
   readonly fault: string | null;
-  /** What its links tell of. */
+  /** The sources of its links. */
   readonly sources: readonly string[];
 }
 
@@ -100,20 +100,20 @@ export interface ConversationHistory {
     readonly id: string;
     readonly parentId: string | null;
     readonly branch: string | null;
-    /** Whether a model said it. */
+    /** Whether a model produced it. */
     readonly isAnswer: boolean;
     /** Whether it has that label. */
     readonly isUntrusted: boolean;
   }[];
 }
 
-/** The milliseconds that the machine had lost at a time: its host kept it from its processors or its disk. */
+/** Milliseconds that the machine had lost at a time: its host withheld processors or disk. */
 export interface Loss {
   readonly at: number;
   readonly ms: number;
 }
 
-/** How many rows of a tree the database has under a tenant. */
+/** Rows of a tree that the database has under a tenant. */
 export interface RowCount {
   readonly table: string;
   readonly tenant: string;
@@ -121,7 +121,10 @@ export interface RowCount {
   readonly count: number;
 }
 
-/** What three witnesses saw of a campaign: the provider (A), engine and store (B), and the sink of effects (C). */
+/**
+ * The observations of three witnesses of a campaign: the provider (A), engine and store (B), and the sink of effects
+ * (C).
+ */
 export interface History {
   readonly seed: string;
   readonly trees: readonly TreeHistory[];
@@ -131,11 +134,11 @@ export interface History {
   readonly journal: readonly JournalEntry[];
   readonly traces: readonly TraceLine[];
   readonly disturbances: readonly Disturbance[];
-  /** How much time the machine had lost since the campaign began, again and again, oldest first. */
+  /** Samples of the time that the machine had lost since the campaign began, oldest first. */
   readonly losses: readonly Loss[];
-  /** What workers logged as an error of a run. */
+  /** Errors of runs in the workers' logs. */
   readonly divergences: readonly string[];
-  /** Executions that Restate has stopped for people to look at. */
+  /** Executions that Restate has paused for inspection. */
   readonly stopped: readonly string[];
   readonly audits: readonly AuditHistory[];
   readonly conversations: readonly ConversationHistory[];
@@ -143,7 +146,7 @@ export interface History {
   readonly scan: Scan;
 }
 
-/** Keeps a history for people to look at: one file for each witness, one line for each entry. */
+/** Writes a history for inspection: one file per witness, one line per entry. */
 export async function keep(history: History, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const { seed: _, scan, ...lists } = history;

@@ -27,7 +27,7 @@ const { values } = parseArgs({
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-// So that what was started here ends with it.
+// Ends the started processes with this one.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 const isRight = [await rain(), await directed(), await doubt()].every(Boolean);
@@ -61,7 +61,7 @@ async function rain(): Promise<boolean> {
   return false;
 }
 
-/** What chance would bring too seldom. */
+/** Runs scenarios that random faults would cause too rarely. */
 async function directed(): Promise<boolean> {
   if (!values.directed) return true;
   const kills = await threeKills();

@@ -4,7 +4,7 @@ import type { Campaign } from "./campaign.ts";
 import { boundBy, isFull, pessimism } from "./check/pressure.ts";
 import type { History } from "./history.ts";
 
-/** What a predicate came to. */
+/** The result of a predicate. */
 export interface Verdict {
   readonly id: string;
   readonly line: string;
@@ -23,13 +23,13 @@ export function judge(history: History): readonly Verdict[] {
 /** The least share of trees that must meet a cap, and that must fill their headcount: else little was tried. */
 const leastPressure = 0.3;
 
-/** Was it hard enough to say anything? */
+/** Whether the campaign was hard enough to be conclusive. */
 export function isHard({ trees }: History): boolean {
   const bound = trees.filter((tree) => boundBy(tree) !== null).length;
   return Math.min(bound, trees.filter(isFull).length) >= leastPressure * trees.length;
 }
 
-/** What was done to the campaign, and how hard it was. */
+/** Describes the faults of the campaign and its difficulty. */
 export function circumstances({ history, seconds, resumptions, resumed }: Campaign): readonly string[] {
   const { disturbances, trees, bill } = history;
   const count = (kind: string): number => disturbances.filter((each) => each.kind === kind).length;

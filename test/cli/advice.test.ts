@@ -10,7 +10,7 @@ import { FakeTerminal } from "./fake-terminal.ts";
 
 type LanguageModel = Parameters<typeof languageModel>[0];
 
-/** Each piece of code that is advised, as the compiler knows it. Placeholders are filled in. */
+/** Each advised piece of code, type-checked. Placeholders are filled in. */
 const code: Readonly<Record<string, (model: LanguageModel, engine: RestateEngine) => unknown>> = {
   "agent({ maxOutputTokens: 1 })": () =>
     agent({ name: "lead", model: scriptedModel([say("")]), maxOutputTokens: 1 }),
@@ -28,7 +28,7 @@ const code: Readonly<Record<string, (model: LanguageModel, engine: RestateEngine
   'engine.promote("build-7")': (_, engine) => engine.promote("build-7"),
 };
 
-/** Values for the placeholders of commands; of code and of every other command it is 1. */
+/** Values for the placeholders of commands; elsewhere the value is 1. */
 const values: Readonly<Record<string, string>> = {
   "<day, month or ever>": "day",
   "<json>": "null",
@@ -37,7 +37,7 @@ const values: Readonly<Record<string, string>> = {
 const folder = join(import.meta.dirname, "__snapshots__");
 const screens = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
 
-/** Every piece of advice on every screen that tests know, as somebody would type it. */
+/** Every hint on every tested screen, as a user would type it. */
 const advice = [
   ...new Set(
     screens

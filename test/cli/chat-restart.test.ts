@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
-/** For machines with much to do. */
+/** For busy machines. */
 const patient = { timeout: 20_000 };
 
 let folder: string;

@@ -5,12 +5,12 @@ import { main } from "../../src/cli/program.ts";
 import type { FakeTerminal } from "./fake-terminal.ts";
 import { Town } from "./town.ts";
 
-/** For machines with much to do. */
+/** For busy machines. */
 const patient = { timeout: 20_000 };
 
 /**
- * A model that says how many messages it was shown, and the last of them. A message that begins with `fail` gets an
- * error. One with `hang` calls the tool `search` first, and then gets the first piece of an answer only.
+ * A model that answers with the number of messages and the last one. A message that begins with `fail` gets an error.
+ * One with `hang` calls the tool `search` first, and then gets only the first piece of an answer.
  */
 const counter: Model = {
   id: "counter",
@@ -33,7 +33,7 @@ const counter: Model = {
   },
 };
 
-/** A server with an agent whose search ends when the test says so. */
+/** Opens a server with an agent whose search ends on request. */
 const open = (search = Promise.resolve("found")): Promise<Town> =>
   Town.open({
     agents: [
@@ -71,7 +71,7 @@ class Typed {
     this.over = main(["chat", "lead", ...words], this.terminal);
   }
 
-  /** Types a line, and waits until the next one is asked for. Returns what was written in between. */
+  /** Types a line, and waits for the next prompt. Returns the output in between. */
   async say(line: string): Promise<string> {
     await this.asked();
     const [said, complained] = [this.terminal.said.length, this.terminal.complained.length];
@@ -140,7 +140,7 @@ test("an agent that is not there is told before anything is asked", async () => 
   expect([code, complained]).toEqual([4, "reeve: no agent leda\n  → agents: lead\n"]);
 });
 
-/** A chat whose answer has begun, and does not end. */
+/** Starts a chat whose answer has begun and does not end. */
 async function hanging(town: Town, search: PromiseWithResolvers<string>): Promise<Typed> {
   const chat = new Typed(town);
   await chat.asked();

@@ -10,7 +10,7 @@ import { missingImportsText } from "../../src/cli/dev/missing-imports.ts";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
-/** Returns what is said of a machine, and the hint. */
+/** Returns the message about a machine, and the hint. */
 function said(machine: string, missing: readonly string[] = []): readonly (string | null)[] {
   try {
     checkDevNeeds(machine, (name) => !missing.includes(name));

@@ -22,7 +22,7 @@ const needed = ["@ai-sdk/anthropic", "zod"];
 const children = new Set<ChildProcess>();
 let project = "";
 
-/** A command in a process of its own: each line that it says, as JSON, and how it ended. */
+/** A command in its own process: each line of its output, as JSON, and its exit. */
 class Reeve {
   readonly process: ChildProcess;
   readonly lines: JsonObject[] = [];
@@ -47,7 +47,7 @@ class Reeve {
     });
   }
 
-  /** The first line that has this type, now or when it comes. */
+  /** Returns the first line of this type, now or later. */
   async line(type: string, after = 0): Promise<JsonObject> {
     const find = (): JsonObject | undefined => this.lines.slice(after).find((line) => line["type"] === type);
     await expect.poll(find, { timeout: 40_000 }).toBeDefined();
@@ -79,7 +79,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // Asked, not killed: what it has started ends with it.
+  // Terminated, not killed: child processes end with it.
   const ends = [...children].map(async (child) => {
     const ended = once(child, "exit");
     child.kill("SIGINT");
@@ -165,7 +165,7 @@ test(
     };
     const run = new Reeve("run", "lead", "heat pumps in Europe", "--id", "edited", "--max-cost", "0.5");
     await run.line("approval.requested");
-    // The first build is retired by the fourth, whose lead has another team.
+    // The fourth build, whose lead has another team, retires the first.
     await saved(`${original}// one\n`, 2);
     await saved(`${original}// two\n`, 3);
     await saved(original.replaceAll('"writer"', '"author"'), 4);
@@ -174,7 +174,7 @@ test(
     expect(await run.ended).toBe(0);
     expect(run.lines.at(-1)).toMatchObject({ type: "result", status: "completed" });
 
-    // No build that is alive has the program of this run but its own, which therefore stays.
+    // No other live build has the program of this run, so its build stays.
     const other = new Reeve("run", "lead", "heat pumps in Asia", "--id", "alone", "--max-cost", "0.5");
     await other.line("approval.requested");
     const named = (name: string): string => original.replaceAll('"writer"', `"${name}"`);

@@ -1,7 +1,7 @@
 import type { LineReader } from "../../src/cli/line-reader.ts";
 import type { Output, Terminal } from "../../src/cli/terminal.ts";
 
-/** A terminal that remembers what was written to it, and can be typed on. */
+/** A terminal that records its output and accepts typed input. */
 export class FakeTerminal implements Terminal {
   readonly environment: Record<string, string | undefined>;
   readonly folder: string;
@@ -38,13 +38,13 @@ export class FakeTerminal implements Terminal {
     return () => this.#typed.delete(call);
   }
 
-  /** As Ctrl-C would. False if nobody listens. */
+  /** Simulates Ctrl-C. Returns false without a listener. */
   interrupt(): boolean {
     for (const call of this.#interrupted) call();
     return this.#interrupted.size > 0;
   }
 
-  /** As a keyboard would. False if nobody listens. */
+  /** Simulates the keyboard. Returns false without a listener. */
   type(text: string): boolean {
     for (const call of this.#typed) call(text);
     return this.#typed.size > 0;
@@ -80,12 +80,12 @@ export class FakeTerminal implements Terminal {
     ask(line);
   }
 
-  /** Everything on standard output so far. */
+  /** All standard output so far. */
   get said(): string {
     return this.out.written.join("");
   }
 
-  /** Everything on standard error so far. */
+  /** All standard error so far. */
   get complained(): string {
     return this.errors.written.join("");
   }

@@ -7,7 +7,7 @@ import { askingTeam } from "./story.ts";
 
 type Answer = (response: ServerResponse, after: number) => void;
 
-/** A server whose n-th connection is answered by the n-th of these; the last one again and again. */
+/** A server whose n-th connection is answered by the n-th of these; the last one is repeated. */
 async function served(...answers: readonly Answer[]) {
   let asked = 0;
   const server = createServer((request: IncomingMessage, response) => {

@@ -8,7 +8,7 @@ import { runLines } from "../../src/cli/views/lists.ts";
 import { receiptLines } from "../../src/cli/views/receipt.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
-/** The letter was sent; a call of the clerk was lost on the way. */
+/** The letter was sent; one call of the clerk was lost. */
 function finished(): Story {
   const story = askingTeam();
   story.tell(2, "approval.decided", { approvalId: approval, decision: "approved", by: "ada" });

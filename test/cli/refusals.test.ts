@@ -32,7 +32,7 @@ const refused = (met: Partial<EventPayloads["budget.denied"]>, error?: ErrorData
     .ends(0, { status: "failed", stopReason: "budget.cost", costMicros: 99_000, ...(error && { error }) }),
 });
 
-/** A root whose deadline passed while a call waited for money. */
+/** A root whose deadline passed while a call waited for budget. */
 const timedOut = (met: Partial<EventPayloads["budget.denied"]>): Case => ({
   story: boss()
     .denies(0, { dimension: "cost", limit: 100_000, used: 95_000, reason: "wait-timed-out", ...met })

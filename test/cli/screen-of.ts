@@ -1,4 +1,4 @@
-/** What a terminal shows after it was written this: the moves and erasures that we use, colours left out. */
+/** Returns the screen after this output: handles the cursor moves and erasures that we use, without colours. */
 export function screenOf(written: string): readonly string[] {
   const rows: string[] = [""];
   let [row, column] = [0, 0];

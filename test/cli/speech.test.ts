@@ -7,7 +7,7 @@ import { lastRow, widthOf } from "../../src/cli/text/width.ts";
 import { spokenTree } from "../../src/cli/views/spoken.ts";
 import { Story } from "./story.ts";
 
-/** What is heard of a run of a story. */
+/** Feeds live text of a run of a story. */
 function teller(story: Story, speech: Speech) {
   const piece = (run: number, attempt: string, kind: "text" | "reasoning" | "reset", text: string): void => {
     const runId = story.run(run);
@@ -20,7 +20,7 @@ function teller(story: Story, speech: Speech) {
   };
 }
 
-/** A boss with two helpers, of which each asks its model. */
+/** A parent with two children, each in a model call. */
 function talk(): Story {
   const story = new Story().starts(0, "boss").asks(0, "a", {});
   story.starts(1, "digger", { boss: 0 }).asks(1, "b", {});

@@ -14,11 +14,11 @@ import { type EventPayloads, type EventType } from "#kernel";
 
 const beginning = Date.UTC(2026, 10, 15, 9);
 
-/** Writes down what happens in a tree, as its events would tell it. */
+/** Records what happens in a tree as its events. */
 export class Story {
   readonly treeId = TreeId.of("mill-books");
   readonly events: NumberedEvent[] = [];
-  /** The progress of tools, for those who listen. */
+  /** Progress of tools, for subscribers. */
   readonly deltas: RunDelta[] = [];
   #now = beginning;
   readonly #agents = new Map<RunId, AgentId>();
@@ -85,7 +85,7 @@ export class Story {
     return cost === undefined ? this : this.answers(run, call, cost);
   }
 
-  /** A call that a limit refuses: unless told otherwise one of the tree, which leaves no room. */
+  /** Adds a call refused by a limit. Default: the tree's, which is used up. */
   denies(run: number, met: Denied): this {
     const account = met.account ?? "tree";
     const own = account === "run" ? this.run(run) : account === "subtree" ? this.run(0) : null;
@@ -93,7 +93,7 @@ export class Story {
     return this.tell(run, "budget.denied", { ...rest, ...met });
   }
 
-  /** A call that waits for `inFlight` others, which hold 0.27 of 0.30 dollars. */
+  /** Adds a call that waits for `inFlight` others, which hold 0.27 of 0.30 dollars. */
   waitsForBudget(run: number, inFlight: number, step = StepId.of(this.run(run), "model", 1)): this {
     const met = { dimension: "cost", account: "tree", owner: null, limit: 300_000 } as const;
     const used = { used: 275_000, reserved: 270_000, inDoubt: 0 };
@@ -119,7 +119,7 @@ export class Story {
   }
 }
 
-/** What a story says of an event; the rest is filled in. */
+/** The fields a story gives for an event; the rest is filled in. */
 type Told<Type extends EventType> = Type extends "cycle.start" | "cycle.end"
   ? EventPayloads[Type]
   : Omit<EventPayloads[Type], "step" | "traceId"> & { readonly step?: StepId };
@@ -132,7 +132,7 @@ interface Beginning {
   readonly boss?: number | null;
 }
 
-/** A boss with two helpers: one has answered, one waits for somebody's word. */
+/** A parent with two children: one has answered, one waits for approval. */
 export function askingTeam(): Story {
   const story = new Story();
   story.starts(0, "boss").asks(0, "a1", { cost: 3_700 });
@@ -150,5 +150,5 @@ export function askingTeam(): Story {
   return story.after(125_000);
 }
 
-/** What the clerk asks about. */
+/** The clerk's question. */
 export const approval = ApprovalId.parse("mill-books~2:tool:2");

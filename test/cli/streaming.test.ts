@@ -9,7 +9,7 @@ import { price, Town } from "./town.ts";
 class Speaker implements Model {
   readonly id = "speaker";
   readonly price = price;
-  /** How often it was asked. */
+  /** Number of calls. */
   asked = 0;
   #said = "";
   #tell: (text: string) => void = () => undefined;
@@ -39,7 +39,7 @@ class Speaker implements Model {
   }
 }
 
-/** Who speaks when somebody watches for sure: a model that runs in this process streams only then. */
+/** An agent that starts once a subscriber is certain: a model in this process streams only then. */
 const clerkWith = (model: Model): Agent => ({
   id: AgentId.of("clerk"),
   run: async (ctx) => {

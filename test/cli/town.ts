@@ -17,7 +17,7 @@ const sell = tool({
 export const price = { input: 3_000_000, output: 15_000_000 };
 export const priced = (model: Model): Model => ({ ...model, price });
 
-/** Somebody who asks before it sells, and somebody who only answers. */
+/** An agent that asks before it sells, and one that only answers. */
 const staff = () =>
   [
     agent({
@@ -67,7 +67,7 @@ export class Town implements AsyncDisposable {
     return new FakeTerminal({ ...options, environment: { REEVE_URL: this.url, ...options.environment } });
   }
 
-  /** Resolves when a tree waits for somebody's word. */
+  /** Resolves when a tree waits for approval. */
   async asked(tree: string): Promise<void> {
     for await (const event of this.runtime.run(tree).events())
       if (event.type === "approval.requested") return;

@@ -66,7 +66,7 @@ test("a call that was lost with its worker is in doubt, and no longer what the r
   expect(late).toMatchObject({ costMicros: 7_000, lostCalls: 0, own: { inDoubtMicros: 0 } });
 });
 
-/** Somebody in every state. */
+/** One run in every state. */
 function crowd(): Story {
   const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 100_000 });
   story.tell(0, "tool.start", { tool: "ask_foreman", callId: "c1" });

@@ -15,7 +15,7 @@ import { FakeTerminal } from "./fake-terminal.ts";
 import { screenOf } from "./screen-of.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
-/** Whom no key in these tests reaches. */
+/** A client that no key in these tests reaches. */
 const nobody = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
 
 function watching(story: Story): Watcher {
@@ -29,7 +29,7 @@ function fed(story: Story, limits: CapSource): Watcher {
   return watcher;
 }
 
-/** A boss with so many helpers at work. */
+/** A parent with this many working children. */
 function crowd(agents: number): Story {
   const story = new Story().starts(0, "boss").asks(0, "a", { cost: 10_000 });
   story.tell(0, "tool.start", { tool: "survey", callId: "c" });
@@ -39,7 +39,7 @@ function crowd(agents: number): Story {
 
 const key = (input: string, name: WatchKey["name"] = null): WatchKey => ({ input, name });
 
-/** A watched story on a terminal of its own, whose clock stands still. */
+/** A watched story on its own terminal, with a manual clock. */
 function screen(
   story: Story,
   size: { readonly columns: number; readonly rows: number },

@@ -24,7 +24,7 @@ interface Case {
   /** Default the root. */
   readonly run?: number;
   readonly known?: Partial<Known>;
-  /** As the tree and the engine say; default as the events do. */
+  /** As reported by the tree and the engine. Default: as in the events. */
   readonly status?: RunStatus;
   readonly obstacle?: Obstacle;
 }
@@ -42,7 +42,7 @@ function explained({ story, run = 0, known = {}, status, obstacle }: Case): stri
   return whyLines(why(everything, story.now), { width: 80, paint: plainPaint }).join("\n");
 }
 
-/** Says in words what is the matter, and what to type. */
+/** Asserts that the text states the problem and a command. */
 function expectHelpful(text: string): void {
   const [answer = ""] = text.split("\n");
   expect(answer).toMatch(/^\S.{15,}/);

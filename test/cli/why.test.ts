@@ -26,7 +26,7 @@ function told(story: Story, run: number, more: Partial<Known> = {}): string {
   return lines.join("\n");
 }
 
-/** What the tree and the engine say of one run. */
+/** The facts of one run from the tree and the engine. */
 function facts(story: Story, run: number, said: Partial<Facts>): Known["facts"] {
   return new Map([[story.run(run), { status: "running", obstacle: null, ...said }]]);
 }
@@ -231,7 +231,7 @@ test("lost calls and erased words are told", () => {
   expect(words).toContain("worker gone");
 });
 
-/** Returns what is said of a model call that failed because of its key. */
+/** Returns the explanation of a model call that failed because of its key. */
 function refusedKey(message: string): string {
   const error = { code: "model", kind: "auth", message };
   const end = { status: "failed", stopReason: "error", costMicros: 0, error } as const;

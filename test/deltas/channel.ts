@@ -10,7 +10,7 @@ export const secret = Buffer.alloc(32, 7).toString("base64");
 const run = RunId.root(TreeId.of("books"));
 const step = StepId.of(run, "model", 1);
 
-/** What one process has of the channel. */
+/** One process's part of the channel. */
 export function processOf(
   { workers }: Store,
   keys: Keys = environmentKeys({ REEVE_KEY: secret }),
@@ -21,7 +21,7 @@ export function processOf(
   return { deltas: new Deltas({ clock, others: { workers, sealer } }), sealer };
 }
 
-/** Begins an answer in a process. @throws if nobody could watch it. */
+/** Begins an answer in a process. @throws if it cannot be watched. */
 export function answer({ hub }: Deltas, key: string, attempt: string): AnswerFeed {
   const feed = hub.begin(key, { runId: run, step, attempt: AttemptId.of(attempt) });
   if (!feed) throw new Error("nobody watches");
@@ -32,7 +32,7 @@ export function answer({ hub }: Deltas, key: string, attempt: string): AnswerFee
 export const updates = ({ hub }: Deltas, key: string, attempt: string): UpdateFeed =>
   hub.beginUpdates(key, { runId: run, step, attempt: AttemptId.of(attempt) });
 
-/** Somebody who watches a tree. */
+/** A watcher of a tree. */
 export class Watcher {
   readonly heard: RunDelta[] = [];
   /** Resolves with the error it ended with; null if it ended well. */
@@ -46,7 +46,7 @@ export class Watcher {
     );
   }
 
-  /** What it shows: of each step only what came since its last reset. */
+  /** The displayed text: of each step only the part since its last reset. */
   get shown(): string {
     const since = this.heard.findLastIndex(({ kind }) => kind === "reset");
     return this.heard

@@ -25,7 +25,7 @@ function some(
   return made;
 }
 
-/** A worker, and what the store says of it. */
+/** A worker and its record in the store. */
 async function worker(
   store: Store,
   options: DeltaEndpointOptions = {},
@@ -102,7 +102,7 @@ test("one reader more than a worker takes is refused, and may come when another 
   await expect.poll(() => next.shown).toBe("hello");
 });
 
-/** A reader that proves itself and then reads nothing. */
+/** A reader that authenticates and then reads nothing. */
 async function deaf(record: WorkerRecord, sealer: Seal, at = Date.now()): Promise<Socket> {
   const { hostname, port, pathname } = new URL(record.url);
   const proof = seal(sealer, { purpose: "watch deltas", worker: record.id, at });
@@ -131,7 +131,7 @@ test("a reader that does not read is cut by the worker, others go on", async () 
     feed.take({ kind: "text", text });
   }, 2);
   socket.on("error", () => {});
-  // What the system buffers comes through; then the worker says that it is over, and hangs up.
+  // The system's buffers are delivered; then the worker reports the end and disconnects.
   await expect.poll(() => said.length, { timeout: 20_000 }).toBeGreaterThan(20_000_000);
   let last = Buffer.alloc(0);
   let bytes = 0;

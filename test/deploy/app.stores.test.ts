@@ -83,7 +83,7 @@ function start(
   return child;
 }
 
-/** All that a process says, once it is over. */
+/** Returns all output of a process, once it has ended. */
 const said = async ({ stdout }: ChildProcess): Promise<string> => (stdout ? (await text(stdout)).trim() : "");
 
 const answers = (url: string): Promise<boolean> =>

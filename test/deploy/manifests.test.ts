@@ -123,7 +123,7 @@ const { services } = compose.parse(parse(readFileSync("deploy/compose.yaml", "ut
 const guide = readFileSync("docs/guide/deploy.md", "utf8");
 const secret = /KEY|PASSWORD|TOKEN|DATABASE_URL/;
 
-/** What Kubernetes itself checks of each kind. */
+/** The checks of Kubernetes for each kind. */
 const kinds = new Map(
   [Deployment, StatefulSet, NetworkPolicy, PodDisruptionBudget, Service].map((Kind) => [
     Kind.name,

@@ -51,7 +51,7 @@ const waits = async (run: RunHandle): Promise<void> => {
   while ((await run.status()) !== "waiting") await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
-/** An older execution that asks late must neither fail the run, nor go on beside it. */
+/** Shows that an older execution that arrives late neither fails the run nor continues concurrently. */
 export async function showFencing(engine: Engine, serve: (runtime: Runtime) => Promise<void>): Promise<void> {
   const calls: string[] = [];
   const agent = agentOf(calls);
@@ -73,8 +73,9 @@ export async function showFencing(engine: Engine, serve: (runtime: Runtime) => P
 }
 
 /**
- * An execution that was left behind reserves money for a call whose result the journal has from another one, with an
- * unknown usage. Once the run goes on, nothing is reserved for that call: other calls would wait for it.
+ * Shows that a lost execution's reservation does not stay. It reserves budget for a call whose result another execution
+ * has journaled, with unknown usage. Once the run continues, nothing is reserved for that call, so other calls do not
+ * wait for it.
  */
 export async function showReservationOfAnotherExecution(
   engine: Engine,

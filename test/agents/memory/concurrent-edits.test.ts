@@ -54,7 +54,7 @@ test("40 runs that edit one block at once lose no line", async () => {
 
 let conflicts = 0;
 
-/** A store whose readers all come before its writers, so that edits meet. */
+/** A store whose readers all come before its writers, so that edits conflict. */
 function slowStore(store: Store): Store {
   const { memory: kept } = store;
   const slow: Partial<MemoryStore> = {

@@ -50,11 +50,11 @@ test("blocks are shown whole with their fill, and a later turn of the user sees 
   await t.run(lead, "three", { ...request, user: "bob" });
   const shown = systems(model);
   expect(shown[0]).toContain('Memory block "human" (0 of 200 characters): The user\n(empty)');
-  // Within a turn the prompt stays the same.
+  // Within a turn the prompt does not change.
   expect(shown[2]).toBe(shown[0]);
   expect(shown[3]).toContain('Memory block "human" (14 of 200 characters): The user\nDrinks coffee.');
   expect(shown[4]).toContain("(0 of 200 characters)");
-  // Shared by the tenant comes first.
+  // Blocks shared by the tenant come first.
   expect(shown[0]?.indexOf('"project"')).toBeLessThan(shown[0]?.indexOf('"human"') ?? 0);
   expect(await store.memory.block(acme, ada, "human")).toMatchObject({ version: 2, text: "Drinks coffee." });
 });
@@ -115,7 +115,7 @@ test("a fact is found by its words in a later conversation, replaced by a later 
     name: "lead",
     model,
     extensions: [remembers],
-    // What memory says changes: a cache keeps none of it.
+    // Memory changes, so a cache must store nothing of it.
     middleware: { function: [cache()] },
   });
   await using t = testRuntime({ agents: [lead], store: memoryStore() });
@@ -125,7 +125,7 @@ test("a fact is found by its words in a later conversation, replaced by a later 
   expect(lastResult(model)).toEqual([]);
 });
 
-/** Brings what a tool says, then does what the script says. */
+/** Returns the tool's result, then follows the script. */
 const page = tool({
   name: "fetch_page",
   description: "x",

@@ -4,18 +4,18 @@ import { heldModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { eventually } from "../../../src/testing/engine-suite/harness.ts";
 
-/** A call that stays in flight until it is ended. */
+/** A call that remains in flight until it is ended. */
 interface OpenCall {
   readonly name: string;
   readonly end: () => void;
 }
 
-/** Lets everything happen that waits for nothing else. */
+/** Runs all pending microtasks and callbacks. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }
 
-/** Makes calls through a layer, and notes those that are in flight. */
+/** Makes calls through middleware, and records those in flight. */
 class Calls {
   readonly open: OpenCall[] = [];
   readonly notes: string[] = [];
@@ -33,7 +33,7 @@ class Calls {
     return this.#layer.process(context, () => new Promise((end) => void this.open.push({ name, end })));
   }
 
-  /** Ends a call, and lets those that it made room for begin. */
+  /** Ends a call, and lets waiting calls begin. */
   async end(name: string): Promise<void> {
     const index = this.open.findIndex((call) => call.name === name);
     this.open.splice(index, 1)[0]?.end();

@@ -5,11 +5,11 @@ import { z } from "zod";
 
 export const price = { input: 1_000_000, output: 1_000_000 };
 
-/** A failure for which nothing is charged. */
+/** A failure that is not billed. */
 export const broken = (kind: ModelErrorKind, retryAfterMs: number | null = null): ScriptedAnswer =>
   fail(new ModelError({ kind, message: kind, unbilled: true, retryAfterMs }));
 
-/** A tool that notes what it was asked, and does as it is told. */
+/** A tool that records its input and returns a scripted result. */
 export function look(
   seen: string[],
   act: (question: string) => Promise<string> = async (question) => `found ${question}`,
@@ -28,7 +28,7 @@ export function look(
   });
 }
 
-/** A model whose answers depend on what it was asked. */
+/** A model whose answers depend on the prompt. */
 export function answering(
   ...answers: readonly ((request: ModelRequest) => ScriptedAnswer)[]
 ): Model & { readonly requests: readonly ModelRequest[] } {

@@ -3,7 +3,7 @@ import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { answering, look, price } from "./models.ts";
 
-/** What a model is shown of a text. */
+/** Returns a text as the model sees it. */
 async function shown(text: string): Promise<string> {
   const model = scriptedModel([say("done")]);
   const worker = agent({ name: "worker", model, middleware: { chat: [redact()] } });

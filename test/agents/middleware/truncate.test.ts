@@ -44,7 +44,7 @@ test("a long conversation is shown from its first message and its newest ones, c
   ]);
 });
 
-/** Asks a model through a layer. Returns what the model is shown. */
+/** Calls a model through middleware. Returns its prompt. */
 async function shown(
   layer: ChatMiddleware,
   messages: readonly ChatMessage[],

@@ -2,7 +2,7 @@ import type { SessionStore } from "reeve/store";
 
 /** A write and, above all, its answer can be lost. */
 export interface Crash {
-  /** Which write of the operation, counted from 0. */
+  /** Index of the write in the operation, from 0. */
   readonly write: number;
   readonly moment: "before" | "after";
 }
@@ -20,7 +20,7 @@ const writes: ReadonlySet<PropertyKey> = new Set<keyof SessionStore>([
   "dropBranch",
 ]);
 
-/** A store whose process dies at one write, and then comes back. */
+/** A store whose process dies at one write and is then restarted. */
 export class CrashingStore {
   readonly store: SessionStore;
   #crash: Crash | null = null;
@@ -43,7 +43,7 @@ export class CrashingStore {
     });
   }
 
-  /** Does it, dying on the way if told so, and then does the same again as whoever restarts would. */
+  /** Runs the operation, with a crash if given, and then repeats it as a restarted process would. */
   async survive(crash: Crash | null, operation: () => Promise<unknown>): Promise<void> {
     this.#crash = crash;
     this.#written = 0;

@@ -1,7 +1,7 @@
 import type { EntryDraft, EntryId, SessionEntry } from "reeve/store";
 import type { RunId, SessionId } from "reeve";
 
-/** What a session is, said as plainly as possible: a list of entries and some leaves. */
+/** The reference model of a session: a list of entries and some leaves. */
 export class PlainSession {
   readonly id: SessionId;
   readonly forkedFrom: { readonly session: SessionId; readonly entry: EntryId } | null;
@@ -32,7 +32,7 @@ export class PlainSession {
     return branch === null ? this.leaf : (this.branches.get(branch) ?? null);
   }
 
-  /** From the root to an entry. */
+  /** Returns the entries from the root to an entry. */
   path(to: EntryId | null): readonly SessionEntry[] {
     const entry = this.entries.find(({ id }) => id === to);
     return entry ? [...this.path(entry.parentId), entry] : [];

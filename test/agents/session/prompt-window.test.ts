@@ -186,7 +186,7 @@ function countingStore(): { readonly store: SessionStore; entriesRead: number } 
   return counted;
 }
 
-/** How many entries a window of a session of some length reads. */
+/** Returns how many entries a window over a session of some length reads. */
 async function readOf(length: number, options: PromptWindowOptions): Promise<number> {
   const counted = countingStore();
   const { store } = counted;

@@ -17,7 +17,7 @@ async function linesOf(session: Session): Promise<readonly string[]> {
 }
 
 const parse = (text: string): object => JSON.parse(text);
-/** A line as it is after an import. */
+/** Returns a line as it is after an import. */
 const markUntrusted = (text: string): object => ({
   ...parse(text),
   labels: { untrusted: true, private: false, sources: fromAFile },

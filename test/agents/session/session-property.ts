@@ -37,10 +37,10 @@ const kinds = [
 ] as const;
 const rareKinds = ["drop", "again", "copy"] as const;
 const helpers = [1, 2].map((number) => RunId.of(TreeId.of("books"), number));
-/** Root runs: each writes turns on its branch, one after the other. */
+/** Root runs: each writes turns on its branch, in sequence. */
 const roots = ["t1", "t2", "t3"].map((tree) => RunId.root(TreeId.of(tree)));
 
-/** What happens, to what, and how: numbers that find their meaning in the sessions as they are then. */
+/** An operation and its target: numbers that are resolved against the state of the sessions. */
 type Operation = readonly [
   kind: (typeof kinds)[number] | (typeof rareKinds)[number],
   who: number,
@@ -65,9 +65,8 @@ const limits = fc.record(
 );
 
 /**
- * Any sequence of operations, whatever crashes in it, leaves a session as the plain one is, and every window of it
- * complete and within its limits. The store may be a new one or the same one each time: each sequence has a tenant of
- * its own.
+ * After any sequence of operations with crashes, a session equals the reference model, and every window is complete and
+ * within its limits. The store may be new or reused: each sequence has its own tenant.
  */
 export function sessionProperty(storeOf: () => SessionStore | Promise<SessionStore>) {
   return fc.asyncProperty(operations, limits, async (sequence, options) => {
@@ -93,7 +92,7 @@ class World {
   readonly #crashing: CrashingStore;
   readonly #partition = { tenantId: TenantId.of(randomUUID()) };
   readonly #pairs: Pair[] = [];
-  /** Appends that were made, to be made again. */
+  /** Completed appends, to be repeated. */
   #made: Made[] = [];
   #named = 0;
 

@@ -135,7 +135,7 @@ const budgets = fc.constantFrom<ExecutionBudget>(
   { maxTokens: 3_000 },
 );
 
-/** Takes one turn, and returns how it ended with what the conversation has. */
+/** Runs one turn. Returns its end and the conversation's entries. */
 async function take(
   given: readonly Act[],
   { budget, hasSchema, fuzz }: { budget: ExecutionBudget; hasSchema: boolean; fuzz: boolean },

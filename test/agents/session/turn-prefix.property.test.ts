@@ -21,7 +21,7 @@ function answers(order: readonly string[], apart: boolean): readonly ChatMessage
   return messages.map((ids) => ({ role: "tool", content: ids.map((each) => result(each)) }));
 }
 
-/** One cycle: some calls, and their results in any order, in one message or one each; or a text. */
+/** One cycle: some calls and their results in any order, in one message or one each; or a text. */
 const cycle = fc.oneof(
   fc.string().map((text): readonly ChatMessage[] => [ChatMessage.assistant(text || "well")]),
   fc
@@ -40,9 +40,9 @@ const turn = fc.record({
   messages: fc
     .array(cycle, { maxLength: 4 })
     .map((cycles): readonly ChatMessage[] => [ChatMessage.user("go")].concat(cycles.flat())),
-  /** How much of it was written when it ended. */
+  /** Number of entries written before it ended. */
   cut: fc.nat(12),
-  /** How it ended: null without an entry that says so. */
+  /** The end of the turn. Null: no entry records it. */
   end: fc.option(fc.constantFrom<StopReason>("cancelled", "deadline", "error", "parent-ended")),
   adopted: fc.boolean(),
 });
@@ -50,7 +50,7 @@ const limits = fc.record({ maxMessages: fc.nat(12), maxTokens: fc.nat(300) }, { 
 
 type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Writes as much of a turn as was said, on a branch; then adopts or drops it. */
+/** Writes a part of a turn on a branch, then adopts or drops it. */
 async function write(
   session: Session,
   { messages, cut, end, adopted }: Turn,

@@ -4,7 +4,9 @@ import type { PromptWindowOptions, SessionEntry } from "reeve/store";
 import { estimateTokens } from "#models";
 import { short } from "./talk.ts";
 
-/** No provider would refuse it: each call has exactly one result, right behind it, and no result stands alone. */
+/**
+ * Asserts that providers accept it: each call has exactly one result, directly after it, and there is no other result.
+ */
 export function assertPaired(messages: readonly ChatMessage[]): void {
   let open: string[] = [];
   for (const { role, content } of [
@@ -25,7 +27,10 @@ export function assertPaired(messages: readonly ChatMessage[]): void {
   }
 }
 
-/** It keeps its limits, is the end of the window without limits, and leaves nothing out that would still fit. */
+/**
+ * Asserts that the window respects its limits, is a suffix of the unlimited window, and leaves out nothing that would
+ * fit.
+ */
 export function assertFills(
   window: readonly ChatMessage[],
   unlimited: readonly ChatMessage[],
@@ -44,7 +49,7 @@ export function assertFills(
   else if (window.length < unlimited.length) assert.ok(!fits(unlimited), "the summary would fit");
 }
 
-/** Without limits it says what the path says since the newest compaction. Which results are real is checked, too. */
+/** Asserts that without limits it equals the path since the newest compaction, including which results are real. */
 export function assertTells(unlimited: readonly ChatMessage[], path: readonly SessionEntry[]): void {
   const compaction = path.findLast((entry) => entry.type === "compaction");
   const start = path.findIndex(({ id }) => id === compaction?.keptFrom);

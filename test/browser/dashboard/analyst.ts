@@ -4,7 +4,7 @@ import { type DoubleAnswer, type DoubleRequest, providerDouble, type ProviderDou
 import { z } from "zod";
 import type { DashboardSite } from "./dashboard-site.ts";
 
-/** The texts that an analyst, its tools and its guardrail say. */
+/** The texts of an analyst, its tools and its guardrail. */
 export interface AnalystTexts {
   readonly task: string;
   readonly instructions: string;

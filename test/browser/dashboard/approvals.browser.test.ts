@@ -66,7 +66,7 @@ test("a decision that comes too late says who decided what", async () => {
   const site = await askingSite("The report is attached.");
   const { page, faults } = await visit(site, "/approvals");
   await page.getByRole("button", { name: /^Approve once/ }).waitFor();
-  // The page polls: what it shows must be older than the decision.
+  // The page polls: it must show a state older than the decision.
   await page.route("**/approvals?*", () => undefined);
   const [id = ""] = await pendingIn(site);
   await site.runtime.approvals.decide(id, { decision: "denied", by: "dana" });

@@ -12,7 +12,7 @@ import { siteOf, visit } from "./open-page.ts";
 const tree = "large";
 const size = 200;
 
-/** Starts a tree of 201 agents, all of which are in a model call. */
+/** Starts a tree of 201 agents, all in a model call. */
 async function startLarge(): Promise<{ readonly site: DashboardSite; readonly team: LargeTeam }> {
   const team = largeTeam(size);
   const site = await siteOf(team.agents);
@@ -138,7 +138,7 @@ test("200 agents at 20 and at 600 events a second: every event is shown, a frame
   const perCall = { before: await lastSeq(site), after: 0 };
   team.answer(20);
   await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
-  // The store has all of it once it stays the same: at least a model call, its money and a tool of each.
+  // The store is complete once it no longer changes: at least a model call, its cost and a tool per agent.
   await expect
     .poll(
       async () => {
@@ -177,11 +177,11 @@ test("200 agents at 20 and at 600 events a second: every event is shown, a frame
       longTasks: tap.longTasks.length,
       longest: Math.max(0, ...tap.longTasks),
     });
-    // Nothing was lost: the models never needed another view, and the last event is the store's.
+    // Nothing was lost: no model needed a new view, and the last event is the store's.
     expect(tap.messages.filter(({ isWhole }) => isWhole)).toEqual([]);
     expect(tap.messages.at(-1)?.seq).toBe(last);
     expect(tap.messages.length).toBeLessThanOrEqual(tap.frames.length);
-    // The rows of a message are those of its events, and the root above them.
+    // The rows of a message are those of its events, and their ancestors.
     for (const message of tap.messages.filter((each) => each.events < 40))
       expect(message.rows).toBeLessThanOrEqual(message.runs.length + 1);
     expect(busy).toBeLessThan(maxBusy);
@@ -224,7 +224,7 @@ test("keys are answered in the next frame, by less than 100 ms of work, while ev
     firstMb: first,
     secondMb: second,
   });
-  // The next frame shows it. Milliseconds depend on what else the machine does, so processor time is what is held.
+  // The next frame shows it. Milliseconds depend on the machine's load, so only processor time is asserted.
   expect(percentile(keyFrames, 0.95)).toBe(1);
   expect(cpuMs / keys.length).toBeLessThan(100);
   expect(second).toBeLessThan(1.1 * first + 1);

@@ -29,7 +29,7 @@ test("the whole flow needs no mouse: start, approve, steer, pause, top up, cance
   await page.getByText("May writer call send_email?").waitFor();
   await keepPicture(page, "playground-asks-light");
   await page.getByRole("log").focus();
-  // A key that comes too soon after the question decides nothing, so it is pressed until it counts.
+  // A key press too soon after the question has no effect, so it is repeated until it counts.
   await expect
     .poll(async () => {
       await keyboard.press("a");

@@ -57,7 +57,7 @@ async function countEvents(store: Store, tree: string): Promise<number> {
   }
 }
 
-/** All events of a tree that is over, as the server tells them. */
+/** Returns all events of an ended tree, as served. */
 async function eventsOf(origin: string, tree: string): Promise<readonly NumberedEvent[]> {
   const stream = await Subscription.to(`${origin}/runs/${tree}/events?deltas=false`, {});
   const messages = await stream.over();

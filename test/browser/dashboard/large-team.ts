@@ -18,7 +18,7 @@ export interface LargeTeam {
 
 const task = (n: number) => ["ask_researcher", { task: `Topic ${n}` }] as const;
 
-/** Creates the team. Nothing is answered until the test says so. */
+/** Creates the team. Nothing is answered until the test allows it. */
 export function largeTeam(size: number): LargeTeam {
   const waiting: (() => void)[] = [];
   let isOver = false;

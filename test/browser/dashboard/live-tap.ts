@@ -6,7 +6,7 @@ interface TappedMessage {
   readonly rows: number;
   readonly isWhole: boolean;
   readonly seq: number;
-  /** Runs of the events in it, as far as they are told. */
+  /** Runs of its events, if known. */
   readonly runs: readonly string[];
   readonly events: number;
 }
@@ -21,7 +21,7 @@ export interface Tap {
   readonly longTasks: readonly number[];
 }
 
-/** Counts what a tab gets and paints. It runs before the page, and changes nothing of it. */
+/** Counts the messages and paints of a tab. It runs before the page, and does not change it. */
 export const tapScript = `(() => {
   const tap = { messages: [], frames: [], keys: [], keyFrames: [], longTasks: [] };
   window.tap = tap;

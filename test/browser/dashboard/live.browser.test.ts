@@ -128,7 +128,7 @@ test("lists change by the stream: a tree appears, and its end is shown, without 
   const { page } = await visit(site, "/runs");
   await page.getByRole("heading", { name: "Nothing has run yet" }).waitFor();
   const lists = (): readonly string[] => site.wire.requests.filter((line) => line.startsWith("GET /runs?"));
-  // Each is read again once the stream is open: what changed before was told to no tab.
+  // Each is read again once the stream is open, because no tab received earlier changes.
   await expect.poll(() => lists().length).toBe(2 * new Set(lists()).size);
   const read = lists().length;
   await site.runtime.start(team.lead, "Prepare the report", { id: "listed", name: "The report" });

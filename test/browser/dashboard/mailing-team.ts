@@ -4,11 +4,14 @@ import { z } from "zod";
 
 const price = { input: 100_000_000, output: 400_000_000 };
 
-/** A model with one script for four runs, one after the other. */
+/** A model with one script for four consecutive runs. */
 const script = (turns: Parameters<typeof scriptedModel>[0]): Model =>
   scriptedModel([turns[0], ...turns.slice(1), ...turns, ...turns, ...turns], { price });
 
-/** A lead whose writer reads a page of strangers and private figures, and then sends a mail: the rule of two asks. */
+/**
+ * A lead whose writer reads an untrusted page and private figures, and then sends an email: the rule of two requires
+ * approval.
+ */
 export function mailingTeam(body: string): { readonly agents: readonly Agent[]; readonly lead: Agent } {
   const readPage = tool({
     name: "read_page",

@@ -52,7 +52,7 @@ interface VisitOptions {
   readonly script?: string;
 }
 
-/** Opens what a reader has: a window whose tabs share cookies and workers. */
+/** Opens a browser context: its tabs share cookies and workers. */
 export async function openContext({
   theme = "light",
   width = 1440,
@@ -89,7 +89,7 @@ export async function visit(
   return { page, faults };
 }
 
-/** Fails on any finding of axe, of any weight, by WCAG 2.2 AA. */
+/** Fails on any axe finding, of any severity, by WCAG 2.2 AA. */
 export async function expectAccessible(page: Page): Promise<void> {
   // Evaluated by the debugger, which the policy of the page does not bind.
   await page.evaluate(axeSource);

@@ -14,7 +14,7 @@ const said = (id: string, message: ChatMessage, place: number) => ({
   message,
 });
 
-/** A conversation with a branch that a run left, and a compaction. `words` are said by everybody. */
+/** Writes a conversation with an abandoned branch and a compaction. `words` are in every message. */
 export async function writeConversation(
   site: DashboardSite,
   words: string,

@@ -5,7 +5,7 @@ import { z } from "zod";
 
 const price = { input: 100_000_000, output: 400_000_000 };
 
-/** A team that prepares a report: the writer needs approval for its mail, the reviewer's call stays in flight. */
+/** A team that prepares a report: the writer needs approval for its email, the reviewer's call remains in flight. */
 export interface ReportTeam {
   readonly agents: readonly Agent[];
   readonly lead: Agent;
@@ -73,7 +73,7 @@ export function reportTeam(body = "The report is attached."): ReportTeam {
   return { agents: [lead, researcher, writer, reviewer], lead, reviewing, sent };
 }
 
-/** An agent that asks a person one question. */
+/** An agent that asks the user one question. */
 export function askingAgent(): Agent {
   const question = { question: "When is the report sent?", choices: ["Monday", "Friday"] };
   return agent({

@@ -86,7 +86,7 @@ const reader: Readonly<Record<Path, Check>> = {
   "/play/lead": offers(/^Start/, lacks("run")),
 };
 
-/** A key without `read` sees why nothing is drawn. */
+/** A key without `read` sees an explanation instead of data. */
 const blind: Readonly<Record<Path, Check>> = {
   "/runs": refused,
   "/runs/report": refused,

@@ -6,7 +6,7 @@ import { askingAgent, reportTeam } from "./report-team.ts";
 
 const themes = ["light", "dark"] as const;
 
-/** A tree that waits for a person, one that asks a question, and one that has ended. */
+/** A tree that waits for approval, one that asks a question, and one that has ended. */
 async function busySite(): Promise<DashboardSite> {
   const team = reportTeam();
   const planner = askingAgent();

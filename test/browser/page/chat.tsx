@@ -16,10 +16,10 @@ interface ChatProps {
   readonly id: string;
 }
 
-/** So fetch tells that the connection is gone. The run is not: it can be asked for again. */
+/** fetch reports a lost connection with this error. The run continues and can be resumed. */
 const isCutOff = (error: Error | undefined): boolean => error instanceof TypeError;
 
-/** A chat with what was said in it before. */
+/** A chat with its history. */
 export function Chat({ api, id }: ChatProps) {
   const [said, setSaid] = useState<UIMessage[] | null>(null);
   useEffect(() => {

@@ -2,7 +2,7 @@ import { auditOf } from "../../../src/audit/audit-of.ts";
 import type { TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 
-/** I12: every tenant's chain is whole, and each decision that a tree tells of is in it, once. */
+/** I12: every tenant's chain is intact, and contains each decision of its trees once. */
 export const auditIsWhole: Predicate = {
   id: "I12",
   claim: "the audit is one whole chain, with every decision once",

@@ -1,7 +1,7 @@
 import type { Disturbance } from "../faults.ts";
 import type { History } from "../history.ts";
 
-/** How many milliseconds the machine lost between two moments, to a quarter of a second. */
+/** Returns the milliseconds that the machine lost between two moments, to a quarter of a second. */
 export function lostMs({ losses }: Pick<History, "losses">, from: number, to: number): number {
   const before = losses.findLast(({ at }) => at <= from)?.ms ?? 0;
   const after = losses.find(({ at }) => at >= to) ?? losses.at(-1);
@@ -9,7 +9,7 @@ export function lostMs({ losses }: Pick<History, "losses">, from: number, to: nu
 }
 
 /**
- * For how long after its end a fault keeps runs from going on: Restate waits up to a second before it gives the work
+ * Milliseconds for which a fault still delays runs after its end: Restate waits up to a second before it gives the work
  * of a dead worker to another.
  */
 const aftermathMs: Readonly<Record<Disturbance["kind"], number>> = {
@@ -19,7 +19,7 @@ const aftermathMs: Readonly<Record<Disturbance["kind"], number>> = {
   "kill-postgres": 0,
 };
 
-/** For how long, of the time between two moments, something was dead, frozen or down. */
+/** Returns the milliseconds between two moments in which something was dead, frozen or down. */
 export function disturbedMs(
   { disturbances }: Pick<History, "disturbances">,
   from: number,

@@ -4,8 +4,8 @@ import type { JournalEntry } from "../witness/journal.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 
 /**
- * I2: by Restate's own journal, no step has two results and no number is left out; by what executions were told, a
- * step that has its result is not recorded again. Records that only say "to be made again" are not results.
+ * I2: in Restate's journal, no step has two results and no number is missing; in the executions' traces, a step with a
+ * result is not recorded again. Records that only state "retry" are not results.
  */
 export const eachStepJournaledOnce: Predicate = {
   id: "I2",

@@ -4,8 +4,8 @@ import type { Finding, Predicate } from "./predicate.ts";
 import { only, treeOf } from "./reading.ts";
 
 /**
- * I8: whatever a model wanted once is applied once, under one key; it is brought again only where something was
- * killed, frozen or down meanwhile; and a tool that reports an unknown outcome is never brought again.
+ * I8: an effect requested once by a model is applied once, under one key; it is delivered again only if something was
+ * killed, frozen or down; and a tool that reports an unknown outcome is never delivered again.
  */
 export const effectsAppliedOnce: Predicate = {
   id: "I8",
@@ -39,14 +39,14 @@ function findings({ disturbances, trees }: History, deliveries: readonly Effect[
   return found;
 }
 
-/** When it passed the gate: frozen there, it comes much later. */
+/** Returns when it passed the gate: an execution frozen there arrives much later. */
 function begunAt(trees: History["trees"], { run, attempt, startedAt }: Effect): number {
   const tree = trees.find(({ plan }) => plan.id === treeOf(run));
   const event = tree && only(tree, "tool.start").find((begun) => begun.attempt === attempt);
   return Math.min(startedAt, event?.at ?? Infinity);
 }
 
-/** A tool that told its run "done" has been there. */
+/** A tool that reported success to its run must have reached the sink. */
 function missing({ trees, effects }: History): readonly Finding[] {
   const came = Map.groupBy(effects, ({ run }) => run);
   return trees.flatMap(({ events }) => {

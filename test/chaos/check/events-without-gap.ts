@@ -1,7 +1,7 @@
 import type { TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 
-/** I13: two subscribers, one of whom came and went with a cursor, got 1 to n, each once, the same, to the end. */
+/** I13: two subscribers, one of which reconnected with a cursor, got 1 to n, each once and equal, to the end. */
 export const eventsWithoutGap: Predicate = {
   id: "I13",
   claim: "subscribers get 1..n, no gap, no duplicate, the same",

@@ -2,7 +2,7 @@ import type { History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 import { billOf, markOf, only } from "./reading.ts";
 
-/** I4: each call on the bill is an attempt of its own, for which the tree had reserved before it was made. */
+/** I4: each billed call is a separate attempt, reserved by the tree before it was made. */
 export const everyCallReserved: Predicate = {
   id: "I4",
   claim: "every call on the bill was reserved before",

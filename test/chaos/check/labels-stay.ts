@@ -3,9 +3,9 @@ import type { Finding, Predicate } from "./predicate.ts";
 import { pathOf, runOf } from "./turns-are-whole.ts";
 
 /**
- * I17: on the main path of a conversation every answer after something untrusted is untrusted, whichever tree gave it, and
- * nothing is before. A turn that begins with something untrusted is untrusted from its first entry on. A run whose budget is
- * too small for the conversation is not shown it: its last call has its task alone, and may give an answer without labels.
+ * I17: on the main path of a conversation, every answer after untrusted content is untrusted, whichever tree gave it,
+ * and none before it is. A turn that begins with untrusted input is untrusted from its first entry on. A run whose
+ * budget is too small for the conversation does not see it: its last call holds only its task, and may have no labels.
  */
 export const labelsStay: Predicate = {
   id: "I17",
@@ -42,7 +42,10 @@ function findings({ trees }: History, conversation: ConversationHistory): readon
   return found;
 }
 
-/** Whether the root of a tree was refused its first call, which has the conversation, and made its last one without. */
+/**
+ * Whether the root of a tree was refused its first call, which holds the conversation, and made its last one without
+ * it.
+ */
 function isNotShown({ plan, end, events }: TreeHistory): boolean {
   if (end?.status !== "landed") return false;
   const own = events.filter(({ runId }) => runId === `${plan.id}~0`);

@@ -2,7 +2,7 @@ import type { History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 
-/** I5: what a tree has booked is never less than its bill; and no call came to more than was reserved for it. */
+/** I5: a tree's booked amount is never less than its bill; and no call cost more than its reservation. */
 export const ledgerCoversTheBill: Predicate = {
   id: "I5",
   claim: "settled + reserved + in doubt covers the bill",

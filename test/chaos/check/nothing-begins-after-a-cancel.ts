@@ -3,7 +3,7 @@ import type { Finding, Predicate } from "./predicate.ts";
 import { disturbedMs, lostMs } from "./disturbed.ts";
 import { billOf, markOf, only, subtreeOf } from "./reading.ts";
 
-/** How long everybody below has to end, while nothing is down or frozen and the machine has its processors. */
+/** Milliseconds for all descendants to end, while nothing is down or frozen and the machine has its processors. */
 const patienceMs = 5_000;
 /**
  * I10: once a tree has accepted a cancel, its gate lets no run below begin anything; no call or effect that had not
@@ -56,7 +56,7 @@ function atTheWitnesses(
     .filter((entry) => !began.has(markOf(entry).attempt))
     .map(({ run, at }) => ({ where: String(run), what: `a model call ${at - acceptedAt} ms after` }));
   const took = new Map(receipt?.runs.map(({ runId, tookMs }) => [String(runId), tookMs]));
-  /** What passes no gate may begin until the cancel has reached its run, which ends then. */
+  /** Operations without a gate may begin until the cancel has reached their run, which then ends. */
   const ungatedUntil = (run: string): number => askedAt + (took.get(run) ?? Infinity);
   const effects = history.effects
     .filter(({ run, startedAt }) => startedAt > acceptedAt && below.has(run))
@@ -79,7 +79,7 @@ function tooLate(history: History, cancel: CancelHistory): readonly Finding[] {
     : [];
 }
 
-/** How long a cancel took, in milliseconds, counted from when the caller knew: the receipt counts from when it asked. */
+/** Returns the duration of a cancel in milliseconds, from its acceptance; the receipt counts from the request. */
 function endOf(
   history: History,
   { askedAt, acceptedAt, receipt }: CancelHistory,

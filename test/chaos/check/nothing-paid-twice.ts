@@ -3,9 +3,9 @@ import type { Finding, Predicate } from "./predicate.ts";
 import { markOf, only } from "./reading.ts";
 
 /**
- * I3: no call begins for a step whose result is in the journal. One call cannot be taken back: its execution passed the gate
- * before, and is overtaken by another one that the engine has started beside it, because it was frozen or its connection
- * was lost. It had begun, it is reserved, it is made once, and nothing follows it.
+ * I3: no call begins for a step whose result is journaled. One kind of call cannot be prevented: its execution had
+ * passed the gate, was frozen or lost its connection, and was overtaken by another execution. That call is reserved,
+ * made once, and nothing follows it.
  */
 export const nothingPaidTwice: Predicate = {
   id: "I3",
@@ -42,14 +42,14 @@ function afterTheirJournal(history: History): readonly LateCall[] {
     const { step, attempt } = markOf(entry);
     const isRepeated = seen.has(attempt);
     seen.add(attempt);
-    // The call whose answer is the result came before it, whatever two clocks say of milliseconds.
+    // The call whose answer is the result precedes it, even if two clocks differ by milliseconds.
     if (results.has(attempt) && !isRepeated) return [];
     const journaledAt = journaled.get(step) ?? Infinity;
     return entry.at > journaledAt ? [{ step, attempt, at: entry.at, journaledAt, isRepeated }] : [];
   });
 }
 
-/** The attempts whose answers were journaled. */
+/** Returns the attempts whose answers were journaled. */
 const resultingAttempts = ({ trees }: History): Set<string> =>
   new Set(
     trees

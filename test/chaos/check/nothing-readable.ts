@@ -1,8 +1,8 @@
 import type { Predicate } from "./predicate.ts";
 
 /**
- * I11: no word of a prompt, a result or an output stands readable in the files of Restate, in PostgreSQL's tables and
- * write-ahead log, or in the workers' logs. Names may: a search that does not find those proves nothing.
+ * I11: no text of a prompt, a result or an output is readable in Restate's files, PostgreSQL's tables and write-ahead
+ * log, or the workers' logs. Names may be: a search that does not find them proves nothing.
  */
 export const nothingReadable: Predicate = {
   id: "I11",

@@ -1,6 +1,6 @@
 import type { History } from "../history.ts";
 
-/** One thing that is wrong. */
+/** One violation. */
 export interface Finding {
   /** The tree, run, step or key it is about. */
   readonly where: string;
@@ -10,10 +10,10 @@ export interface Finding {
 /** Something that must hold of every history. A pure function: the same history gives the same findings. */
 export interface Predicate {
   readonly id: string;
-  /** What holds. */
+  /** The property that must hold. */
   readonly claim: string;
-  /** What breaks it. Nothing: it holds. */
+  /** Returns the violations. Empty: it holds. */
   readonly findings: (history: History) => readonly Finding[];
-  /** What was looked at, for the line that is printed: a predicate about nothing holds of anything. */
+  /** Describes what was checked, for the report: a predicate over nothing always holds. */
   readonly looked: (history: History) => string;
 }

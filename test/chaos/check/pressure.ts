@@ -1,14 +1,14 @@
 import type { History, TreeHistory } from "../history.ts";
 import { only } from "./reading.ts";
 
-/** How a tree met its cap: a call was refused, or allowed less than it asked for. Null: it never did. */
+/** Returns how a tree met its cap: a call was refused, or granted less than requested. Null: it never did. */
 export function boundBy(tree: TreeHistory): "denied" | "landed" | null {
   const denied = only(tree, "budget.denied").some(({ dimension }) => dimension !== "agents");
   if (denied) return "denied";
   return only(tree, "run.end").some(({ status }) => status === "landed") ? "landed" : null;
 }
 
-/** Did all slots of a tree ever stand occupied? */
+/** Whether all slots of a tree were ever occupied. */
 export function isFull(tree: TreeHistory): boolean {
   const live = new Set<string>();
   for (const event of tree.events) {
@@ -19,7 +19,7 @@ export function isFull(tree: TreeHistory): boolean {
   return tree.events.some(({ type }) => type === "spawn.queued" || type === "spawn.denied");
 }
 
-/** How much of what is booked is only feared. */
+/** Returns the share of booked amounts that is in doubt. */
 export function pessimism({ trees }: History): { readonly inDoubt: number; readonly spend: number } {
   const sum = (part: (tree: TreeHistory) => number): number =>
     trees.reduce((total, tree) => total + part(tree), 0);

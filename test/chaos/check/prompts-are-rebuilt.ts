@@ -3,8 +3,8 @@ import type { History, StepHistory, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 
 /**
- * I18: the prompt of every model call that was journaled can be built again, and is the one that was sent. What is not
- * recorded began while the database was away. What does not stay may be erased by the time it is read.
+ * I18: the prompt of every journaled model call can be rebuilt, and equals the one sent. Steps begun while the database
+ * was down are not recorded. Non-permanent content may be erased by the time it is read.
  */
 export const promptsAreRebuilt: Predicate = {
   id: "I18",
@@ -33,7 +33,7 @@ function faultOf(step: StepHistory, disturbances: readonly Disturbance[]): strin
   return wasAway(disturbances, at) ? null : "is not recorded, and the database was there";
 }
 
-/** A database that was killed is away for a while after it is started again: connections are made anew. */
+/** After a restart a killed database is unavailable for a while, until connections are renewed. */
 const afterwardsMs = 10_000;
 /** A step may have begun long before it was written. */
 const beforehandMs = 60_000;

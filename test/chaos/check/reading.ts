@@ -26,7 +26,7 @@ export function markOf({ key }: BillEntry): { readonly step: string; readonly at
   return { step, attempt };
 }
 
-/** What an entry of the bill came to. On purpose not the code under test. */
+/** Returns the cost of a bill entry. Deliberately does not use the code under test. */
 export function amountsOf({ billed, inputTokens, outputTokens, cachedTokens }: BillEntry): Amounts {
   if (!billed) return { tokens: 0, costMicros: 0 };
   const fresh = BigInt(inputTokens - cachedTokens) * BigInt(price.input);
@@ -56,7 +56,7 @@ export function only<Type extends NumberedEvent["type"]>(
   );
 }
 
-/** A run and everybody hired below it, by the events. */
+/** Returns a run and its descendants, by the events. */
 export function subtreeOf(tree: TreeHistory, root: string): ReadonlySet<string> {
   const below = new Set([root]);
   for (const { child, runId } of [...only(tree, "spawn.admitted"), ...only(tree, "spawn.queued")])

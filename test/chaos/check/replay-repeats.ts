@@ -5,8 +5,8 @@ import type { Finding, Predicate } from "./predicate.ts";
 type Picked = Extract<TraceLine, { readonly kind: "picked" }>;
 
 /**
- * I14: every execution of a run, in whatever worker, asked for the same operations in the same order and was given
- * the same answers, as far as each got; no worker saw code diverge from its journal; Restate has stopped nobody for it.
+ * I14: every execution of a run, in any worker, requested the same operations in the same order and got the same
+ * answers, as far as each got; no worker saw code diverge from its journal; Restate has paused no execution for it.
  */
 export const replayRepeats: Predicate = {
   id: "I14",

@@ -2,7 +2,7 @@ import type { History, TreeHistory } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
 import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 
-/** I6: attempt by attempt and in sum, what is settled is what the provider billed, in tokens and in money. */
+/** I6: per attempt and in sum, the settled amounts equal the provider's bill, in tokens and cost. */
 export const settledEqualsTheBill: Predicate = {
   id: "I6",
   claim: "what is settled equals the bill, in tokens and money",
@@ -18,7 +18,7 @@ function findings(history: History, tree: TreeHistory): readonly Finding[] {
   const found: Finding[] = [];
   const settled = only(tree, "budget.settled").filter(({ inDoubt }) => !inDoubt);
   for (const { attempt, tokens, costMicros: cost } of settled) {
-    // A call that never reached the provider came to nothing.
+    // A call that never reached the provider cost nothing.
     const bill = billed.get(String(attempt)) ?? { tokens: 0, costMicros: 0 };
     if (bill.tokens !== tokens || bill.costMicros !== cost)
       found.push({

@@ -1,6 +1,6 @@
 import type { Predicate } from "./predicate.ts";
 
-/** I15: every row of a tree is its tenant's, as the database itself says. */
+/** I15: every row of a tree belongs to its tenant, according to the database itself. */
 export const tenantsApart: Predicate = {
   id: "I15",
   claim: "every row is its own tenant's",

@@ -3,9 +3,9 @@ import type { Finding, Predicate } from "./predicate.ts";
 import { only } from "./reading.ts";
 
 /**
- * I16: on the main path of a conversation every tree has its whole turn, once and in one piece, in the order of the turns:
- * all of one that was answered, none of one that failed without an act, and of any other what was said, closed by how it
- * ended.
+ * I16: on the main path of a conversation every tree has its whole turn, once, contiguous, in the order of the turns:
+ * all of an answered one, nothing of one that failed without an effect, and of any other its entries, closed by its
+ * end.
  */
 export const turnsAreWhole: Predicate = {
   id: "I16",
@@ -60,7 +60,7 @@ function ofTurn(tree: TreeHistory, path: readonly string[]): readonly Finding[] 
   });
   if (!isInOrder) return [{ where, what: `its turn is torn: ${own.map(({ part }) => part).join(" ")}` }];
   if (end === null) return said.length === 0 ? [] : [{ where, what: "has not ended, and is on the path" }];
-  // Landed without a word it is not answered.
+  // A turn that landed without text is not answered.
   const isAnswered = end.status === "completed";
   if (isAnswered && (isClosed || said.length < 2))
     return [{ where, what: `was answered, ${said.length} messages are kept` }];

@@ -32,7 +32,7 @@ interface Measured {
   readonly percent: number;
   /** Micro-dollars in doubt after reconciling. */
   readonly left: number;
-  /** Is what is settled then the bill? */
+  /** Whether the settled amounts then equal the bill. */
   readonly isEqual: boolean;
 }
 

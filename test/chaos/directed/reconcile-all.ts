@@ -2,14 +2,14 @@ import type { Client, Played } from "../client.ts";
 import { amountsOf, billOf, markOf, sum } from "../check/reading.ts";
 import type { Amounts, History } from "../history.ts";
 
-/** What was in doubt, and what is left of it once the ledger was told the provider's bill. */
+/** The amounts in doubt, and what remains after the ledger received the provider's bill. */
 export interface Reconciled {
   readonly billed: Amounts;
   readonly before: { readonly settled: Amounts; readonly inDoubt: Amounts };
   readonly after: { readonly settled: Amounts; readonly inDoubt: Amounts };
 }
 
-/** Tells the ledgers what the provider says of every attempt: what was not in doubt stays as it is. */
+/** Reports the provider's bill of every attempt to the ledgers. Attempts not in doubt remain unchanged. */
 export async function reconcileAll(
   client: Client,
   history: Pick<History, "bill">,

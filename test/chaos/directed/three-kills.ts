@@ -11,7 +11,7 @@ import { reconcileAll } from "./reconcile-all.ts";
 
 const cap = 5_000;
 
-/** The same model call loses its worker three times in a row. Returns what is wrong with what followed; null: nothing. */
+/** Makes the same model call lose its worker three times in a row. Returns the violation. Null: none. */
 export async function threeKills(): Promise<{ readonly line: string; readonly isRight: boolean }> {
   await using stage = await openStage({ seed: "three kills", providerFaults: 0 });
   const folder = join(stage.folder, "workers");
@@ -28,7 +28,7 @@ export async function threeKills(): Promise<{ readonly line: string; readonly is
   const tree = await client.play(slow);
   for (let kill = 1; kill <= 3; kill++) {
     await double.inFlight.reaches(1);
-    // Nobody knows who makes the call: each is killed in its turn until it is gone.
+    // It is unknown which worker makes the call, so all are killed in turn until it is gone.
     for (let worker = 0; double.inFlight.requests > 0; worker++) {
       await crew.kill(worker);
       await delay(50);

@@ -31,8 +31,8 @@ interface Tree {
 }
 
 /**
- * Trees whose runs cannot execute are cancelled, or their deadlines pass: their invocations were killed at the engine,
- * their replays have diverged, or their build has no worker. Every run must end, and leave no slot and no session.
+ * Cancels trees whose runs cannot execute, or lets their deadlines pass: their invocations were killed at the engine,
+ * their replays diverged, or their build has no worker. Every run must end, and leave no slot and no session.
  */
 export async function unexecutable(): Promise<{ readonly line: string; readonly isRight: boolean }> {
   await using stage = await openStage({ seed: namespace, providerFaults: 0 });
@@ -105,7 +105,7 @@ function waits(run: RunHandle): Promise<boolean> {
   );
 }
 
-/** Ends a tree and returns what is wrong with that; null: nothing. */
+/** Ends a tree and returns the violation. Null: none. */
 async function endOf(
   runtime: Runtime,
   { run, session, hasDeadline, startedAt }: Tree,
@@ -113,7 +113,7 @@ async function endOf(
   const from = hasDeadline ? Math.max(performance.now(), startedAt + deadlineS * 1_000) : performance.now();
   const lost = measureLostTime();
   const isLate = (): boolean => performance.now() - lost() > from + limitMs;
-  // Its answer may take longer than the engine waits: the order is kept all the same.
+  // The answer may take longer than the engine waits: the request is kept nevertheless.
   if (!hasDeadline) void run.cancel("give up").catch(() => undefined);
   const isOver = async (): Promise<boolean> => (await run.status()) === "cancelled";
   while (!(await isOver())) {

@@ -1,15 +1,15 @@
-/** A mistake put into a worker's code as it is loaded: nothing of it is in the source. */
+/** A bug inserted into a worker's code as it is loaded: the source does not contain it. */
 export interface PlantedBug {
   /** The predicate that must notice. */
   readonly predicate: string;
   readonly what: string;
-  /** Where, below `src`. The text must stand there exactly once. */
+  /** The file, below `src`. The text must occur there exactly once. */
   readonly file: string;
   readonly was: string;
   readonly is: string;
 }
 
-/** One for each predicate. */
+/** One per predicate. */
 export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I1",
@@ -145,7 +145,7 @@ export const bugs: readonly PlantedBug[] = [
   },
 ];
 
-/** The source of a bug's file, with the bug. @throws Error if its text does not stand there exactly once. */
+/** Returns the source of a bug's file with the bug. @throws Error if its text does not occur there exactly once. */
 export function planted(
   source: string,
   { file, was, is, what }: Pick<PlantedBug, "file" | "was" | "is" | "what">,

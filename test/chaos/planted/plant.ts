@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module";
 import { bugs, planted } from "./bugs.ts";
 
-/** Loaded before a worker's own code: `REEVE_PLANTED` names the predicate whose bug it gets. */
+/** Loaded before a worker's own code: `REEVE_PLANTED` names the predicate whose bug is inserted. */
 const bug = bugs.find(({ predicate }) => predicate === process.env["REEVE_PLANTED"]);
 const decoder = new TextDecoder();
 

@@ -8,7 +8,7 @@ export interface Trial extends Pick<
 > {
   readonly shape: Shape;
   readonly trees: number;
-  /** What is special about its trees. */
+  /** Overrides for its trees. */
   readonly with?: Partial<TreePlan>;
   /** Whether every second tree has an input from a stranger. Default: none has. */
   readonly hasStrangers?: boolean;
@@ -63,7 +63,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   },
   I17: {
     ...calm,
-    // One after the other: a stranger's first. Twice, because the provider may fail one of them.
+    // In sequence: the untrusted one first. Twice, because the provider may fail one of them.
     lanes: 1,
     shape: "solo",
     trees: 4,

@@ -5,21 +5,21 @@ import { join } from "node:path";
 import type { WorkerGiven } from "./worker.ts";
 
 const script = join(import.meta.dirname, "worker.ts");
-/** Keeps what was compiled: a worker loads in a third of the time, nearly as fast as one that is built. */
+/** Caches compiled code: a worker loads in a third of the time, nearly as fast as a built one. */
 const compiled = join(import.meta.dirname, "../../../node_modules/.cache/reeve/compiled");
-/** Puts a mistake into their code where they are told to. */
+/** Inserts a bug into their code if requested. */
 const plant = join(import.meta.dirname, "../planted/plant.ts");
 const spares = 2;
 
-/** How many workers there are, and how they are set. */
+/** Number and settings of the workers. */
 interface CrewOptions {
   readonly size: number;
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * The workers of a campaign: so many processes on one port. One that ends is replaced at once, by one that stands by
- * with its code loaded.
+ * The workers of a campaign: several processes on one port. One that ends is replaced at once by a standby with its
+ * code loaded.
  */
 export class Crew implements AsyncDisposable {
   readonly #given: WorkerGiven;
@@ -45,8 +45,8 @@ export class Crew implements AsyncDisposable {
   }
 
   /**
-   * Ends the `n`-th of those that serve, without asking. Returns its process id; null, and nothing happens, while one
-   * that ended before is not replaced yet.
+   * Kills the `n`-th serving worker. Returns its process id. Null, without effect, while an ended one is not replaced
+   * yet.
    */
   async kill(n: number): Promise<number | null> {
     const worker = this.#pick(n);
@@ -92,7 +92,7 @@ export class Crew implements AsyncDisposable {
       if (!worker.connected) continue;
       const serving = once(worker, "message").then(() => true);
       const ended = once(worker, "exit").then(() => false);
-      // One that has ended meanwhile is noticed below.
+      // If it has ended by now, this is noticed below.
       worker.send("serve", () => {});
       if (!(await Promise.race([serving, ended]))) continue;
       this.#serving.push(worker);

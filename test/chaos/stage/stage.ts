@@ -16,9 +16,9 @@ import { chance, digest } from "../../../src/testing/provider-double/chance.ts";
 import { postgresServer, type PostgresServer } from "../../stores/postgres-server.ts";
 import { EffectSink } from "../witness/effect-sink.ts";
 
-/** Everything a campaign is played on. The witnesses live here, in the process of the campaign; workers do not. */
+/** The environment of a campaign. The witnesses live here, in the process of the campaign; workers do not. */
 export interface Stage extends AsyncDisposable {
-  /** Where the files are: Restate's, the workers' logs and traces. */
+  /** Folder of Restate's files, and of the workers' logs and traces. */
   readonly folder: string;
   readonly database: string;
   readonly double: ProviderDouble;
@@ -27,18 +27,18 @@ export interface Stage extends AsyncDisposable {
   readonly postgres: PostgresServer;
 }
 
-/** How a stage is set. */
+/** Options of a stage. */
 export interface StageOptions {
   readonly seed: string;
-  /** How often a model call goes wrong, from 0 to 1. */
+  /** Probability of a failing model call, from 0 to 1. */
   readonly providerFaults: number;
-  /** What goes wrong then. Default: half of it refused, half of it billed and lost or garbled. */
+  /** The faults of failing calls. Default: half refused, half billed and lost or garbled. */
   readonly mishaps?: readonly (Fault | FaultKind)[];
-  /** How long an effect may take, in milliseconds. Default 60. */
+  /** Milliseconds an effect may take. Default: 60. */
   readonly effectMs?: number;
 }
 
-/** What a provider refuses: it says so, and bills nothing. */
+/** Refusals of a provider: reported, and not billed. */
 export const refusals: readonly (Fault | FaultKind)[] = [
   { kind: "rate-limit", retryAfterMs: 60 },
   "overloaded",
@@ -77,13 +77,13 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   return { ...stage, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** Compressed files would hide what is looked for. */
+/** Compressed files would hide the searched words. */
 const readableFiles = {
   RESTATE_ROCKSDB_DISABLE_WAL_COMPRESSION: "true",
   RESTATE_ROCKSDB_DISABLE_L0_L1_COMPRESSION: "true",
 };
 
-/** A call about this is not answered before the worker that makes it dies. */
+/** A call about this is not answered before its worker dies. */
 export const slowly = "slowly";
 
 /** Mostly short, sometimes long enough for a kill to hit it. */

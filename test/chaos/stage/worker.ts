@@ -9,7 +9,7 @@ import { callHeaders, markedEngine } from "../witness/marked-engine.ts";
 import { agentsOf } from "../workload/agents.ts";
 import { price } from "../workload/price.ts";
 
-/** What a worker is told. */
+/** Settings of a worker. */
 export interface WorkerGiven {
   readonly ingress: string;
   readonly admin: string;
@@ -18,7 +18,7 @@ export interface WorkerGiven {
   readonly double: string;
   readonly sink: string;
   readonly database: string;
-  /** Where it writes its log and its trace. */
+  /** Folder of its log and its trace. */
   readonly folder: string;
   /** Default: a hash of the agents. */
   readonly build?: string;
@@ -49,7 +49,7 @@ const engine = restate({
   log: (record) => write("log", { at: Date.now(), ...record }),
 });
 
-/** Loaded beforehand, it serves as soon as it is needed. */
+/** Loaded beforehand, so that it can serve at once. */
 async function serve(): Promise<void> {
   const store = await postgresStore({ connectionString: database, maxConnections: 3 });
   const runtime = createRuntime({
@@ -65,5 +65,5 @@ async function serve(): Promise<void> {
 
 process.once("message", () => void serve());
 process.once("disconnect", () => process.exit());
-flushCompileCache(); // Whoever is killed has no time for it.
+flushCompileCache(); // a killed worker has no time for it
 process.send?.("loaded");

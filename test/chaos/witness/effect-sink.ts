@@ -4,10 +4,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Json } from "reeve";
 import { chance } from "../../../src/testing/provider-double/chance.ts";
 
-/** What a tool brings. */
+/** A delivery of a tool. */
 interface Delivered {
   readonly tool: string;
-  /** Names what the model wanted, whoever brings it and however often. */
+  /** Identifies the model's request, whichever worker delivers it, however often. */
   readonly order: string;
   /** The run that brought it. */
   readonly run: string;
@@ -19,10 +19,10 @@ interface Delivered {
   readonly pid: number;
 }
 
-/** One delivery, as the sink saw it. */
+/** One delivery, as seen by the sink. */
 export interface Effect extends Delivered {
   readonly startedAt: number;
-  /** When its answer left, or its bringer was seen to be gone. */
+  /** Time at which its answer was sent, or its sender was seen to have disconnected. */
   endedAt: number;
   /** False: its key had been applied before. */
   readonly applied: boolean;
@@ -31,7 +31,7 @@ export interface Effect extends Delivered {
 /** The witness of effects: takes every delivery down, applies each key once, and answers after a moment. */
 export class EffectSink implements AsyncDisposable {
   readonly effects: Effect[] = [];
-  /** Words that only the answers hold: nobody may find them in a file. */
+  /** Words that only the answers hold: they must not be in any file. */
   readonly words: string[] = [];
   readonly #server: Server;
   readonly #seed: string;
@@ -73,7 +73,7 @@ export class EffectSink implements AsyncDisposable {
     } catch {
       return;
     }
-    // Bringers that have gone are noticed before a new delivery counts.
+    // Disconnected senders are noticed before a new delivery counts.
     await new Promise((resolve) => setImmediate(resolve));
     const delivered = Json.as<Delivered>(JSON.parse(body));
     const effect: Effect = {

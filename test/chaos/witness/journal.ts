@@ -1,7 +1,7 @@
 import { Json } from "reeve";
 import type { RestateServer } from "reeve/engines/restate";
 
-/** One step as Restate's own journal has it. */
+/** One step in Restate's own journal. */
 export interface JournalEntry {
   /** Restate's name of the execution. */
   readonly execution: string;
@@ -50,7 +50,7 @@ export async function readJournal(
     .toSorted((one, other) => one.execution.localeCompare(other.execution) || one.index - other.index);
 }
 
-/** Executions that Restate has stopped for people to look at. */
+/** Returns executions that Restate has paused for inspection. */
 export async function readStopped(server: RestateServer, namespace: string): Promise<readonly string[]> {
   const rows = await query<{ readonly id: string; readonly target: string }>(
     server,

@@ -14,7 +14,7 @@ import {
   type StepIo,
 } from "#kernel";
 
-/** What a worker writes down of its executions. */
+/** A line of a worker's trace of its executions. */
 export type TraceLine =
   /** An execution was launched under this name. */
   | {
@@ -34,11 +34,11 @@ export type TraceLine =
       readonly operation: string;
       /** A hash of the answer. */
       readonly answer: string;
-      /** What a step's record says it is. */
+      /** The kind of a step's record. */
       readonly record: string | null;
     };
 
-/** The call that is being made. */
+/** The call in progress. */
 interface CallMark {
   readonly run: string;
   step: string | null;
@@ -47,17 +47,17 @@ interface CallMark {
 
 const marks = new AsyncLocalStorage<CallMark>();
 
-/** Whose model call leaves here: headers for the provider to put on its bill. */
+/** Returns headers that identify the current model call, for the provider's bill. */
 export function callHeaders(): Record<string, string> {
   const mark = marks.getStore();
   if (!mark) return {};
   return { "x-reeve-run": mark.run, "x-reeve-attempt": `${mark.step} ${mark.attempt}` };
 }
 
-/** The attempt that has passed the gate for what is being done; null: it passes none. */
+/** Returns the attempt that has passed the gate for the current operation. Null: it passes none. */
 export const currentAttempt = (): string | null => marks.getStore()?.attempt ?? null;
 
-/** An engine that marks every call with its run, step and attempt, and writes down what executions are told. */
+/** An engine that marks every call with its run, step and attempt, and traces the answers to executions. */
 export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): Engine {
   return delegateEngine(engine, {
     define: (program) => engine.define(markedProgram(program, trace)),
@@ -104,7 +104,7 @@ function marked(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): E
     call: (to, method, argument) =>
       named(`call ${to.type}.${method} ${digest(argument)}`, inner.call(to, method, argument)),
     wake: (name) => named(`wake ${name}`, inner.wake(name)),
-    // The moment may be computed anew: the journal keeps the first.
+    // The time may be recomputed: the journal keeps the first.
     sleepUntil: (at) => named("sleep", inner.sleepUntil(at)),
     cancelled: () => named("cancelled", inner.cancelled()),
     race: async (open) => {
@@ -127,7 +127,7 @@ function marked(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): E
   });
 }
 
-/** Runs a closure, and learns from what it says at the gate which attempt it makes. */
+/** Runs a closure, and learns its attempt from its call of the gate. */
 function inCall(run: string, io: StepIo, closure: (io: StepIo) => Promise<Json>): Promise<Json> {
   const mark: CallMark = { run, step: null, attempt: null };
   const call: StepIo["call"] = (to, method, argument) => {

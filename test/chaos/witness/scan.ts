@@ -5,7 +5,7 @@ import type { Scan } from "../history.ts";
 /** A word is `secret-` or `word-` and twenty letters or digits. */
 const secret = /(?:secret|word)-[A-Za-z0-9]{20}/g;
 
-/** Looks for words that may stand nowhere, and for names that must stand in each of the `places` for it to count. */
+/** Searches for words that must not occur, and for names that must occur in each of the `places`. */
 export async function scan(
   places: Readonly<Record<string, string>>,
   words: ReadonlySet<string>,

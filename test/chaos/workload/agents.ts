@@ -2,16 +2,16 @@ import { agent, AgentId, type Agent, type Model } from "reeve";
 import { foreman, keeper, ownAgents, type OwnAgent } from "./own-agents.ts";
 import { toolsFor } from "./tools.ts";
 
-/** What agents are made with. Those who only start trees need none of it. */
+/** Dependencies of the agents. Processes that only start trees need none. */
 export interface AgentParts {
   readonly model: (name: string) => Model;
-  /** Where effects go. */
+  /** Address of the sink of effects. */
   readonly sink: string;
 }
 
 const retry = { baseMs: 40 };
 
-/** Everybody who appears in a campaign. Each lives by what its task says. */
+/** Returns all agents of a campaign. Each follows its task. */
 export function agentsOf({ model, sink }: AgentParts): Readonly<Record<string, Agent>> {
   const tools = toolsFor(sink);
   const built = (name: string, rest: { team?: readonly Agent[]; continueAfter?: number } = {}): Agent =>

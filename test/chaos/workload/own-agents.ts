@@ -4,7 +4,7 @@ import { deliver } from "./tools.ts";
 /** Agent code of one's own: it is given its task. */
 export type OwnAgent = (ctx: RunContext, task: string) => ReturnType<Agent["run"]>;
 
-/** Agents of all the shapes that people write themselves, by name. */
+/** Custom agents of all common shapes, by name. */
 export const ownAgents = (sink: string): Readonly<Record<string, OwnAgent>> => ({
   parallel: parallel(sink),
   approval,
@@ -56,7 +56,7 @@ const patient: OwnAgent = async (ctx, task) => {
   return order(ctx, "note", `${task}.patient`);
 };
 
-/** Tells a worker that the code of `idle` has changed. */
+/** Variable that makes a worker use changed code of `idle`. */
 export const changedCode = "REEVE_CHAOS_CHANGED";
 
 /** Waits. Code that has changed since asks for a step that the journal does not hold. */
@@ -73,7 +73,7 @@ export const keeper =
     return (await ctx.join(await ctx.spawn(child, task))).status;
   };
 
-/** Fills all slots with patient helpers, then hires an urgent one: somebody has to yield. */
+/** Fills all slots with low-priority children, then spawns an urgent one, so that one child must yield. */
 export const foreman =
   ({ patient: helper, urgent }: Readonly<Record<string, Agent>>): OwnAgent =>
   async (ctx, task) => {

@@ -1,7 +1,7 @@
 import type { ExecutionBudget, SpawnBudget } from "reeve";
 import { type Chance, chance } from "../../../src/testing/provider-double/chance.ts";
 
-/** What somebody outside does to a tree, so long after it was accepted. */
+/** An external action on a tree, with its delay after acceptance. */
 export interface OutsideAct {
   readonly afterMs: number;
   readonly act:
@@ -22,13 +22,13 @@ export interface TreePlan {
   readonly acts: readonly OutsideAct[];
   /** The conversation that it waits for its turn in; null: one of its own. */
   readonly session: string | null;
-  /** Whether its input is said to come from a stranger. */
+  /** Whether its input is marked untrusted. */
   readonly isUntrusted: boolean;
-  /** What nobody may find in any file. */
+  /** Must not be in any file. */
   readonly secret: string;
 }
 
-/** What kinds of trees there are. */
+/** The kinds of trees. */
 export type Shape =
   | "solo"
   | "team"
@@ -41,7 +41,7 @@ export type Shape =
   | "preempt"
   | "steer";
 
-/** One after the other; those that fill their headcount come more often. */
+/** In rotation; those that fill their headcount come more often. */
 const cycle: readonly Shape[] = [
   "team",
   "solo",
@@ -71,7 +71,7 @@ export function* plans(seed: string): Generator<TreePlan, never> {
   for (let number = 0; ; number++) yield plan(seed, number, cycle[number % cycle.length] ?? "solo");
 }
 
-/** One tree of a kind. */
+/** Creates one tree of a kind. */
 export function plan(seed: string, number: number, shape: Shape): TreePlan {
   const dice = chance(`${seed} tree ${number}`);
   const id = `chaos-${number}-${dice.word(8)}`;
@@ -98,10 +98,10 @@ export function plan(seed: string, number: number, shape: Shape): TreePlan {
   };
 }
 
-/** The shapes whose root is made by `agent()`: only these write what they say. */
+/** Shapes whose root is created by `agent()`: only these write a conversation. */
 const talking: ReadonlySet<Shape> = new Set<Shape>(["solo", "team", "levels", "wander", "steer"]);
 
-/** Half of those that talk do so in few conversations: about 30 % of all trees. */
+/** Half of the talking shapes share a few conversations: about 30 % of all trees. */
 function sessionFor(dice: Chance, shape: Shape): string | null {
   const isShared = dice.fraction() < 0.5;
   return isShared && talking.has(shape) ? `talk-${dice.integer(1, 3)}` : null;

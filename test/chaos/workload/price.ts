@@ -1,4 +1,4 @@
 import type { Price } from "#kernel";
 
-/** What every model of a campaign costs. */
+/** The price of every model of a campaign. */
 export const price: Price = { input: 1_000_000, output: 4_000_000 };

@@ -2,11 +2,11 @@ import { currentScope, tool, type EffectTool, type Tool } from "reeve";
 import { z } from "zod";
 import { currentAttempt } from "../witness/marked-engine.ts";
 
-/** What every effect is told. */
+/** The input of every effect. */
 const order = z.object({ order: z.string() });
 type Order = z.infer<typeof order>;
 
-/** One tool for each rule about effects whose outcome is unknown. All bring what they are told to the sink. */
+/** One tool for each rule about effects with unknown outcome. All deliver their input to the sink. */
 export function toolsFor(sink: string): readonly Tool[] {
   const bring = (name: string, rule: Pick<EffectTool, "idempotent" | "onUnknown">): Tool =>
     tool<Order>({

@@ -17,7 +17,7 @@ test.each([false, true])(
       id: AgentId.of("boss"),
       run: async (ctx) => {
         const { treeId } = ctx.supervision;
-        // In one breath: the cancel is accepted right behind the hiring, before the child's first act.
+        // In the same batch: the cancel is accepted directly after the spawn, before the child's first operation.
         const [handle] = await Promise.all([
           ctx.spawn(child, "work"),
           ctx.cancel(RunId.of(treeId, 1), "changed my mind"),

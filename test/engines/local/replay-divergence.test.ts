@@ -3,7 +3,7 @@ import { local } from "reeve/engines/local";
 import { expect, test } from "vitest";
 import { Runtime } from "#runtime";
 
-/** Agent code that knows how often it was executed, as code that can be replayed must not. */
+/** Agent code that depends on how often it was executed, which replayable code must not. */
 function unstable(body: (ctx: RunContext, execution: number) => Promise<void>): Agent {
   let executions = 0;
   return { id: AgentId.of("unstable"), run: (ctx) => body(ctx, ++executions) };

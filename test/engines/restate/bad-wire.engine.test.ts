@@ -73,7 +73,7 @@ test("what a killed worker had told, and comes after its run has gone on in a fr
   expect((await run.result()).inDoubtMicros).toBe(0);
 }, 300_000);
 
-/** Runs an agent whose worker gets no answer from the gate the first time it asks for anything. */
+/** Runs an agent whose worker loses the gate's first answer to each request. */
 async function withLostAnswers(
   boss: Agent,
   budget = {},

@@ -34,9 +34,9 @@ import { StoredInvocations } from "./stored-invocations.ts";
 interface Bar {
   readonly invocations: number;
   readonly entries: number;
-  /** So many entries more or less depend on ids, which are random. Default 0. */
+  /** Deviation of the number of entries, which depends on random ids. Default: 0. */
   readonly spread?: number;
-  /** For a method: the number of tries, since the engine calls it again after fetching a value that it read. */
+  /** For a method, the number of tries: the engine calls it again after fetching a value that it read. */
   readonly tries: number | null;
   readonly bytes: number;
 }
@@ -58,15 +58,15 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     // 20 entries are steps. Plain steps do not call the tree. The output is the result: the caller waits for that, and asks
     // no tree.
     "run/run": { invocations: 1, entries: 25, tries: null, bytes: 4_015 },
-    // Two rounds: the values and the time, the launch of the root. Its start tells the limits, for those who watch.
+    // Two rounds: the values and the time, then the launch of the root. Its start event has the limits.
     "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 5_179 },
     "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 4_631 },
   },
   "a run of ten gated steps": {
-    // As many entries as with plain steps: the gate is called inside a step, past the journal.
+    // As many entries as with plain steps: the gate is called inside a step, outside the journal.
     "run/run": { invocations: 1, entries: 25, tries: null, bytes: 6_908 },
     "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 5_179 },
-    // One call for each step, which also settles the one before. It writes up to four events.
+    // One call per step, which also settles the previous one. It writes up to four events.
     "tree/begin": { invocations: 10, entries: 151, tries: 20, bytes: 67_541 },
     // Two entries more than without calls: the last call is settled.
     "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 6_322 },
@@ -94,7 +94,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "tree/end": { invocations: 1, entries: 31, tries: 2, bytes: 8_405 },
     // Seven batches of events: of the start, of each step, of the end. Then one to erase and one to destroy the key.
     "projector/take": { invocations: 9, entries: 24, tries: null, bytes: 13_313 },
-    // The start and what follows it soon are asked for together. Every other batch comes with its order.
+    // The start and the events soon after it are fetched together. Every other batch comes with its order.
     "tree/drain": { invocations: 1, entries: 19, tries: 4, bytes: 4_509 },
     "tree/erase": { invocations: 1, entries: 45, tries: 4, bytes: 4_415 },
     // A reader of the store asks the tree whether it is over: when it begins to read, and after the end of a run.
@@ -127,7 +127,7 @@ const triesPerCall: Readonly<Record<string, number>> = {
   "tree/send": 4,
   // Reads whether it came before, then who waits for a slot.
   "tree/reprioritize": 4,
-  // Reads the run, the tree, then the lists of live runs, one after the other.
+  // Reads the run, the tree, then the lists of live runs, in sequence.
   "tree/ledger": 5,
 };
 
@@ -299,13 +299,13 @@ test(
   testTimeoutMs,
 );
 
-/** Waits until events that are told now are apart from those before: they are handed over with their order then. */
+/** Waits until new events form a separate batch, which is then handed over with its order. */
 async function aMomentLater(): Promise<void> {
   const began = Date.now();
   await expect.poll(() => Date.now() - began, poll).toBeGreaterThan(100);
 }
 
-/** A worker in a namespace of its own, for one tree whose invocations are counted. */
+/** A worker in its own namespace, for one tree whose invocations are counted. */
 class Shape {
   readonly runtime: Runtime;
   /** By object and method. */

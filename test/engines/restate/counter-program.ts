@@ -17,10 +17,10 @@ import { withBatch } from "#tree";
 
 const type = "counter";
 
-/** What `now` was in each try of `timed`. */
+/** The value of `now` in each try of `timed`. */
 export const tryTimes: number[] = [];
 
-/** The smallest object that shows everything an object can do: a total, a list of words, the runs it launches. */
+/** The smallest object that uses every feature of an object: a total, a list of words, launched runs. */
 const counter: ObjectDefinition = {
   type,
   lasting: { state: ["kept"], erasedMark: "erased" },
@@ -97,7 +97,7 @@ const counter: ObjectDefinition = {
       object.cancel(Json.as<string>(execution));
       return null;
     },
-    /** Sets and clears names, and lists those that begin with a prefix before and after. */
+    /** Sets and clears names, and lists those with a prefix before and after. */
     rename: (object, argument) => {
       const { from, to, prefix } = Json.as<Record<"from" | "to" | "prefix", string>>(argument);
       const before = object.list(prefix);
@@ -130,7 +130,7 @@ const counter: ObjectDefinition = {
 
 const tries = new Map<string, number>();
 
-/** Counts, fails as often as it is told, and then says what it has counted. */
+/** Counts, fails a given number of times, and then returns its count. */
 const tally: SinkDefinition = {
   type: "tally",
   async take(key, failures, ask) {
@@ -143,7 +143,7 @@ const tally: SinkDefinition = {
   },
 };
 
-/** The counters, and whatever body the test gives to runs. */
+/** The counters, with runs whose body the test provides. */
 export function counterProgram(run: EngineProgram["run"]): EngineProgram {
   return {
     build: "counters",
@@ -170,7 +170,7 @@ export function fresh(): ObjectAddress {
 export interface Launched<T> {
   readonly tree: ObjectAddress;
   readonly execution: string;
-  /** What the body returned, after however many replays. */
+  /** The result of the body, after any number of replays. */
   readonly result: Promise<T>;
 }
 
@@ -192,7 +192,7 @@ export async function settle(primitives: ExecutionPrimitives, operation: Operati
   return outcome.value;
 }
 
-/** Does one after the other. */
+/** Processes items in sequence. */
 export async function inTurn<T, R>(
   items: readonly T[],
   each: (item: T) => Promise<R>,
@@ -202,7 +202,7 @@ export async function inTurn<T, R>(
   return results;
 }
 
-/** Looks at what the query answers each time the object may have changed, until it is as wished. */
+/** Evaluates the query each time the object may have changed, until the condition holds. */
 export async function until<T>(
   engine: Engine,
   object: ObjectAddress,

@@ -18,7 +18,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const maxAgents = 20;
 
-/** The lead asks every worker at once, and says how many of them answered. */
+/** The lead calls every worker at once, and returns how many of them answered. */
 function answer({ model, messages }: DoubleRequest): DoubleAnswer {
   if (model === "worker") return { text: "done" };
   const results = messages
@@ -73,7 +73,7 @@ test("2.1 a supervisor with 100 workers never has more than 20 live runs, starts
     engine: restate({ ...server, log: () => undefined }),
   });
   const run = await runtime.start(lead, "Ask all.", { spawn: { maxAgents } });
-  // Runs that start from now on start in the second process. The others stay in the first.
+  // New runs start in the second process. The others remain in the first.
   void double.inFlight.reaches(5).then(serve).then(isServedTwice.resolve, isServedTwice.reject);
   const events: NumberedEvent[] = [];
   const counted: number[] = [];

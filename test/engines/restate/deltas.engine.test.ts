@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Counts what is written into a database, save that workers prolong their stay on the list. */
+/** Counts writes to a database, except the lease renewals of workers. */
 function watchWrites(path: string): { readonly stop: () => number } {
   const file = new DatabaseSync(path, { readOnly: true });
   const version = file.prepare("pragma data_version");

@@ -8,7 +8,7 @@ import { eventually, figure, killWorkers, startWorker, type WorkerProcess } from
 
 let server: RestateServer;
 let double: ProviderDouble;
-/** What the double was asked, by model. Those that are held answer when they are let go. */
+/** The requests to the fake provider, by model. Held ones are answered on release. */
 let requests: string[];
 let held: Record<string, PromiseWithResolvers<void>>;
 const asked = (model: string): number => requests.filter((name) => name === model).length;
@@ -56,7 +56,7 @@ test("a worker that is told to end in a model step keeps its answer; the run goe
   expect(await figure(other, "executions_ended_total")).toBe(1);
 }, 300_000);
 
-// Told when the steps have begun, but not all have passed the gate, which is then another worker's.
+// Drained when the steps have begun, but not all have passed the gate, which another worker owns.
 test("of steps side by side all are kept, and none is begun after the first ends", async () => {
   const [busy, other, run] = await startOnOneOfTwo("beside", (kept) => kept === 2);
   busy.process.kill("SIGTERM");
@@ -116,7 +116,7 @@ test("a drain ends when its time is up, and says what it left behind", async () 
   ]);
 });
 
-/** Starts two workers and a run, and waits until it is time. The worker that has the run comes first. */
+/** Starts two workers and a run, and waits for the condition. Returns the worker of the run first. */
 async function startOnOneOfTwo(
   name: string,
   isTime: (keptSteps: number) => boolean,
@@ -134,7 +134,7 @@ async function startOnOneOfTwo(
   return (await figure(first, "executions_open")) === 1 ? [first, second, run] : [second, first, run];
 }
 
-/** Only starts trees here: the agents' code is the workers'. */
+/** Only starts trees here: the agents' code is in the workers. */
 function start(name: string): Promise<RunHandle> {
   const agent: Agent = { id: AgentId.of(name), run: async () => null };
   return createRuntime({ agents: [agent], engine: restate(server) }).start(agent, "go");

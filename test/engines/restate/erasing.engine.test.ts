@@ -44,7 +44,7 @@ function replaced<Target extends object>(
   });
 }
 
-/** A store of which one method fails after it has done its work: to whoever calls it, each time is the last. */
+/** A store with one method that fails after its work: to the caller, each time looks like a crash. */
 function failing(store: Store, part: Part, method: string, done: () => void): Store {
   const fail =
     (act: Method) =>
@@ -79,7 +79,7 @@ async function query(text: string): Promise<readonly Json[]> {
   return Json.as<{ readonly rows: readonly Json[] }>(Json.of(await response.json())).rows;
 }
 
-/** A worker that dies behind a write to its store, again and again, until another takes its place. */
+/** A worker that dies after a write to its store, repeatedly, until another one takes over. */
 async function dieBehind(part: Part, method: string, then: (store: Store, tree: TreeId) => Promise<void>) {
   const namespace = `erasing-${part}-${method}`;
   const port = await freePort();

@@ -22,6 +22,6 @@ test("in a cancelled tree of 13 on two workers all have stopped within a second,
   expect(heldBy).toEqual([4, 9]);
   expect(new Set(receipt.runs.map(({ runId }) => runId)).size).toBe(13);
   expect(Math.max(...receipt.runs.map((stopped) => stopped.tookMs)) - lostMs).toBeLessThan(1_000);
-  // With the way to the client and back, on whatever else the machine does.
+  // Including the way to the client and back, on a loaded machine.
   expect(tookMs - lostMs).toBeLessThanOrEqual(5_000);
 }, 300_000);
