@@ -4,33 +4,31 @@ import { findPlatformProblem, type FailureLog } from "#kernel";
 import { memoryStore } from "#stores/memory";
 import { Runtime, type RuntimeOptions } from "#runtime";
 
-/** What `createRuntime` takes. */
+/** The options of `createRuntime`. */
 export interface CreateRuntimeOptions extends Omit<
   RuntimeOptions,
   "engine" | "log" | "store" | "workingDirectory"
 > {
-  /** Default: the local engine, where nothing survives the process. */
+  /** Default: the local engine. Nothing survives the process. */
   readonly engine?: RuntimeOptions["engine"];
   /**
-   * Takes each error that the program's own code throws: tools, agents, steps, middleware, guardrails, hooks. Messages may
+   * Receives each error of the program's own code: tools, agents, steps, middleware, guardrails, hooks. Messages may
    * hold content. Default: standard error, in production without the messages.
    */
   readonly log?: FailureLog;
   /**
-   * Where events, lists of runs and the audit are written, and read from. An engine that seals what leaves the process
-   * seals their content, too. Default: on a durable engine none; on another one the memory of this process, with the last
-   * 1,000 finished trees and no audit.
+   * The store for events, lists of runs and the audit. If the engine seals data that leaves the process, the store's
+   * content is sealed, too. Default on a durable engine: none. Default on other engines: the memory of this process,
+   * with the last 1,000 finished trees and no audit.
    */
   readonly store?: NonNullable<RuntimeOptions["store"]>;
-  /**
-   * The directory that the footer of system prompts with sections names; null: none. Default: the one of the process.
-   */
+  /** The directory that the footer of system prompts with sections names. Null: none. Default: that of the process. */
   readonly workingDirectory?: string | null;
 }
 
 /**
- * Writes a failure of the program's code to standard error: its source, its message and its stack. In production without the
- * message, which may hold content: that is in the events.
+ * Writes a failure of the program's code to standard error: its source, its message and its stack. In production
+ * without the message, which may hold content: the events have it.
  */
 const logToStderr: FailureLog = ({ agent, run, diagnostic }) => {
   const shown =
@@ -50,14 +48,14 @@ export function createRuntime(options: CreateRuntimeOptions): Runtime {
   const { store: given, workingDirectory: directory, ...rest } = options;
   const workingDirectory = directory === undefined ? process.cwd() : directory;
   const engine = options.engine ?? local(options.clock ? { clock: options.clock } : {});
-  // Another process would not see the memory of this one: a durable engine needs a store that is named.
+  // Other processes cannot see the memory of this one, so a durable engine needs an explicit store.
   const store = given ?? (engine.durable ? undefined : memoryStore({ maxFinishedTrees }));
   return new Runtime({
     log: logToStderr,
     ...rest,
     engine,
     ...(store && { store }),
-    // The store of this process is for lists and conversations; contents are kept where a store is named.
+    // The default store is for lists and conversations. Content of steps is recorded only in an explicit store.
     ...(!given && { record: rest.record ?? "off" }),
     ...(workingDirectory !== null && { workingDirectory }),
   });

@@ -1,11 +1,11 @@
 import { CancellationError, type CancellationToken } from "#kernel";
 
-/** A stop button, pressed by `parent` as well where one is given. */
+/** Creates a cancellation token. It is also cancelled by `parent`, if given. */
 export function cancellationToken(parent?: AbortSignal): CancellationToken {
   const own = new AbortController();
-  // One listener per child would leak on a long-lived parent: the platform links them weakly.
+  // One listener per child would leak on a long-lived parent. `AbortSignal.any` links them weakly.
   const signal = parent ? AbortSignal.any([parent, own.signal]) : own.signal;
-  // Kept apart: a parent that is cancelled later overwrites the reason of a signal that has aborted before.
+  // Stored separately: a parent that is cancelled later overwrites the reason of a signal that was aborted before.
   let first: string | null = null;
   const reasonOf = (): string | null => first ?? (signal.aborted ? describe(signal.reason) : null);
   return {

@@ -1,15 +1,15 @@
 import { Json, type CallObject, type ObjectContext, type ObjectDefinition } from "#kernel";
 
 /*
- * The content port: large bytes of a tree (files of its input, large results of its steps) live in an object of the
- * type `content` with the key of the tree. Messages and journals only hold their names.
+ * The content port: large bytes of a tree (files of its input, large results of its steps) are stored in an object of
+ * the type `content` with the key of the tree. Messages and journals hold only their names.
  *
- * Neighbours: an engine hosts the object like any other. So its calls and values are sealed with the key of the tree, a
- * call that is not sealed is refused, and the content is unreadable once that key is destroyed.
+ * Neighbours: an engine hosts the object like any other. So its calls and values are sealed with the key of the tree,
+ * an unsealed call is refused, and the content is unreadable once that key is destroyed.
  *
- * 1. Content never changes: the same name is the same bytes. Putting it twice keeps it once.
- * 2. Content is kept in parts, because engines limit a message and a value. The parts are put in order, so the last one
- *    is there only if all are.
+ * 1. Content never changes: the same name is the same bytes. A repeated put stores it once.
+ * 2. Content is stored in parts, because engines limit a message and a value. The parts are put in order, so the last
+ *    one exists only if all do.
  * 3. Nothing is put once the object is closed, which happens when its tree is erased.
  * 4. Files that were put for a tree that never opened are removed after an hour: the tree claims them when it opens.
  */
@@ -17,7 +17,7 @@ import { Json, type CallObject, type ObjectContext, type ObjectDefinition } from
 /** Bytes of one part. A multiple of 3: base64 texts of parts join to the base64 text of the whole. */
 const partBytes = 3_145_728;
 
-/** The time that files wait for a tree that claims them. */
+/** Time after which unclaimed files are removed. */
 const unclaimedMs = 3_600_000;
 
 const type = "content";
@@ -50,12 +50,12 @@ function clear(object: ObjectContext, prefix: string): void {
   for (const name of object.list(prefix)) object.clear(name);
 }
 
-/** Keeps large content of one partition. */
+/** The object that stores large content of one partition. */
 export const contentObject: ObjectDefinition = {
   type,
   methods: {
     put,
-    /** From a tree that has opened: its files stay until it is erased. */
+    /** Claims the files for an opened tree: they stay until it is erased. */
     claim: (object) => {
       object.set("claimed", true);
       return null;
@@ -103,7 +103,7 @@ export class ContentPort {
     this.#ask = (method, argument) => call({ type, key }, method, Json.of(argument));
   }
 
-  /** Keeps bytes under a name, unless they are there. `expires`: until a tree claims them. */
+  /** Stores bytes under a name, unless they exist. `expires`: until a tree claims them. */
   async put(name: string, bytes: Uint8Array, { expires }: { readonly expires: boolean }): Promise<void> {
     const count = partsOf(bytes.length);
     if (await this.#ask("has", { name, part: count - 1 })) return;
@@ -113,7 +113,7 @@ export class ContentPort {
     }
   }
 
-  /** Returns content in base64; null if it is not there, or not whole. */
+  /** Returns content in base64. Null if it is missing or incomplete. */
   async get({ name, bytes }: ContentName): Promise<string | null> {
     const parts = Array.from({ length: partsOf(bytes) }, (_, part) => this.#ask("get", { name, part }));
     const texts = (await Promise.all(parts)).map((part) => (typeof part === "string" ? part : ""));

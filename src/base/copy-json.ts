@@ -1,23 +1,26 @@
 import type { Json } from "#kernel";
 
-/** Makes JSON of a value that is not plain: an object of a class, a function, a number that is not finite. Undefined: left out. */
+/**
+ * Converts a value that is not plain to JSON: a class instance, a function, a number that is not finite. Undefined:
+ * left out.
+ */
 type Convert = (value: unknown) => Json | undefined;
 
 /**
- * Returns what a round trip through JSON text would make of a value, without the text: later changes of the original
- * do not reach the copy, and values that JSON cannot express are gone. Strings are shared, so a long one costs nothing.
+ * Returns the result of a round trip through JSON text, without creating the text. Later changes of the original do not
+ * reach the copy, and values that JSON cannot express are left out. Strings are shared, so a long one costs nothing.
  * Every property is read once.
  */
 export function copyJson(value: unknown): Json {
   return copied(value, throughText) ?? null;
 }
 
-/** Copies as `copyJson` does. @throws TypeError for a value that would be another one after a round trip. */
+/** Copies like `copyJson`. @throws TypeError for a value that a round trip would change. */
 export function copyPlainJson(value: unknown): Json {
   return copied(value, refuse) ?? null;
 }
 
-/** Undefined for what JSON leaves out. */
+/** Copies a value. Undefined for values that JSON leaves out. */
 function copied(value: unknown, convert: Convert): Json | undefined {
   switch (typeof value) {
     case "string":
@@ -54,7 +57,9 @@ function copiedFields(from: Readonly<Record<string, unknown>>, convert: Convert)
   return to;
 }
 
-/** Dates, classes, big integers, and names that mean something to an object: rare, so JSON itself says what they are. */
+/**
+ * Converts dates, class instances, big integers, and special property names. These are rare, so JSON itself decides.
+ */
 function throughText(value: unknown): Json | undefined {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) return undefined;

@@ -1,7 +1,10 @@
-/** Freezes a value with everything in it, also below objects that are frozen already. Bytes cannot be frozen. */
+/**
+ * Freezes a value with everything in it, including values inside objects that are frozen already. Bytes cannot be
+ * frozen.
+ */
 export function deepFreeze<Value>(value: Value): Value {
   const open: unknown[] = [value];
-  /** Objects that were frozen when they were reached: by an earlier call, or by this one if there is a cycle. */
+  /** Objects that were already frozen when they were reached: by an earlier call, or by this one in a cycle. */
   let frozen: Set<object> | null = null;
   while (open.length > 0) {
     const next = open.pop();

@@ -1,12 +1,12 @@
 import { hideSecrets, type Diagnostic } from "#kernel";
 import { errorMessage } from "./error-message.ts";
 
-/** Characters of an error's message that a model, a log or an event gets. */
+/** Maximum characters of an error's message for a model, a log or an event. */
 const maxMessage = 2_000;
 const maxFrames = 10;
 const maxFrame = 300;
 
-/** This package's own files. Those for tests count as a program's. */
+/** The path of this package's own files. Its test files count as a program's. */
 const own = new URL("..", import.meta.url).pathname;
 
 /** Returns the message of an error, bounded and without secrets. */
@@ -16,7 +16,10 @@ export function safeMessage(error: unknown): string {
   return rest <= 0 ? message : `${message.slice(0, maxMessage)} [${rest} more characters left out]`;
 }
 
-/** Returns an error for the author of the code that threw it. Never throws, whatever the error does when it is read. */
+/**
+ * Returns the diagnostic of an error, for the author of the code that threw it. Never throws, even if reading the error
+ * does.
+ */
 export function diagnose(source: string, error: unknown): Diagnostic {
   if (error instanceof Error) diagnosed.add(error);
   try {
@@ -29,13 +32,13 @@ export function diagnose(source: string, error: unknown): Diagnostic {
 
 const diagnosed = new WeakSet<object>();
 
-/** Notes that the author of an error has got it already. */
+/** Records that an error was already reported to its author. */
 export const markDiagnosed = (error: Error): void => void diagnosed.add(error);
 
-/** Whether the author of an error has got it: an engine that retries after it need not log it again. */
+/** Whether an error was reported to its author. An engine that retries after it need not log it again. */
 export const wasDiagnosed = (error: unknown): boolean => error instanceof Error && diagnosed.has(error);
 
-/** Returns the frames of the program's code; where there are none, the innermost ones. */
+/** Returns the stack frames of the program's code. If there are none, the innermost ones. */
 function framesOf(error: unknown): readonly string[] {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   const frames = stack.split("\n").flatMap((line) => /^ +at (.*)/.exec(line)?.[1]?.slice(0, maxFrame) ?? []);

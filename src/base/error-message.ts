@@ -3,7 +3,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns an error as it is, and any other thrown value as the message of a new error. */
+/** Returns an error unchanged. Any other thrown value becomes the message of a new error. */
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }

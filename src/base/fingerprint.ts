@@ -1,4 +1,4 @@
-/** A short fingerprint: tells two texts apart, proves nothing. */
+/** Returns a short fingerprint of a text. It distinguishes texts, but is not cryptographic. */
 export function fingerprint(text: string): string {
   let [a, b] = [0xdeadbeef, 0x41c6ce57];
   for (let index = 0; index < text.length; index++) {
@@ -11,7 +11,7 @@ export function fingerprint(text: string): string {
   return (a >>> 0).toString(36) + (b >>> 0).toString(36);
 }
 
-/** Four numbers that depend on the whole text. */
+/** Returns four numbers that depend on the whole text. */
 export function spread(text: string): [number, number, number, number] {
   let [a, b, c, d] = [1_779_033_703, 3_144_134_277, 1_013_904_242, 2_773_480_762];
   for (let index = 0; index < text.length; index++) {

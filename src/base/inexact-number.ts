@@ -1,12 +1,12 @@
-/** Only a text with one of these can have a number that changes: most texts are not looked at further. */
+/** Only a text that matches can have a number that changes. Most texts do not match. */
 const suspicious = /\d{16}|[eE]\+?\d{3}/u;
 const startsNumber = /^[-\d]$/u;
 const numberHere = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/uy;
 const integer = /^-?\d+$/u;
 
 /**
- * Returns whether a JSON text has a number that is not the same after a round trip: one beyond the range of numbers, which
- * would become null, or an integer with more digits than a number holds. The text must be valid JSON.
+ * Returns whether a JSON text has a number that a round trip changes: one out of range, which would become null, or an
+ * integer with too many digits. The text must be valid JSON.
  */
 export function hasInexactNumber(text: string): boolean {
   if (!suspicious.test(text)) return false;
@@ -22,7 +22,7 @@ export function hasInexactNumber(text: string): boolean {
   return false;
 }
 
-/** Returns the place of the quote that ends the string that begins here. */
+/** Returns the position of the quote that ends the string that begins here. */
 function findStringEnd(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charAt(at) !== '"') at += text.charAt(at) === "\\" ? 2 : 1;

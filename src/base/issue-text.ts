@@ -4,7 +4,7 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Returns what is wrong with a value, each time with the path to it: `user.age: expected number, received string`. */
+/** Describes the problems of a value, each with its path: `user.age: expected number, received string`. */
 export function issueText(issues: readonly Issue[]): string {
   return issues.map(oneIssue).join("; ");
 }

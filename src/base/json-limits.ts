@@ -1,12 +1,14 @@
-/** Limits of a JSON value from outside: code that walks through it takes a call per level, and time per key. */
+/** Limits of a JSON value from outside, because code that walks it needs a stack frame per level and time per key. */
 export interface JsonLimits {
-  /** Levels of lists and objects. */
+  /** Maximum levels of lists and objects. */
   readonly maxDepth: number;
-  /** Keys of all objects together. */
+  /** Maximum keys of all objects together. */
   readonly maxKeys: number;
 }
 
-/** Returns the limit that a decoded JSON value exceeds; null if it keeps both. Does not call itself, so no depth is too much. */
+/**
+ * Returns the limit that a decoded JSON value exceeds. Null if it exceeds none. Not recursive, so any depth is safe.
+ */
 export function findExcess(value: unknown, { maxDepth, maxKeys }: JsonLimits): keyof JsonLimits | null {
   let keys = 0;
   let level: readonly unknown[] = [value];

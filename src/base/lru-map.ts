@@ -1,10 +1,10 @@
 /** Limits of an `LruMap`. */
 export interface LruMapOptions<Key, Value> {
-  /** Largest number of entries. */
+  /** Maximum number of entries. */
   readonly max: number;
-  /** Largest sum of the sizes of all values. Default: no limit. */
+  /** Maximum sum of the sizes of all values. Default: no limit. */
   readonly maxSize?: number;
-  /** Returns the size of a value, always the same one. Default: 0. */
+  /** Returns the size of a value. Must be constant for a value. Default: 0. */
   readonly sizeOf?: (value: Value) => number;
   /** Called with each entry that is dropped to make room. Not called for entries that are deleted or replaced. */
   readonly onEvict?: (key: Key, value: Value) => void;
@@ -47,7 +47,7 @@ export class LruMap<Key, Value extends string | number | boolean | object> {
     return created;
   }
 
-  /** Adds or replaces an entry. A value that is larger than `maxSize` is not kept. */
+  /** Adds or replaces an entry. A value larger than `maxSize` is not stored. */
   set(key: Key, value: Value): void {
     this.delete(key);
     const size = this.#sizeOf(value);

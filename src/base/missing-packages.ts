@@ -1,12 +1,12 @@
-/** Returns what to say where optional packages are not installed: all of them, and the command that installs them. */
+/** Returns the message for optional packages that are not installed: all of them, and the install command. */
 export function missingPackagesText(what: string, names: readonly string[]): string {
   const [list, verb] = names.length === 1 ? [names[0], "is"] : [listOf(names), "are"];
   return `${what} needs ${list}, which ${verb} not installed: npm install ${names.join(" ")}`;
 }
 
 /**
- * Loads a module that imports optional packages. `packages` imports each of them.
- * @throws Error that names all that are missing and the command that installs them
+ * Loads a module that imports optional packages. `packages` imports each of them. @throws Error that names all missing
+ * ones and the install command
  */
 export async function loadWithPackages<Module>(
   what: string,

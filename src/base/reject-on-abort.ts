@@ -1,4 +1,4 @@
-/** Waits for a result until the signal is aborted. The work itself goes on. @throws the signal's reason. */
+/** Waits for a result until the signal is aborted. The work itself continues. @throws the signal's reason. */
 export function rejectOnAbort<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

@@ -1,11 +1,13 @@
 import { spread } from "./fingerprint.ts";
 
-/** Numbers from 0 to below 1 that depend on the seed alone. Predictable: for delays, not for ids. */
+/**
+ * Returns a generator of numbers from 0 to below 1 that depend only on the seed. Predictable: for delays, not for ids.
+ */
 export function seededRandom(seed: string): () => number {
   let isSpread = false;
   let [a, b, c, d] = [0, 0, 0, 0];
   return () => {
-    // Most runs never ask.
+    // Lazy, because most runs never use it.
     if (!isSpread) [a, b, c, d] = spread(seed);
     isSpread = true;
     // sfc32: 128 bits of state, passes PractRand.

@@ -1,9 +1,9 @@
 import type { Clock } from "#kernel";
 
-/** The longest delay a platform timer can hold; longer waits are made of several. */
+/** Maximum delay of a platform timer. Longer waits use several. */
 const longestMs = 2_147_483_647;
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   waitUntil: (at, signal) =>

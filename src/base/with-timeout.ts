@@ -3,11 +3,11 @@ import type { Clock } from "#kernel";
 /** Limits of a call. */
 export interface TimeoutOptions<T> {
   readonly clock: Clock;
-  /** Longest duration of the call. */
+  /** Maximum duration of the call. */
   readonly ms: number;
-  /** Called when the time is up. Returns the result that replaces the call's own, or throws. */
+  /** Called when the time is up. Returns the replacement result, or throws. */
   readonly onTimeout: () => T;
-  /** Ends the call with the reason of this signal. Default: nothing does. */
+  /** Ends the call with the reason of this signal. Default: none. */
   readonly signal?: AbortSignal;
   /** Whether the timer lets the process end. Default: false. */
   readonly bestEffort?: boolean;
@@ -15,8 +15,8 @@ export interface TimeoutOptions<T> {
 
 /**
  * Calls `run` and waits for a limited time. The call's own signal is aborted when the time is up or when
- * `options.signal` is; a call that ignores it goes on, and its outcome is dropped.
- * @throws RangeError unless `ms` is a number >= 0, what `onTimeout` throws, the reason of `options.signal`, or the error of the call.
+ * `options.signal` is. A call that ignores it continues, and its outcome is dropped. @throws RangeError unless `ms` is
+ * a number >= 0, the error of `onTimeout`, the reason of `options.signal`, or the error of the call.
  */
 export function withTimeout<T>(
   { clock, ms, onTimeout, signal: outer, bestEffort = false }: TimeoutOptions<T>,
@@ -43,7 +43,7 @@ export function withTimeout<T>(
       }
     };
     const disarm = clock.callAt(clock.now() + ms, expire, { bestEffort });
-    // Added and removed by hand: a composed signal costs more than the call it guards.
+    // Added and removed manually: a composed signal costs more than the call it guards.
     outer?.addEventListener("abort", stop, { once: true });
     const finish = (): void => {
       disarm();
@@ -64,7 +64,7 @@ export function withTimeout<T>(
   });
 }
 
-/** Creates its signal on first use: most calls never read it. */
+/** A call that creates its signal on first use, because most calls never read it. */
 class LimitedCall {
   #controller: AbortController | null = null;
   #aborted: { readonly reason: unknown } | null = null;

@@ -6,19 +6,19 @@ import type { DeltaHub } from "./delta-hub.ts";
 import { isProof } from "./proof.ts";
 import { TreeReaders } from "./tree-readers.ts";
 
-/** How a worker lets others watch. */
+/** Options of a worker's endpoint for subscribers. */
 export interface DeltaEndpointOptions {
-  /** The address of this machine to listen at. Default `127.0.0.1`. */
+  /** The address of this machine to listen on. Default: `127.0.0.1`. */
   readonly host?: string;
   /** Default: a free one. */
   readonly port?: number;
-  /** How other machines reach it: `http://10.0.0.7:9082`. All it tells is sealed. Default: by host and port. */
+  /** The URL for other machines: `http://10.0.0.7:9082`. All data is sealed. Default: by host and port. */
   readonly url?: string;
-  /** How many may watch this worker at once, before more are refused. Default 1,000. */
+  /** Maximum number of concurrent subscribers. Further ones are refused. Default: 1,000. */
   readonly maxReaders?: number;
 }
 
-/** What an endpoint stands on. */
+/** The dependencies of an endpoint. */
 export interface EndpointHost {
   readonly hub: DeltaHub;
   readonly clock: Clock;
@@ -30,8 +30,8 @@ export interface EndpointHost {
 const beatMs = 10_000;
 
 /**
- * Where readers in other processes get what the hub tells. Its address has a part that only the list of workers tells,
- * so that a stranger cannot even make it look for keys; and a reader proves that it has the key of the tree.
+ * Serves the hub's pieces to subscribers in other processes. Its URL has a secret part, known only through the list of
+ * workers, so that a stranger cannot even trigger a key lookup. A subscriber proves that it has the key of the tree.
  */
 export class DeltaEndpoint {
   readonly url: string;
@@ -61,7 +61,7 @@ export class DeltaEndpoint {
     const { host: address = "127.0.0.1", port = 0, maxReaders = 1_000 } = options;
     if (options.url !== undefined && URL.parse(options.url)?.protocol !== "http:")
       throw new TypeError(`the url of deltas is like http://10.0.0.7:9082, not ${options.url}`);
-    // A reader's request stays open as long as it reads.
+    // A subscriber's request stays open as long as it reads.
     const server = createServer({ requestTimeout: 0, headersTimeout: 5_000, maxHeaderSize: 8_192 });
     server.maxConnections = maxReaders + 100;
     server.listen({ host: address, port });
@@ -96,7 +96,7 @@ export class DeltaEndpoint {
     if (!response.destroyed) this.#admit(key, sealer, { request, response });
   }
 
-  /** The seal of the tree, for those who have its key themselves. */
+  /** Returns the seal of the tree, if the subscriber has proved that it has the key. Null otherwise. */
   async #proven(key: string, proof: string): Promise<Seal | null> {
     const { sealer, worker, clock } = this.#host;
     const seal = await sealer(key).catch(() => null);
@@ -114,7 +114,7 @@ export class DeltaEndpoint {
     const readers = this.#trees.get(key) ?? new TreeReaders(key, sealer, { hub, clock });
     this.#trees.set(key, readers);
     const { leave, gone } = readers.add(response);
-    // Who ends its request has seen the tree end, and wants the rest.
+    // A subscriber that ends its request has seen the tree end, and wants the remaining pieces.
     request.once("end", leave).resume();
     response.once("close", () => {
       gone();
@@ -127,7 +127,7 @@ export class DeltaEndpoint {
     if (this.#trees.get(key) === readers) this.#trees.delete(key);
   }
 
-  /** Who watches a tree whose key is gone watches no more. */
+  /** Sends heartbeats. Disconnects subscribers of a tree whose key is destroyed. */
   async #beat(): Promise<void> {
     for (const [key, readers] of this.#trees) {
       const sealer = await this.#host.sealer(key).catch(() => null);

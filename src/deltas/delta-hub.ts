@@ -1,43 +1,45 @@
 import type { AttemptId, ModelDelta } from "#kernel";
 import { type AnswerPlace, longestPiece, Pieces, type RunDelta, type ToolUpdate } from "./run-delta.ts";
 
-/** Whoever is told of pieces. Must not throw. */
+/** Receives pieces. Must not throw. */
 type Receiver = (delta: RunDelta) => void;
 
-/** Where the pieces of one answer go while it is given. */
+/** The feed of one answer. */
 export interface AnswerFeed {
   readonly take: (delta: ModelDelta) => void;
-  /** It is given, or failed: nobody who comes later will hear of it. */
+  /** Ends the answer, given or failed. Later subscribers do not get it. */
   readonly end: () => void;
 }
 
-/** Where the progress of one tool call goes while it is made. */
+/** The feed of one tool call's progress. */
 export interface UpdateFeed {
-  /** Whether anything is told: whether a reader is there, or may come. */
+  /** Whether a subscriber exists, or may come. */
   readonly isOpen: boolean;
   readonly take: (update: ToolUpdate) => void;
-  /** The call is over: readers that come later are not told of it. */
+  /** Ends the call. Later subscribers do not get it. */
   readonly end: () => void;
 }
 
-/** How much of an open answer is kept for those who come late: of a longer one they hear the rest only. */
+/**
+ * Maximum characters of an open answer that are kept for late subscribers. Of a longer one they get only later pieces.
+ */
 const longestKept = 256_000;
 
 interface Tree {
   readonly receivers: Set<Receiver>;
-  /** What has come of the open answers; null where it became too much. */
+  /** The pieces of the open answers. Null if there were too many. */
   readonly answers: Map<AttemptId, Pieces | null>;
   /** The newest progress of the open tool calls. */
   readonly updates: Map<AttemptId, RunDelta>;
 }
 
-/** Carries the pieces of the answers that this process's models give to those who watch, each tree by its key. */
+/** Distributes the pieces of this process's answers to subscribers, by the key of the tree. */
 export class DeltaHub {
   readonly #trees = new Map<string, Tree>();
-  /** May somebody come while an answer is given? Then every model is asked to stream. */
+  /** Whether subscribers from other processes may come. If so, every model is asked to stream. */
   isOpen = false;
 
-  /** Begins an answer. Undefined while nobody watches, nor can. */
+  /** Begins an answer. Undefined if no subscriber exists or can come. */
   begin(key: string, place: AnswerPlace): AnswerFeed | undefined {
     if (!this.isOpen && !this.#trees.has(key)) return undefined;
     const tree = this.#tree(key);
@@ -45,7 +47,7 @@ export class DeltaHub {
     tell(tree, { ...place, kind: "reset", text: "" });
     return {
       take: ({ kind, text }) => {
-        // What an attempt says after it was given up is no part of any answer.
+        // Text of an attempt that was given up is no part of any answer.
         if (!tree.answers.has(place.attempt)) return;
         for (let start = 0; start < text.length; start += longestPiece)
           tell(tree, { ...place, kind, text: text.slice(start, start + longestPiece) });
@@ -57,7 +59,9 @@ export class DeltaHub {
     };
   }
 
-  /** Begins a tool call. Its first update may come long after a reader: the feed itself says whether it is open. */
+  /**
+   * Begins a tool call. Its first update may come long after a subscriber, so the feed itself tells whether it is open.
+   */
   beginUpdates(key: string, place: AnswerPlace): UpdateFeed {
     const isOpen = (): boolean => this.isOpen || this.#trees.has(key);
     return {
@@ -78,7 +82,7 @@ export class DeltaHub {
     };
   }
 
-  /** The open answers as far as they have come, each from its reset on, and the progress of the open tool calls. */
+  /** Returns the pieces of open answers so far, each from its reset on, and the progress of open tool calls. */
   soFar(key: string): readonly RunDelta[] {
     const tree = this.#trees.get(key);
     if (!tree) return [];
@@ -87,7 +91,7 @@ export class DeltaHub {
     return [...pieces, ...tree.updates.values()];
   }
 
-  /** Every piece from now on. Returns how to stop. */
+  /** Subscribes to every piece from now on. Returns a function that unsubscribes. */
   watch(key: string, receiver: Receiver): () => void {
     const tree = this.#tree(key);
     tree.receivers.add(receiver);

@@ -1,11 +1,11 @@
 import { DeltasCutError } from "#kernel";
 import { sizeOfUpdate, type RunDelta } from "./run-delta.ts";
 
-/** How far a reader may be behind before it is cut. */
+/** Maximum number of pieces that a subscriber may lag behind before it is cut off. */
 const mostPieces = 10_000;
 const mostText = 1_000_000;
 
-/** What waits for one reader: never more than a bound, then the reader is cut. */
+/** The bounded queue of one subscriber. Above the bound, the subscriber is cut off. */
 export class DeltaQueue {
   readonly #over = new AbortController();
   #waiting: RunDelta[] = [];
@@ -13,7 +13,7 @@ export class DeltaQueue {
   #end: { readonly error: Error | null } | null = null;
   #wake = Promise.withResolvers<void>();
 
-  /** Aborted once nothing more is taken. */
+  /** Aborted once no more pieces are taken. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -27,14 +27,14 @@ export class DeltaQueue {
     this.#wake.resolve();
   }
 
-  /** The reader gets the error after what it has taken already. */
+  /** Ends the queue with an error, after the pieces that the subscriber has taken already. */
   fail(error: Error): void {
     if (this.#end) return;
     this.#waiting = [];
     this.#finish(error);
   }
 
-  /** The reader gets what waits, and no more. */
+  /** Ends the queue. The subscriber gets the waiting pieces, and no more. */
   end(): void {
     if (!this.#end) this.#finish(null);
   }

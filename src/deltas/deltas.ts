@@ -8,24 +8,24 @@ import type { RunDelta } from "./run-delta.ts";
 import { WorkerStreams } from "./worker-streams.ts";
 
 /*
- * Deltas: the pieces of a model's answer, shown to readers in any process while the answer is being given.
+ * Deltas: the pieces of a model's answer, streamed to subscribers in any process while the answer is generated.
  *
- * Neighbours: a model step begins an answer at the hub of its own process (`delta-hub.ts`). Readers in that process take
- * pieces from the hub. Readers elsewhere find the workers in the store, and each worker serves them over HTTP
- * (`delta-endpoint.ts`, `tree-readers.ts` there; `worker-streams.ts`, `worker-stream.ts` here).
+ * Neighbours: a model step begins an answer at the hub of its own process (`delta-hub.ts`). Subscribers in that process
+ * take pieces from the hub. Subscribers elsewhere find the workers in the store, and each worker serves them over HTTP
+ * (worker side: `delta-endpoint.ts`, `tree-readers.ts`; subscriber side: `worker-streams.ts`, `worker-stream.ts`).
  *
  * 1. Nothing is stored, and nothing depends on a delta: the journal and the events have the whole answer.
- * 2. A reader gets the pieces of one attempt in order and without a gap, or is cut with a `DeltasCutError`. A new attempt
- *    begins with a `reset`.
- * 3. A model step never waits for a reader: what waits for a reader is bounded, then the reader is cut.
- * 4. Every frame is sealed with the key of its tree. A reader proves that it has that key.
- * 5. Without a reader, and where none can come, a piece costs nothing: the model is not even asked to stream.
+ * 2. A subscriber gets the pieces of one attempt in order and without a gap, or is cut off with a `DeltasCutError`. A
+ *    new attempt begins with a `reset`.
+ * 3. A model step never waits for a subscriber: the queue of a subscriber is bounded, then the subscriber is cut off.
+ * 4. Every frame is sealed with the key of its tree. A subscriber proves that it has that key.
+ * 5. If no subscriber exists or can come, a piece costs nothing: the model is not even asked to stream.
  */
 
-/** What the channel stands on. */
+/** The dependencies of {@link Deltas}. */
 export interface DeltasHost {
   readonly clock: Clock;
-  /** How processes find each other, and what they seal with. Null: there is no other process. */
+  /** The list of workers, and the seals. Null: there are no other processes. */
   readonly others: {
     readonly workers: Store["workers"];
     readonly sealer: (key: string) => Promise<Seal>;
@@ -33,12 +33,12 @@ export interface DeltasHost {
 }
 
 const announceMs = 10_000;
-/** A worker that was not heard of for so long is not there. */
+/** Time without a heartbeat after which a worker counts as gone. */
 const forgetMs = 30_000;
-/** How old the list of workers may be. */
+/** Maximum age of the list of workers. */
 const listedMs = 500;
 
-/** Pieces of answers, from this process and from the workers of the store. */
+/** Live text, from this process and from the workers in the store. */
 export class Deltas {
   readonly hub = new DeltaHub();
   readonly #host: DeltasHost;
@@ -51,13 +51,15 @@ export class Deltas {
     this.#host = host;
   }
 
-  /** Processes find each other in the store; an engine of one process has no others. */
+  /** Returns the access to other processes through the store. Null for an engine of one process. */
   static othersIn(store: Store | undefined, seals: Sealing | null): DeltasHost["others"] {
     if (!store || !seals) return null;
     return { workers: store.workers, sealer: (key) => seals.of(key) };
   }
 
-  /** Lets other processes watch what executes here: where they find it, and nobody else can read it. */
+  /**
+   * Serves this process's live text to other processes, and lists it in the store. Only holders of the key can read it.
+   */
   async serve(options: DeltaEndpointOptions): Promise<void> {
     const { others, clock } = this.#host;
     if (!others) return;
@@ -70,8 +72,8 @@ export class Deltas {
   }
 
   /**
-   * The pieces of a tree's answers, until it is over; those that are open now come from their beginning. What `over`
-   * throws, it throws.
+   * Yields the pieces of a tree's answers, until it has ended. Open answers start from their beginning. @throws the
+   * error of `over`.
    */
   async *watch(key: string, over: () => Promise<unknown>): AsyncGenerator<RunDelta, void> {
     const queue = new DeltaQueue();
@@ -95,7 +97,7 @@ export class Deltas {
     if (!this.#endpoint) return;
     await this.#endpoint.close();
     this.#endpoint = null;
-    // What cannot be taken from the list goes from it by itself.
+    // An entry that cannot be removed from the list expires.
     await this.#host.others?.workers.withdraw(this.#worker).catch(() => undefined);
   }
 
@@ -107,7 +109,7 @@ export class Deltas {
     return new WorkerStreams({ clock, workers, sealer: () => others.sealer(key) }, key, queue);
   }
 
-  /** One reading serves all who watch; a store that does not answer is asked again later. */
+  /** Returns the workers. One read serves all subscribers. A store that does not answer is read again later. */
   async #workers(workers: Store["workers"]): Promise<readonly WorkerRecord[]> {
     const now = this.#host.clock.now();
     if (!this.#listed || this.#listed.until <= now)

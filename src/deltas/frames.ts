@@ -1,17 +1,17 @@
 import { Json, type Seal } from "#kernel";
 import type { RunDelta } from "./run-delta.ts";
 
-// On the wire a frame is its length, four bytes, and so many sealed ones. Two lengths say something themselves.
+// On the wire a frame is its length, four bytes, and the sealed bytes. Two lengths are special.
 const lengthBytes = 4;
 const cutLength = 0xffff_ffff;
 const longestFrame = 2_000_000;
 
-/** Nothing to tell: the worker lives. */
+/** A heartbeat: the worker is alive. */
 export const beat: Uint8Array = new Uint8Array(lengthBytes);
-/** The last frame for a reader that is too slow. */
+/** The last frame for a subscriber that is too slow. */
 export const cut: Uint8Array = Uint8Array.of(255, 255, 255, 255);
 
-/** Pieces as they travel: only those who have the key of their tree can read them. */
+/** Returns pieces as a sealed frame: only holders of the tree's key can read it. */
 export function frameOf(sealer: Seal, pieces: readonly RunDelta[]): Uint8Array {
   const sealed = sealer.seal(Buffer.from(JSON.stringify(pieces)));
   const frame = Buffer.alloc(lengthBytes + sealed.length);
@@ -20,7 +20,7 @@ export function frameOf(sealer: Seal, pieces: readonly RunDelta[]): Uint8Array {
   return frame;
 }
 
-/** Reads frames from bytes, however they are cut up. */
+/** Reads frames from bytes in chunks of any size. */
 export class FrameReader {
   readonly #sealer: Seal;
   #bytes: Buffer = Buffer.alloc(0);
@@ -29,7 +29,7 @@ export class FrameReader {
     this.#sealer = sealer;
   }
 
-  /** What came with these bytes, in order. @throws SealBrokenError; RangeError on what no worker sends. */
+  /** Yields the pieces in these bytes, in order. @throws SealBrokenError; RangeError on an invalid frame. */
   *read(chunk: Uint8Array): Iterable<RunDelta | "cut"> {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     while (this.#bytes.length >= lengthBytes) {

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type Seal } from "#kernel";
 
-/** How far the clocks of two machines may be apart. */
+/** Maximum clock skew between two machines. */
 const freshMs = 30_000;
 const purpose = "watch deltas";
 
-/** What a reader shows a worker: that it has the key of the tree, now, for this worker and nothing else. */
+/** Returns a subscriber's proof for a worker: that it has the key of the tree, now. Valid only for this worker. */
 export function proofOf(
   sealer: Seal,
   { worker, at }: { readonly worker: string; readonly at: number },
@@ -13,7 +13,7 @@ export function proofOf(
   return Buffer.from(sealer.seal(Buffer.from(said))).toString("base64url");
 }
 
-/** Is it one, for this worker at this time? */
+/** Whether a proof is valid for this worker at this time. */
 export function isProof(
   sealer: Seal,
   proof: string,

@@ -1,21 +1,21 @@
 import type { AttemptId, Json, ModelDelta, RunId, StepId } from "#kernel";
 
-/** The progress of a tool call, as the tool tells it. */
+/** The progress of a tool call, as the tool reports it. */
 export interface ToolUpdate {
   readonly tool: string;
-  /** The model's own name for the call. */
+  /** The model's id for the call. */
   readonly callId: string;
   readonly progress: Json;
 }
 
 /**
- * A piece of an answer, or the progress of a tool call, with its place. Not durable, and nothing may be decided by it:
- * the answer itself is what the model call returns.
+ * A piece of an answer, or the progress of a tool call, with its position. Not durable, and nothing may be decided by
+ * it: the model call returns the answer itself.
  */
 export interface RunDelta {
   /**
-   * `reset`, with an empty text: a new attempt of the step begins. What came of its earlier ones is void. `tool-update`,
-   * with an empty text: the progress of a tool call. It takes the place of the one before.
+   * `reset`, with an empty text: a new attempt of the step begins, and earlier pieces are void. `tool-update`, with an
+   * empty text: the progress of a tool call. It replaces the previous one.
    */
   readonly kind: ModelDelta["kind"] | "reset" | "tool-update";
   readonly text: string;
@@ -26,13 +26,13 @@ export interface RunDelta {
   readonly attempt: AttemptId;
 }
 
-/** What of a piece stays the same for all of an answer. */
+/** The fields that are the same for all pieces of an answer. */
 export type AnswerPlace = Pick<RunDelta, "runId" | "step" | "attempt">;
 
-/** The longest text of one piece: a longer one becomes several. */
+/** Maximum characters of one piece. A longer text becomes several pieces. */
 export const longestPiece = 64_000;
 
-/** What a piece weighs beside its text. */
+/** Approximate size of a piece without its text. */
 const placeSize = 200;
 
 /** The size of a piece's update, in characters. */
@@ -41,18 +41,18 @@ export const sizeOfUpdate = ({ update }: Pick<RunDelta, "update">): number =>
 
 type Growing = Omit<RunDelta, "text" | "update"> & { text: string; update?: RunDelta["update"] };
 
-/** Pieces in the order they came. Those of one attempt and kind that follow each other are one; of updates, the newest. */
+/** Pieces in order. Consecutive pieces of one attempt and kind are merged; of updates, the newest is kept. */
 export class Pieces {
   readonly #pieces: Growing[] = [];
   readonly #last = new Map<AttemptId, Growing>();
   #size = 0;
 
-  /** In characters, about. */
+  /** Approximate number of characters. */
   get size(): number {
     return this.#size;
   }
 
-  /** They still grow. */
+  /** The pieces. They may still grow. */
   get all(): readonly RunDelta[] {
     return this.#pieces;
   }

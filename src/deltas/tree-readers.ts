@@ -4,22 +4,22 @@ import type { DeltaHub } from "./delta-hub.ts";
 import { beat, cut, frameOf } from "./frames.ts";
 import { Pieces, type RunDelta } from "./run-delta.ts";
 
-/** Pieces wait this long for others, to travel with them. */
+/** Maximum delay of a piece, so that several travel in one frame. */
 const frameMs = 50;
-/** A frame that is so large does not wait: so none comes near what may wait for a reader. */
+/** Maximum size of a frame. A frame of this size does not wait, so none comes near the subscriber's limit. */
 const largestFrame = 64_000;
-/** Bytes that may wait for one reader, beside what the system itself buffers. */
+/** Maximum bytes that may wait for one subscriber, in addition to the system's buffers. */
 const mostBehind = 1_000_000;
-/** How long a reader that was cut may take to hear of it. */
+/** Time for a subscriber to receive the cut-off frame. */
 const cutGraceMs = 30_000;
 
 interface Reader {
   readonly response: ServerResponse;
-  /** It wants what there is, and then the end. */
+  /** Whether it wants the waiting pieces, and then the end. */
   isLeaving: boolean;
 }
 
-/** Those who watch one tree from elsewhere: they share its frames, each sealed once. */
+/** The remote subscribers of one tree. They share its frames, so each is sealed once. */
 export class TreeReaders {
   readonly #hub: DeltaHub;
   readonly #key: string;
@@ -42,13 +42,15 @@ export class TreeReaders {
     return this.#readers.size === 0;
   }
 
-  /** Tells it every answer that is open from its beginning, then what comes. Returns how to let it go. */
+  /**
+   * Adds a subscriber. Sends every open answer from its beginning, then new pieces. Returns functions that remove it.
+   */
   add(response: ServerResponse): { readonly leave: () => void; readonly gone: () => void } {
     this.#flush();
     const reader: Reader = { response, isLeaving: false };
     this.#readers.add(reader);
     for (const piece of this.#hub.soFar(this.#key)) {
-      // The beginnings of many long answers must not be what makes it slow.
+      // The beginnings of many long answers must not push it over the limit.
       if (response.writableLength > mostBehind / 2) break;
       this.#write(reader, frameOf(this.#sealer, [piece]));
     }
@@ -59,7 +61,7 @@ export class TreeReaders {
     return { leave, gone: () => void this.#readers.delete(reader) };
   }
 
-  /** Shows that the worker lives; with the key as it is now. */
+  /** Sends a heartbeat, with the present key. */
   beat(sealer: Seal): void {
     this.#sealer = sealer;
     for (const reader of this.#readers) this.#write(reader, beat);
@@ -89,7 +91,7 @@ export class TreeReaders {
     }
   }
 
-  /** Node buffers without end what the socket does not take: the bound is ours to keep. */
+  /** Writes a frame. Node buffers without bound what the socket does not take, so the bound is enforced here. */
   #write(reader: Reader, frame: Uint8Array): void {
     const { response } = reader;
     if (response.writableLength + frame.length <= mostBehind) return void response.write(frame);

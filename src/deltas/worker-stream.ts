@@ -5,10 +5,10 @@ import type { DeltaQueue } from "./delta-queue.ts";
 import { FrameReader } from "./frames.ts";
 import { proofOf } from "./proof.ts";
 
-/** A worker shows every ten seconds that it lives: one that is silent for so long does not. */
+/** Maximum silence of a worker. A live worker sends a heartbeat every ten seconds. */
 const silenceMs = 30_000;
 
-/** What is asked of one worker. */
+/** A subscription request to one worker. */
 export interface Question {
   readonly worker: WorkerRecord;
   readonly key: string;
@@ -16,7 +16,7 @@ export interface Question {
   readonly at: number;
 }
 
-/** The pieces that come from one worker, for as long as it gives any. */
+/** The pieces from one worker, until it ends. */
 export class WorkerStream {
   readonly #request: ClientRequest;
   readonly #queue: DeltaQueue;
@@ -36,13 +36,13 @@ export class WorkerStream {
     });
     this.closed = new Promise((resolve) => this.#request.once("close", resolve));
     this.#request.on("timeout", () => this.#request.destroy());
-    // A worker that is gone is no error: its runs go on elsewhere, and are heard from there.
+    // A dead worker is no error: its runs continue on other workers, and are streamed from there.
     this.#request.on("error", () => this.#request.destroy());
     this.#request.on("response", (response) => this.#receive(response));
     this.#request.flushHeaders();
   }
 
-  /** Asks for the rest. */
+  /** Requests the remaining pieces. */
   finish(): void {
     this.#request.end();
   }

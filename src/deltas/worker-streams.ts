@@ -3,20 +3,20 @@ import { toError, withTimeout } from "#base";
 import type { DeltaQueue } from "./delta-queue.ts";
 import { WorkerStream } from "./worker-stream.ts";
 
-/** What a reader of one tree stands on. */
+/** The dependencies of a subscriber to one tree. */
 export interface StreamsHost {
   readonly clock: Clock;
-  /** Those that live now. */
+  /** Returns the live workers. */
   readonly workers: () => Promise<readonly WorkerRecord[]>;
   readonly sealer: () => Promise<Seal>;
 }
 
-/** How often it looks who has come. */
+/** Interval between two searches for new workers. */
 const lookMs = 1_000;
-/** How long the rest may take once a tree is over. */
+/** Maximum time for the remaining pieces once a tree has ended. */
 const restMs = 2_000;
 
-/** Listens to every worker there is, and to each that comes: the runs of a tree may execute in any of them. */
+/** Subscribes to every worker, including new ones, because the runs of a tree may execute on any of them. */
 export class WorkerStreams {
   readonly #host: StreamsHost;
   readonly #key: string;
@@ -32,7 +32,10 @@ export class WorkerStreams {
     this.#follow().catch((error: unknown) => queue.fail(toError(error)));
   }
 
-  /** The tree is over: resolves when each worker has told the rest, or had the time to. */
+  /**
+   * Ends the subscriptions of an ended tree. Resolves when each worker has sent its remaining pieces, or its time is
+   * up.
+   */
   async rest(): Promise<void> {
     this.#over.abort();
     const streams = [...this.#streams.values()];

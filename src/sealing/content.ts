@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type Partition, type Seal, SealBrokenError, type TreeId } from "#kernel";
 
-/** Seals and opens what a partition says, each piece for its place: moved to another one, it does not open. */
+/**
+ * Seals and opens the content of a partition, each value for its position. A value that is moved to another position
+ * does not open.
+ */
 export class Content {
   readonly #seal: Seal;
   readonly #partition: string;
@@ -10,12 +13,12 @@ export class Content {
     this.#seal = seal;
   }
 
-  /** The same, but what it seals stays readable once the partition's own key is destroyed. */
+  /** The sealer whose content stays readable after the partition's own key is destroyed. */
   get lasting(): Content {
     return new Content(this.#partition, this.#seal.lasting);
   }
 
-  /** Whether the partition's own key was destroyed: nothing but lasting content can be sealed. */
+  /** Whether the partition's own key was destroyed. Then only lasting content can be sealed. */
   get isErased(): boolean {
     return this.#seal.isErased;
   }
@@ -25,12 +28,12 @@ export class Content {
     return { sealed: Buffer.from(sealed).toString("base64") };
   }
 
-  /** Returns a keyed hash: the same for the same text, and no hint of the text without the key. */
+  /** Returns a keyed hash. Equal texts have equal hashes. Without the key, the hash reveals nothing about the text. */
   digest(text: string): string {
     return this.#seal.digest(Buffer.from(text));
   }
 
-  /** @throws SealBrokenError, KeyDestroyedError */
+  /** Opens a sealed value. @throws SealBrokenError, KeyDestroyedError */
   open(place: string, kept: Json | undefined): Json {
     const sealed = isJsonObject(kept) ? kept["sealed"] : undefined;
     const opened = this.#seal.open(Buffer.from(typeof sealed === "string" ? sealed : "", "base64"));
@@ -43,5 +46,5 @@ export class Content {
   }
 }
 
-/** The content of a tenant, or of one of its trees. */
+/** Returns the sealer of a tenant's content, or of one of its trees. */
 export type ContentOf = (partition: Partition, tree?: TreeId) => Promise<Content>;

@@ -4,9 +4,9 @@ import { environmentKeys } from "./environment-keys.ts";
 import { keyFile } from "./key-file.ts";
 
 /**
- * `REEVE_KEY` where it is set, else the file `.reeve/key` in the working directory.
+ * Returns keys from `REEVE_KEY` if it is set, else from the file `.reeve/key` in the working directory.
  *
- * @throws TypeError in production without `REEVE_KEY`: a key beside the code would seal nothing.
+ * @throws TypeError in production without `REEVE_KEY`: a key stored next to the code protects nothing.
  */
 export function defaultKeys(environment: Readonly<Record<string, string | undefined>> = process.env): Keys {
   if (environment["REEVE_KEY"] !== undefined) return environmentKeys(environment);

@@ -3,10 +3,10 @@ import type { KeyRing, SealingKey } from "#kernel";
 
 const idBytes = 6;
 
-/** A secret from which the keys of all partitions follow. */
+/** A secret from which the keys of all partitions are derived. */
 export type MasterKey = Uint8Array;
 
-/** Reads 32 bytes in base64. @throws TypeError that names the place, never the text. */
+/** Parses 32 bytes in base64. @throws TypeError that names the source, never the text. */
 export function masterKey(text: string, place: string): MasterKey {
   const bytes = Buffer.from(text.trim(), "base64");
   if (bytes.length !== 32)
@@ -16,7 +16,7 @@ export function masterKey(text: string, place: string): MasterKey {
   return bytes;
 }
 
-/** The keys of one partition, in the order of the master keys. */
+/** Returns the keys of one partition, in the order of the master keys. */
 export function derive(partition: string, [newest, ...older]: readonly [MasterKey, ...MasterKey[]]): KeyRing {
   return [keyFrom(newest, partition), ...older.map((master) => keyFrom(master, partition))];
 }

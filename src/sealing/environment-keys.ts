@@ -2,8 +2,9 @@ import type { Keys } from "#kernel";
 import { derive, masterKey } from "./derived-keys.ts";
 
 /**
- * Keys from the environment, for production: `REEVE_KEY` seals and opens; `REEVE_KEY_PREVIOUS`, a list with commas,
- * only opens. To change the key, move the old one to the list, and keep it there as long as anything it sealed lives.
+ * Returns keys from the environment, for production. `REEVE_KEY` seals and opens; `REEVE_KEY_PREVIOUS`, a
+ * comma-separated list, only opens. To rotate the key, move the old one to the list, and keep it there as long as data
+ * sealed with it exists.
  *
  * @throws TypeError unless each is 32 bytes in base64.
  */

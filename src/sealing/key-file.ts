@@ -5,8 +5,8 @@ import type { Keys } from "#kernel";
 import { type MasterKey, derive, masterKey } from "./derived-keys.ts";
 
 /**
- * Keys from a file, for development: one key in base64 on each line, the newest first. Made when it is first needed,
- * readable by its owner only. Who loses it loses everything it has sealed.
+ * Returns keys from a file, for development: one key in base64 on each line, the newest first. The file is created when
+ * it is first needed, readable only by its owner. Data sealed with a lost file cannot be recovered.
  */
 export function keyFile({ path }: { readonly path: string }): Keys {
   let known: Promise<readonly [MasterKey, ...MasterKey[]]> | null = null;
@@ -30,10 +30,10 @@ async function masters(path: string): Promise<readonly [MasterKey, ...MasterKey[
   return [masterKey(newest, path), ...older.map((line) => masterKey(line, path))];
 }
 
-/** Several processes may try at once: the file appears whole, and the first one's stays. */
+/** Creates the file. Several processes may try concurrently: the file appears complete, and the first one stays. */
 async function create(path: string): Promise<string> {
   const folder = dirname(path);
-  // Whoever makes the folder keeps it out of git, whoever's key it will be.
+  // The process that creates the folder excludes it from git, even if another process creates the key.
   const isOurs = (await mkdir(folder, { recursive: true })) !== undefined;
   if (isOurs) await writeFile(join(folder, ".gitignore"), "*\n");
   const draft = `${path}.${randomBytes(6).toString("hex")}`;

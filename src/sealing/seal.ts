@@ -9,24 +9,24 @@ import {
 import { KeyDestroyedError, type KeyRing, type Seal, SealBrokenError } from "#kernel";
 
 /*
- * Sealing: whatever leaves the process is encrypted, with a key for each partition: a tenant, or one of its trees.
+ * Sealing: all data that leaves the process is encrypted, with a key for each partition: a tenant, or one of its trees.
  *
- * Neighbours: `Keys` (a port of the kernel) says where keys come from: derived from a secret (`derived-keys.ts`), or stored
- * wrapped so that each can be destroyed (`stored-keys.ts`). `seals.ts` caches a seal for each partition. Engines seal the
- * journal, calls and state with it, `sealed-store.ts` what a store keeps, deltas their frames.
+ * Neighbours: `Keys` (a port of the kernel) is the source of keys: derived from a secret (`derived-keys.ts`), or stored
+ * wrapped so that each can be destroyed (`stored-keys.ts`). `seals.ts` caches a seal for each partition. Engines seal
+ * journal, calls and state with it; `sealed-store.ts` seals the store's content; deltas seal their frames.
  *
- * 1. A sealed value opens under the partition and the purpose that it was sealed for, and nowhere else.
- * 2. A value that was changed does not open: `SealBrokenError`. Once its key is destroyed, it never opens again:
+ * 1. A sealed value opens only under the partition and the purpose that it was sealed for.
+ * 2. A changed value does not open: `SealBrokenError`. Once its key is destroyed, it never opens again:
  *    `KeyDestroyedError`.
- * 3. What must be the same bytes on a replay has a nonce that is derived from its place and value; everything else has a
- *    random one.
- * 4. Content that must survive the key of its tree is sealed with the lasting key, and holds nothing that was to be erased.
- * 5. The newest key seals, every key of the ring opens: keys can be rotated without a stop.
+ * 3. Values that must have the same bytes on a replay have a nonce derived from position and value. All other values
+ *    have a random one.
+ * 4. Values that must survive the key of their tree are sealed with the lasting key. They hold no erasable content.
+ * 5. The newest key seals, every key of the ring opens: keys can be rotated without downtime.
  */
 
-/** Bound to the partition alone. */
+/** The format of values that are bound only to the partition. */
 const unboundVersion = 1;
-/** Bound to the partition and a purpose. */
+/** The format of values that are bound to the partition and a purpose. */
 const boundVersion = 2;
 const cipher = "aes-256-gcm";
 const nonceBytes = 12;
@@ -41,10 +41,10 @@ interface Key {
 }
 
 /**
- * Seals and opens the values of one partition. A sealed value is: version (1 byte), length of the key's id (1), the
- * id, nonce (12), AES-256-GCM of the value with the partition as additional data, tag (16). So what was sealed for
- * one partition cannot be passed off as another's, nor what was bound to one purpose as something else's. The version
- * says whether the additional data has a purpose: a value without one is of an older format where a purpose is expected.
+ * Seals and opens the values of one partition. A sealed value is: version (1 byte), length of the key's id (1), the id,
+ * nonce (12), AES-256-GCM of the value with the partition as additional data, tag (16). So a value cannot be passed off
+ * as one of another partition or purpose. The version tells whether the additional data has a purpose. A value without
+ * one, if a purpose is expected, is of an older format.
  */
 export class AesSeal implements Seal {
   readonly #partition: string;
@@ -93,14 +93,16 @@ export class AesSeal implements Seal {
     return Buffer.concat(parts);
   }
 
-  /** The same, but what it seals stays readable once the partition's own key is destroyed. */
+  /** The seal whose values stay readable after the partition's own key is destroyed. */
   get lasting(): AesSeal {
     if (this.#newest.isLasting) return this;
     const key = this.#keys.values().find(({ isLasting }) => isLasting);
     return key ? this.#with(key, this.#place, this.#purpose) : this;
   }
 
-  /** The same, for values of one purpose: they do not open under another, for example another name of the state. */
+  /**
+   * Returns the seal for values of one purpose. They do not open under another, for example another name of the state.
+   */
   boundTo(purpose: string): AesSeal {
     return this.#with(this.#newest, this.#place, purpose);
   }
@@ -109,7 +111,7 @@ export class AesSeal implements Seal {
     return new AesSeal({ partition: this.#partition, keys: this.#keys, newest, place, purpose });
   }
 
-  /** @throws SealBrokenError; KeyDestroyedError if only what lasts can be opened any more. */
+  /** Opens a sealed value. @throws SealBrokenError; KeyDestroyedError if only lasting values can still be opened. */
   open(sealed: Uint8Array): Uint8Array {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     const id = idIn(bytes);
@@ -136,15 +138,15 @@ export class AesSeal implements Seal {
     return createHmac("sha256", this.#newest.digests).update(value).digest("hex");
   }
 
-  /** Whether the key that seals now has sealed this. */
+  /** Whether a value was sealed with the newest key. */
   isNewest(sealed: Uint8Array): boolean {
     return idIn(Buffer.from(sealed)) === this.#newest.id.toString();
   }
 
   /**
-   * For code that is replayed and whose bytes are compared with those of the first time: the same value at the same
-   * place gives the same bytes, also after a new key was added, as long as `begun` (what the code began with) names
-   * the key. The nonce is a keyed hash of place, purpose and value, so two different values never share one.
+   * Returns a deterministic seal for replayed code, whose bytes an engine compares. The same value at the same position
+   * gives the same bytes, even after a new key was added, as long as `begun` (the value that the code began with) names
+   * the key. The nonce is a keyed hash of position, purpose and value, so two different values never share one.
    */
   repeatable(place: string, begun: Uint8Array): AesSeal {
     const key = this.#keys.get(idIn(Buffer.from(begun)) ?? "") ?? this.#newest;

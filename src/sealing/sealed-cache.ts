@@ -2,9 +2,9 @@ import { type CacheEntry, KeyDestroyedError, Partition, type Store } from "#kern
 import type { Content, ContentOf } from "./content.ts";
 
 /**
- * Seals cached answers: those that last with the key of the tenant, others with that of the tree they came from, so that
- * every copy of them ends with it. Other trees of the tenant can read them until then. Questions are named by a keyed hash of
- * the tenant, so no key of one tenant finds an answer of another, and the database tells nothing of them.
+ * Seals cached answers: lasting ones with the tenant's key, others with the key of their tree, so that every copy
+ * becomes unreadable with it. Until then, other trees of the tenant can read them. Cache keys are stored as keyed
+ * hashes of the tenant. So no tenant finds an answer of another, and the database reveals nothing about the requests.
  */
 export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store["cache"] {
   return {
@@ -18,7 +18,7 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
     put: async (partition, entry, limits) => {
       const key = (await contentOf(partition)).digest(entry.key);
       const content = await contentOf(partition, entry.treeId);
-      // The tree is over, or its user was erased: a worker that was left behind must not bring anything back.
+      // The tree has ended, or its user was erased: a superseded worker must not write content again.
       if (content.isErased)
         throw new KeyDestroyedError({ partition: Partition.key(partition, entry.treeId) });
       const sealing = entry.lasts ? content.lasting : content;
@@ -29,7 +29,10 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
   };
 }
 
-/** Write access to the database is not enough to move an answer to another question, or to make it live longer. */
+/**
+ * Returns the position that an answer is sealed for. It contains key and expiry, so write access to the database is not
+ * enough to move an answer to another key, or to extend its life.
+ */
 const placeOf = ({ key, until }: CacheEntry): string => `cache ${key} ${until}`;
 
 function openUnlessErased(content: Content, kept: CacheEntry): Pick<CacheEntry, "value"> | undefined {

@@ -13,9 +13,9 @@ import {
 import type { Content, ContentOf } from "./content.ts";
 
 /**
- * Memory without readable content: values, keys and labels of facts, texts and labels of blocks are sealed with the
- * tenant's key. Keys and terms are replaced by keyed hashes, different for each owner: the database can compare them and
- * tells neither the words nor which users have them in common. Names of blocks, ids and times stay readable.
+ * Seals memory: values, keys and labels of facts, and texts and labels of blocks, with the tenant's key. Keys and terms
+ * are replaced by keyed hashes, different for each owner. The database can compare them, but reveals neither the terms
+ * nor which users share them. Names of blocks, ids and times stay readable.
  */
 export function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Store["memory"] {
   return {
@@ -78,7 +78,7 @@ function sealedBlocks(memory: Store["memory"], contentOf: ContentOf): Pick<Store
       const content = await contentOf(partition);
       const present = await openBlockOf(partition, owner, await memory.block(partition, owner, name));
       const { text, limit, version } = edit;
-      // Joined with the labels of the version that this replaces: if it is another one, the edit is refused.
+      // Joined with the labels of the version that this replaces. If the version differs, the edit is refused.
       const labels = Labels.join(edit.labels, present?.labels);
       const { sealed } = content.seal(placeOfBlock(owner, name, version + 1), { text, limit, labels });
       const result = await memory.editBlock(partition, owner, name, {
@@ -121,7 +121,7 @@ function sealFact(content: Content, owner: MemoryOwner, fact: Fact): Fact {
   return { ...fact, key: hashKey(content, owner, key), value: sealed, labels: Labels.none };
 }
 
-/** @throws SealBrokenError, KeyDestroyedError */
+/** Opens a fact. @throws SealBrokenError, KeyDestroyedError */
 function openFact(content: Content, owner: MemoryOwner, fact: Fact): Fact {
   const said = content.open(placeOfFact(owner, fact), fact.value);
   const { key, value = null, labels } = isJsonObject(said) ? said : {};
@@ -129,7 +129,7 @@ function openFact(content: Content, owner: MemoryOwner, fact: Fact): Fact {
   return { ...fact, key, value, labels: labelsOf(owner, labels) };
 }
 
-/** @throws SealBrokenError, KeyDestroyedError */
+/** Opens a block. @throws SealBrokenError, KeyDestroyedError */
 function openBlock(content: Content, owner: MemoryOwner, block: MemoryBlock): MemoryBlock {
   const said = content.open(placeOfBlock(owner, block.name, block.version), { sealed: block.text });
   const { text, limit, labels } = isJsonObject(said) ? said : {};

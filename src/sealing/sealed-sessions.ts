@@ -10,8 +10,8 @@ import {
 import type { Content, ContentOf } from "./content.ts";
 
 /**
- * Entries are kept as unknown ones: their ids, parents and times stay readable, what they say does not. Titles and
- * metadata are sealed as well.
+ * Seals sessions. Entries are stored as unknown ones: their ids, parents and times stay readable, their content does
+ * not. Titles and metadata are sealed as well.
  */
 export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf): Store["sessions"] {
   const opened = async (
@@ -101,7 +101,7 @@ function sealEntry(content: Content, entry: SessionEntry): SessionEntry {
   return { id, parentId, at, branch, type: "unknown", raw };
 }
 
-/** A torn entry is shown as an unknown one. */
+/** Opens an entry. An unreadable one is returned as an unknown entry. */
 function openEntry(content: Content, kept: SessionEntry): SessionEntry {
   const { id, parentId, at, branch } = kept;
   const base = { id, parentId, at, branch };
@@ -110,7 +110,10 @@ function openEntry(content: Content, kept: SessionEntry): SessionEntry {
   return said === undefined ? { ...base, type: "unknown", raw } : SessionEntry.decode(base, said);
 }
 
-/** Torn content, which is not sealed at all, must not hide its session. A wrong key is an error. */
+/**
+ * Returns the opened content, or `torn` if it is not sealed at all: it must not hide its session. A wrong key is an
+ * error.
+ */
 function openOr<Torn>(torn: Torn, open: () => Json): Json | Torn {
   try {
     return open();

@@ -23,11 +23,11 @@ import { sealedSessions } from "./sealed-sessions.ts";
 import { sealedWebhooks } from "./sealed-webhooks.ts";
 
 /**
- * A store whose database holds no content: what anybody said, remembered, decided or wrote into the audit is sealed
- * with the tenant's key, or with that of its tree, before it gets there. Ids, names, kinds, amounts, sizes and times stay readable, because lists
- * and pages go by them.
+ * Returns a store whose database holds no readable content. Messages, memory, decisions and audit entries are sealed
+ * with the tenant's key, or with that of their tree. Ids, names, kinds, amounts, sizes and times stay readable, because
+ * lists and pages need them.
  *
- * Whatever else is put into the database is refused with a `SealBrokenError` when it is read.
+ * Unsealed data in the database is refused with a `SealBrokenError` when it is read.
  */
 export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): Store {
   const contentOf: ContentOf = async (partition, tree) => {
@@ -47,7 +47,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     events: sealedEvents(store.events, contentOf),
     sessions: sealedSessions(store.sessions, contentOf),
     memory: sealedMemory(store.memory, contentOf),
-    // A vector tells of its text, and cannot be compared while it is sealed.
+    // A vector reveals its text, and cannot be compared while it is sealed.
     vectors: null,
     approvals: sealedApprovals(store.approvals, contentOf),
     audit: sealedAudit(store.audit, contentOf),
@@ -87,7 +87,7 @@ type SealedEvent = Pick<NumberedEvent, "treeId" | "seq"> & { readonly payload: J
 
 const placeOf = ({ treeId, seq }: Pick<NumberedEvent, "treeId" | "seq">): string => `event ${treeId} ${seq}`;
 
-/** Where an event stands, and its type, stay open; all it tells does not. */
+/** Seals an event. Its position and type stay readable; its payload does not. */
 function sealEvent(content: Content, event: NumberedEvent): NumberedEvent {
   const { seq, type, eventId, treeId, runId, agent, at, attempt, ...told } = event;
   const payload = content.seal(placeOf(event), told);
@@ -106,7 +106,7 @@ type Answered = Pick<ApprovalDecision, "arguments" | "reason">;
 
 const isErased = (kept: Json | undefined): boolean => kept === null || kept === undefined;
 
-/** Erased, it has nothing left to open. */
+/** Opens an approval. An erased one has nothing left to open. */
 function openApproval(content: Content, kept: ApprovalRecord): ApprovalRecord {
   if (isErased(kept.arguments)) return kept;
   const asked = Json.as<Asked>(content.open(`approval ${kept.id}`, kept.arguments));
@@ -116,7 +116,7 @@ function openApproval(content: Content, kept: ApprovalRecord): ApprovalRecord {
   return { ...kept, ...asked, decision: { ...open, ...answered } };
 }
 
-/** What they are about goes with the key of their tree. Who decided what stays. */
+/** Seals approvals. Their content is erased with the key of their tree. Decisions and deciders stay. */
 function sealedApprovals(approvals: Store["approvals"], contentOf: ContentOf): Store["approvals"] {
   return {
     request: async (partition, approval) => {
@@ -172,7 +172,7 @@ function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"
 
 const placeOfManifest = ({ stepId, attempt }: ManifestRecord): string => `manifest ${stepId} ${attempt}`;
 
-/** Once the key of its tree is destroyed, a manifest that does not last has no body. */
+/** Opens a manifest. Once the key of its tree is destroyed, an erasable manifest has no body. */
 function openManifest(content: Content, manifest: ManifestRecord): ManifestRecord {
   if (manifest.body === null) return manifest;
   return { ...manifest, body: openUnlessErased(content, placeOfManifest(manifest), manifest.body) };
@@ -193,7 +193,7 @@ const sealTexts = (content: Content, texts: readonly ManifestText[]): readonly M
     return { hash: name, text: content.seal(`text ${name}`, text).sealed };
   });
 
-/** Texts are found by a keyed hash, so that the database tells nothing of their content. */
+/** Seals manifests. Texts are found by a keyed hash, so that the database reveals nothing about their content. */
 function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): Store["manifests"] {
   const contentFor = async (partition: Partition, tree: TreeId, lasts: boolean): Promise<Content> => {
     const content = await contentOf(partition, tree);
@@ -201,7 +201,7 @@ function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): S
   };
   const contentToWrite: typeof contentFor = async (partition, tree, lasts) => {
     const content = await contentFor(partition, tree, lasts);
-    // A worker that was left behind may write after the end: with the lasting key, that could be read for ever.
+    // A superseded worker may write after the end. With the lasting key, that content would stay readable.
     if (!lasts && content.isErased)
       throw new KeyDestroyedError({ partition: Partition.key(partition, tree) });
     return content;

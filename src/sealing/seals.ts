@@ -7,10 +7,7 @@ interface Kept {
   readonly until: number;
 }
 
-/**
- * The seals of all partitions: asks for each key once in a while. Few and not for long, because a key that was
- * destroyed must not live on here.
- */
+/** A cache of the seals of all partitions. Small and short-lived, because a destroyed key must not survive here. */
 export class Seals implements Sealing {
   readonly #keys: Keys;
   readonly #kept: LruMap<string, Kept>;
@@ -22,7 +19,7 @@ export class Seals implements Sealing {
     this.#keptMs = options.keptMs ?? 30_000;
   }
 
-  /** @throws KeyDestroyedError, or why no key can be had. */
+  /** Returns the seal of a partition. @throws KeyDestroyedError, or the reason why no key is available. */
   of(partition: string): Promise<AesSeal> {
     const known = this.#kept.get(partition);
     if (known && known.until > Date.now()) return known.seal;
@@ -35,7 +32,7 @@ export class Seals implements Sealing {
     return seal;
   }
 
-  /** Asks anew for the keys of a partition when it is next asked for. */
+  /** Drops the cached keys of a partition. The next use loads them again. */
   forget(partition: string): void {
     this.#kept.delete(partition);
   }

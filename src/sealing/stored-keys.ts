@@ -12,14 +12,14 @@ import { LruMap } from "#base";
 import type { AesSeal } from "./seal.ts";
 import { Seals } from "./seals.ts";
 
-/** How long the key of a tenant is known without asking again. Not for long: one that is destroyed must not live on. */
+/** Maximum age of a tenant's cached key. Short, because a destroyed key must not survive here. */
 const knownMs = 5_000;
 const mostKnown = 1_000;
 
 /**
- * Keys at random, one for each tenant and each tree, kept in a store, wrapped with a key that is not in that database. So
- * each can be destroyed on its own, which derived keys cannot. What must outlive a tree is sealed with a key that follows
- * from its tenant's. Where the wrapping key was replaced, each is wrapped anew when it is next used.
+ * Returns random keys, one for each tenant and each tree, stored wrapped with a key that is not in that database. So
+ * each can be destroyed separately, which derived keys cannot. Lasting values of a tree are sealed with a key derived
+ * from its tenant's. If the wrapping key was replaced, each key is wrapped again when it is next used.
  */
 export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
   const seals = new Seals(wrapping);
@@ -37,7 +37,7 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
     max: mostKnown,
   });
 
-  /** Asked for with every tree that is new here, so not each time of the store. */
+  /** Returns the tenant's key. Cached, because every new tree needs it. */
   function tenantKey(partition: Partition): Promise<SealingKey> {
     const name = Partition.key(partition);
     const found = known.get(name);
@@ -48,7 +48,7 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
     return key;
   }
 
-  /** Null once it was destroyed. */
+  /** Returns the tree's key. Null once it was destroyed. */
   async function treeKey(partition: Partition, tree: TreeId): Promise<SealingKey | null> {
     try {
       return await keyOf(partition, tree);
