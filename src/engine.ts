@@ -11,6 +11,7 @@ export {
   NoAnswerError,
   ReplayDivergenceError,
   SealBrokenError,
+  StoredValueError,
   SupersededError,
   type AttachOptions,
   type BatchedCall,

@@ -26,6 +26,7 @@ test("the guide lists the code of every error, with cause and remedy", async () 
     "input",
     "model-error",
     "program-error",
+    "stored-value-error",
     "strategy-error",
   ];
   const codes = files.flatMap((file) => {

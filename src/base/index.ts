@@ -13,6 +13,7 @@ export { findExcess } from "./json-limits.ts";
 export { LruMap } from "./lru-map.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";
 export { seededRandom } from "./seeded-random.ts";
+export { Shape, type FieldShapes } from "./shape.ts";
 export { systemClock } from "./system-clock.ts";
 export { valueText } from "./value-text.ts";
 export { withTimeout } from "./with-timeout.ts";

@@ -123,6 +123,7 @@ export type {
 } from "./model.ts";
 export { ModelError, type ModelErrorKind } from "./model-error.ts";
 export { DisabledError } from "./disabled-error.ts";
+export { StoredValueError } from "./stored-value-error.ts";
 export { ProgramError, RuntimeClosedError } from "./program-error.ts";
 export { type Micros, Money } from "./money.ts";
 export { Page, type PageRequest, type Place } from "./page.ts";

@@ -1,5 +1,6 @@
 import {
   isJsonObject,
+  StoredValueError,
   type Json,
   type ObjectAddress,
   type ObjectContext,
@@ -8,6 +9,7 @@ import {
   type RunLaunch,
   type SendOptions,
 } from "#kernel";
+import { findStoredProblem } from "./shapes/stored-shapes.ts";
 import { checkProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 
 /** Converts a value of one protocol number into one of the next. */
@@ -21,7 +23,8 @@ const upgrades: Readonly<Record<number, Upgrade>> = {
 
 /**
  * Wraps an object so that it checks the protocol number of every call, writes it into every value, and checks it in
- * every value that it reads. Values of the previous number are upgraded when they are read.
+ * every value that it reads. Values of the previous number are upgraded when they are read. A value without its shape
+ * is refused.
  */
 export function versionedObject(definition: ObjectDefinition): ObjectDefinition {
   const { type } = definition;
@@ -42,6 +45,9 @@ export function versionedObject(definition: ObjectDefinition): ObjectDefinition 
     queries: versioned(definition.queries),
   };
 }
+
+/** Stored values that were checked. They are not changed afterwards: a method writes others. */
+const checked = new WeakSet<object>();
 
 /**
  * An object whose stored values are `{ v, value }`. Values that stay in this process are stored unwrapped, because they
@@ -69,12 +75,27 @@ class VersionedObject implements ObjectContext {
   get(name: string): Json {
     const stored = this.#object.get(name);
     if (stored === null || this.keepsReferences) return stored;
-    const { v, value = null } = isJsonObject(stored) ? stored : {};
-    const written = checkProtocol(`the ${this.#type}'s state ${name.split("/", 1).join()}`, v);
+    const holder = isJsonObject(stored) ? stored : {};
+    const { v, value = null } = holder;
+    const written = checkProtocol(this.#what(name), v);
     let upgraded = value;
     for (let number = written; number < protocolNumber; number++)
       upgraded = upgrades[number]?.(name, upgraded) ?? upgraded;
+    this.#check(name, upgraded, holder);
     return upgraded;
+  }
+
+  /** Checks a value once, however often a method reads it. @throws StoredValueError */
+  #check(name: string, value: Json, stored: object): void {
+    if (checked.has(stored)) return;
+    const problem = findStoredProblem(this.#type, name, value);
+    if (problem !== null) throw new StoredValueError({ what: this.#what(name), problem });
+    checked.add(stored);
+  }
+
+  /** Names the kind of a value: the rest of its name may hold ids of users. */
+  #what(name: string): string {
+    return `the ${this.#type}'s state ${name.split("/", 1).join()}`;
   }
 
   prefetch(names: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { Json, RunId, type AgentId, type JsonObject, type ObjectContext } from "#kernel";
+import { AgentId, Json, RunId, TreeId, type JsonObject, type ObjectContext } from "#kernel";
 import type { Slot } from "#ledger";
 import { addDefaults, omitDefaults } from "./compact.ts";
 import { endedKey, type EndedRecord, type RunRecord } from "./records.ts";
@@ -196,3 +196,12 @@ function parentByDefault(run: RunId): RunId | null {
   const root = RunId.root(RunId.tree(run));
   return run === root ? null : root;
 }
+
+const someRun = RunId.of(TreeId.of("t"), 1);
+
+/** All fields that have a default, for the shapes of stored values. */
+export const storedDefaults = {
+  run: defaultsOfRun(someRun, { agentId: AgentId.of("a"), hiredAt: 0, supervision: {} }),
+  slot: defaultsOfSlot(someRun),
+  ended: defaultsOfEnded(someRun),
+};

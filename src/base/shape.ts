@@ -1,0 +1,182 @@
+/*
+ * Shapes of JSON values that come back from storage. A shape only looks: a value that has it is used as it is, and of any
+ * other value nothing is used.
+ *
+ * 1. An object is closed: a field that its type does not have is a problem, whatever it holds.
+ * 2. A problem names places by field names of the type, never by content.
+ */
+
+/** A look at a value. */
+interface Look {
+  /** Returns the place and kind of the first problem, such as `.turns is no count`. Null: the value has the shape. */
+  readonly find: (value: unknown) => string | null;
+  /** The looks at the fields of an object. */
+  readonly fields?: ReadonlyMap<string, Look>;
+  /** Whether an object has no other fields. */
+  readonly isClosed?: boolean;
+  /** Set for a field that may be absent. */
+  readonly isOptional?: true;
+}
+
+/** A shape of JSON values: those of the type `T`. */
+export interface Shape<T> extends Look {
+  /** Invariant: a shape that lacks a case of the type, or has one too many, does not compile. */
+  readonly type?: (value: T) => T;
+}
+
+/** A shape of a field that may be absent. */
+export interface OptionalShape<T> extends Shape<T> {
+  readonly isOptional: true;
+}
+
+/** A shape for each field of a type. */
+export type FieldShapes<T> = {
+  readonly [Key in keyof T]-?: Partial<Pick<T, Key>> extends Pick<T, Key>
+    ? OptionalShape<Exclude<T[Key], undefined>>
+    : Shape<T[Key]>;
+};
+
+const shapeOf = <T>(kind: string, is: (value: unknown) => boolean): Shape<T> => ({
+  find: (value) => (is(value) ? null : ` is no ${kind}`),
+});
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns the shape of an object that has these fields, and others as `isClosed` says. */
+function objectShape<T>(fields: FieldShapes<T>, isClosed: boolean): Shape<T> {
+  return shapeOfFields(new Map(Object.entries<Look>(fields)), isClosed);
+}
+
+function shapeOfFields<T>(shapes: ReadonlyMap<string, Look>, isClosed: boolean): Shape<T> {
+  const required = [...shapes].flatMap(([name, shape]) => (shape.isOptional ? [] : [name]));
+  const find = (value: unknown): string | null => {
+    if (!isObject(value)) return " is no object";
+    for (const name of Object.keys(value)) {
+      const field = value[name];
+      if (field === undefined) continue;
+      const shape = shapes.get(name);
+      if (shape === undefined && isClosed) return " has a field that is not known";
+      const problem = shape?.find(field) ?? null;
+      if (problem !== null) return `.${name}${problem}`;
+    }
+    const missing = required.find((name) => !Object.hasOwn(value, name) || value[name] === undefined);
+    return missing === undefined ? null : `.${missing} is missing`;
+  };
+  return { find, fields: shapes, isClosed };
+}
+
+/** Returns the shape of an object without the fields that have a default. */
+function compactShape({ find, fields, isClosed = true }: Look, defaults: object): Look {
+  if (!fields) return { find };
+  const shapes = [...fields].map(([name, shape]): [string, Look] => {
+    const byDefault: unknown = Object.hasOwn(defaults, name) ? Reflect.get(defaults, name) : undefined;
+    if (byDefault === undefined) return [name, shape];
+    const inner = isObject(byDefault) ? compactShape(shape, byDefault) : shape;
+    return [name, { find: inner.find, isOptional: true }];
+  });
+  return shapeOfFields(new Map(shapes), isClosed);
+}
+
+/** The members of a union whose tag may be a text. */
+type Case<T, Tag extends keyof T, Name> = T extends unknown ? (Name extends T[Tag] ? T : never) : never;
+
+/** Returns the shape of a text. */
+const text = <T extends string = string>(): Shape<T> => shapeOf("text", (value) => typeof value === "string");
+
+/** Constructors of shapes. */
+export const Shape = {
+  text,
+  number: shapeOf<number>("number", Number.isFinite),
+  /** Whole numbers from 0. */
+  count: shapeOf<number>("count", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
+  boolean: shapeOf<boolean>("boolean", (value) => typeof value === "boolean"),
+  true: shapeOf<true>("true", (value) => value === true),
+
+  /** Returns the shape of a text that a reader of its type accepts. */
+  textLike: <T extends string>(kind: string, is: (value: string) => boolean): Shape<T> =>
+    shapeOf(kind, (value) => typeof value === "string" && is(value)),
+
+  /** Returns the shape of anything, for content that nothing here reads. */
+  any: <T>(): Shape<T> => ({ find: () => null }),
+
+  /** Returns the shape of an object with any fields, for content that nothing here reads. */
+  anyObject: <T extends object>(): Shape<T> => shapeOf("object", isObject),
+
+  /** Returns the shape of one of these texts. Each text of the type has to be named. */
+  oneOf: <const T extends readonly string[]>(...values: T): Shape<T[number]> =>
+    shapeOf("known word", (value) => values.some((known) => known === value)),
+
+  orNull: <T>({ find }: Shape<T>): Shape<T | null> => ({
+    find: (value) => (value === null ? null : find(value)),
+  }),
+
+  optional: <T>({ find }: Shape<T>): OptionalShape<T> => ({ find, isOptional: true }),
+
+  list: <T>(item: Shape<T>): Shape<readonly T[]> => ({
+    find: (value) => {
+      if (!Array.isArray(value)) return " is no list";
+      for (const [index, each] of value.entries()) {
+        const problem = item.find(each);
+        if (problem !== null) return `[${index}]${problem}`;
+      }
+      return null;
+    },
+  }),
+
+  /** Returns the shape of a list with a fixed length. */
+  tuple: <T extends readonly unknown[]>(
+    ...items: { readonly [Index in keyof T]: Shape<T[Index]> }
+  ): Shape<T> => {
+    const looks: readonly Look[] = items;
+    return {
+      find: (value) => {
+        if (!Array.isArray(value) || value.length !== looks.length) return ` is no list of ${looks.length}`;
+        for (const [index, look] of looks.entries()) {
+          const problem = look.find(value[index]);
+          if (problem !== null) return `[${index}]${problem}`;
+        }
+        return null;
+      },
+    };
+  },
+
+  /** Returns the shape of an object with any names. The names may be content, so a problem does not tell them. */
+  map: <Key extends PropertyKey, T>(item: Shape<T>): Shape<Readonly<Record<Key, T>>> => ({
+    find: (value) => {
+      if (!isObject(value)) return " is no object";
+      for (const name of Object.keys(value)) {
+        const problem = item.find(value[name]);
+        if (problem !== null) return `[…]${problem}`;
+      }
+      return null;
+    },
+  }),
+
+  /** Returns the shape of an object that has no other fields than these. */
+  object: <T>(fields: FieldShapes<T>): Shape<T> => objectShape(fields, true),
+
+  /** Returns the shape of an object that a program made: fields that are not known are left alone. */
+  open: <T>(fields: FieldShapes<T>): Shape<T> => objectShape(fields, false),
+
+  /**
+   * Returns the shape of an object of which fields with a default were left out when it was stored. Nested objects of the
+   * defaults may lack fields, too.
+   */
+  compact: (shape: Look, defaults: object): Shape<unknown> => compactShape(shape, defaults),
+
+  /** Returns the shape of one of several objects, told apart by the text of a field. */
+  tagged: <T, Tag extends keyof T & string>(
+    tag: Tag,
+    cases: { readonly [Name in T[Tag] & string]: Shape<Case<T, Tag, Name>> },
+  ): Shape<T> => {
+    const known = new Map(Object.entries<Look>(cases));
+    return {
+      find: (value) => {
+        const name = isObject(value) ? value[tag] : undefined;
+        const shape = typeof name === "string" ? known.get(name) : undefined;
+        return shape ? shape.find(value) : `.${tag} is no known word`;
+      },
+    };
+  },
+} as const;

@@ -1,0 +1,173 @@
+import type { LimitMet } from "#kernel";
+import { Shape } from "#base";
+import type { Account, Ask, BudgetAccount, Doubt, Queued, RunAccount, Slot, TreeState } from "#ledger";
+import {
+  attemptId,
+  dimension,
+  limitMet,
+  numberOrNull,
+  price,
+  priority,
+  runId,
+  runIds,
+  spawnBudget,
+  stepId,
+  texts,
+  usage,
+} from "./parts.ts";
+
+const { boolean, count, list, number, object, oneOf, optional, orNull, text } = Shape;
+
+export const amounts = object<Account["settled"]>({ tokens: number, costMicros: number });
+
+const accountFields = {
+  maxTokens: numberOrNull,
+  maxCostMicros: numberOrNull,
+  settled: amounts,
+  reserved: amounts,
+  inFlight: number,
+  inDoubt: amounts,
+  usage,
+  waitsForTopUp: boolean,
+  warned: list(dimension),
+  exceeded: list(oneOf("tokens", "cost")),
+};
+
+const attempt = object<RunAccount["attempts"][number]>({
+  id: attemptId,
+  step: stepId,
+  kind: oneOf("model", "tool"),
+  ceiling: amounts,
+  price: orNull(price),
+  outputTokens: number,
+  shrunk: orNull(oneOf("tokens", "cost")),
+  openedAt: number,
+  leasedAt: optional(number),
+  dueAt: number,
+  isUnused: optional(Shape.true),
+});
+
+const ask = Shape.open<Ask>({
+  inputTokens: number,
+  unbounded: optional(Shape.true),
+  outputTokens: number,
+  minOutputTokens: number,
+  price: orNull(price),
+  unpriced: oneOf("refuse", "allow"),
+  landing: boolean,
+  uncounted: optional(Shape.true),
+});
+
+const waitingCall = object<RunAccount["waiting"][number]>({
+  step: stepId,
+  ask,
+  since: number,
+  met: object<LimitMet>(limitMet),
+  needsTopUp: boolean,
+  priority,
+  page: count,
+});
+
+export const runAccount = object<RunAccount>({
+  ...accountFields,
+  maxTurns: numberOrNull,
+  turns: count,
+  attempts: list(attempt),
+  steps: list(object<RunAccount["steps"][number]>({ step: stepId, begun: count, lost: count })),
+  waiting: list(waitingCall),
+});
+
+export const slot = object<Slot>({
+  parent: orNull(runId),
+  priority,
+  order: number,
+  phase: oneOf("pending", "running", "waiting", "yielding", "parked"),
+  held: boolean,
+  since: number,
+  waitsForRuns: boolean,
+  taker: orNull(runId),
+  victim: orNull(runId),
+  skipped: boolean,
+  asleep: boolean,
+  detached: boolean,
+  allowedMs: numberOrNull,
+  deadline: numberOrNull,
+  cancelled: orNull(text()),
+  fence: object<Slot["fence"]>({ id: text(), order: numberOrNull, older: texts }),
+  children: count,
+  page: orNull(count),
+});
+
+export const doubt = object<Doubt>({
+  run: runId,
+  step: stepId,
+  ceiling: amounts,
+  price: orNull(price),
+  path: runIds,
+  leasedAt: optional(number),
+});
+
+export const queued = object<Queued>({
+  run: runId,
+  since: number,
+  order: number,
+  deadline: numberOrNull,
+  call: optional(
+    object<NonNullable<Queued["call"]>>({ step: stepId, needsTopUp: boolean, owner: orNull(runId) }),
+  ),
+});
+
+const range = optional(object({ first: count, last: count }));
+
+const line = object<TreeState["headcount"]["line"]>({
+  background: range,
+  low: range,
+  normal: range,
+  high: range,
+  critical: range,
+});
+
+type Block = NonNullable<TreeState["block"]>;
+
+const leaseLimit = object<NonNullable<Block["limits"]["tokens"]>>({
+  account: oneOf("tenant", "user"),
+  limit: number,
+  spent: number,
+  reserved: number,
+});
+
+const block = object<Block>({
+  tokens: numberOrNull,
+  costMicros: numberOrNull,
+  limits: object<Block["limits"]>({ tokens: orNull(leaseLimit), costMicros: orNull(leaseLimit) }),
+  leasedAt: number,
+  until: number,
+  used: amounts,
+});
+
+export const treeState = object<TreeState>({
+  root: runId,
+  spawn: spawnBudget,
+  account: object<Account>(accountFields),
+  block: orNull(block),
+  ageingMs: number,
+  nextOrder: number,
+  headcount: object<TreeState["headcount"]>({
+    live: count,
+    holders: count,
+    active: count,
+    skipped: runIds,
+    line,
+  }),
+  calls: object<TreeState["calls"]>({ line, due: numberOrNull }),
+});
+
+export const budgetAccount = object<BudgetAccount>({
+  maxTokens: numberOrNull,
+  maxCostMicros: numberOrNull,
+  per: oneOf("day", "month", "ever"),
+  from: number,
+  until: numberOrNull,
+  spent: amounts,
+  lent: amounts,
+});

@@ -1,0 +1,159 @@
+import type { Supervision } from "#kernel";
+import { Shape } from "#base";
+import type {
+  CompactionOrder,
+  EndedRecord,
+  InboxItem,
+  InboxRecord,
+  RunRecord,
+  Spoken,
+  StoredItem,
+  TurnPlace,
+} from "../state/records.ts";
+import { runAccount } from "./ledger-shapes.ts";
+import {
+  agentId,
+  approvalId,
+  attemptId,
+  budget,
+  decision,
+  diagnostic,
+  envelope,
+  json,
+  labels,
+  messageId,
+  numberOrNull,
+  priority,
+  result,
+  retention,
+  rule,
+  runId,
+  runIds,
+  spawnBudget,
+  spoken,
+  stepId,
+  texts,
+  topicId,
+  treeId,
+} from "./parts.ts";
+
+const { boolean, count, list, number, object, oneOf, optional, orNull, tagged, text } = Shape;
+
+const words = object<Spoken>({ text: text(), ...spoken });
+
+type Item<Kind> = Extract<InboxItem, { readonly kind: Kind }>;
+type Said = Extract<InboxItem, { readonly kind: "message" | "steer" | "followUp" }>;
+type Bare = Extract<InboxItem, { readonly kind: "pause" | "resume" | "abortCall" }>;
+
+const said = object<Said>({ kind: oneOf("message", "steer", "followUp"), envelope });
+const bare = object<Bare>({ kind: oneOf("pause", "resume", "abortCall") });
+
+export const item = tagged<StoredItem, "kind">("kind", {
+  message: said,
+  steer: said,
+  followUp: said,
+  topic: object<Item<"topic">>({ kind: oneOf("topic"), subscription: text(), envelope }),
+  reply: object<Item<"reply">>({ kind: oneOf("reply"), ask: messageId, text: text(), ...spoken }),
+  ended: object<Item<"ended">>({ kind: oneOf("ended"), run: runId, result }),
+  childPaused: object<Item<"childPaused">>({
+    kind: oneOf("childPaused"),
+    run: runId,
+    said: optional(words),
+  }),
+  childResumed: object<Item<"childResumed">>({ kind: oneOf("childResumed"), run: runId }),
+  signal: object<Item<"signal">>({
+    kind: oneOf("signal"),
+    name: text(),
+    data: json,
+    labels: optional(labels),
+  }),
+  approval: object<Item<"approval">>({
+    kind: oneOf("approval"),
+    approval: approvalId,
+    hash: text(),
+    decision,
+  }),
+  pause: bare,
+  resume: bare,
+  abortCall: bare,
+  budget: object<Item<"budget">>({ kind: oneOf("budget"), step: stepId }),
+  cancel: object<Item<"cancel">>({ kind: oneOf("cancel"), reason: text() }),
+  unread: object<Extract<StoredItem, { kind: "unread" }>>({ kind: oneOf("unread"), topic: topicId }),
+});
+
+const inbox = object<InboxRecord>({
+  taken: count,
+  woken: boolean,
+  items: list(item),
+  characters: count,
+  first: count,
+  last: number,
+});
+
+export const turnPlace = object<TurnPlace>({
+  isKept: boolean,
+  isNamed: boolean,
+  after: optional(orNull(text<NonNullable<NonNullable<TurnPlace["after"]>>>())),
+  compaction: optional(object<CompactionOrder>({ instructions: orNull(text()) })),
+  isCopy: optional(Shape.true),
+});
+
+const supervision = object<Supervision>({
+  treeId,
+  runId,
+  sessionId: text<Supervision["sessionId"]>(),
+  rootId: agentId,
+  agentId,
+  parentId: orNull(agentId),
+  parentRunId: orNull(runId),
+  depth: count,
+  spawnBudget,
+  executionBudget: budget,
+  retention,
+  priority,
+});
+
+type Remembered = RunRecord["remembered"][number];
+
+export const run = object<RunRecord>({
+  agentId,
+  version: text(),
+  supervision,
+  ancestors: runIds,
+  budget: orNull(budget),
+  boot: orNull(messageId),
+  execution: orNull(text()),
+  continuation: count,
+  hiredAt: number,
+  startedAt: numberOrNull,
+  account: runAccount,
+  inbox,
+  said: optional(words),
+  reported: count,
+  crashes: count,
+  crashedIn: text(),
+  diagnostic: optional(diagnostic),
+  watchers: runIds,
+  tools: orNull(texts),
+  rules: list(rule),
+  turn: optional(turnPlace),
+  asking: list(approvalId),
+  remembered: list(object<Remembered>({ tool: text(), by: text(), ruleOfTwo: optional(Shape.true) })),
+  cancel: numberOrNull,
+  spentAfter: number,
+  pausedFor: orNull(text()),
+  denied: list(attemptId),
+  untold: orNull(list(count)),
+});
+
+export const ended = object<EndedRecord>({
+  agentId,
+  parentRunId: orNull(runId),
+  startedAt: number,
+  retention,
+  result,
+  endedAt: number,
+  maxCostMicros: optional(number),
+  cancel: numberOrNull,
+  spentAfter: number,
+});
