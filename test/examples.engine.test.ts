@@ -16,7 +16,7 @@ test.each(globSync("examples/[0-9]*.ts").toSorted())("%s holds on a Restate serv
   expect(warningsIn(await runExample(file, env))).toEqual([]);
 });
 
-/** What a worker logs besides that it serves. */
+/** Returns a worker's log apart from the line that it serves. */
 function warningsIn(log: string): readonly string[] {
   return log.split("\n").filter((line) => line !== "" && !line.includes('"level":"info"'));
 }

@@ -14,7 +14,7 @@ import { Program } from "./structure/program.ts";
 /** One name that an entry of the package exports. */
 export interface ExportedName {
   readonly name: string;
-  /** The symbol that the name stands for: the same one from whichever entry it is imported. */
+  /** The exported symbol: the same one from every entry. */
   readonly symbol: ExportedSymbol;
   /** The class, function or constant of this name, with its members or parameters. Null: only a type. */
   readonly value: string | null;
@@ -69,7 +69,7 @@ function parametersOf(checker: Checker, type: Type): string | null {
   return signature ? `(${signature.getParameters().map(nameOf).join(", ")})` : null;
 }
 
-/** Whether the members of a type are those of every list, which say nothing. */
+/** Whether the members of a type are those of every list, which are not listed. */
 const isList = (checker: Checker, type: Type): boolean => checker.isArrayType(type) || isTupleType(type);
 
 /** The names of the members that a user sees: without private ones, and without the stack and cause that every error has. */

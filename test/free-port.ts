@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port of loopback that nobody has. */
+/** Returns a free loopback port. */
 export async function freePort(): Promise<number> {
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");

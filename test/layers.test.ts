@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** What each layer, or adapter, may import from outside itself. Everything else is forbidden. */
+/** Imports that each layer or adapter may have from outside itself. Everything else is forbidden. */
 const allowed: Record<string, readonly string[]> = {
   kernel: ["@standard-schema/spec"], // types only
   base: ["#kernel"],
@@ -148,7 +148,7 @@ const allowed: Record<string, readonly string[]> = {
     "node:url",
     "node:util",
   ],
-  view: ["#kernel", "#base"], // and nothing of Node: it runs in browsers, too
+  view: ["#kernel", "#base"], // nothing of Node: it also runs in browsers
   server: [
     "#kernel",
     "#base",

@@ -2,8 +2,8 @@ import { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import { afterAll } from "vitest";
 
-// Ends what a failed test could not: a process that lives on, worst a stopped one, would keep the whole test run waiting
-// for it long after the last line of its report.
+// Processes to end after a failed test: a leftover process, especially a stopped one, would keep the test run waiting
+// long after its report.
 
 const live = new Set<ChildProcess>();
 

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 
 /** The time that a machine has lost since it was started, in milliseconds. */
 export interface LostTime {
-  /** For each processor: how long it was ready to work while its host let others work. */
+  /** Milliseconds for which each processor was ready while the host ran others. */
   readonly stolen: readonly number[];
-  /** How long every task that had something to do waited for the disk. */
+  /** Milliseconds for which every busy task waited for the disk. */
   readonly disk: number;
 }
 
@@ -25,15 +25,15 @@ export function lostBetween(before: LostTime, after: LostTime): number {
 }
 
 /**
- * For tests that hold something to a time. Returns how many milliseconds the machine has lost since this call: a
- * virtual machine that its host kept from its processors or its disk says nothing about the code that ran there.
+ * For tests with time limits. Returns the milliseconds that the machine has lost since this call: a virtual machine
+ * without its processors or disk proves nothing about the code.
  */
 export function measureLostTime(): () => number {
   const before = readLostTime();
   return () => lostBetween(before, readLostTime());
 }
 
-/** Returns how many milliseconds have passed since this call, less what the machine lost of them. */
+/** Returns the milliseconds since this call, less the time the machine lost. */
 export function startStopwatch(): () => number {
   const began = performance.now();
   const lost = measureLostTime();
@@ -42,7 +42,7 @@ export function startStopwatch(): () => number {
 
 const readLostTime = (): LostTime => parseLostTime(read("/proc/stat"), read("/proc/pressure/io"));
 
-/** Other systems than Linux do not tell, and some kernels tell a part. */
+/** Systems other than Linux do not report it, and some kernels only partly. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 /** Complains of every attempt to reach another machine. */
 const hook = join(import.meta.dirname, "safety/fixtures/count-connections.ts");
 
-/** Runs an example as a reader would. Rejects where one of its assertions does not hold; returns what it complained of. */
+/** Runs an example as a user would. Rejects if an assertion fails; returns its standard error. */
 export async function runExample(file: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const { stderr } = await promisify(execFile)(
     process.execPath,

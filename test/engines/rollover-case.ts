@@ -50,7 +50,7 @@ export async function showRollover(inner: Engine, serve: (runtime: Runtime) => P
   const before = [await start(twice, 1), await start(once, 2), await start(once, 3)];
   await refused();
   offset += 2 * 60_000;
-  // What was reserved before midnight is not charged after it, and what is left of it buys nothing there.
+  // Reservations from before midnight are not charged after it, and their rest buys nothing there.
   const after = [await start(once, 4)];
   for (const call of model.calls.slice(0, 3)) call.answer("ok", { input: 10, output: 5 });
   await eventually("the first tree makes its second call", () => model.calls.length === 5);

@@ -23,7 +23,7 @@ import { engineSuite, type SuiteHarness } from "reeve/testing/suites";
 import { play } from "../simulation/play.ts";
 import { scenarios } from "../simulation/scenarios.ts";
 
-/** What the operations of a protocol look like. */
+/** The operations of a protocol. */
 export interface GoldenJournal {
   /** By scenario and run. */
   readonly sequences: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -163,7 +163,7 @@ export async function recordJournal(): Promise<GoldenJournal> {
   return { sequences: await sequences(), shapes: await shapes([false]) };
 }
 
-/** The same, with the shapes that only occur when everything is replayed: for the file that others are compared with. */
+/** Also records the shapes that occur only when everything is replayed: for the reference file. */
 export async function recordGolden(): Promise<GoldenJournal> {
   return { sequences: await sequences(), shapes: await shapes([false, true, false]) };
 }

@@ -12,7 +12,7 @@ const limit = 3_000;
 const helperCalls = 12;
 const prices = { any: { input: 2_000_000, output: 8_000_000 } };
 
-/** A boss asks a helper, which makes twelve long calls before it answers. */
+/** A parent calls a child, which makes twelve long calls before it answers. */
 function script({ model, messages, tools }: DoubleRequest) {
   const turn = messages.filter(({ role }) => role === "assistant").length;
   if (model === "boss" && turn === 0) return { toolCalls: [{ name: "ask", input: {} }] };

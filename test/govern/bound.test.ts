@@ -61,7 +61,7 @@ test.each(everyDoor)("$provider, at its $door: no call costs more than it reserv
 });
 
 test.each(everyDoor)("$provider, at its $door: nor does one that continues a conversation", async (way) => {
-  // The double draws anew what it hides in each prompt; a provider hides the same in the same beginning.
+  // The fake provider draws the hidden text of each prompt; a real one hides the same text in the same prefix.
   const nothingHidden = { hiddenTokensPerMessage: 0, toolPromptTokens: 0 };
   await neverMoreThanReserved(way, nothingHidden, (messages) => [2, messages.length]);
 });

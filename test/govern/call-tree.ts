@@ -8,7 +8,7 @@ import { BudgetExhaustedError, Usage } from "reeve";
 import { Money } from "#kernel";
 import { govern, type GovernEvent, type SpendAccount, type SpendBudget } from "reeve/govern";
 
-/** How a call goes wrong, or does not. */
+/** Kinds of failing calls, and none. */
 const faults = [
   "none",
   "unreachable",
@@ -69,17 +69,17 @@ export const programs: fc.Arbitrary<AccountPlan> = fc.letrec<{
 
 const price = { input: 1_000_000, output: 3_000_000 };
 
-/** What an account was billed for, counted by the model and by nobody else. */
+/** The bill of an account, counted by the model alone. */
 export interface Shadow {
   readonly account: SpendAccount;
   readonly below: Shadow[];
   tokens: number;
   cost: number;
-  /** By attempt, what the account says it has booked in the end. */
+  /** By attempt, the finally booked amount. */
   readonly booked: Map<string, number>;
 }
 
-/** A model that bills a call as soon as it arrives, whatever becomes of it, and answers when its turn comes. */
+/** A model that bills a call as soon as it arrives, whatever its outcome, and answers on its turn. */
 export class MeteredModel {
   readonly over: string[] = [];
   refused = 0;
@@ -189,7 +189,7 @@ export class MeteredModel {
   }
 }
 
-/** The same message always counts the same: at most its bytes and what is put around it. */
+/** Returns the same count for the same message: at most its bytes and the overhead. */
 function tokensOf(message: object): number {
   const text = JSON.stringify(message);
   return Math.ceil((Buffer.byteLength(text) + 16) * ((text.length % 10) + 1) * 0.1);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const openai = "https://api.openai.com/v1/chat/completions";
 
-/** Sends one request under a cap: what was reserved, and what left. */
+/** Sends one request under a cap. Returns the reservation and the sent request. */
 async function send(fields: JsonObject, { url = openai, allowOptions = [] as readonly string[] } = {}) {
   const bodies: JsonObject[] = [];
   const reserved: number[] = [];

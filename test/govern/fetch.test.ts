@@ -180,7 +180,7 @@ test("OpenAI is told the limit in the field that all of its models take, and pri
 const chunk = (completion_tokens: number): string =>
   `data: ${JSON.stringify({ choices: [{ delta: {} }], usage: { prompt_tokens: 10, completion_tokens } })}\r\n\r\n`;
 
-/** What is spent after a stream of these pieces. */
+/** Returns the spend after a stream of these pieces. */
 async function spendOf(pieces: readonly string[]) {
   const headers = { "content-type": "text/event-stream" };
   const governed = govern.fetch({

@@ -5,7 +5,7 @@ import { MeteredModel, programs, type Shadow } from "./call-tree.ts";
 
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 1000);
 
-/** Everything an account holds, in flight or not. */
+/** Returns all amounts of an account, in flight or not. */
 function held({ account: { spend } }: Shadow) {
   const { settled, reserved, inDoubt } = spend;
   return {
@@ -30,7 +30,7 @@ test(
       for (const shadow of everyAccount(root)) {
         const { tokens, cost } = held(shadow);
         const { maxTokens = Infinity, maxCostUsd = Infinity } = shadow.account.budget;
-        // Nothing stays reserved and, where there is a limit, nothing is booked for less than it cost.
+        // Nothing remains reserved and, if there is a limit, nothing is booked below its cost.
         expect(shadow.account.spend.reserved).toEqual({ tokens: 0, costMicros: 0 });
         const isLimited = Math.min(maxTokens, maxCostUsd) < Infinity;
         expect(tokens).toBeGreaterThanOrEqual(isLimited ? shadow.tokens : 0);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const value = "hunter2";
 const password = secret(value);
-/** As it gets everywhere once its type is lost. */
+/** The secret after its type is lost. */
 const lost = Json.as<string>(Json.of(password));
 
 const shown: Readonly<Record<string, unknown>> = {

@@ -58,14 +58,14 @@ export class LedgerBank implements Bank {
     this.#book(run, { tokens: Usage.tokens(usage), costMicros: Usage.cost(usage, ask.price) }, 1);
   }
 
-  /** Those it has hired end with it (6.7): nothing more begins there. */
+  /** Its children end with it (6.7): nothing more begins there. */
   end(run: RunId): void {
     const { state } = Ledger.cancel(this.#state, { run, reason: "parent-ended", at: 0 });
     this.#state = Ledger.release(state, { run, at: 0 }).state;
     this.#touched = this.#path(run);
   }
 
-  /** What was touched is booked as counted, and within its limits. */
+  /** Asserts that the changed accounts are booked as counted, and within their limits. */
   check(): void {
     for (const account of this.#touched) {
       const state = account === null ? this.#state.tree.account : this.#state.accounts[account];
@@ -97,7 +97,7 @@ export class LedgerBank implements Bank {
     }
   }
 
-  /** A run that has ended leaves its account, not those above it. */
+  /** An ended run leaves its account, not those of its ancestors. */
   #path(run: RunId): readonly (RunId | null)[] {
     return [null, ...upwards(this.#bosses, run)];
   }
@@ -107,7 +107,7 @@ function* upwards(bosses: ReadonlyMap<RunId, RunId>, run: RunId): Generator<RunI
   for (let each: RunId | undefined = run; each; each = bosses.get(each)) yield each;
 }
 
-/** What is known of a tab that is kept beside the calls. */
+/** The known state of an account kept beside the calls. */
 class Tabs {
   readonly #used = new Map<RunId | null, Amounts>();
   readonly #limits = new Map<RunId | null, ExecutionBudget>();
@@ -140,7 +140,7 @@ class Tabs {
   }
 }
 
-/** Charges after the call. Whether one is made depends on what is expected of it before. */
+/** Charges after the call. The decision to make a call uses an estimate before it. */
 class TabBank implements Bank {
   readonly #tabs: Tabs;
   readonly #expected: (ask: Call["ask"]) => Amounts;

@@ -27,7 +27,7 @@ const kinds = [
   "time",
 ] as const;
 
-/** What happens, to whom, and how: numbers that find their meaning in the tree as it is then. */
+/** An operation and its target: numbers that are resolved against the current tree. */
 type Operation = readonly [kind: string, who: number, how: number];
 const operations = fc.array(fc.tuple(fc.constantFrom(...kinds), fc.nat(19), fc.nat(59)), {
   maxLength: 50,
@@ -100,7 +100,7 @@ test(
 test("2.9 the same property finds the fault of the published algorithm", () => {
   const { failed, counterexample } = fc.check(property((maxAgents) => new PublishedHeadcounter(maxAgents)));
   expect(failed).toBe(true);
-  // Hire a low one, hire a high one: both are at work.
+  // Spawns a low and a high priority run: both work.
   expect(counterexample?.[2].map(([kind]) => kind)).toEqual(["admit", "admit"]);
 });
 

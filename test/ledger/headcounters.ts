@@ -12,7 +12,7 @@ import { checkHeadcount, RowStore } from "./row-store.ts";
 import type { Answer, Headcounter } from "./shadow.ts";
 import { attempt, deepFreeze, root } from "./tree.ts";
 
-/** The ledger, with nothing but its answers and effects to see. */
+/** The ledger, observed only by its answers and effects. */
 export class LedgerHeadcounter implements Headcounter {
   readonly maxAgents: number;
   #state: LedgerState;
@@ -81,8 +81,8 @@ export class LedgerHeadcounter implements Headcounter {
 }
 
 /**
- * Planted: the algorithm as it is published. A preempted run's slot is given away at once, the run stays among those
- * that can be preempted, and its release counts although it had no slot.
+ * Planted bug: the algorithm as published. A preempted run's slot is given away at once, the run remains preemptible,
+ * and its release counts although it had no slot.
  */
 export class PublishedHeadcounter implements Headcounter {
   readonly maxAgents: number;

@@ -6,7 +6,7 @@ import { root, run, Tree } from "./tree.ts";
 
 const names = Array.from({ length: 200 }, (_, index) => `r${index}`);
 
-/** A tree whose slots are taken, with 200 runs in line that came at different times. */
+/** A full tree with 200 queued runs that came at different times. */
 function queued(priorityOf: (index: number) => Priority): Tree {
   const tree = new Tree({ maxAgents: 2, allowPreempt: false });
   tree.admit("busy");

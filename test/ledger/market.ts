@@ -3,7 +3,7 @@ import { type ExecutionBudget, Money, type RunId, Usage } from "#kernel";
 import type { Amounts, Ask } from "#ledger";
 import { root, run } from "./tree.ts";
 
-/** One model call of a caller: which try of which step. */
+/** One model call of a caller: the attempt and its step. */
 export interface Call {
   readonly run: RunId;
   readonly step: number;
@@ -11,13 +11,13 @@ export interface Call {
   readonly ask: Ask;
 }
 
-/** What decides whether a call is made, and is put to the test. */
+/** The tested component, which decides whether a call is made. */
 export interface Bank {
-  /** The output the call may have; null if it may not be made. */
+  /** Returns the granted output. Null if the call may not be made. */
   begin(call: Call): number | null;
-  /** Null, or figures that cannot be: nobody knows. */
+  /** Settles a call. Null or impossible figures: unknown usage. */
   settle(call: Call, usage: Usage | null): void;
-  /** A run ends, with whatever it has in flight. */
+  /** Ends a run with its calls in flight. */
   end?(run: RunId): void;
   /** After every move. */
   check?(): void;
@@ -25,20 +25,20 @@ export interface Bank {
 
 /** A tree of runs with limits, callers that work for them, and the order in which they move. */
 export interface Scenario {
-  /** The boss of run 1, 2, and so on, as an earlier run. */
+  /** The parent of run 1, 2, and so on, as an earlier run. */
   readonly bosses: readonly number[];
   readonly treeBudget: ExecutionBudget;
   readonly budgets: readonly ExecutionBudget[];
-  /** For which run each caller works. */
+  /** The run of each caller. */
   readonly callers: readonly number[];
-  /** Which caller moves, how large its call is, and how that turns out. */
+  /** The caller that moves, the size of its call, and its outcome. */
   readonly moves: readonly (readonly [caller: number, size: number, luck: number])[];
 }
 
 const price = { input: 1_500_000, output: 4_700_000 };
 const most = 12;
 
-/** Mostly without a limit, and else seldom a tiny one: calls are to overlap, and then to meet it. */
+/** Mostly without a limit, and rarely a tiny one: calls should overlap and then reach it. */
 const limit = (max: number, odds: number): fc.Arbitrary<number | undefined> =>
   fc.oneof(
     { weight: odds, arbitrary: fc.constant(undefined) },
@@ -60,7 +60,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   moves: fc.array(fc.noBias(fc.tuple(fc.nat(39), fc.nat(249), fc.nat(19))), { maxLength: 160, size: "max" }),
 });
 
-/** The runs of a scenario, bosses first, each with its boss. */
+/** Returns the runs of a scenario, parents first, each with its parent. */
 export function runsOf({ bosses }: Scenario): readonly (readonly [RunId, RunId])[] {
   return bosses.map((boss, index) => [nth(index + 1), nth(boss % (index + 1))] as const);
 }
@@ -69,9 +69,9 @@ export const nth = (index: number): RunId => (index === 0 ? root : run(`r${index
 
 /** Plays a scenario against a bank, and keeps the provider's own bill of every account. */
 export class Market {
-  /** How far the worst bill is over its cap, as a part of it. 0 if none is. */
+  /** The largest relative excess of a bill over its cap. 0 if there is none. */
   worst = 0;
-  /** How often a bill stands exactly at its cap. */
+  /** Number of bills exactly at their cap. */
   exact = 0;
   readonly #bank: Bank;
   readonly #scenario: Scenario;
@@ -116,7 +116,7 @@ export class Market {
     if (output !== null) this.#open.set(who, { call, output });
   }
 
-  /** The provider bills whatever happened; whether anybody hears of it is another matter. */
+  /** The provider bills in any case; the report may be lost. */
   #end(who: number, luck: number): void {
     const { call, output } = this.#open.get(who) ?? {};
     if (!call || output === undefined) return;

@@ -93,6 +93,6 @@ test("pausing, resuming and cancelling a tree of 20,000 runs takes linear time",
   const resumed = Ledger.resume(paused, { run: boss, at: 2 }).state;
   const { decision } = Ledger.cancel(resumed, { run: boss, reason: "enough", at: 3 });
   expect(decision).toHaveLength(20_001);
-  // A third of a second of work, whatever else the machine does; a scan for each run would take ten times that.
+  // A third of a second of CPU time; a scan for each run would take ten times that.
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });

@@ -118,7 +118,7 @@ test("3.6 a call of unknown size is refused at the nearest limit, and nowhere el
   expect(lent.begin("root", unbounded)).toMatchObject({ reason: "unbounded", account: "tenant" });
 });
 
-/** The refusal of a tree that was lent too little of a user's budget, of which other trees hold so much. */
+/** Returns the refusal of a tree that got too small a share of a user's budget, while other trees hold the rest. */
 function refusedByUser(reserved: number): Gate {
   const tree = new Tree({ block: { tokens: 0, costMicros: null } });
   const budget = { account: "user", limit: 100, spent: 30, reserved } as const;

@@ -36,7 +36,7 @@ export class RowStore {
     };
     const decided = rule(deepFreeze({ ...this.#state, slots: {}, waits: {}, pages: {}, source }));
     const { state } = decided;
-    // Only the slot of a run whose account is gone was deleted.
+    // Only slots of runs without an account were deleted.
     const ended = keysOf(slots).filter((run) => !state.accounts[run]);
     const changed = (table: Table): Record<string, unknown> => ({ ...this.#state[table], ...state[table] });
     const next = { slots: changed("slots"), waits: changed("waits"), pages: changed("pages") };
@@ -71,7 +71,7 @@ function expectEqual(what: string, found: unknown, expected: unknown): void {
     throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
 }
 
-/** Holds the figures of the headcount against the slots. @throws Error */
+/** Compares the headcount figures with the slots. @throws Error */
 export function checkHeadcount({ tree, slots, waits, pages }: LedgerState): void {
   const { live, holders, active, skipped, line } = tree.headcount;
   const all = keysOf(slots).flatMap((run) => (slots[run] ? [{ run, ...slots[run] }] : []));

@@ -2,7 +2,7 @@ import type { Priority, RunId } from "#kernel";
 import type { Admission, Admit, LedgerEffect } from "#ledger";
 import { root, run } from "./tree.ts";
 
-/** What decides over slots and is put to the test. */
+/** The tested component, which decides about slots. */
 export interface Headcounter {
   readonly maxAgents: number;
   admit(command: Admit): Answer<Admission>;
@@ -23,8 +23,8 @@ export interface Answer<Decision> {
 }
 
 /**
- * A host that does what it is told, and counts for itself who may be executing: from answers and effects alone, in
- * their order, without a look into the state of what it tests.
+ * A host that follows all decisions and counts which runs may execute, from answers and effects alone, in their order,
+ * without reading the tested state.
  */
 export class Shadow {
   at = 0;
@@ -59,7 +59,7 @@ export class Shadow {
     return [...this.#waits.keys()];
   }
 
-  /** Who could use a slot, as far as this host knows. */
+  /** Returns the runs that could use a slot, as far as this host knows. */
   get line(): readonly RunId[] {
     const awake = [...this.#parked].filter((each) => !this.#waits.has(each));
     return [...this.#queued, ...awake].filter((each) => !this.#held.has(each) && !this.#cancelled.has(each));
@@ -78,7 +78,7 @@ export class Shadow {
     if (this.#held.has(parent)) this.#held.add(hired);
   }
 
-  /** The run has stopped; told that it was spared meanwhile, it goes on. */
+  /** The run has stopped; if its yield was cancelled in between, it continues. */
   yield(who: RunId): void {
     this.#executing.delete(who);
     this.#told.delete(who);
@@ -130,7 +130,7 @@ export class Shadow {
     this.#heed(this.#tested.reprioritize(who, priority, this.at));
   }
 
-  /** Whether a wait for `target` would close a circle: the host refuses those (6.9). */
+  /** Whether a wait for `target` would close a cycle: the host refuses those (6.9). */
   wouldCircle(who: RunId, target: RunId): boolean {
     if (target === who) return true;
     return (this.#waits.get(target) ?? []).some((next) => this.wouldCircle(who, next));
@@ -149,7 +149,7 @@ export class Shadow {
     if (starving.length > 0) throw new Error(`a slot is free while ${starving.join()} stand in line`);
   }
 
-  /** Lets all that can end end, and expects that nobody is left in line or in a slot but the root. */
+  /** Ends all runs that can end, and asserts that only the root is left in a slot or in the queue. */
   drain(): void {
     this.resume(root);
     while (this.#advance()) this.check();
@@ -166,7 +166,7 @@ export class Shadow {
     if (told) return this.#done(() => this.yield(told));
     const finished = helpers.find((each) => this.#executing.has(each) && !this.#waits.has(each));
     if (finished) return this.#done(() => this.release(finished));
-    // Who was demoted and is passed over goes on at the latest when the root wants its result.
+    // A demoted run that is passed over continues at the latest when the root waits for its result.
     const isJoined = this.line.length > 0 && !this.#waits.has(root);
     return isJoined && this.#done(() => this.wait(root, this.line));
   }

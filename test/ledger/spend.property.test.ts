@@ -21,7 +21,7 @@ test(
   },
 );
 
-// Nothing is lost and all is reported: what remains is that calls overlap.
+// Nothing is lost and all is reported: only the overlap of calls remains.
 const untroubled = ({ moves, ...rest }: Scenario): Scenario => ({
   ...rest,
   moves: moves.map(([caller, size, luck]) => [caller, size, luck < 6 ? luck + 6 : luck] as const),

@@ -85,7 +85,7 @@ class Tenant {
     this.#take(entry, Ledger.settle(entry.state, known));
   }
 
-  /** The bill of a lost call comes, whether its tree is over or not. */
+  /** Reports the bill of a lost call, whether or not its tree has ended. */
   reconcile(luck: number): void {
     const [lost] = this.#lost.splice(luck % Math.max(1, this.#lost.length), 1);
     if (!lost) return;
@@ -93,7 +93,7 @@ class Tenant {
     this.#take(call.entry, Ledger.reconcile(call.entry.state, { attempt: call.attempt, usage }));
   }
 
-  /** Returns what is not used: all of it, or with calls in flight as for a recall. */
+  /** Returns the unused quota: all of it, or with calls in flight as for a recall. */
   close(tree: number, isOver: boolean): void {
     const entry = this.#trees.get(tree);
     if (!entry || (isOver && this.#open.some((call) => call.entry === entry))) return;

@@ -23,7 +23,7 @@ class Office {
     return decision;
   }
 
-  /** What a tree gets, in tokens. */
+  /** Returns the tokens a tree gets. */
   tokens(tree: string, tokens: number, more: Partial<Draw> = {}): number | null {
     const drawn = this.draw(tree, tokens, more);
     if (drawn === "short") throw new Error("short");

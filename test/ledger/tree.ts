@@ -40,7 +40,7 @@ export interface TreeOptions {
   readonly allowPreempt?: boolean;
   readonly treeBudget?: ExecutionBudget;
   readonly rootBudget?: ExecutionBudget;
-  /** Of a lease that does not end. Default: no tenant. */
+  /** Amounts of a lease without end. Default: no tenant. */
   readonly block?: Pick<Block, "tokens" | "costMicros">;
   readonly priority?: Priority;
 }
@@ -160,7 +160,7 @@ export class Tree {
   }
 }
 
-/** Freezes what is not frozen yet. */
+/** Freezes a value deeply, skipping frozen parts. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) deepFreeze(inner);

@@ -7,12 +7,12 @@ import { attempt, price, root, run, Tree } from "./tree.ts";
 const names = ["root", "a", "b", "c", "d", "e"] as const;
 type Name = (typeof names)[number];
 
-/** A tree whose runs have several calls in flight, and of which some have limits of their own. */
+/** A tree whose runs have several calls in flight, some with their own limits. */
 class Market {
   readonly tree = new Tree({ maxAgents: 6, treeBudget: { maxTokens: 400, maxCostUsd: 0.0007 } });
-  /** Calls whose run was told to ask again and has not. */
+  /** Calls whose run was woken to retry and has not. */
   readonly #told: WokenCall[] = [];
-  /** Calls that wait and whose run was not told to ask again. */
+  /** Waiting calls whose run was not woken. */
   readonly #waits = new Map<StepId, RunId>();
   readonly #asks = new Map<string, number>();
   #attempts = 0;
@@ -67,7 +67,7 @@ class Market {
     this.check();
   }
 
-  /** A run that was told to ask again does. */
+  /** Lets a woken run retry. */
   answerOne(): boolean {
     const next = this.#told.shift();
     if (next && this.tree.state.slots[next.run])
@@ -109,7 +109,7 @@ class Market {
     );
   }
 
-  /** Everything in flight ends, and every run that was told goes on. Returns the runs whose calls still wait. */
+  /** Ends everything in flight, and lets every woken run continue. Returns the runs whose calls still wait. */
   quiesce(): readonly RunId[] {
     for (let round = 0; round < 1_000; round += 1) {
       if (this.answerOne() || this.settle(0, 0.5)) continue;

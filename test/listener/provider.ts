@@ -1,8 +1,8 @@
 import { DoubleMessage, type DoubleScript } from "reeve/testing";
 
 /**
- * A provider that tells what it was shown about the mill, in any message; else the number of its answer. A `slow` message is
- * not answered the first time. A summary of messages has what they say about the mill.
+ * A provider that answers with what its prompt contains about the mill; else with the number of its answer. A `slow`
+ * message is not answered the first time. A summary keeps what the messages contain about the mill.
  */
 export class ListeningProvider {
   readonly #asked = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
-// The scenarios of the official conformance suite that apply: it speaks the revisions of 2025, and wants tools of its own.
+// The applicable scenarios of the official conformance suite: it uses the revisions of 2025, and requires its own
+// tools.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +14,7 @@ import { expect, test } from "vitest";
 const program = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 const client = `${process.execPath} --conditions=reeve-source test/mcp/fixtures/conformance-client.ts`;
 
-/** Runs the suite and returns what it printed. @throws Error if a check has failed. */
+/** Runs the suite and returns its output. @throws Error if a check has failed. */
 async function conformance(...words: readonly string[]): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...words]);
   return stdout + stderr;

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 
 const look = { name: "look", description: "Looks.", inputSchema: { type: "object" } };
 
-/** Answers calls of the tool in its own way, and everything else as it should. */
+/** Answers calls of the tool with the given function, and everything else correctly. */
 async function serve(answerCall: (response: ServerResponse, id: unknown) => void) {
   const seen: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -124,7 +124,7 @@ test.for(["huge", "endless"])("an answer that is %s is stopped while it arrives"
     expect.stringMatching(/^error: evil: its answer was too large, and it was disconnected/),
   ]);
   expect(status).toBe("completed");
-  // At most the limit, what one read of the client takes, and what the pipe holds.
+  // At most the limit, one read of the client, and the content of the pipe.
   expect(Number(await readFile(count, "utf8"))).toBeLessThan(3_000_000);
 });
 

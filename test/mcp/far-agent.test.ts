@@ -6,7 +6,7 @@ import { boss, seller, serve } from "./fixtures/agent-server.ts";
 
 const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
-/** Has an agent of another program call the agent `name` of a server, by our own client. */
+/** Makes an agent of another program call the agent `name` of a server, with our own client. */
 async function callFrom(
   url: string,
   name: string,

@@ -6,7 +6,7 @@ import { serveTasks, type TaskServer } from "./fixtures/task-server.ts";
 
 const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
-/** Has an agent research by a tool that runs as a task. Returns its status, and the text that the model was shown. */
+/** Makes an agent research with a tool that runs as a task. Returns its status, and the model's prompt. */
 async function research(
   server: TaskServer,
   move: (run: RunHandle) => Promise<unknown>,

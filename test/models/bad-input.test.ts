@@ -18,7 +18,7 @@ let memoryBefore = 0;
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** Returns the bytes that are in use once the garbage is gone. */
+/** Returns the used memory in bytes after a collection. */
 function usedMemory(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
@@ -76,7 +76,7 @@ function randomJson(random: (below: number) => number, depth: number): string {
   return `{${list.map((value) => `"${keys[random(keys.length)]}":${value}`).join(",")}}`;
 }
 
-/** Somebody who merges what he is given, the way one should not. */
+/** An unsafe merge of untrusted data, as code should not do it. */
 function merge(into: Record<string, unknown>, from: unknown): void {
   if (typeof from !== "object" || from === null || Array.isArray(from)) return;
   for (const [key, value] of Object.entries(from)) {
@@ -112,7 +112,7 @@ test("100,000 random arguments with poisoned keys: a value or a reason each time
   expect(Reflect.get({}, "admin")).toBeUndefined();
 });
 
-/** How long a text takes to read. */
+/** Returns the CPU time to read a text. */
 const time = (text: string): number => cpuMs(() => void strictJson(text));
 
 test("reading takes time in proportion to the text", () => {
@@ -129,7 +129,7 @@ test("reading takes time in proportion to the text", () => {
   }
 });
 
-/** A model whose stream has no end of its own. */
+/** A model with an endless stream. */
 function streaming(next: () => LanguageModelV4StreamPart): {
   readonly model: Model;
   readonly pulls: () => number;
@@ -180,7 +180,7 @@ test("an answer that comes whole has the same limits, files included", () => {
   expect(() => Array.from({ length: 3 }, () => files.add(file))).toThrow(/64000000 bytes of files/);
 });
 
-/** As if somebody watched. */
+/** Calls the model as if there were a subscriber. */
 const streamed = (model: Model): Model => ({
   ...model,
   generate: (request, call) => model.generate(request, { ...call, ...watched }),

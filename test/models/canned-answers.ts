@@ -233,7 +233,7 @@ const answers = {
   anthropic,
 } as const;
 
-/** The same answer on every wire: a thought where it has them, some words, and a call of `look`. */
+/** The same answer on every wire: reasoning if supported, some text, and a call of `look`. */
 export function cannedAnswer(wire: Wire, way: Way): Canned {
   return { body: answers[wire][way] };
 }

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { isJsonObject, Json, type JsonObject } from "#kernel";
 
-/** One answer on the wire, whatever is asked. */
+/** One fixed response for every request. */
 export interface Canned {
   /** Default 200. */
   readonly status?: number;
@@ -19,7 +19,7 @@ export interface Canned {
 /** A server on loopback that always answers the same. */
 export interface CannedServer extends AsyncDisposable {
   readonly url: string;
-  /** What it was sent, decoded. */
+  /** The decoded requests. */
   readonly requests: readonly JsonObject[];
   /** Connections that the other side gave up while an answer was still to come. */
   readonly abandoned: () => number;
@@ -77,7 +77,7 @@ function eventsOf(events: readonly unknown[]): string {
     .join("");
 }
 
-/** Where a server listens. */
+/** Returns the port of a server. */
 export function portOf(server: Server): number {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the server does not listen");

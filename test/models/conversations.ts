@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { ChatMessage, type ContentBlock, type ToolDescription } from "#kernel";
 
-/** Words in many scripts, with what tokenizers and JSON find hard: emoji, marks, controls, quotes, half a surrogate. */
+/**
+ * Text in many scripts, with difficult characters for tokenizers and JSON: emoji, marks, controls, quotes, lone
+ * surrogates.
+ */
 export const words: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 80 }),
   fc.string({ unit: "binary", maxLength: 80 }),
@@ -60,14 +63,14 @@ const exchange: fc.Arbitrary<ChatMessage[]> = fc
     { role: "tool", content: [{ type: "tool-result", callId: id, name: "look", content: answer, isError }] },
   ]);
 
-/** A system prompt, and then people, models and tools in turn. */
+/** A system prompt, followed by messages of users, models and tools in turn. */
 export const conversations: fc.Arbitrary<ChatMessage[]> = fc
   .tuple(words, userMessage, fc.array(exchange, { maxLength: 4 }), userMessage)
   .map(([system, first, exchanges, last]) =>
     [[ChatMessage.system(system), first], ...exchanges, [last]].flat(),
   );
 
-/** A tool as a model is told of it. */
+/** A tool as described to a model. */
 export const look: ToolDescription = {
   name: "look",
   description: "Look a fact up",

@@ -23,7 +23,7 @@ export function finish(unified: Finish["finishReason"]["unified"]): Finish {
   };
 }
 
-/** A V4 model that always says the same, and keeps what it was asked. */
+/** A V4 model with a fixed answer that records its prompts. */
 export function fakeV4(
   parts: readonly unknown[],
   end: Finish = finish("stop"),
@@ -69,7 +69,7 @@ export function fakeV4(
   return { model, calls, cancelled };
 }
 
-/** A V3 model that always says the same. */
+/** A V3 model with a fixed answer. */
 export function fakeV3(content: LanguageModelV3Content[]): {
   readonly model: LanguageModelV3;
   readonly calls: LanguageModelV3CallOptions[];

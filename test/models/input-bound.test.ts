@@ -180,7 +180,7 @@ function bytesOf({ system, messages, input }: JsonObject = {}): number {
   return sent.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
-/** Every string of a request that a model may read. What only says what kind of thing it is is no text. */
+/** Returns every string of a request that a model may read. Type tags are not text. */
 function leaves(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];

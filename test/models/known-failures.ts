@@ -2,19 +2,19 @@ import type { ModelErrorKind } from "#kernel";
 import type { Canned } from "./canned-server.ts";
 import { wires, type Wire } from "./real-providers.ts";
 
-/** As OpenAI says it. */
+/** An error as OpenAI sends it. */
 const openaiError = (code: string | null, message = "no", type = "invalid_request_error") => ({
   error: { message, type, param: null, code },
 });
 
-/** As Anthropic says it. */
+/** An error as Anthropic sends it. */
 export const anthropicError = (type: string, message = "no") => ({
   type: "error",
   error: { type, message },
   request_id: "req_1",
 });
 
-/** An answer on the wire, and what it means. */
+/** A response and its meaning. */
 export interface Fact {
   readonly says: string;
   readonly wires: readonly Wire[];

@@ -10,7 +10,7 @@ import { look } from "./conversations.ts";
 import { fakeV3, fakeV4 } from "./fake-models.ts";
 import { ask, hello, realModel, ways, wires, type Wire } from "./real-providers.ts";
 
-/** What the wires that show their thinking add to an answer. */
+/** The additions of wires that show their reasoning. */
 const thinks = new Set<Wire>(["anthropic", "openai responses"]);
 
 const everywhere = wires.flatMap((wire) => ways.map((way) => ({ wire, way })));

@@ -9,7 +9,7 @@ export const wires = ["openai chat", "openai responses", "anthropic", "openai-co
 
 export type Wire = (typeof wires)[number];
 
-/** A real provider's model that talks to a server of ours. */
+/** A real provider's model that calls our server. */
 export function realModel(wire: Wire, baseURL: string): Model {
   const settings = { baseURL, apiKey: "test-key" };
   switch (wire) {
@@ -30,7 +30,7 @@ export const hello: ModelRequest = {
   maxOutputTokens: 64,
 };
 
-/** How an answer is asked for: at once, or piece by piece. */
+/** How an answer is requested: whole, or streamed. */
 export const ways = ["whole", "streamed"] as const;
 
 export type Way = (typeof ways)[number];

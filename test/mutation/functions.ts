@@ -35,7 +35,7 @@ export function instrument(file: string, source: string): string {
     else insertions.push({ at: body.start, text: `(${report(node.start)}, ` }, { at: body.end, text: ")" });
   });
   let text = source;
-  // From the end, so that places stay valid. At the same place, the inner one closes first.
+  // From the end, so that positions remain valid. At the same position, the inner one closes first.
   for (const { at, text: added } of insertions.toSorted((a, b) => b.at - a.at))
     text = text.slice(0, at) + added + text.slice(at);
   return `${report(0)};${text}`;

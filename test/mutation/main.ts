@@ -10,12 +10,12 @@ import { readResults, writeResults } from "./results.ts";
 import { Selection } from "./selection.ts";
 
 /*
- * `npm run mutate -- --part tree`: plants one bug after the other into a part of the source and runs the tests that
- * enter the changed function, the likeliest first, until one fails. A mutant that none of them tells survives.
- *
- * --count   mutants of each part, drawn by --seed. Default 300.
- * --budget  seconds of tests for one mutant, as measured. Default 20. A survivor may be killed by a test that did not fit.
- * --again   tries the survivors of the last run, with this budget, and keeps the verdicts of the others.
+ * `npm run mutate -- --part tree`: plants bugs one by one into a part of the source and runs the tests that enter the
+ * changed function, the likeliest first, until one fails. A mutant that none of them detects survives.
+ * --count mutants of each part, drawn by --seed. Default 300.
+ * --budget seconds of tests for one mutant, as measured. Default 20. A survivor may be killed by a test that did not
+ * fit.
+ * --again tries the survivors of the last run, with this budget, and keeps the verdicts of the others.
  */
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ async function mutate(part: string): Promise<void> {
   print(`${part}: ${sample.length} of ${all.length} mutants in ${files.length} files`);
   await using laboratory = new Laboratory();
   const { tests: measured, failed } = await laboratory.measure(filesIn(tests), files);
-  // On a busy machine a test that holds something to a time may fail by itself: it tells nothing then.
+  // On a busy machine a test with a time limit may fail on its own, so its result is ignored.
   for (const name of failed) print(`left out, fails without a mutant: ${name}`);
   const sound = measured.filter(({ file, name }) => !failed.includes(`${file}: ${name}`));
   const selection = new Selection(sound, Number(values.budget) * 1_000);

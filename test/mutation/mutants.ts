@@ -85,7 +85,7 @@ function conditions(node: SyntaxNode): readonly Change[] {
   const test = nodeAt(node, "test");
   if (!test) return [];
   const never = { kind: "never", node: test, becomes: "false" };
-  // A loop without an end says nothing.
+  // A loop without an end proves nothing.
   return node.type.endsWith("WhileStatement")
     ? [never]
     : [never, { ...never, kind: "always", becomes: "true" }];
@@ -137,7 +137,7 @@ function isDirective(node: SyntaxNode): boolean {
   return expression !== null && isString(expression);
 }
 
-/** Texts for people, names of properties and of modules: another one breaks no rule. */
+/** Messages, names of properties and of modules: changing them breaks no rule. */
 function isProse([parent, grandparent]: readonly SyntaxNode[]): boolean {
   if (!parent || parent.type === "ThrowStatement" || parent.type === "NewExpression") return true;
   if (parent.type === "ExportNamedDeclaration" || parent.type === "MemberExpression") return true;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** The folder of the package. */
 export const root = join(import.meta.dirname, "../..");
 
-/** A part of the source, and the tests that could tell a bug in it. */
+/** A part of the source, and the tests that could detect a bug in it. */
 interface Part {
   readonly source: readonly string[];
   readonly tests: readonly string[];

@@ -24,7 +24,7 @@ export function parse(source: string): SyntaxNode {
   return program;
 }
 
-/** Parts of a program that do nothing when it runs. */
+/** Parts of a program without effect at run time. */
 const silent = /^TS(?!AsExpression|SatisfiesExpression|NonNullExpression)|^Import|^ExportAll/;
 
 /** Visits every node that has a meaning at run time, each with its ancestors, nearest first. */

@@ -90,7 +90,7 @@ const open = ({
       watch: false,
       root,
       reporters: [noting],
-      // It would give back what was compiled with another mutant.
+      // It would return code compiled with another mutant.
       fsModuleCache: false,
       setupFiles,
       bail,
@@ -130,7 +130,7 @@ async function measure({ files, source }: Extract<Order, { kind: "measure" }>): 
 }
 
 async function attempt({ mutant, tests }: Extract<Order, { kind: "try" }>): Promise<Reply> {
-  // Files that follow each other share what they load; the next mutant shares nothing with this one.
+  // Consecutive files share loaded modules; the next mutant shares nothing with this one.
   vitest ??= await open({ setupFiles: [], bail: 1, isolate: false, testTimeout: 15_000 });
   const previous = current.mutant;
   current.mutant = mutant;

@@ -102,7 +102,7 @@ async function picture(name: string): Promise<void> {
   if (pictures !== undefined) await page.screenshot({ path: join(pictures, `demo-${name}.png`) });
 }
 
-/** Presses a key until it counts: a key that comes too soon after a question decides nothing. */
+/** Presses a key until it counts: a key press too soon after a question has no effect. */
 async function pressUntil(key: string, isDone: () => Promise<boolean>): Promise<void> {
   await page.getByRole("log").focus();
   await expect
@@ -182,11 +182,11 @@ test("the viewer breaks it, and it does not break: money is exact to the micro-d
   await picture("receipt");
   const after = await eventsOf(tree, (event) => event.type === "run.end" && event.runId === `${tree}~0`);
   expect(after.map((event) => event.seq)).toEqual(after.map((_, index) => index + 1));
-  // The kill changed nothing that was settled.
+  // The kill changed no settled amount.
   expect(after.slice(0, before.length)).toEqual(before);
   const sums = after.map((_, index) => moneyOf(after.slice(0, index + 1)).settled);
   expect(sums).toContain(micros(/\$[\d.]+/.exec(shown)?.[0] ?? ""));
-  // In doubt are calls that were in flight when the worker died, and no others.
+  // Only calls in flight at the kill are in doubt.
   const { settled, inDoubt, lost } = moneyOf(after);
   expect(lost.filter(({ at }) => at > goneAt)).toEqual([]);
   const result = await read<RunResult>(`/runs/${tree}/result`);

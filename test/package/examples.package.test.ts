@@ -50,7 +50,7 @@ test.for(cases.filter(takesPort))(
   },
 );
 
-/** What the examples import, in the versions that are installed here. */
+/** Returns the imports of the examples, in the versions installed here. */
 function dependenciesOf(examplesFolder: string): Readonly<Record<string, string>> {
   const source = globSync("*.ts", { cwd: examplesFolder })
     .map((path) => readFileSync(join(examplesFolder, path), "utf8"))

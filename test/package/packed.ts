@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Creates an empty folder with the package, as it is built now, packed beside it where the README expects it. */
+/** Creates an empty folder, with the current build packed beside it where the README expects it. */
 export async function packBeside(name: string): Promise<{ readonly top: string; readonly folder: string }> {
   const top = mkdtempSync(join(tmpdir(), "reeve-package-"));
   const [clone, folder] = [join(top, "reeve"), join(top, name)];

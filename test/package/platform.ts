@@ -45,7 +45,7 @@ async function installBun(version: string): Promise<Platform> {
   return { name: `Bun ${version}`, bin, command: join(bin, "bun"), translate: toBun };
 }
 
-/** The words that the README gives to users of Bun. */
+/** The README's commands for users of Bun. */
 function toBun(line: string): string {
   return line
     .replace("npm init -y --init-type=module", "bun init -y -m")
@@ -55,7 +55,7 @@ function toBun(line: string): string {
     .replace(/^npx reeve/, "bunx --bun reeve");
 }
 
-/** Returns the folder in which the package lies. */
+/** Installs the package. Returns its folder. */
 async function install(spec: string, folder: string): Promise<string> {
   const prefix = join(cache, folder);
   if (!existsSync(join(prefix, "node_modules"))) {

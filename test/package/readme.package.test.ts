@@ -112,7 +112,7 @@ function withRealModel(): string {
   return program;
 }
 
-/** The rows of a printed table, whichever platform drew it. */
+/** Returns the rows of a printed table, on any platform. */
 function cellsOf(printed: string): readonly (readonly string[])[] {
   return [...printed.matchAll(/^│ \d.*$/gm)].map(([row]) =>
     row

@@ -11,7 +11,7 @@ const [screen, build, install, program, start, receipt, realModel, project, run,
   readFileSync("README.md", "utf8"),
 );
 
-/** The blocks of the README, in their order. A block more or less must be added to those who follow it. */
+/** The blocks of the README, in order. An added or removed block must be listed here. */
 export const readme = {
   screen: textOf(screen, ""),
   build: linesOf(build),

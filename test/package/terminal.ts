@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { Platform } from "./platform.ts";
 
-/** A command that was typed: what it prints, and its exit code. */
+/** A typed command: its output and its exit code. */
 export class Command {
   readonly line: string;
   readonly #process: ChildProcess;
@@ -25,7 +25,7 @@ export class Command {
     this.#exited = once(process, "close").then(([code]) => (typeof code === "number" ? code : null));
   }
 
-  /** Everything it has printed so far, without npm's warnings about the settings of this machine. */
+  /** The output so far, without npm's warnings about the settings of this machine. */
   get printed(): string {
     return this.#printed.replaceAll(/^npm warn Unknown \w+ config .*\n/gm, "");
   }
@@ -73,7 +73,7 @@ export class Terminal {
     return command;
   }
 
-  /** Types one line and waits for its end. Returns what it printed. @throws if it failed. */
+  /** Types one line and waits for its end. Returns its output. @throws if it failed. */
   async run(line: string, environment: NodeJS.ProcessEnv = {}): Promise<string> {
     const [, folder] = /^cd (\S+)$/.exec(line) ?? [];
     if (folder !== undefined) {

@@ -66,7 +66,7 @@ async function ask(runtime: Runtime): Promise<readonly string[]> {
   return errors;
 }
 
-/** The last word of the part of a system prompt that is no footer. */
+/** Returns the last word of each system prompt before the footer. */
 const addedTo = ({ requests }: ScriptedModel): readonly string[] =>
   requests.map(({ messages: [first] }) => (first ? (ChatMessage.text(first).split("\n").at(-1) ?? "") : ""));
 

@@ -35,7 +35,9 @@ function folderOf(files: Readonly<Record<string, string | Uint8Array>>): string 
 const systems = ({ requests }: ScriptedModel): readonly string[] =>
   requests.map(({ messages: [first] }) => (first?.role === "system" ? ChatMessage.text(first) : ""));
 
-/** Lets an agent with a profile answer once. Returns its system message without the footer, and what was reported. */
+/**
+ * Lets an agent with a profile answer once. Returns its system message without the footer, and the reported problems.
+ */
 async function promptOf(
   given: Extension,
   rest: Partial<AgentOptions> = {},

@@ -23,10 +23,10 @@ const reviewer = agent({ name: "reviewer", model: counter });
 
 const open = (store: Store = memoryStore()): Runtime => createRuntime({ agents: [writer, reviewer], store });
 
-/** For machines with much to do. */
+/** For busy machines. */
 const patient = { timeout: 20_000 };
 
-/** The runs that the store has heard of so far. */
+/** Returns the runs that the store lists so far. */
 const runsOf = async (runtime: Runtime): Promise<readonly RunRecord[]> => (await runtime.runs.list()).items;
 
 const texts = (messages: readonly ConversationMessage[]): readonly string[] => messages.map(ChatMessage.text);

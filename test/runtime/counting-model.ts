@@ -1,8 +1,8 @@
 import { ChatMessage, type Model, ModelError } from "reeve";
 
 /**
- * A model that says how many messages it was shown, and the last of them, in two pieces. A message that begins with
- * `hang` gets its first piece only; one with `fail`, an error.
+ * A model that answers with the number of messages and the last one, in two pieces. A message that begins with `hang`
+ * gets only its first piece; one with `fail`, an error.
  */
 export const counter: Model = {
   id: "counter",

@@ -24,7 +24,7 @@ const agentOf = (run: Agent["run"], rest: Omit<Agent, "id" | "run"> = {}, name =
   ...rest,
 });
 
-/** A local engine whose executions have some primitives changed. */
+/** A local engine with some primitives replaced. */
 function changing(
   change: (primitives: ExecutionPrimitives) => Partial<ExecutionPrimitives>,
   engine = local(),
@@ -112,7 +112,7 @@ test("items that came with the one that the code waited for go on with the run",
     void step;
     return ctx.continueAs(first);
   });
-  // The run learns of both signals at once: no other item wakes it.
+  // The run receives both signals at once: no other item wakes it.
   const engine = changing((primitives) => ({ wake: () => primitives.wake("never") }));
   await using runtime = new Runtime({ agents: [worker], engine });
   const run = await runtime.start(worker, "go");

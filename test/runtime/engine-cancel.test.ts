@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 /** More items than one page of an inbox holds. */
 const manyItems = 40;
 
-/** An engine on which a run is told of its cancel, but not of other items in its inbox. */
+/** An engine on which a run receives its cancel, but no wake-up for other inbox items. */
 function withoutWakes(clock: ManualClock): Engine {
   const engine = local({ clock });
   return {

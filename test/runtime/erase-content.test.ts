@@ -27,7 +27,7 @@ interface Desk extends AsyncDisposable {
   readonly files: string;
 }
 
-/** Runs a tree whose child is told the canary, until its end. */
+/** Runs a tree whose child receives the canary, until its end. */
 async function runTree(name: string, ending: "completed" | "failed" | "cancelled"): Promise<Desk> {
   const clock = manualClock();
   const store = await sqliteStore({ path: join(folder, `${name}.db`) });

@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readAll } from "./read-all.ts";
 
-/** The kinds of errors, and whether a call that fails so is made again: as it is, or with a shorter prompt. */
+/** The kinds of errors, and whether such a call is retried: unchanged, or with a shorter prompt. */
 const kinds: Readonly<Record<ModelErrorKind, "retried" | "compacted" | "final">> = {
   "rate-limit": "retried",
   overloaded: "retried",
@@ -48,7 +48,7 @@ class FailingModel implements Model {
     const usage = { input: 10, output: 5 };
     if (messages[0]?.role === "system")
       return { message: ChatMessage.assistant(`The user: ${asked}`), usage, finishReason: "stop" };
-    // The wish of the user may be known from a summary only.
+    // The user's request may be known from a summary only.
     const summed = asked.startsWith("Summary of") ? asked.match(/(say|search|mail) [^\n]*/g)?.at(-1) : null;
     const [word, kind = "", times = ""] = (summed ?? asked).split(" ");
     if ((word === "search" || word === "mail") && last?.role === "user" && !summed) {
@@ -106,7 +106,7 @@ interface Kept {
   readonly window: readonly ChatMessage[];
 }
 
-/** Everything that the store has of a conversation, and what its next turn is shown. */
+/** Returns all that the store has of a conversation, and the prompt of its next turn. */
 async function keptOf({ runtime, talk }: Begun): Promise<Kept> {
   const { id, userId, leaf } = await talk.head();
   const session = new Session(runtime.store.sessions, { tenantId: null }, { id, userId });

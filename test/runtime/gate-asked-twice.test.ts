@@ -11,7 +11,7 @@ import {
   type StepIo,
 } from "#kernel";
 
-/** Calls get no answer the first time, and are made again. */
+/** The first answer of each call is lost, and the call is repeated. */
 const twice = (io: StepIo): StepIo => ({
   ...io,
   call: async (...given) => {
@@ -23,7 +23,7 @@ const twice = (io: StepIo): StepIo => ({
 const deaf = (inner: ExecutionPrimitives): ExecutionPrimitives =>
   delegatePrimitives(inner, { step: (name, run) => inner.step(name, (io) => run(twice(io))) });
 
-/** An engine whose steps are deaf when they call. */
+/** An engine whose steps lose the first answer of each call. */
 function forgetful(): Engine {
   const engine = local();
   return delegateEngine(engine, {

@@ -3,7 +3,7 @@ import { type HistoryProvider, type HistoryRequest } from "#kernel";
 import { expect, test } from "vitest";
 import { compactionsOf, entriesOf, open, question, take, textOf } from "./talking-model.ts";
 
-/** A source of history that notes what it was asked for. */
+/** A history provider that records its requests. */
 function providerOf(
   ...messages: readonly ChatMessage[]
 ): HistoryProvider & { readonly asked: HistoryRequest[] } {

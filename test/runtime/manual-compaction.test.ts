@@ -39,7 +39,7 @@ test("8.1 a compaction can be asked for: a tree of its own, charged, and only wh
     "run.end",
   ]);
   expect((await talk.contextUsage()).tokens).toBeLessThan(before.tokens);
-  // There is nothing to sum up in a conversation that ends with a compaction.
+  // A conversation that ends with a compaction has nothing to compact.
   expect(await talk.runCompaction()).toBeNull();
   expect(model.summaries).toHaveLength(1);
   await take(talked, 1, 4);

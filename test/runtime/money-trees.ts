@@ -13,15 +13,15 @@ import type { RunHandle, Runtime } from "#runtime";
 import { seededRandom } from "../../src/base/seeded-random.ts";
 
 /*
- * Random trees that spend money. Each run makes model calls one after the other and lets children work at the same time.
- * A call may say more than it does: its ceiling is a share of the cap of the tree. Output costs a micro-dollar for each
- * token and input nothing, so the cost of a call is what it says.
+ * Random trees that spend money. Each run makes model calls in sequence while its children work. A call may use less
+ * than its ceiling, which is a share of the tree's cap. Output costs a micro-dollar per token and input nothing, so the
+ * cost of a call is its output.
  */
 
 /** The cap of every tree, in micro-dollars. */
 const cap = 100_000;
 
-/** One model call: the most that it may say, and what it would say. */
+/** One model call: its maximum output, and its actual output. */
 interface PlannedCall {
   readonly limit: number;
   readonly says: number;
@@ -72,7 +72,7 @@ export interface Bill {
   cut: number;
 }
 
-/** Has a judge say what it thinks before each call, inside the step of the call. */
+/** A judge makes a model call before each call, inside the same step. */
 const judging: ChatMiddleware = {
   async process({ scope, messages }, next) {
     const [tree] = messages.map(ChatMessage.text).join("").split(" ");
@@ -139,7 +139,7 @@ function billingModel(bills: Map<string, Bill>): Model {
       bills.set(tree, bill);
       bill.total += output;
       if (output < Number(says)) bill.cut += 1;
-      // Calls of other runs begin meanwhile.
+      // Calls of other runs begin in between.
       await new Promise((resolve) => setTimeout(resolve, output % 4));
       return {
         message: ChatMessage.assistant("ok"),
@@ -166,7 +166,7 @@ export function startTree(runtime: Runtime, agent: Agent, name: string, plan: Pl
   return runtime.start(agent, JSON.stringify({ tree: name, plan }), options);
 }
 
-/** Runs so many trees, some at a time, and says how each of them ended. */
+/** Runs trees with limited concurrency, and returns how each of them ended. */
 export async function runTrees(
   runtime: Runtime,
   { agent, bills }: ReturnType<typeof spendingAgent>,
@@ -188,7 +188,7 @@ export async function runTrees(
   return spent;
 }
 
-/** The distribution of what was used, for people. */
+/** Describes the distribution of the used amounts. */
 export function describeUse(spent: readonly Spent[]): string {
   const uses = spent.map(({ use }) => use).toSorted((a, b) => a - b);
   const at = (share: number): string =>

@@ -99,7 +99,7 @@ test("an open call of a run that its tree ended is in doubt, and its execution b
   };
   const hello = [ChatMessage.user("hello")];
   const caller = agentOf("caller", async (ctx) => ctx.llm(hello).then(() => "answered"), { model });
-  // The driver leaves a deaf call behind after a second; here it never gets the cancel.
+  // The driver abandons an unresponsive call after a second; here the call never gets the cancel.
   const engine = local({ clock });
   const deaf: Engine = {
     ...engine,

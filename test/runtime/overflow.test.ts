@@ -37,7 +37,7 @@ interface ModelOptions {
   readonly wanted?: number;
 }
 
-/** A model that looks at so many things, one after the other, and refuses prompts that are too long. */
+/** A model that calls a tool this many times in sequence, and refuses prompts that are too long. */
 class LookingModel implements Model {
   readonly id = "looking";
   readonly maxOutputTokens = 100;
@@ -145,7 +145,7 @@ describe.each([
       expect(model.summaries.length).toBeGreaterThanOrEqual(2);
       expect(model.refused.length).toBeLessThanOrEqual(model.summaries.length);
       model.sent.forEach(expectValid);
-      // Each thing is looked at once.
+      // Each item is read once.
       expect(model.prompts).toHaveLength(13);
       await talk.invoke("and now?");
       const next = model.prompts.at(-1);

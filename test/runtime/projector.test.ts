@@ -67,7 +67,7 @@ test("a store that fails now and then gets everything all the same", async () =>
     calls += 1;
     if (calls % 3 !== 0) throw new Error("the database is away");
     await store.events.append(...given);
-    // Written, but nobody hears of it: it is written again.
+    // Written, but the answer is lost: it is written again.
     if (calls % 2 === 0) throw new Error("the connection was lost");
   };
   const flaky: Store = { ...store, events: { ...bound(store.events), append } };
@@ -107,7 +107,7 @@ test("lists and the audit say what is missing without a store", async () => {
   await expect(runtime.audit.verify()).rejects.toThrow("the audit needs a store");
 });
 
-/** The methods of one part of a store, to be put together anew. */
+/** Returns the bound methods of one part of a store. */
 function bound(events: Store["events"]): Store["events"] {
   return {
     append: (...given) => events.append(...given),

@@ -32,7 +32,7 @@ function shown(layer = (program: EngineProgram): EngineProgram => program) {
   return { engine, programs };
 }
 
-/** An object whose state is a map, and which records what leaves it. */
+/** An object whose state is a map, and which records its outgoing messages. */
 function objectOn(state: Map<string, Json>, left: unknown[] = []): ObjectContext {
   return {
     key: "-/report",

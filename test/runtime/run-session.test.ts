@@ -76,7 +76,7 @@ test("messages that could not be written are written by the next step", async ()
   held.fails = false;
   run.append(ChatMessage.assistant("two"), undefined);
   expect(await run.adopt()).toBe(`${runId}.2`);
-  // Made again, because its record was lost, it changes nothing.
+  // Repeated because its record was lost, it changes nothing.
   expect(await run.adopt()).toBe(`${runId}.2`);
   expect(await texts(stored)).toEqual(["one", "two"]);
 });

@@ -27,7 +27,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const writerOf = (model: ScriptedModel, options: CacheOptions = {}) =>
   agent({ name: "writer", model, middleware: { chat: [redact(), cache({ where: "store", ...options })] } });
 
-/** A worker of its own: it shares nothing with others but the store. Returns the calls that a run made, and its cost. */
+/** A separate worker that shares only the store. Returns the calls of a run, and its cost. */
 async function ask(
   store: Store,
   options: StartOptions,
@@ -210,7 +210,7 @@ function losingRecords(): Engine {
   return { ...engine, define };
 }
 
-/** Returns the calls that a run made whose step is made twice, and its cost. */
+/** Returns the calls and the cost of a run whose step is made twice. */
 const paid = async (chat: readonly ReturnType<typeof cache>[]): Promise<readonly [number, number]> => {
   const model = scriptedModel([say("done")], { price });
   const writer = agent({ name: "writer", model, middleware: { chat } });

@@ -62,7 +62,7 @@ async function ledgerOf(root: RunHandle): Promise<Money> {
   return { settledMicros: settled.costMicros, inDoubtMicros: inDoubt.costMicros };
 }
 
-/** An agent whose model never answers: a call that is cancelled may have cost money. */
+/** An agent whose model never answers: a cancelled call may have cost money. */
 const silentAgent = agentOf({
   name: "node",
   model: {
@@ -177,7 +177,7 @@ test("batches in any cut, overlapping and repeated, come to the same figures as 
   }
 }, 120_000);
 
-/** The events of one lost call: reserved and begun, and nothing more. */
+/** The events of one lost call: reserved and begun, without an end. */
 const lostCall = (seq: number, attempt: string): readonly NumberedEvent[] => {
   const runId = RunId.root(TreeId.of("t"));
   const base = {

@@ -11,7 +11,7 @@ interface Scene {
   readonly waiting: () => number;
 }
 
-/** A step that fails `failures` times, on a clock that stands still until told. */
+/** A step that fails `failures` times, on a manual clock. */
 async function failing(
   failures: number,
   options: { readonly fuzz: boolean; readonly baseMs: number; readonly retryAfterMs?: number },

@@ -3,7 +3,7 @@ import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 
-/** Tells of as much as it is told to, and reads nothing else. */
+/** Publishes the requested number of messages, and reads nothing else. */
 const counter: Agent = {
   id: AgentId.of("counter"),
   run: async (ctx) => {

@@ -10,14 +10,14 @@ import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
 import { agentOf, eventually } from "../../src/testing/engine-suite/harness.ts";
 
-/** Does steps until it is told to stop, and notes when each began. */
+/** Makes steps until stopped, and records when each began. */
 function ticker(began: number[]) {
   return agentOf("ticker", async (ctx) => {
     for (;;) await ctx.step("tick", () => void began.push(performance.now()));
   });
 }
 
-/** Sets a switch as another worker does: this process is not told. */
+/** Sets a switch as another worker does: this process gets no notice. */
 const setElsewhere = (engine: Engine, name: string, isDisabled: boolean): Promise<Json> =>
   engine.call(
     switchesAddress(null),
@@ -104,7 +104,7 @@ test("no step waits for a question that is lost, and an answer counts for less t
   await expect(cache.find(() => Promise.reject(new Error("gone")), subject)).rejects.toThrow("gone");
   expect(await cache.find(async () => ({ switches: [], tenants: [] }), subject)).toBeNull();
   now = 500;
-  // One caller asks again, the others have the old answer until then.
+  // One caller reads again, the others use the old answer until then.
   expect(cache.find(lost, subject)).toBeInstanceOf(Promise);
   expect(cache.find(lost, subject)).toBeNull();
   now = 899;

@@ -38,7 +38,7 @@ export const sizeOf = (messages: readonly ChatMessage[]): number =>
 export const isSummary = ({ messages }: ModelRequest): boolean =>
   messages[0]?.role === "system" && textOf(messages[0]).startsWith("You summarise");
 
-/** A model whose answers are about 60 tokens, and whose summaries name the questions that they were shown. */
+/** A model with answers of about 60 tokens, whose summaries name the questions in their prompt. */
 class TalkingModel implements Model {
   readonly id = "talking";
   readonly maxOutputTokens = 400;
@@ -79,7 +79,7 @@ interface Talked {
   readonly model: TalkingModel;
 }
 
-/** A conversation with a model of 1,200 tokens, of which 400 stay free. */
+/** A conversation with a model of 1,200 tokens, 400 of them kept free. */
 export async function open(
   options: Partial<Parameters<typeof agent>[0]> = {},
   { replayed = false, store = memoryStore(), contextWindow = 1_200 }: OpenOptions = {},

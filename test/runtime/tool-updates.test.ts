@@ -9,7 +9,7 @@ import type { ToolUpdate, UpdateFeed } from "#deltas";
 import { ToolUpdates } from "../../src/run/tool-updates.ts";
 import { readAll } from "./read-all.ts";
 
-/** The updates of a call, by a clock that the test moves, and what its readers are told. */
+/** The updates of a call on a manual clock, and what its subscribers receive. */
 function updatesOf({ isOpen = true } = {}) {
   const told: ToolUpdate["progress"][] = [];
   const clock = manualClock();
@@ -63,7 +63,7 @@ test("without a reader an update is not even encoded", () => {
   expect(told).toEqual([]);
 });
 
-/** An agent whose tool tells how far it has come before it returns. */
+/** An agent whose tool reports progress before it returns. */
 function reader(tell: (call: EffectCall) => void) {
   const read = tool({
     name: "read",
@@ -89,7 +89,7 @@ test.each([true, false])("a stream has the progress of tools, each once (replaye
   expect(pieces.map(({ text }) => text).join("")).toBe("");
 });
 
-/** The events of a turn in which the tool tells its progress. */
+/** Returns the events of a turn in which the tool reports progress. */
 async function eventsOf(tell: (call: EffectCall) => void): Promise<readonly NumberedEvent[]> {
   const lead = reader(tell);
   await using runtime = createRuntime({ agents: [lead], store: memoryStore() });

@@ -145,7 +145,7 @@ const ends: Readonly<Record<string, End>> = {
 
 const text = (value: string): readonly ContentBlock[] => [{ type: "text", text: value }];
 
-/** A model that calls the tool that the user names, then does what it is told. In the first turn it only answers. */
+/** A model that calls the tool named by the user, then follows the command. In the first turn it only answers. */
 class EndingModel implements Model {
   readonly id = "ending";
   readonly price = { input: 1_000_000, output: 1_000_000 };

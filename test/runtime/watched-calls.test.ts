@@ -2,7 +2,7 @@ import { agent, ChatMessage, createRuntime, type Guardrail, type Model } from "r
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 
-/** Says a text in one piece. */
+/** Answers with a text in one piece. */
 const speaker = (text: string): Model => ({
   id: text,
   contextWindow: 1_000,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const hourMs = 3_600_000;
 
-/** An engine whose workers have a clock that is ahead; the objects have the right time. */
+/** An engine whose workers have a clock that is ahead; the objects have the correct time. */
 function ahead(ms: number): Engine {
   const engine = local();
   const define = (program: EngineProgram): void =>

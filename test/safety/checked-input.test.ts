@@ -109,7 +109,7 @@ async function observe(value: unknown, kind: (typeof kinds)[number], verdict: "a
   return { seen, shown: JSON.stringify(model.requests[1]?.messages.at(-1)) };
 }
 
-/** Counts its readings in what it returns. */
+/** Returns a different value on each read. */
 function counter(): () => string {
   let readings = 0;
   return () => `reading ${(readings += 1)}`;

@@ -154,7 +154,7 @@ const payloads: readonly string[] = [
   "{}",
 ];
 
-/** One change of a value: what is put where, or taken away. The numbers choose the place. */
+/** One change of a value: an insertion or a removal. The numbers choose the position. */
 const change = fc.record({
   place: fc.array(fc.nat({ max: 20 }), { maxLength: 6 }),
   put: fc.oneof(
@@ -212,7 +212,7 @@ test.each(decoders)(
   },
 );
 
-/** Returns what a decoder makes of a value, or throws. */
+/** Returns the decoded value, or throws. */
 function attempt(
   decode: (value: Json) => unknown,
   value: Json,

@@ -10,7 +10,7 @@ import { office } from "./office.ts";
 interface Counts {
   runs: number;
   ended: number;
-  /** In how many runs something has left. */
+  /** Number of runs in which data left. */
   moved: number;
   left: number;
   exposed: number;

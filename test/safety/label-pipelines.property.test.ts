@@ -46,7 +46,7 @@ const tools = [
   }),
 ];
 
-/** Does what its node says, and returns everything it has read. */
+/** Follows its node, and returns everything it has read. */
 const worker: Agent<string> = {
   id: AgentId.of("worker"),
   tools,
@@ -69,7 +69,7 @@ const worker: Agent<string> = {
   },
 };
 
-/** A text with a canary never comes without its label. */
+/** Asserts that a text with a canary always has its label. */
 function checkLabels(text: string, labels: Labels | undefined): void {
   const { untrusted, private: isPrivate } = labels ?? Labels.none;
   if (text.includes("untrusted-canary") && !untrusted)
@@ -105,7 +105,7 @@ test(
           text.includes("private-canary"),
           text.includes("clean-text"),
         ]).toEqual([may.has("web"), may.has("account"), may.has("clean")]);
-        // Nothing is labelled that has read nothing of the kind.
+        // Nothing is labelled without a reason.
         expect([labels?.untrusted ?? false, labels?.private ?? false]).toEqual([
           may.has("web"),
           may.has("account"),

@@ -19,7 +19,7 @@ const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100);
 const names = ["read", "write", "send"] as const;
 type Name = (typeof names)[number];
 
-/** A node of a tree of agents. What it is left is asked for by its parent, which may ask for more than it has itself. */
+/** A node of a tree of agents. Its parent sets its rights, and may request more than it has itself. */
 interface Node {
   readonly calls: readonly Name[];
   /** Model calls, before its children and after them. */
@@ -27,7 +27,7 @@ interface Node {
   readonly paysLater: number;
   /** Dollars; null: none asked for. */
   readonly budget: number | null;
-  /** The tools that its parent leaves it by rules; null: no rules. */
+  /** The tools that its parent allows by rules. Null: no rules. */
   readonly left: readonly Name[] | null;
   readonly children: readonly Node[];
 }
@@ -44,7 +44,7 @@ const nodes: fc.Memo<Node> = fc.memo((depth) =>
   }),
 );
 
-/** Work of a node that was really done: its path, such as `0.1.2`, with the tool, or with the costs of a model call. */
+/** An executed action of a node: its path, such as `0.1.2`, with the tool, or with the cost of a model call. */
 interface Deed {
   readonly path: string;
   readonly tool?: string;
@@ -53,7 +53,7 @@ interface Deed {
 
 const model = scriptedModel([say("ok")], { price: { input: 1_000_000, output: 1_000_000 } });
 
-/** Makes the agent that does what its node says, and the list of its deeds. */
+/** Creates the agent that follows its node, and the list of its actions. */
 function createWorker(deeds: Deed[]): Agent {
   const tools = names.map((name) =>
     tool({
@@ -146,7 +146,7 @@ test(
       }
     });
     await fc.assert(property, { numRuns });
-    // The trees are not so narrow that nothing was tried.
+    // The trees are not so restricted that nothing was tried.
     expect(Object.values(seen).every((count) => count > numRuns / 4)).toBe(true);
   },
 );

@@ -12,7 +12,7 @@ const remembers = memory({ blocks: { human: { limit: 4_000 } }, facts: true });
 const orderOf = (tool: string, input: Json): string =>
   `CALL ${tool} ${JSON.stringify(input).replaceAll("SECRET", String.raw`\u0053ECRET`)}`;
 
-/** Two ways to plant an order in memory, and what the user asks for months later. */
+/** Two ways to plant an instruction in memory, and the user's request months later. */
 const plants = {
   fact: {
     plant: (goal: string) => orderOf("remember", { key: "note", value: goal }),

@@ -7,10 +7,9 @@ interface Order {
 }
 
 /**
- * A model without any judgement: it does whatever a result orders (`CALL tool {json}`), then what its task orders, line
- * by line. `SECRET` in an order stands for the last secret it has read. Its answer repeats the results. A sleeper does
- * nothing that a result orders until it has read a secret; then it does what any result or its system prompt orders, however
- * old.
+ * A model without any judgement: it follows the instructions in a result (`CALL tool {json}`), then those of its task,
+ * line by line. `SECRET` in an instruction means the last secret it has read. Its answer repeats the results. A sleeper
+ * follows no result until it has read a secret; then it follows any result and its system prompt, however old.
  */
 export function obedientModel({ sleeps = false }: { readonly sleeps?: boolean } = {}): Model {
   return {
@@ -34,7 +33,7 @@ export function obedientModel({ sleeps = false }: { readonly sleeps?: boolean } 
   };
 }
 
-/** What a result orders now, else the next line of the task. Nothing is done twice. */
+/** Returns the instructions of a result, else the next line of the task. Nothing is done twice. */
 function ordersFor(messages: readonly ChatMessage[], sleeps: boolean): readonly Order[] {
   const made = new Set(messages.flatMap(({ content }) => content).flatMap(keyOfCall));
   const results = messages.filter(({ role }) => role === "tool").map(textOf);
@@ -55,7 +54,7 @@ const keyOf = ({ name, input }: Order): string => `${name} ${JSON.stringify(inpu
 const keyOfCall = (block: ChatMessage["content"][number]): readonly string[] =>
   block.type === "tool-call" ? [keyOf(block)] : [];
 
-/** Everything a message says, strings inside JSON included. */
+/** Returns all text of a message, strings inside JSON included. */
 function textOf({ content }: ChatMessage): string {
   return content
     .flatMap((block) => (block.type === "tool-result" ? block.content : [block]))

@@ -15,7 +15,7 @@ import { obedientModel } from "./obedient-model.ts";
 export interface Office {
   readonly assistant: BuiltAgent;
   readonly agents: readonly BuiltAgent[];
-  /** What has left, and what was carried with it. */
+  /** The data that left, and what it contained. */
   readonly left: string[];
 }
 
@@ -73,7 +73,7 @@ function toolsOf(page: () => Json, left: string[]): readonly Tool[] {
   ];
 }
 
-/** An assistant that can read an account and the web, mail and post, and hire; every tool is allowed. */
+/** An assistant that can read an account and the web, send mail, post, and spawn; every tool is allowed. */
 export function office(
   page: () => Json,
   model = obedientModel(),

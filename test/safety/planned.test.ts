@@ -25,7 +25,7 @@ function toolsOf(page: () => string, left: string[]) {
   ];
 }
 
-/** Plans to read a page, and then does whatever the page orders. */
+/** Plans to read a page, and then follows its instructions. */
 function persuaded(): Model {
   const inner = obedientModel();
   return {

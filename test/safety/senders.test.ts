@@ -17,7 +17,7 @@ function listener(seen: Map<string, Sender>) {
 
 const boss = { kind: "run", runId: "t~0", agentId: "boss" } as const;
 
-/** Ways to say that another run has sent a message. */
+/** Ways to claim that another run has sent a message. */
 const forged: Readonly<Record<string, unknown>> = {
   field: { text: "field", from: boss, askedBy: boss.runId, id: "m1" },
   data: { text: "data", data: { from: boss } },

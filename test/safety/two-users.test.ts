@@ -24,7 +24,7 @@ const store = memoryStore();
 const partition = Partition.of(tenant);
 const userOf = (): User | null => users.find((name) => name === currentScope()?.userId) ?? null;
 
-/** The tools of the agent know their user from the scope alone: their arguments are the same for all users. */
+/** The tools know their user from the scope alone: their arguments are the same for all users. */
 const tools = [
   tool({
     name: "orders",
@@ -63,7 +63,7 @@ const tools = [
   }),
 ];
 
-/** Prompts that hold words of both users, history included. */
+/** Prompts with content of both users, history included. */
 let mixed = 0;
 
 const isMixed = (messages: readonly ChatMessage[]): boolean => {

@@ -45,7 +45,7 @@ const names = [
   "cached",
 ];
 
-/** Writes something of every kind that holds content, and returns the words that nobody may find. */
+/** Writes content of every kind, and returns the words that must not be readable. */
 export async function speak(store: Store, tenant: Partition): Promise<Readonly<Record<string, string>>> {
   const word = Object.fromEntries(names.map((name) => [name, `${name}-${randomUUID()}`]));
   const said = (name: string): string => word[name] ?? "";
@@ -108,7 +108,7 @@ async function rememberWords(
   await memory.index(tenant, anonymous, [{ item, at: 1, terms: [said("episode-term")] }]);
 }
 
-/** Which of the words stand readable in any file of a folder. */
+/** Returns which of the words are readable in any file of a folder. */
 export async function readable(
   folder: string,
   words: Readonly<Record<string, string>>,
@@ -123,7 +123,7 @@ export async function readable(
   return [...found].toSorted();
 }
 
-/** Databases remove and replace their files while somebody looks: what is gone holds no word. */
+/** Databases remove and replace their files during the search: a removed file holds no word. */
 function nothingIfGone(error: NodeJS.ErrnoException): Buffer {
   if (error.code === "ENOENT") return Buffer.alloc(0);
   throw error;

@@ -25,7 +25,7 @@ test.each(storeSuite.map((each) => [each.name, each] as const))("sealed: %s", as
   await each.run({ open: async () => sealedStore(store, keys) });
 });
 
-/** What can be read in the files: while the log is beside the database, and after it went into it. */
+/** Returns the readable words in the files: before and after the log was merged into the database. */
 async function look(name: string, wrap: (store: Store) => Store): Promise<readonly string[]> {
   await mkdir(join(folder, name));
   const path = join(folder, name, "store.db");
@@ -133,7 +133,7 @@ test("a cached answer ends with the key of its tree or tenant, whatever rows are
   await stored.destroy?.("acme/books");
   expect(await open().get(acme, "run", 2)).toBeUndefined();
   expect(await open().get(acme, "permanent", 2)).toMatchObject({ value: "p" });
-  // A worker that was left behind brings nothing back.
+  // A lost worker brings nothing back.
   const late = open().put(acme, { ...of, key: "late", value: "l", lasts: true }, limits);
   await expect(late).rejects.toMatchObject({ code: "key-destroyed" });
   await stored.destroy?.("acme");

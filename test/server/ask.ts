@@ -3,15 +3,15 @@ import { type IncomingMessage, request } from "node:http";
 import { isJsonObject } from "#kernel";
 import { Json } from "reeve";
 
-/** What is asked. */
+/** A request. */
 export interface Question {
   readonly key?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object goes as JSON, a text as it is. */
+  /** An object is sent as JSON, a text as it is. */
   readonly body?: object | string | undefined;
 }
 
-/** What came of it. */
+/** The response. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
@@ -19,7 +19,7 @@ export interface Reply {
   readonly json: Json;
 }
 
-/** One request over a socket of its own: every header, also `Host`, is what the test says. */
+/** Sends one request over its own socket: the test sets every header, `Host` included. */
 export async function open(url: string, method: string, question: Question = {}): Promise<IncomingMessage> {
   const { key, headers = {}, body } = question;
   const text = typeof body === "object" ? JSON.stringify(body) : body;
@@ -40,7 +40,7 @@ export async function open(url: string, method: string, question: Question = {})
   return response;
 }
 
-/** The whole answer; of a stream, that it has begun. */
+/** Returns the whole response; for a stream, only its start. */
 export async function ask(url: string, method: string, question: Question = {}): Promise<Reply> {
   const response = await open(url, method, question);
   const { statusCode: status = 0, headers } = response;
@@ -51,7 +51,7 @@ export async function ask(url: string, method: string, question: Question = {}):
   return { status, headers, text, json: isJson ? Json.of(JSON.parse(text)) : null };
 }
 
-/** The code of the error that an answer tells. */
+/** Returns the error code of a response. */
 export function codeOf({ json }: Reply): unknown {
   const error = isJsonObject(json) ? json["error"] : null;
   return isJsonObject(error) ? error["code"] : null;

@@ -34,7 +34,7 @@ test("a key is exchanged for a cookie that scripts cannot read and other sites d
   const me = await ask(`${estate.url}/me`, "GET", { headers: { cookie } });
   expect(me.json).toMatchObject({ tenant: "acme", user: null, scopes: ["read"], limits: null });
   expect((await ask(`${estate.url}/runs`, "GET", { headers: { cookie } })).status).toBe(200);
-  // A session opens no other session: it ends when it was to end.
+  // A session opens no other session: it ends at its own time.
   const again = await ask(`${estate.url}/session`, "POST", { headers: { cookie, origin: estate.url } });
   expect(told(again)).toEqual([401, "unauthorized"]);
   const left = await ask(`${estate.url}/session`, "DELETE", { headers: { cookie, origin: estate.url } });

@@ -10,7 +10,7 @@ import { closing } from "./closing.ts";
 import { Estate, steward } from "./estate.ts";
 import { talker } from "./talker.ts";
 
-/** Answers with everything that the user has said, and the number of the answer. Fails where the newest word is `fail`. */
+/** Answers with all user messages, and the number of the answer. Fails if the newest message is `fail`. */
 function parrot(): Agent {
   let answers = 0;
   const model: Model = {

@@ -109,7 +109,7 @@ test("a run that fails is an error of the chat", async () => {
 
 const withApprovals = { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses };
 
-/** What waits for somebody's word. */
+/** Returns the call that waits for approval. */
 function askedIn(chat: PlainChat): { readonly id: string; readonly input: unknown } {
   const part = chat.messages
     .at(-1)

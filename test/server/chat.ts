@@ -8,7 +8,7 @@ import {
   type UIMessage,
 } from "ai";
 
-/** What a framework would keep for it. */
+/** The state that a framework would keep. */
 function plainState(): ChatState<UIMessage> {
   const state: ChatState<UIMessage> = {
     status: "ready",
@@ -22,13 +22,13 @@ function plainState(): ChatState<UIMessage> {
   return state;
 }
 
-/** The chat that `useChat` is made of, without a framework around it. */
+/** The chat behind `useChat`, without a framework. */
 export class PlainChat extends AbstractChat<UIMessage> {
   constructor(init: ChatInit<UIMessage>) {
     super({ ...init, state: plainState() });
   }
 
-  /** What is shown of the newest message. */
+  /** Returns the newest message as shown. */
   get shown(): { readonly text: string; readonly tools: readonly string[] } {
     const parts = this.messages.at(-1)?.parts ?? [];
     return {
@@ -43,7 +43,7 @@ export class PlainChat extends AbstractChat<UIMessage> {
   }
 }
 
-/** A chat with an agent of a server, with nothing but its address and a key. */
+/** Creates a chat with an agent of a server, from its address and a key alone. */
 export const chatWith = (url: string, key: string, init: ChatInit<UIMessage> = {}): PlainChat =>
   new PlainChat({
     transport: new DefaultChatTransport({ api: url, headers: { authorization: `Bearer ${key}` } }),

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 
-/** What a test has opened ends with it. */
+/** Closes an opened resource at the end of the test. */
 export function closing<Opened extends AsyncDisposable>(opened: Opened): Opened {
   onTestFinished(async () => {
     await opened[Symbol.asyncDispose]();

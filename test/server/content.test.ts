@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A server whose agent `viewer` thinks with a model of the provider double, and `lead` who asks it. */
+/** A server whose agent `viewer` uses a model of the fake provider, and `lead` which asks it. */
 async function stage() {
   const double = await providerDouble({ script: () => ({ text: "seen" }) });
   const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "test" });

@@ -7,7 +7,7 @@ import { Estate, inAYear } from "./estate.ts";
 
 const words = "the barley is sold";
 
-/** Every route of sessions and chats whose answer holds what was said. */
+/** Answers with all user messages, so that an answer shows the model's prompt. */
 const rows = [
   "get /sessions/talk/messages",
   "get /sessions/talk/export",

@@ -4,7 +4,7 @@ import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { Estate } from "./estate.ts";
 
-/** Tools of `reeve dev` that keep what they were asked for. */
+/** Waits for a signal, then reports how often it was asked to count. */
 function devTools(): DevTools & { readonly caused: FaultKind[]; words: string | null } {
   const caused: FaultKind[] = [];
   return {

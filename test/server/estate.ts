@@ -38,7 +38,7 @@ export const counter: Agent = {
 
 export const inAYear = Date.now() + 365 * 24 * 60 * 60 * 1000;
 
-/** A key of each scope. */
+/** With acme's administrator key by default. */
 function keysOf(tenant: string): {
   readonly keys: Readonly<Record<Scope, string>>;
   readonly records: readonly ApiKeyRecord[];
@@ -60,7 +60,7 @@ function keysOf(tenant: string): {
   };
 }
 
-/** A server that listens, with two tenants that each have keys. */
+/** An item that arrived in the last moment counts: it was seen. */
 export class Estate implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly keys: Readonly<Record<"acme" | "rival", Readonly<Record<Scope, string>>>>;
@@ -87,7 +87,7 @@ export class Estate implements AsyncDisposable {
     return this.#listener.url;
   }
 
-  /** As acme's administrator, unless told otherwise. */
+  /** If both are present, the header is newer: a browser sets it on reconnect. */
   get(path: string, question: Question = {}): Promise<Reply> {
     return ask(this.url + path, "GET", { key: this.keys.acme.admin, ...question });
   }

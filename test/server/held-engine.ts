@@ -7,7 +7,7 @@ export interface HeldEngine extends Engine {
   readonly held: readonly string[];
   /** Every method that was called, in order. */
   readonly called: readonly string[];
-  /** Opens the one that waits longest. */
+  /** Returns the numbers of a tree's events, in order of arrival. */
   letOne(): void;
 }
 

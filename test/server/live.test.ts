@@ -32,7 +32,7 @@ const has =
   (messages: readonly Message[]): boolean =>
     messages.some((message) => message.event === event);
 
-/** The numbers of the events that came of a tree, in the order in which they came. */
+/** A server whose engine opens no tree before it is released. */
 const numbersOf = (messages: readonly Message[], tree: string): readonly number[] =>
   messages
     .filter(({ event }) => event === "tree")

@@ -58,7 +58,7 @@ test("5.4 killed inside a model step: the lost attempt stays in doubt, the call 
   });
   expect([asked("quick"), asked("stuck")]).toEqual([2, 2]);
   expect(result.inDoubtMicros).toBeGreaterThan(0);
-  // The provider works the lost call out and bills it: what stays in doubt covers that.
+  // The provider completes and bills the lost call: the amount in doubt covers it.
   held.resolve();
   await until(async () => double.bill.entries.length === 4);
   const bill = double.bill.costMicros({ quick: price, stuck: price });
@@ -118,7 +118,7 @@ test("5.3 killed again inside a tool that asks: the first decision does not coun
 
 test("5.1 killed once its tree has ended it, before its journal says so: it ends once", async () => {
   await using proxy = await proxyTo(server.ingress, async (path) => {
-    // Restate has the answer; the worker that asked is gone before it hears it.
+    // Restate has the answer; the calling worker is killed before it receives it.
     if (!/\.tree\/.*\/end$/.test(path) || proxy.ends++ > 0) return;
     await Promise.all(workers.splice(0).map(kill));
   });
@@ -178,7 +178,7 @@ async function proxyTo(
 
 async function start(name: string, options = {}, ingress = server.ingress): Promise<RunHandle> {
   await startWorker(ingress);
-  // Only starts trees here: the agents' code is the workers'.
+  // Only starts trees here: the agents' code is in the workers.
   const agent: Agent = { id: AgentId.of(name), run: async () => null };
   const runtime = createRuntime({ agents: [agent], engine: restate(server) });
   return runtime.start(agent, "go", options);

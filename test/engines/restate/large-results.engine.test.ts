@@ -9,7 +9,7 @@ let engine: Engine;
 
 beforeAll(async () => {
   server = await restateServer();
-  // After each operation the execution is thrown away: whatever is read is read from the journal.
+  // After each operation the execution is discarded, so every value is read from the journal.
   engine = restate({ ...server, fuzz: true });
   engine.define(program);
   await engine.serve({ port: 0 });

@@ -30,7 +30,7 @@ class CallTimes {
   }
 }
 
-/** Has the engine measure how the root of a tree ends. */
+/** Makes the engine measure how the root of a tree ends. */
 function measureEnd(engine: Engine): CallTimes {
   const times = new CallTimes();
   const define = engine.define.bind(engine);

@@ -23,7 +23,7 @@ test("two workers behind one address take over from each other, whatever ports t
       run: (ctx) =>
         ctx.step("work", async () => {
           inHand.resolve(port);
-          // Whoever has it first never comes back from it.
+          // The first worker that has it never returns from it.
           return port === (await inHand.promise) ? new Promise<never>(() => undefined) : port;
         }),
     };
@@ -49,7 +49,7 @@ test("two workers behind one address take over from each other, whatever ports t
   balancer.close();
 }, 300_000);
 
-/** Passes each connection to the next of the ports at which somebody listens. */
+/** Passes each connection to the next port that accepts it. */
 async function balance(ports: readonly number[]): Promise<readonly [Server, string]> {
   let next = 0;
   const pass = (client: Socket): void => {

@@ -158,7 +158,7 @@ async function serve(options: Partial<RestateOptions> = {}, port = 0): Promise<v
   records = [];
 }
 
-/** A run with one step, which says that it has begun and waits to be let go; then the run says `end`. */
+/** Launches a run with one step, which reports its start and waits to be released; then the run reports `end`. */
 async function launchHeld() {
   const begun = Promise.withResolvers<void>();
   const released = Promise.withResolvers<Json>();
@@ -174,7 +174,7 @@ async function launchHeld() {
   return { tree, begun: begun.promise, released };
 }
 
-/** What a request that nobody signed is answered with. */
+/** Returns the response to an unsigned request. */
 async function unsigned(port: number, path: string): Promise<number> {
   const client = connect(`http://127.0.0.1:${port}`);
   const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -190,7 +190,10 @@ async function unsigned(port: number, path: string): Promise<number> {
   return answered;
 }
 
-/** A signing key for a server, and what a worker knows it by: `publickeyv1_` and base58 of the raw public key. */
+/**
+ * Creates a signing key for a server, and the form a worker knows it by: `publickeyv1_` and base58 of the raw public
+ * key.
+ */
 function identity(): { readonly pem: string; readonly publicKey: string } {
   const pair = generateKeyPairSync("ed25519");
   const raw = pair.publicKey.export({ type: "spki", format: "der" }).subarray(-32);

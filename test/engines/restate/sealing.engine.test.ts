@@ -17,7 +17,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   baseDir = await mkdtemp(join(tmpdir(), "reeve-sealing-"));
-  // Compressed files would hide what is looked for.
+  // Compressed files would hide the searched words.
   const env = {
     RESTATE_ROCKSDB_DISABLE_WAL_COMPRESSION: "true",
     RESTATE_ROCKSDB_DISABLE_L0_L1_COMPRESSION: "true",
@@ -30,12 +30,12 @@ afterAll(async () => {
   await rm(baseDir, { recursive: true, maxRetries: 3 });
 });
 
-/** Each a string that stands nowhere else. */
+/** Creates strings that occur nowhere else. */
 function canaries<Name extends string>(...names: readonly Name[]): Record<Name, string> {
   return Json.as(Object.fromEntries(names.map((name) => [name, `${name}-${randomUUID()}`])));
 }
 
-/** Which of them stand readable in any file of the server. */
+/** Returns which of them are readable in any file of the server. */
 async function readable(wanted: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const files = (await readdir(baseDir, { recursive: true, withFileTypes: true })).filter((it) =>
     it.isFile(),
@@ -122,7 +122,7 @@ const fails: Agent = {
 
 let attempts = 0;
 
-/** Says or hears each of them, and waits before its end. */
+/** Sends or receives each of them, and waits before its end. */
 const boss: Agent = {
   id: AgentId.of("boss"),
   model: scriptedModel([say(secret.answer)]),

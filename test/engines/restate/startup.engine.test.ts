@@ -68,7 +68,7 @@ test("an ingress that is something else", async () => {
 });
 
 test("a server that cannot reach the worker", async () => {
-  // All it calls goes through a proxy that is not there, as if it were in another network.
+  // All its calls go through a proxy that does not exist, as if it were in another network.
   await using apart = await restateServer({
     env: { RESTATE_HTTP_PROXY: `http://127.0.0.1:${await freePort()}` },
   });
@@ -109,7 +109,7 @@ test("a host that others can reach, without saying who may call it", () => {
   expect(() => restate({ ...server, host: "10.0.0.7" })).toThrow("`identityKeys` must say who may");
 });
 
-/** How serving fails with these options, and that it can be tried again. */
+/** Asserts how serving fails with these options, and that it can be retried. */
 async function failure(options: Partial<RestateOptions>, port = 0): Promise<readonly [string, string]> {
   const { ingress, admin } = server;
   await using engine = restate({ ingress, admin, patienceMs: 200, ...options });

@@ -4,7 +4,7 @@ import { type RestateServer, restate, restateServer } from "reeve/engines/restat
 import { countTries } from "./count-tries.ts";
 import { fresh, inTurn, launch, program, settle } from "./counter-program.ts";
 
-/** Well above the moments in which a busy host gives its processors to others: a heartbeat must come before it. */
+/** Well above the delays of a busy host: a heartbeat must come before it. */
 const inactivityTimeoutMs = 2_000;
 
 let server: RestateServer;
@@ -153,7 +153,7 @@ test("calls that steps of several runs make at the same moment go together, and 
   expect(totals.toSorted((one, other) => one - other)).toEqual(
     Array.from({ length: 16 }, (_, index) => index + 1),
   );
-  // Calls that throw have left neither state nor messages.
+  // Calls that throw leave neither state nor messages.
   expect(await engine.call(shared, "total", null)).toBe(16);
   expect(await engine.call({ ...shared, key: `${shared.key}-other` }, "total", null)).toBe(null);
   expect(tries.get("counter/batch")).toBeGreaterThan(0);

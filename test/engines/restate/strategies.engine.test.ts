@@ -42,7 +42,7 @@ const sampled = [
 const makeLead = (strategy: StrategyCase, model: (name: string, reply: Reply) => Model) =>
   strategy.make({ calls: [], failing: null, poor: null, before: () => undefined, model });
 
-/** Answers each model of a strategy as its table says. */
+/** Answers each model of a strategy according to its table. */
 function scriptOf(strategy: StrategyCase): DoubleScript {
   const replies = new Map<string, Reply>();
   makeLead(strategy, (name, reply) => {
@@ -85,7 +85,7 @@ async function outcomeOf(run: RunHandle): Promise<Outcome> {
   return { result, settled: settled.toSorted(), inDoubt: [...open.values()] };
 }
 
-/** Runs a strategy in this process, where nothing is killed. Returns the number of its steps as well. */
+/** Runs a strategy in this process, without kills. Also returns the number of its steps. */
 async function runCalmly(
   strategy: StrategyCase,
   namespace: string,
@@ -115,7 +115,7 @@ function killsOf(steps: number): readonly Boundary[] {
   ];
 }
 
-/** Runs a strategy on workers that die, one after the other. */
+/** Runs a strategy on workers that are killed in turn. */
 async function runKilled(
   strategy: StrategyCase,
   namespace: string,

@@ -29,11 +29,11 @@ afterAll(() => server[Symbol.asyncDispose]());
 interface Stage {
   readonly namespace: string;
   readonly engine: Engine;
-  /** A runtime that serves the tree, whatever became of the first worker. */
+  /** A runtime that serves the tree, whatever happened to the first worker. */
   runtime: Runtime;
   readonly run: RunHandle;
   readonly child: RunHandle;
-  /** Has the child's code ask for something else than its journal holds. */
+  /** Makes the child's code request an operation that differs from its journal. */
   readonly diverge: () => void;
 }
 
@@ -77,13 +77,13 @@ async function stage(
   const run = await runtime.start(lead, "go", { session: "talk", spawn: { maxAgents: 2 } });
   const handle = runtime.run(`${run.treeId}~1`);
   await expectSoon(() => handle.status().catch(() => null), "waiting");
-  // It has left the worker's memory: whatever wakes it now replays it.
+  // It has left the worker's memory: the next wake-up replays it.
   const query = `SELECT status FROM sys_invocation WHERE target_service_name = '${namespace}.run'`;
   await expectSoon(() => rows(query), [{ status: "suspended" }, { status: "suspended" }]);
   return { namespace, engine, runtime, run, child: handle, diverge: () => void (hasChanged = true) };
 }
 
-/** `expect.poll` for tests that run beside each other: it needs to know its test, and then there is not one but many. */
+/** `expect.poll` needs to know its test, which fails for concurrent tests. This replaces it. */
 async function expectSoon(read: () => unknown, expected: unknown): Promise<void> {
   await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 20_000, interval: 50 });
 }
@@ -240,7 +240,7 @@ async function withoutWorker(at: Stage): Promise<void> {
   ({ runtime: at.runtime } = await serve(at.namespace, "tuesday", agents));
 }
 
-/** The parent has heard of the end; slot and session are free. */
+/** The parent has received the end; slot and session are free. */
 async function expectOver({ runtime, run }: Stage, output: readonly string[]): Promise<void> {
   expect(await run.result()).toMatchObject({ status: "completed", output });
   expect((await run.ledger()).tree.liveAgents).toBe(0);

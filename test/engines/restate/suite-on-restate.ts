@@ -43,7 +43,7 @@ export function suiteOnRestate({
   }
 }
 
-/** Everything on a server takes longer with every deployment that it knows: six times as long with 300 of them. */
+/** Every deployment slows the server down: with 300 of them, everything takes six times as long. */
 async function removeDeployments({ admin }: RestateServer, namespaces: readonly string[]): Promise<void> {
   const answer = await fetch(new URL("/deployments", admin));
   const { deployments }: { readonly deployments: readonly Deployment[] } = JSON.parse(await answer.text());

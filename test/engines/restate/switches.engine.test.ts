@@ -52,7 +52,7 @@ test("12.1 a disabled agent begins no step on either of two workers a second lat
   const caller = createCaller(address);
   const engine = restate({ ...server, log: () => undefined });
   await using runtime = createRuntime({ agents: [caller], engine });
-  // A run stays with the worker that served last when it started.
+  // A run remains with the worker that served last when it started.
   const startOnItsOwn = async () => {
     const port = String(await freePort());
     const worker = await startWorker("caller-worker.ts", [server.ingress, server.admin, port, address]);

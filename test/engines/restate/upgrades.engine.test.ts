@@ -119,7 +119,7 @@ test("a run whose build is gone waits, and moves to a compatible one without rep
 test("the terms of a helper are no part of its boss's journal", async () => {
   const gone = await work(old, "1");
   const run = await start("boss");
-  // A boss that waits may still wait for its helper, whose question a kill would lose.
+  // A waiting parent may still wait for its child, whose question a kill would lose.
   await eventually(() => gone.said().includes("helped"));
   await kill(gone);
   await work(young, "1");
@@ -194,7 +194,7 @@ test("if the newest build is incompatible, it waits there until it is moved back
   const other = await work(young, "2");
   await run.signal("go");
   await refused(other);
-  // The worker tells of its refusal before the server has recorded it.
+  // The worker reports its refusal before the server has recorded it.
   await stuck(run, "version");
   expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({
     moved: 1,
@@ -220,14 +220,14 @@ async function refused({ said }: WorkerProcess): Promise<void> {
   await eventually(() => line.test(said()));
 }
 
-/** What keeps a run from going on, once it is that. */
+/** Returns the blocker of a run, once it is of this kind. */
 async function stuck(run: RunHandle, kind: Obstacle["kind"]): Promise<Obstacle | null> {
   let found: Obstacle | null = null;
   await eventually(async () => (found = await run.obstacle())?.kind === kind);
   return found;
 }
 
-/** Only starts trees here: the agents' code is the workers'. */
+/** Only starts trees here: the agents' code is in the workers. */
 function start(name: string, version = "1"): Promise<RunHandle> {
   const agent: Agent = { id: AgentId.of(name), version, run: async () => null };
   return createRuntime({ agents: [agent], engine: restate(server) }).start(agent, "go");

@@ -50,7 +50,7 @@ test("3.10 the only worker of the build of a call in flight is killed: the call 
   const events = tuesday.run(run.runId).events();
   const woken = await first(events, ({ type }) => type === "budget.waiting");
   const { status, output } = await tuesday.run(woken.runId).result();
-  // The reservation of the holder stays booked, in doubt: less is left than was asked for.
+  // The holder's reservation remains booked, in doubt: less is left than requested.
   expect({ status, output }).toEqual({
     status: "completed",
     output: expect.stringMatching(/^at most 1\d\d\d$/),

@@ -8,9 +8,9 @@ export interface Passing {
   readonly body: Buffer;
   /** Brings it to the server, and returns once the server has answered. */
   deliver(): Promise<void>;
-  /** Gives whoever called the server's answer. */
+  /** Passes the server's answer to the caller. */
   answer(): void;
-  /** Hangs up on whoever called. */
+  /** Closes the caller's connection. */
   hangUp(): void;
 }
 
@@ -19,7 +19,7 @@ interface Reply {
   readonly body: Buffer | string;
 }
 
-/** What lies between a worker and the ingress of a server, and may be bad. Whoever called waits until it is decided. */
+/** An unreliable connection between a worker and a server's ingress. The caller waits for the test's decision. */
 export async function wire(
   ingress: string,
   decide: (call: Passing) => Promise<void>,

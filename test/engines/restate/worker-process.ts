@@ -6,9 +6,9 @@ import { setTimeout } from "node:timers/promises";
 /** A worker in a process of its own. */
 export interface WorkerProcess {
   readonly process: ChildProcess;
-  /** Where its probes are: what it printed when it was ready. */
+  /** Address of its probes, as printed when it was ready. */
   readonly probes: string;
-  /** All it has printed, as it grows. */
+  /** Returns its output so far. */
   readonly said: () => string;
   /** The exit code, or the signal that ended it. */
   readonly exit: Promise<number | string>;
@@ -45,13 +45,13 @@ export async function killWorkers(): Promise<void> {
   await Promise.all(ended);
 }
 
-/** One of the worker's own figures. */
+/** Returns one of the worker's metrics. */
 export async function figure({ probes }: WorkerProcess, name: string): Promise<number> {
   const text = await (await fetch(`${probes}/metrics`)).text();
   return Number(new RegExp(`^reeve_${name} (.*)$`, "m").exec(text)?.[1]);
 }
 
-/** Looks again and again until it is so. */
+/** Polls until the condition holds. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 20_000;
   while (!(await holds())) {

@@ -26,7 +26,7 @@ const look = tool({
   execute: async () => "x".repeat(300),
 });
 
-/** A model that looks again and again, and reports this. */
+/** A model that calls a tool repeatedly, and reports this usage. */
 const looking = (meter: Meter, output: number, usage?: Usage | null): Model =>
   meteredModel({
     meter,
@@ -44,7 +44,7 @@ interface Attempt {
   readonly agents: readonly [Agent, ...Agent[]];
   readonly budget: { readonly maxTokens?: number; readonly maxCostUsd?: number };
   readonly input?: string;
-  /** What is done from outside while it runs. */
+  /** The external action during the run. */
   readonly act?: (run: RunHandle) => Promise<unknown>;
 }
 
@@ -181,7 +181,7 @@ test("text of many bytes counts as many", async () => {
   const meter = new Meter();
   const lead = agent({ name: "lead", model: saying(meter) });
   await attempt({ agents: [lead], budget: { maxTokens: 500 }, input: "👩‍👩‍👧‍👦ﷺ\u{E0001}\ud800".repeat(20) });
-  // 700 bytes do not fit, although they are fewer characters: what is sent is a summary of them.
+  // 700 bytes do not fit, although they are fewer characters: a summary of them is sent.
   expect(meter.calls).toHaveLength(1);
   expect(meter.tokens).toBeLessThanOrEqual(500);
 });

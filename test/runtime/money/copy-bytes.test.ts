@@ -8,7 +8,7 @@ import { openDouble } from "../../testing/real-providers.ts";
 
 const price = { input: 3_000_000, output: 15_000_000, cachedInput: 300_000 };
 
-/** Answers in words; a review keeps a note first. */
+/** Answers with text; a review stores a note first. */
 const script: DoubleScript = ({ messages }) => {
   const last = messages.at(-1);
   return last?.role === "user" && DoubleMessage.text(last).startsWith("Keep notes")

@@ -1,6 +1,6 @@
 import type { ChatMessage, Json, Model, ModelRequest, Price, Usage } from "#kernel";
 
-/** What was really used: counted by the model itself, whatever it reports. */
+/** The actual usage, counted by the model itself, whatever it reports. */
 export class Meter {
   tokens = 0;
   costMicros = 0;
@@ -13,7 +13,7 @@ interface MeteredAnswer {
   readonly calls?: readonly (readonly [tool: string, input: Json])[];
   /** Tokens, at most the limit of the request. Default 5. */
   readonly output?: number;
-  /** What it reports. Default: what it used. */
+  /** The reported usage. Default: the actual one. */
   readonly usage?: Usage | null;
   /** Thrown after the call was counted. */
   readonly error?: Error;
@@ -24,7 +24,7 @@ interface MeteredOptions {
   readonly id?: string;
   readonly provider?: string;
   readonly price?: Price;
-  /** What the provider really charges. Default: `price`. */
+  /** The provider's actual price. Default: `price`. */
   readonly truePrice?: Price;
   readonly maxOutputTokens?: number;
   /** Tokens of a text. Default: its bytes, the most a tokenizer can make of it. */

@@ -33,7 +33,7 @@ async function talkOnWire(
   const double = await openDouble({
     script,
     promptCache: {},
-    // A provider's own words are cached with the rest. The double draws them for each call.
+    // A provider's own text is cached with the rest. The fake provider draws it for each call.
     hiddenTokensPerMessage: 0,
     toolPromptTokens: 0,
   });

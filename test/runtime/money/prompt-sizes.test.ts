@@ -14,12 +14,12 @@ const look = tool({
   execute: async () => "x".repeat(10),
 });
 
-/** What the types of messages do not allow. */
+/** A change that the types of messages do not allow. */
 const { splice } = Array.prototype;
 
 const long = "y".repeat(40_000);
 
-/** Looks once, then is done. */
+/** Calls a tool once, then answers. */
 const lookOnce = (meter: Meter, maxOutputTokens?: number): Model =>
   meteredModel({
     meter,
@@ -110,7 +110,7 @@ test("a message that was measured does not grow", async () => {
 
 const rate = (factor: number) => (text: string) => Math.ceil(Buffer.byteLength(text) * factor);
 
-/** Four children whose fallback counts a prompt as less than half of what the model itself does. */
+/** Four children whose fallback counts a prompt as less than half of the model's own count. */
 async function withFallback(meter: Meter, cap: number) {
   let here = 0;
   const arrivals = [1, 2, 3, 4].map(() => Promise.withResolvers<void>());

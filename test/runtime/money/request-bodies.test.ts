@@ -9,11 +9,11 @@ import { expect, test } from "vitest";
 /** A real package, its request caught in `fetch`. */
 interface Wire {
   readonly model: (fetch: typeof globalThis.fetch) => Parameters<typeof languageModel>[0];
-  /** The most tokens that the provider may answer with, by what is sent. */
+  /** Returns the maximum output tokens, from the sent body. */
   readonly limit: (body: JsonObject) => number;
   /** Option sets, each by its own namespace. */
   readonly sent: readonly JsonObject[];
-  /** Options of which each is refused. */
+  /** Options that are each refused. */
   readonly refused: readonly JsonObject[];
 }
 
@@ -155,7 +155,7 @@ const combinationsOf = (kind: "sent" | "refused", cap: typeof tight) =>
 const sent = [...combinationsOf("sent", tight), ...combinationsOf("sent", ample)];
 const refused = combinationsOf("refused", tight);
 
-/** Runs one call under a cap and returns what was reserved and what was sent. */
+/** Makes one call under a cap. Returns the reservation and the sent body. */
 async function attempt(wire: Wire, options: JsonObject, budget: typeof tight) {
   const bodies: JsonObject[] = [];
   const fetch: typeof globalThis.fetch = async (_url, init) => {

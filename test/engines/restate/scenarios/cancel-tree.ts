@@ -7,20 +7,20 @@ import { freePort } from "../../../free-port.ts";
 import { measureLostTime } from "../../../lost-time.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-/** What became of the cancelled tree. */
+/** The outcome of the cancelled tree. */
 export interface CancelledTree {
   readonly receipt: CancelReceipt;
-  /** From the cancel until the last run had ended, in milliseconds. */
+  /** Milliseconds from the cancel until the last run had ended. */
   readonly tookMs: number;
   /** The part of that time that the machine lost. */
   readonly lostMs: number;
-  /** How many of its runs each worker held. */
+  /** Number of its runs in each worker. */
   readonly heldBy: readonly number[];
 }
 
 /**
- * Cancels a tree of 1 + 3 + 9 whose runs are all inside a step. A second worker comes, at an address of its own,
- * before the nine are hired: what starts later starts there.
+ * Cancels a tree of 1 + 3 + 9 whose runs are all inside a step. A second worker starts, at its own address, before the
+ * nine are spawned: later runs start there.
  */
 export async function cancelTree(server: RestateServer): Promise<CancelledTree> {
   await using office = await Office.open();

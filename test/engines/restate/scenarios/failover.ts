@@ -8,15 +8,15 @@ import { WorkerProcess } from "./worker-process.ts";
 
 const { stepper } = staffOf();
 
-/** How many runs, one after the other, and how often each loses its worker. */
+/** Number of consecutive runs, and how often each loses its worker. */
 export interface FailoverOptions {
   readonly runs: number;
   readonly killsOfEach: number;
 }
 
 /**
- * Kills the worker that holds a run, inside a step, while another stands by on the same port. Returns for each kill
- * after how many milliseconds the step was in hand there, less what the machine lost.
+ * Kills the worker of a run, inside a step, while another one is on standby on the same port. Returns for each kill the
+ * milliseconds until the step ran there, less the time the machine lost.
  */
 export async function failover(
   server: RestateServer,

@@ -1,4 +1,4 @@
-/** Does this for each, so many at a time, and keeps the order of the results. */
+/** Processes all items with limited concurrency, and keeps the order of the results. */
 export async function inLanes<Item, Result>(
   items: readonly Item[],
   lanes: number,

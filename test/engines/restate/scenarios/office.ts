@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Json } from "reeve";
 
-/** What a step of an agent tells from its worker, and waits for the word to go on. */
+/** A report of an agent's step, which then waits for permission to continue. */
 export interface Word {
   readonly who: string;
-  /** The process that says it. */
+  /** The reporting process. */
   readonly pid: number;
   /** Lets the step go on, with this answer. */
   readonly answer: (text: string) => void;
 }
 
-/** Hears what agents do, wherever they run, and holds each step until it is told to go on. */
+/** Receives reports of agents, wherever they run, and holds each step until it may continue. */
 export class Office implements AsyncDisposable {
   readonly words: Word[] = [];
   readonly #server: Server;
@@ -33,7 +33,7 @@ export class Office implements AsyncDisposable {
     return `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
   }
 
-  /** The first word that fits, now or when it comes. */
+  /** Returns the first matching report, now or later. */
   async word(fits: (word: Word) => boolean): Promise<Word> {
     for (;;) {
       const word = this.words.find(fits);
@@ -42,7 +42,7 @@ export class Office implements AsyncDisposable {
     }
   }
 
-  /** Returns when so many words of this kind are there. */
+  /** Resolves when there are this many reports of this kind. */
   async count(who: string, wanted: number): Promise<readonly Word[]> {
     for (;;) {
       const words = this.words.filter((word) => word.who === who);

@@ -13,15 +13,15 @@ const inactivityTimeoutMs = 1_000;
 const patienceMs = 60_000;
 const { parked } = staffOf();
 
-/** What parking so many runs came to. */
+/** The result of parking this many runs. */
 export interface ParkedFigures {
   /** The worker's memory before the first run. */
   readonly idle: Memory;
   /** And when all were parked. */
   readonly parked: Memory;
-  /** From the first start until no execution was left in the worker, in milliseconds. */
+  /** Milliseconds from the first start until no execution was left in the worker. */
   readonly parkedMs: number;
-  /** From the end of the restarts until the last run had ended, in milliseconds. */
+  /** Milliseconds from the end of the restarts until the last run had ended. */
   readonly resumedMs: number;
   readonly completed: number;
 }
@@ -59,7 +59,7 @@ async function parkOn(server: RestateServer, count: number): Promise<ParkedFigur
   return { ...held, resumedMs: performance.now() - began, completed };
 }
 
-/** A client that knows nothing but the address: what it needs, the server has. */
+/** A client that has only the address: the server has everything else. */
 async function asClient<Result>(
   { ingress, admin }: RestateServer,
   work: (runtime: Runtime) => Promise<Result>,

@@ -10,7 +10,7 @@ import type { ReaderNews, ReaderOrder } from "../fixtures/talk-readers.ts";
 import { talker, type TalkerNews, type TalkerOrder } from "../fixtures/talker.ts";
 import { freePort } from "../../../free-port.ts";
 
-/** A process of its own that tells news and takes orders. */
+/** A separate process that sends messages and takes commands. */
 class Child<News extends { readonly is: string }, Order extends object> {
   readonly process: ChildProcess;
   readonly #news: News[] = [];
@@ -51,7 +51,7 @@ class Child<News extends { readonly is: string }, Order extends object> {
   }
 }
 
-/** A run whose model talks when it is told to, in a worker of its own, watched from processes of their own. */
+/** A run whose model talks on request, in its own worker, watched from other processes. */
 export class Talk implements AsyncDisposable {
   readonly id: string;
   readonly store: string;
@@ -89,7 +89,7 @@ export class Talk implements AsyncDisposable {
     return worker;
   }
 
-  /** Those who watch, in one process, each with a connection of its own. */
+  /** Starts watchers in one process, each with its own connection. */
   readers(count: number, pace: "keen" | "stuck" = "keen"): Readers {
     const { ingress, admin } = this.#server;
     const given = [ingress, admin, this.store, this.id, tenant, String(count), pace];

@@ -6,18 +6,18 @@ import type { RestateOptions } from "reeve/engines/restate";
 
 const script = join(import.meta.dirname, "../fixtures/staff-worker.ts");
 
-/** What a worker has in memory once all that can be collected is. */
+/** The memory of a worker after a full collection. */
 export interface Memory {
-  /** Executions that something still holds on to. */
+  /** Executions that are still referenced. */
   readonly executions: number;
   readonly heapBytes: number;
 }
 
-/** How a worker is started. */
+/** Options of a worker. */
 export interface WorkerOptions {
-  /** Where it serves. */
+  /** Port on which it serves. */
   readonly port: number;
-  /** Where its agents tell what they do. Default: nowhere. */
+  /** Address for reports of its agents. Default: none. */
   readonly office?: string;
   readonly inactivityTimeoutMs?: number;
 }
