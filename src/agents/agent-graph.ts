@@ -1,20 +1,23 @@
 import { AgentId, type Agent, type Architecture, type Hireable } from "#kernel";
 import { handoffTargets, isAgent, teamOf } from "./program-agents.ts";
 
-/** A part of a program, with the parts that it leads. */
+/** A part of a program, with its children. */
 export interface AgentGraph {
   readonly kind: "agent" | "flow" | "code";
   readonly name: string;
-  /** The way in which an agent leads its workers. Absent: its model decides, or it leads none. */
+  /** The architecture that leads its workers. Absent: its model decides, or it has none. */
   readonly architecture?: string | undefined;
-  /** Whether the part is shown elsewhere already, with what it leads. */
+  /** Whether the part is already shown elsewhere, with its children. */
   readonly isRepeated?: true | undefined;
-  /** Whether the agent around it hands the conversation over to it. Absent: it leads it. */
+  /** Whether the enclosing agent hands the conversation over to it. Absent: it spawns it. */
   readonly isHandoff?: true | undefined;
   readonly parts: readonly AgentGraph[];
 }
 
-/** Returns an agent with its team, the workers of its architecture, the steps of its flows and the agents that it hands off to, as a tree. */
+/**
+ * Returns an agent as a tree: its team, the workers of its architecture, the steps of its flows and its handoff
+ * targets.
+ */
 export function agentGraph(agent: Agent): AgentGraph {
   return drawAgent(agent, new Set());
 }

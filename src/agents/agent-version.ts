@@ -4,9 +4,9 @@ import { fingerprint } from "#base";
 import { jsonSchemaOf } from "./tools/tool.ts";
 
 /**
- * Returns the version of an agent: its own, else a hash of what its journal depends on. That is the names, kinds and
- * schemas of its tools, the form of its answer, and the limits of its loop. Model, instructions, prices, descriptions
- * and the inside of tools are not part of it: a run goes on when they change.
+ * Returns the version of an agent: its own, else a hash of everything that its journal depends on. That is the names,
+ * kinds and schemas of its tools, its output schema, and the limits of its loop. Model, instructions, prices,
+ * descriptions and the code of tools are not part of it: a run continues when they change.
  */
 export function agentVersion(agent: Agent<unknown>): string {
   if (agent.version !== undefined) return agent.version;
@@ -42,7 +42,7 @@ function isSchema(value: unknown): value is StandardSchemaV1 {
   return typeof value === "object" && value !== null && "~standard" in value;
 }
 
-/** A schema that cannot be shown as JSON Schema counts by its presence only. */
+/** Returns the JSON Schema of a schema. One without a JSON Schema counts only by its presence. */
 function schemaOf(schema: StandardSchemaV1): unknown {
   try {
     return jsonSchemaOf(schema);

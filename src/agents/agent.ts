@@ -61,92 +61,99 @@ import { checkReview, reviewAfterTurn, type ReviewOptions } from "./turn/review.
 import { OutputForm } from "./turn/structured-output.ts";
 import type { TurnState } from "./turn/turn-state.ts";
 
-/** The definition of an agent. `Output`: what its output schema produces; text without one. */
+/** The definition of an agent. `Output`: the type of its output schema; text without one. */
 export interface AgentOptions<Output = string, Data = undefined> {
   readonly name: string;
-  /** What a boss sees when it decides whom to hire. */
+  /** A description that a parent's model reads when it chooses a child. */
   readonly description?: string | undefined;
-  /** Any AI SDK language model, or a model of your own. */
+  /** Any AI SDK language model, or a custom model. */
   readonly model: AnyModel;
   /**
    * The system message: a text, or a function that is called in the first model step of each turn. Its text is recorded
    * with the step and kept for the turn. Default: none.
    */
   readonly instructions?: string | Instructions | undefined;
-  /** Temperature, reasoning and others: laid over those of `languageModel(model, { settings })`. Default: none. */
+  /**
+   * Temperature, reasoning and other settings. They override those of `languageModel(model, { settings })`. Default:
+   * none.
+   */
   readonly settings?: ModelSettings | undefined;
-  /** Options that only the provider understands, by provider: laid over those of the model. Default: none. */
+  /** Provider options, by provider. They override those of the model. Default: none. */
   readonly providerOptions?: JsonObject | undefined;
   /**
-   * Whether and which tool the model calls. `required` and `{ tool }` hold for the first call of a turn: afterwards the
-   * model may answer. Default: auto.
+   * The rule for tool calls. `required` and `{ tool }` apply to the first call of a turn: afterwards the model may
+   * answer. Default: auto.
    */
   readonly toolChoice?: ToolChoice | undefined;
   /** Tools of `tool()`, or AI SDK tool objects by name. */
   readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>> | undefined;
-  /** Whom it may hire: the model sees one tool `ask_<name>` for each. */
+  /** The agents that it may spawn. The model sees one tool `ask_<name>` for each. */
   readonly team?: readonly (Hireable | TeamMember)[] | undefined;
   /**
-   * The agents that it may hand the conversation to: the model sees one tool `handoff_to_<name>` for each. The agent that
-   * took over answers, and begins the next turn. `handoff(agent, { filter })` states terms. Default: none.
+   * The agents that it may hand the conversation to. The model sees one tool `handoff_to_<name>` for each. The agent
+   * that takes over answers, and begins the next turn. `handoff(agent, { filter })` sets options. Default: none.
    */
   readonly handoffs?: readonly HandoffEntry[] | undefined;
-  /** Handoffs in one turn that it begins. After the last one the run lands with the best answer. Default 10. */
+  /** Maximum handoffs in one turn. After the last one the run lands with the best answer. Default: 10. */
   readonly maxHandoffs?: number | undefined;
   /**
-   * The way in which it leads its workers: one of `reeve/architectures`, a flow, or your own. Default: its model decides, call
-   * by call.
+   * The architecture that leads its workers: one of `reeve/architectures`, a flow, or a custom one. Default: its model
+   * decides, call by call.
    */
   readonly architecture?: Architecture | undefined;
-  /** What each of its runs may spend, everything it hires included. Default: no cap of its own. */
+  /** Budget of each of its runs, including descendants. Default: no limits of its own. */
   readonly budget?: ExecutionBudget | undefined;
   /**
-   * The schema of the data that it is started with, an object: `start`, `ask_<name>` and `handoff_to_<name>` check it before a run
+   * The schema of its input data, an object. `start`, `ask_<name>` and `handoff_to_<name>` check it before a run
    * starts. Default: any input.
    */
   readonly input?: StandardSchemaV1<Data> | undefined;
   /** The schema of its answer, which is validated. Default: text. */
   readonly output?: StandardSchemaV1<unknown, Output> | undefined;
-  /** The most it may say in one call. Default: the model's limit. */
+  /** Maximum output tokens of one call. Default: the model's limit. */
   readonly maxOutputTokens?: number | undefined;
   readonly middleware?: MiddlewareSet | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Who decides about tools. Default: safe ones run, others are refused. */
+  /** Rules that decide about tool calls. Default: safe tools run, all other tools are refused. */
   readonly permissions?: Permissions | "allow-all" | undefined;
-  /** Who looks at what goes in and out, after the guardrails of the runtime. Default: nobody. */
+  /** Checks of input, output and tool calls. They run after the runtime's guardrails. Default: none. */
   readonly guardrails?: readonly Guardrail[] | undefined;
   readonly retry?: ModelRetry | undefined;
   /**
-   * How its conversations are kept within the context of its model. Default: a conversation that has become too long is summed
-   * up after the turn, and a prompt that is too long before it is sent. False: only the newest part that fits is sent.
+   * Rules that keep its conversations within the model's context. Default: a conversation that is too long is
+   * summarized after the turn, and a prompt that is too long before it is sent. False: only the newest part that fits
+   * is sent.
    */
   readonly compaction?: CompactionOptions | false | undefined;
-  /** Where the messages before a turn come from. Such a conversation is not summed up in the store. Default: the store. */
+  /** Source of the messages before a turn. Such a conversation is not summarized in the store. Default: the store. */
   readonly history?: HistoryProvider | undefined;
-  /** State that the model is shown last in every call, such as an open page. It is kept nowhere. Default: none. */
+  /** State that the model is shown last in every call, such as an open page. It is not stored. Default: none. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
   /** The agent's files: `profile(folder)` of `reeve/profile`. It counts as the first extension. Default: none. */
   readonly profile?: Extension | undefined;
   /**
-   * Parts of the system prompt, after the instructions. With any list, also an empty one, the prompt has a hint for the
-   * channel of the request, and a footer with the day, the working directory and the session. Default: none.
+   * Parts of the system prompt, after the instructions. With any list, even an empty one, the prompt has a hint for the
+   * request's channel, and a footer with the date, the working directory and the session. Default: none.
    */
   readonly sections?: readonly PromptSection[] | undefined;
-  /** Bundles of tools, hooks, middleware, guardrails and more, which join those of the agent. Default: none. */
+  /** Bundles of tools, hooks, middleware, guardrails and more. Their parts join those of the agent. Default: none. */
   readonly extensions?: readonly Extension[] | undefined;
   /**
-   * After every so many turns of a conversation, a copy of the agent is given a task, for example to keep notes of what was
-   * said. It is shown the conversation, and is part of the turn's tree and its budget. Default: never.
+   * A review after every `every` turns: a copy of the agent gets a task, for example to write notes about the
+   * conversation. It sees the conversation, and is part of the turn's tree and its budget. Default: never.
    */
   readonly review?: ReviewOptions | undefined;
-  /** When to stop an agent that repeats itself. */
+  /** Limits that stop a repetitive agent. */
   readonly loopLimits?: LoopLimits | undefined;
   readonly retention?: HistoryRetention | undefined;
   readonly priority?: Priority | undefined;
   readonly version?: string | undefined;
-  /** How often a run that crashed is started again. Default: the runtime's. */
+  /** Maximum restarts of a crashed run. Default: the runtime's. */
   readonly maxRestarts?: number | undefined;
-  /** Journal entries after which a run goes on in a fresh execution: as many are replayed after a crash. Default 2,000. */
+  /**
+   * Number of journal entries after which a run continues in a fresh execution. A crash replays at most that many.
+   * Default: 2,000.
+   */
   readonly continueAfter?: number | undefined;
 }
 
@@ -163,19 +170,19 @@ type GivenOptions<Output, Data> = AgentOptions<Output, Data> | LedAgentOptions<O
 
 const defaultContinueAfter = 2_000;
 
-/** An agent made by `agent()`: its options stay readable, so that one can be made from another. */
+/** An agent made by `agent()`. Its options stay readable, so that one can be made from another. */
 export interface BuiltAgent<Output = string, Task = Input>
   extends Agent<Output, Task>, Omit<AgentOptions<Output>, keyof Agent> {
   readonly model: Model;
-  /** Its own tools, then those for its team, those of its extensions, and those that only its architecture calls. */
+  /** Its own tools, then those for its team, those of its extensions, and the private ones of its architecture. */
   readonly tools: readonly Tool[];
   /** Parts of its extensions that were left out, each with the reason. */
   readonly problems: readonly string[];
 }
 
 /**
- * Defines an agent that thinks with a model, acts with tools and spawns its team. With `output: schema` its answer is
- * validated data, and `start`, `result`, `ask` and `join` know its type.
+ * Defines an agent that calls a model and tools, and spawns its team. With `output: schema` its answer is validated
+ * data, and `start`, `result`, `ask` and `join` know its type.
  */
 export function agent<Output = string, Data = undefined>(
   options: LedAgentOptions<Output, Data>,
@@ -191,7 +198,7 @@ export function agent<Output = string, Data = undefined>(
   return Json.as(Json.of(built));
 }
 
-/** Builds an agent with its extensions, and with those that `expand` adds to them. */
+/** Builds an agent with its extensions, and with those that `expand` adds. */
 function build<Output, Data>(given: GivenOptions<Output, Data>, expand: Expand): BuiltAgent<unknown> {
   const options: AgentOptions<Output, Data> = { ...given, model: modelOrMissing(given.model) };
   const model = modelOrMissing(options.model);
@@ -223,7 +230,7 @@ function build<Output, Data>(given: GivenOptions<Output, Data>, expand: Expand):
     model,
     tools,
     problems: problems.map(({ extension, message }) => `extension ${extension}: ${message}`),
-    // The team's tools are made anew from `team` when an agent is made from this one.
+    // The team's tools are built again from `team` when an agent is made from this one.
     team: options.team,
     policy: policyOf(options, parts, hasSections),
     run: (ctx: RunContext, inbox: Inbox) => run(definition, ctx, inbox),
@@ -231,17 +238,17 @@ function build<Output, Data>(given: GivenOptions<Output, Data>, expand: Expand):
   return Object.freeze(built);
 }
 
-/** The task of an agent: any input, or the data that its input schema takes. */
+/** The task type of an agent: any input, or the data of its input schema. */
 type TaskFor<Data> = unknown extends Data ? Input : [Data] extends [undefined] ? Input : TypedInput<Data>;
 
 interface Definition {
   readonly options: AgentOptions<unknown, unknown>;
   readonly model: Model;
-  /** The tools that its model is told of. */
+  /** The tools that its model sees. */
   readonly tools: readonly Tool[];
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;
-  /** Whether an extension may replace the system prompt: then it is computed in the first call of each turn. */
+  /** Whether an extension may replace the system prompt. If so, it is computed in the first call of each turn. */
   readonly hasPromptHandler: boolean;
 }
 
@@ -265,7 +272,7 @@ function policyOf(
   return { ...middleware, ...policy, ...prompt, ...extended, compaction: toCompactionPolicy(compaction) };
 }
 
-/** What goes with a run into a fresh execution, in the middle of a turn or between two. */
+/** The state that a run carries into a fresh execution, in the middle of a turn or between two. */
 interface Unfinished {
   readonly turn: number;
   /** Null between two turns. */
@@ -289,7 +296,7 @@ function leadOf({
   return { architecture, name, instructions: text, maxTurns: budget?.maxTurns ?? null };
 }
 
-/** Answers messages until none is left. A run that is cancelled, or out of time, keeps the last words of its model. */
+/** Answers messages until none is left. A run that is cancelled, or out of time, keeps the last text of its model. */
 async function run(
   definition: Definition,
   ctx: RunContext,
@@ -326,7 +333,7 @@ async function run(
   }
 }
 
-/** Every message is a turn; the last answer is the run's output. */
+/** Answers messages. Every message is a turn. The last answer is the run's output. */
 async function answerMessages(
   state: TurnState,
   plan: HandoffPlan,
@@ -347,7 +354,7 @@ async function answerMessages(
       return goOn(state, { turn: number, input, output }, ctx);
     }
     const ended = outcome.kind === "ended" ? await guardedEnd(ctx, outcome) : null;
-    // A turn without an answer is settled by the tree.
+    // The tree settles a turn without an answer.
     if (!ended || (ended.status === "landed" && ended.output !== null)) await saveTurn(state);
     ctx.record("turn.end", { turn: number });
     if (ended) {
@@ -360,7 +367,7 @@ async function answerMessages(
   }
 }
 
-/** Saves the turn. The messages of a conversation that is kept are read from there in the next turn. */
+/** Saves the turn. The next turn reads the messages of a stored conversation from the store. */
 async function saveTurn({ ctx, messages }: TurnState): Promise<void> {
   const leaf = await ctx.session.save();
   if (leaf !== null) messages.splice(messages[0]?.role === "system" ? 1 : 0);
@@ -377,8 +384,8 @@ function goOn(
 }
 
 /**
- * The input of the next turn: the next message, else steering that came too late for the turn before, else the oldest
- * follow-up. Empty: there is nothing more.
+ * Returns the input of the next turn: the next message, else steering that came too late for the last turn, else the
+ * oldest follow-up. Empty: there is none.
  */
 async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
   const message = await inbox.next();
@@ -387,7 +394,7 @@ async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
   return steering.length > 0 ? steering : inbox.followUps({ max: 1 });
 }
 
-/** Whoever asked and gets nothing hears how the run ended. */
+/** Replies to the senders. If there is no output, they get the end of the run instead. */
 async function reply(ctx: RunContext, input: readonly Envelope[], output: Json): Promise<void> {
   // The parent of a run that hands off waits for its end.
   if (output === null || Pass.isReserved(output)) return;

@@ -1,13 +1,13 @@
 import type { CompactionPolicy } from "#kernel";
 import { languageModel, type AnyModel } from "#models";
 
-/** The way an agent keeps its prompts within the context of its model. */
+/** Rules that keep an agent's prompts within the model's context. */
 export interface CompactionOptions extends Omit<CompactionPolicy, "model"> {
   /** The model that writes summaries. Default: the agent's. */
   readonly model?: AnyModel | undefined;
 }
 
-/** Checks the options of a compaction. @throws TypeError on a size that is none. */
+/** Checks the options of a compaction. @throws TypeError on an invalid size. */
 export function toCompactionPolicy(options: CompactionOptions | false | undefined): CompactionPolicy | false {
   if (options === false) return false;
   const { model, ...rest } = options ?? {};

@@ -20,25 +20,25 @@ export interface InformationAgentOptions<State extends Json> {
   readonly topic: string;
   /** The state before the first message. */
   readonly initial: State;
-  /** Returns the state after a message. Runs again after a crash: a function of its arguments alone. */
+  /** Returns the state after a message. Must be a pure function, because it runs again after a crash. */
   readonly fold: (state: State, message: Envelope) => State;
-  /** Returns the answer to a question. A function of its arguments alone. Default: the state. */
+  /** Returns the answer to a question. Must be a pure function. Default: the state. */
   readonly answer?: ((state: State, question: Envelope) => Json) | undefined;
-  /** The text that a model reads when it chooses an agent. */
+  /** A description that a model reads when it chooses an agent. */
   readonly description?: string | undefined;
-  /** Journal entries after which a run goes on in a fresh execution. Default 2,000. */
+  /** Number of journal entries after which a run continues in a fresh execution. Default: 2,000. */
   readonly continueAfter?: number | undefined;
 }
 
 const defaultContinueAfter = 2_000;
 
-/** Messages wake it at once. It wakes without one only to have an end to its wait. */
+/** Timeout of the wait. Messages wake the agent immediately, so this only bounds the wait. */
 const waitS = 86_400;
 
 /**
- * Returns an agent that subscribes to a topic, keeps a state, and answers every question from it. Its first reply means that
- * its subscription has begun: spawn it with `ask(agent, "listen")`, and it misses no later message. It listens until it is
- * cancelled, and leaves its state as its output.
+ * Creates an agent that subscribes to a topic, keeps a state, and answers every question from it. Its first reply means
+ * that its subscription has begun: spawn it with `ask(agent, "listen")`, and it misses no later message. It listens
+ * until it is cancelled, and its state is its output.
  */
 export function informationAgent<State extends Json>(
   options: InformationAgentOptions<State> & { readonly answer?: undefined },
@@ -63,7 +63,7 @@ async function listen<State extends Json>(
   let isLeaving = false;
   const goesOn = (): boolean => !isLeaving && ctx.journalLength < continueAfter;
 
-  // Each loop leaves only where the other one waits and has taken nothing: what is unread goes to the next execution.
+  // Each loop ends only while the other one waits and has taken nothing: unread messages go to the next execution.
   const hear = async (subscription: Subscription): Promise<void> => {
     const messages = subscription[Symbol.asyncIterator]();
     do {
@@ -75,7 +75,7 @@ async function listen<State extends Json>(
   };
   const respond = async (subscription: Subscription): Promise<void> => {
     await subscription.begin();
-    // In a fresh execution, messages that came before a question are there with it: one step later they are folded.
+    // In a fresh execution, earlier messages arrive together with a question. One step later they are folded.
     if (!isFirst) await ctx.now();
     if (isLeaving) return;
     do {

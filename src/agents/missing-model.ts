@@ -7,6 +7,6 @@ export const missingModel: Model = Object.freeze({
   generate: () => Promise.reject(new TypeError("this agent has no model")),
 });
 
-/** Returns a model as a run sees it, or {@link missingModel}: an environment variable may have named none. */
+/** Returns a model in its internal form, or {@link missingModel}: an environment variable may have named none. */
 export const modelOrMissing = (model: AnyModel | undefined): Model =>
   model === undefined ? missingModel : languageModel(model);

@@ -1,6 +1,9 @@
 import type { Agent, Hireable } from "#kernel";
 
-/** Returns the agents among some values and, through their teams and handoffs, every agent that those can spawn. Each one once. */
+/**
+ * Returns the agents among some values and, through their teams and handoffs, every agent that those can spawn. Each
+ * one once.
+ */
 export function programAgents(values: Iterable<unknown>): readonly Agent[] {
   const found = new Set<Agent>();
   const add = (value: unknown): void => {
@@ -12,12 +15,12 @@ export function programAgents(values: Iterable<unknown>): readonly Agent[] {
   return [...found];
 }
 
-/** Returns the members of an agent's team and the workers of its architecture, without the terms they are spawned on. */
+/** Returns the members of an agent's team and the workers of its architecture, without their spawn options. */
 export function teamOf({ team = [], architecture }: Agent): readonly Hireable<unknown>[] {
   return [...team.map(agentOf), ...Object.values(architecture?.declaredWorkers() ?? {})];
 }
 
-/** Returns the agents that an agent can hand the conversation to, without the terms. */
+/** Returns the handoff targets of an agent, without their options. */
 export const handoffTargets = ({ handoffs = [] }: Pick<Agent, "handoffs">): readonly Hireable[] =>
   handoffs.map(agentOf);
 

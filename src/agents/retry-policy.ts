@@ -1,13 +1,13 @@
-/** How often somebody who crashed is started again. Counts for each id apart; no delay of its own. */
+/** Counts restarts after crashes, separately for each id. It adds no delay. */
 export class RetryPolicy {
   readonly maxRetries: number;
   readonly #counts = new Map<string, number>();
 
-  constructor(options: { /** Default 3. */ readonly maxRetries?: number } = {}) {
+  constructor(options: { /** Default: 3. */ readonly maxRetries?: number } = {}) {
     this.maxRetries = options.maxRetries ?? 3;
   }
 
-  /** Checks and counts: true while retries are left. */
+  /** Counts a retry. Returns whether retries are left. */
   shouldRetry(id: string): boolean {
     const count = this.#counts.get(id) ?? 0;
     if (count >= this.maxRetries) return false;
@@ -15,7 +15,7 @@ export class RetryPolicy {
     return true;
   }
 
-  /** Forgets the count, after a success. */
+  /** Resets the count after a success. */
   reset(id: string): void {
     this.#counts.delete(id);
   }

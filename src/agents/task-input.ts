@@ -4,7 +4,7 @@ import { errorMessage, issueText } from "#base";
 import { Pass } from "./handoffs/pass.ts";
 import { jsonSchemaOf } from "./tools/tool.ts";
 
-/** The data of a task, or what is wrong with it. */
+/** The data of a task, or its problems. */
 type ParsedTask = { readonly data: Json } | { readonly issues: string };
 
 /** Checks the data of a task against the input schema of an agent. */
@@ -15,7 +15,10 @@ export async function parseTask(schema: StandardSchemaV1, data: unknown): Promis
   return Pass.isReserved(value) ? { issues: "~handoff: a reserved name" } : { data: value };
 }
 
-/** Returns the input schema of an agent as JSON Schema. @throws TypeError unless it is that of an object: tools take no other. */
+/**
+ * Returns the input schema of an agent as JSON Schema. @throws TypeError unless it describes an object: tools take no
+ * other.
+ */
 export function inputSchemaOf(agent: string, schema: StandardSchemaV1): JsonObject {
   const made = toJsonSchema(agent, schema);
   if (made["type"] !== "object")

@@ -16,29 +16,29 @@ import {
 import { inputSchemaOf, parseTask } from "./task-input.ts";
 import { objectSchema, toStandardSchema, type JsonStandardSchema } from "./tools/object-schema.ts";
 
-/** Somebody an agent may hire, and on which terms. */
+/** An agent that may be spawned, with its spawn options. */
 export interface TeamMember {
   readonly agent: Hireable;
   /** Default: the agent's, else normal. */
   readonly priority?: Priority;
-  /** How long to wait for its answer. Default 600. */
+  /** Maximum wait for its answer, in seconds. Default: 600. */
   readonly askTimeoutS?: number;
   /** Default: the agent's. */
   readonly budget?: ExecutionBudget;
   /** Default: the agent's, else run. */
   readonly retention?: HistoryRetention;
-  /** With no slot free: tell the model so, or stand in line. Default wait. */
+  /** With no slot free: give the model an error, or wait in the queue. Default: wait. */
   readonly onFull?: "deny" | "wait";
 }
 
 const defaultTimeoutS = 600;
 
-/** Whether the model may make the answer of a member the answer of its turn, word for word. Default false. */
+/** Whether the model may return a member's answer unchanged as the answer of its turn. Default: false. */
 interface TeamToolOptions {
   readonly mayForward?: boolean;
 }
 
-/** One tool for each member: `ask_<name>`. Several calls in one cycle hire several helpers at once. */
+/** Returns one tool for each member: `ask_<name>`. Several calls in one cycle spawn several children concurrently. */
 export function teamTools(
   team: readonly (Hireable | TeamMember)[],
   { mayForward = false }: TeamToolOptions = {},
@@ -48,7 +48,7 @@ export function teamTools(
   return tools;
 }
 
-/** Was this tool made for a member of a team? */
+/** Whether a tool was created for a member of a team. */
 export const isTeamTool = (given: Tool): boolean => known.has(given);
 
 const known = new WeakSet<Tool>();
@@ -69,7 +69,7 @@ function askTool(
       const outcome = await ctx.ask(agent, input, { ...terms, timeoutS: askTimeoutS, onFull });
       const give = (answer: Json): unknown => (forward ? ToolResult.terminate(answer) : answer);
       if (outcome.kind === "replied") return give(isTyped(agent) ? outcome.data : outcome.text);
-      // Whoever answers by what it returns has answered.
+      // An agent that returns a value without a reply has answered with it.
       if (outcome.kind === "endedWithoutReply" && outcome.result.output !== null)
         return give(outcome.result.output);
       throw new Error(`${name} did not answer: ${outcome.kind}${why(outcome)}`);
@@ -77,7 +77,7 @@ function askTool(
   };
 }
 
-/** Whether an agent has an output schema: its reply is data, and the text only the encoding of it. */
+/** Whether an agent has an output schema. If so, its reply is data, and the text only its encoding. */
 const isTyped = (agent: Hireable): boolean => "output" in agent && agent.output !== undefined;
 
 function why(outcome: object): string {
@@ -85,11 +85,11 @@ function why(outcome: object): string {
   return typeof error === "string" ? ` (${error})` : "";
 }
 
-/** A task as it is recorded in the journal: a text, or the data of an agent with an input schema. */
+/** A task as recorded in the journal: a text, or the data of an agent with an input schema. */
 interface Asked {
   readonly task?: string | undefined;
   readonly data?: Json | undefined;
-  /** Whether the answer is the answer of the turn. */
+  /** Whether the answer becomes the answer of the turn. */
   readonly forward?: boolean | undefined;
 }
 
@@ -99,7 +99,7 @@ const forwardProperty = {
   description: "True: the answer is given to the user as it is, and you say nothing more. Default false",
 };
 
-/** The input of an `ask_` tool of an agent that takes a text. */
+/** The input schema of an `ask_` tool of an agent that takes a text. */
 const task = objectSchema<Asked>({ task: taskProperty }, ({ task: text }) =>
   typeof text === "string" ? { task: text } : noText,
 );
@@ -111,7 +111,7 @@ const taskToForward = objectSchema<Asked>(
 );
 const noText = "task: a text is needed";
 
-/** The input of an `ask_` tool of an agent that states a schema of its own: it is checked before a run starts. */
+/** Returns the input schema of an `ask_` tool of an agent with its own schema. It is checked before a run starts. */
 function typedTask(agent: string, schema: StandardSchemaV1, mayForward: boolean): JsonStandardSchema<Asked> {
   const inner = inputSchemaOf(agent, schema);
   const properties = isJsonObject(inner["properties"]) ? inner["properties"] : {};

@@ -1,10 +1,10 @@
 import type { Agent, AgentPolicy, Extension, Inbox, RunContext, Tool } from "#kernel";
 import { takeApart, type GivenExtensions } from "./take-apart.ts";
 
-/** Adds to the extensions of an agent: those of the runtime, and what some of them have loaded. */
+/** Adds extensions to those of an agent: the runtime's, and loaded parts. */
 export type Expand = (own: readonly Extension[]) => GivenExtensions;
 
-/** The extensions of an agent as they are. */
+/** Returns the extensions of an agent unchanged. */
 export const unexpanded: Expand = (own) => ({ extensions: own, files: [], problems: [] });
 
 /** The options of an agent that are extensions. */
@@ -13,21 +13,21 @@ interface OwnExtensions {
   readonly extensions?: readonly Extension[] | undefined;
 }
 
-/** Returns the extensions of an agent in their order: its profile is the first. */
+/** Returns the extensions of an agent in order. Its profile is the first. */
 export function ownExtensions({ profile, extensions = [] }: OwnExtensions): readonly Extension[] {
   return profile ? [profile, ...extensions] : extensions;
 }
 
-/** An agent that was built, and the way to build it again with other extensions. */
+/** A built agent, with the function that builds it again with other extensions. */
 interface Rebuild extends OwnExtensions {
   readonly tools: readonly Tool[];
   readonly build: (expand: Expand) => Agent;
 }
 
-/** By the policy of a built agent, which stays the same when a copy of it has other terms, such as a budget. */
+/** By the policy of a built agent, which stays the same when a copy of it has other options, such as a budget. */
 const rebuilds = new WeakMap<AgentPolicy, Rebuild>();
 
-/** Lets an agent be built again with other extensions. */
+/** Registers the function that builds an agent again with other extensions. */
 export function noteRebuild(
   { policy, tools = [] }: Pick<Agent<unknown>, "policy" | "tools">,
   { profile, extensions, build }: Omit<Rebuild, "tools">,
@@ -40,7 +40,7 @@ export function extensionsOf({ policy }: Agent): readonly Extension[] {
   return ownExtensions((policy && rebuilds.get(policy)) ?? {});
 }
 
-/** Returns an agent with more extensions than its own: the same identity and terms, other tools, layers and code. */
+/** Returns an agent with more extensions: the same identity and options, other tools, layers and code. */
 export function extendAgent(agent: Agent, expand: Expand): Agent {
   const rebuild = agent.policy && rebuilds.get(agent.policy);
   if (!rebuild || rebuild.tools !== agent.tools) return extendOwn(agent, expand);
@@ -54,7 +54,7 @@ export function extendAgent(agent: Agent, expand: Expand): Agent {
   });
 }
 
-/** Extends an agent that has code of its own: it calls the tools that it knows, and everything else holds for its calls. */
+/** Extends an agent with custom code. Its code calls the tools that it knows; all other parts apply to its calls. */
 function extendOwn(agent: Agent, expand: Expand): Agent {
   const { policy = {} } = agent;
   const { agent: runs, chat, function: calls } = policy;

@@ -9,8 +9,8 @@ import {
 import { isToolName, toolNameRule } from "../tools/tool-name.ts";
 
 /**
- * Makes an extension: checks and freezes it. Its tools, hooks and other parts stay the objects that they are.
- * @throws TypeError or RangeError that says what is wrong.
+ * Creates an extension: checks and freezes it. Its tools, hooks and other parts stay the same objects. @throws
+ * TypeError or RangeError with the problem.
  */
 export function extension(options: Extension): Extension {
   const { name, tools, middleware, guardrails, sections, ephemeral, onSaved, on } = options;
@@ -60,7 +60,7 @@ const parts: ReadonlySet<string> = new Set([
 
 const moments: ReadonlySet<string> = new Set([...interceptedMoments, ...eventTypes]);
 
-/** @throws TypeError for a handler of something that does not happen, or that is no function. */
+/** Checks the handlers. @throws TypeError for an unknown moment or event, or for a handler that is no function. */
 function checkHandlers(name: string, on: Extension["on"] = {}): void {
   for (const [moment, handler] of Object.entries(on)) {
     if (!moments.has(moment))
@@ -76,7 +76,7 @@ const isExtensionName = (name: unknown): boolean => typeof name === "string" && 
 
 const freeze = <Item>(list: readonly Item[] = []): readonly Item[] => Object.freeze([...list]);
 
-/** Checks a section. @throws TypeError or RangeError that says what is wrong. */
+/** Checks a section. @throws TypeError or RangeError with the problem. */
 export function checkSection({ name, place, timeoutMs = 0 }: PromptSection): void {
   if (!sectionPlaces.includes(place))
     throw new TypeError(

@@ -10,10 +10,12 @@ import {
   type ToolResultPatch,
 } from "#kernel";
 
-/** Longer than an interception may take, so that it is passed over before its guardrail fails. */
+/**
+ * Timeout of the guardrail. Longer than that of a handler, so that the handler is skipped before its guardrail fails.
+ */
 const timeoutS = 90;
 
-/** Makes a guardrail of the handler of tool calls: it blocks, and never allows what others refuse. */
+/** Creates a guardrail from the handler of tool calls. It can block, but never allows what other rules refuse. */
 export function toGuardrails({ extension, on: { toolCall } }: NamedInterceptions): readonly Guardrail[] {
   if (!toolCall) return [];
   return [
@@ -30,7 +32,7 @@ export function toGuardrails({ extension, on: { toolCall } }: NamedInterceptions
   ];
 }
 
-/** @throws TypeError for a reply that is neither empty nor `{ block }`. */
+/** Reads a reply. @throws TypeError for a reply that is neither empty nor `{ block }`. */
 function readBlock(reply: unknown): string | undefined {
   if (reply === undefined || reply === null) return undefined;
   const block: unknown = typeof reply === "object" && "block" in reply ? reply.block : undefined;
@@ -38,7 +40,7 @@ function readBlock(reply: unknown): string | undefined {
   throw new TypeError('toolCall must return nothing or { block: "<reason>" }');
 }
 
-/** Makes a layer around tool calls of the handlers of results. Undefined: there are none. */
+/** Creates a layer around tool calls from the handlers of results. Undefined: there are none. */
 export function toResultLayer(all: readonly NamedInterceptions[]): FunctionMiddleware | undefined {
   const patching = all.filter(({ on }) => on.toolResult !== undefined);
   return patching.length === 0 ? undefined : new ToolResultLayer(patching);
@@ -78,14 +80,14 @@ const badPatch = "toolResult must return nothing or { content?, isError?, termin
 const isContent = (content: unknown): boolean =>
   Array.isArray(content) && content.every((block) => typeof Object(block).type === "string");
 
-/** @throws TypeError for a patch that is none. */
+/** Applies a patch. @throws TypeError for an invalid one. */
 function patch(result: ToolResult, change: ToolResultPatch | undefined | void): ToolResult {
   if (change === undefined || change === null) return result;
   if (typeof change !== "object") throw new TypeError(badPatch);
   const { content = result.content, isError = result.isError, terminate = result.terminate } = change;
   if (!isContent(content) || typeof isError !== "boolean") throw new TypeError(badPatch);
   const { terminate: _, value, ...rest } = result;
-  // The value is the tool's own: it no longer fits content that was changed.
+  // The value is the tool's own. It no longer matches changed content.
   const isSame = content === result.content && !isError;
   const kept = isSame && value !== undefined ? { value } : {};
   return { ...rest, ...kept, content, isError, ...(terminate === true && { terminate }) };

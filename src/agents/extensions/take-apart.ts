@@ -23,7 +23,7 @@ export interface AgentParts {
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
 }
 
-/** An agent's own parts together with those of its extensions. */
+/** The parts of an agent, combined with those of its extensions. */
 export interface JoinedParts extends AgentParts {
   readonly sections: readonly PromptSection[];
   /** Parts that were left out, each with the reason. */
@@ -32,19 +32,19 @@ export interface JoinedParts extends AgentParts {
   readonly interceptions: readonly NamedInterceptions[];
 }
 
-/** The extensions of an agent, with what some of them have loaded. */
+/** The extensions of an agent, with their loaded parts. */
 export interface GivenExtensions {
   readonly extensions: readonly Extension[];
-  /** Guardrails from files. They replace those of extensions that have the same name. */
+  /** Guardrails from files. They replace those of extensions with the same name. */
   readonly files: readonly Guardrail[];
   /** Sources that were left out. */
   readonly problems: readonly ExtensionProblem[];
 }
 
 /**
- * Takes extensions apart into the layers of an agent. Extensions come in the order given, then the agent's own parts; for
- * tools the agent's own come first, because of two tools with one name the first is kept. An extension counts once. For
- * each moment, interceptions come before guardrails and around middleware.
+ * Splits extensions into the layers of an agent. Extensions come in the given order, then the agent's own parts. For
+ * tools, the agent's own come first, because of two tools with one name the first is kept. An extension counts once.
+ * For each moment, interceptions come before guardrails and around middleware.
  */
 export function takeApart(given: GivenExtensions, own: AgentParts): JoinedParts {
   const extensions = [...new Set(given.extensions)];
@@ -75,7 +75,7 @@ export function takeApart(given: GivenExtensions, own: AgentParts): JoinedParts 
   };
 }
 
-/** Joins guardrails of files and of extensions. Of those with one name, that of the first file is kept. */
+/** Merges guardrails of files and of extensions. Of those with one name, that of the first file is kept. */
 function joinGuardrails(
   extensions: readonly Extension[],
   files: readonly Guardrail[],
@@ -93,7 +93,7 @@ function joinGuardrails(
   return { kept: [...first, ...kept], problems };
 }
 
-/** Undefined where no list is given: nothing is configured then. */
+/** Concatenates lists. Undefined if no list is given: then nothing is configured. */
 function joinLists<Item>(lists: readonly (readonly Item[] | undefined)[]): readonly Item[] | undefined {
   const known = lists.filter((list) => list !== undefined);
   return known.length < 2 ? known[0] : known.flat();
@@ -109,7 +109,7 @@ function joinTools(
   for (const { name, tools: added = [] } of extensions)
     for (const tool of added) {
       const owner = owners.get(tool.name);
-      // An agent that is made from another one has the tools of its extensions already.
+      // An agent that is made from another one already has the tools of its extensions.
       if (tools.includes(tool)) continue;
       if (owner === undefined) {
         owners.set(tool.name, `extension ${name}`);

@@ -1,16 +1,16 @@
 import type { Guardrail, PermissionRule } from "#kernel";
 import { isCall } from "../permissions/rules.ts";
 
-/** Calls, and what to do about them. What is absent matches anything. */
+/** A pattern of calls, and the decision about them. An absent field matches anything. */
 export interface ArgumentRule extends Pick<PermissionRule, "tool" | "risk" | "arguments"> {
   readonly decision: "warn" | "block" | "halt";
-  /** What the model is told. */
+  /** The reason for the model. */
   readonly reason: string;
 }
 
 const order = ["halt", "block", "warn"] as const;
 
-/** Rules about the arguments of tools, as data. The strictest that matches counts. */
+/** Creates a guardrail from rules about the arguments of tools. The strictest matching rule counts. */
 export function argumentRules(rules: readonly ArgumentRule[]): Guardrail {
   const sorted = rules.toSorted((one, other) => order.indexOf(one.decision) - order.indexOf(other.decision));
   return {

@@ -3,27 +3,30 @@ import { valueText } from "#base";
 import { linearPattern } from "./linear-pattern.ts";
 import { textOf } from "./text-of.ts";
 
-/** Characters that are looked at. What is longer cannot be, so it does not pass. */
+/** Maximum characters that are checked. A longer text does not pass. */
 const longestText = 1_000_000;
 
-/** Where a guardrail looks. */
+/** The data that a guardrail checks. */
 export type GuardedPlace = "input" | "arguments" | "results" | "output";
 
-/** What must not occur, and where. */
+/** Options of a content filter. */
 export interface ContentFilterOptions {
-  /** Words, or expressions whose repetitions are all bounded, as in `\d{4,19}`. */
+  /** Texts, or expressions with bounded repetitions only, as in `\d{4,19}`. */
   readonly patterns: readonly (RegExp | string)[];
   /** Default: everywhere. */
   readonly on?: readonly GuardedPlace[];
-  /** Default block. */
+  /** Default: block. */
   readonly decision?: "warn" | "block" | "halt";
-  /** Default `content-filter`. */
+  /** Default: `content-filter`. */
   readonly name?: string;
 }
 
 const everywhere: readonly GuardedPlace[] = ["input", "arguments", "results", "output"];
 
-/** Finds patterns in what goes in and out. Takes linear time. @throws TypeError for a pattern that might not. */
+/**
+ * Creates a guardrail that searches patterns in input, arguments, results and output. Takes linear time. @throws
+ * TypeError for a pattern that might not.
+ */
 export function contentFilter({
   patterns,
   on = everywhere,

@@ -4,21 +4,21 @@ import { languageModel, type AnyModel } from "#models";
 import type { GuardedPlace } from "./content-filter.ts";
 import { textOf } from "./text-of.ts";
 
-/** What a model is asked about what goes in and out. */
+/** Options of a judge. */
 export interface JudgeOptions {
-  /** To be answered with yes or no, where yes is bad: "Does it give medical advice?" */
+  /** A question that is answered with yes or no. Yes is bad: "Does it give medical advice?" */
   readonly question: string;
   /** Default: the agent's. */
   readonly model?: AnyModel;
   /** Default: the output. */
   readonly on?: readonly GuardedPlace[];
-  /** Default block. */
+  /** Default: block. */
   readonly decision?: "warn" | "block" | "halt";
-  /** Default `judge`. */
+  /** Default: `judge`. */
   readonly name?: string;
 }
 
-/** Lets a model judge, at the run's expense. Only a clear no lets something pass. */
+/** Creates a guardrail that asks a model, charged to the run. Only a clear no passes. */
 export function judge({
   question,
   model,

@@ -1,11 +1,11 @@
-/** How many ways of matching are tried at one place of a text, at most. */
+/** Maximum number of ways in which a pattern may match at one position. */
 const mostWays = 4_096;
-/** The largest number of characters that are looked at in one of these ways. */
+/** Maximum characters that one of these ways may cover. */
 const mostCharacters = 1_000;
 
 /**
- * A pattern that takes time in proportion to the text, whatever the text: every repetition is bounded, also
- * in what looks around, and nothing refers back. @throws TypeError for any other.
+ * Returns a pattern that takes linear time for any text: every repetition is bounded, also in lookarounds, and there
+ * are no backreferences. @throws TypeError for any other.
  */
 export function linearPattern(pattern: RegExp | string): RegExp {
   if (typeof pattern === "string") return new RegExp(pattern.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "iu");
@@ -17,9 +17,9 @@ export function linearPattern(pattern: RegExp | string): RegExp {
 }
 
 interface Parsed {
-  /** In how many ways it can match at one place. */
+  /** Number of ways in which it can match at one position. */
   readonly ways: number;
-  /** The largest number of characters that it can have. */
+  /** Maximum number of characters that it can match. */
   readonly characters: number;
   readonly end: number;
 }

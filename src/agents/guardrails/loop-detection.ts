@@ -2,26 +2,26 @@ import type { Json, ToolResult } from "#kernel";
 import { fingerprint } from "#base";
 import type { RepetitionLimits } from "./repeated-text.ts";
 
-/** What to do about a call that goes round in circles. */
+/** The decision about a call in a loop. */
 export type LoopDecision =
   | { readonly kind: "allow" }
   | { readonly kind: "warn" | "block" | "halt"; readonly reason: string };
 
-/** When to say something. Each is a number of repetitions. */
+/** Thresholds of loop detection. Each is a number of repetitions. */
 export interface LoopLimits {
   /** The same call failed. */
   readonly sameCall: { readonly warn: number; readonly block: number };
-  /** The same tool failed, or a call of it was blocked, whatever it was asked. */
+  /** The same tool failed, or a call of it was blocked, with any arguments. */
   readonly sameTool: { readonly warn: number; readonly halt: number };
   /** A read-only call gave the same result. */
   readonly sameResult: { readonly warn: number; readonly block: number };
-  /** Two calls took turns. */
+  /** Two calls alternated. */
   readonly pingPong: { readonly warn: number; readonly halt: number };
-  /** The end of one answer is a block of text, over and over: it is cut off. Absent: never. */
+  /** The end of one answer repeats a block of text: it is cut off. Absent: never. */
   readonly sameText?: RepetitionLimits | undefined;
 }
 
-/** Enough for honest retries, too few for a night's bill. */
+/** Enough for honest retries, few enough to limit the cost of a loop. */
 export const loopLimits: LoopLimits = {
   sameCall: { warn: 2, block: 5 },
   sameTool: { warn: 3, halt: 8 },
@@ -30,13 +30,13 @@ export const loopLimits: LoopLimits = {
   sameText: { characters: 8_000, times: 8 },
 };
 
-/** A result that came again, and how often. */
+/** A repeated result and its count. */
 interface Repeated {
   readonly result: string;
   readonly times: number;
 }
 
-/** What was noticed so far, as plain data. */
+/** The state of loop detection, as plain data. */
 export interface Noticed {
   readonly failedCalls: readonly (readonly [string, number])[];
   readonly failedTools: readonly (readonly [string, number])[];
@@ -48,7 +48,8 @@ export interface Noticed {
 const nothing: Noticed = { failedCalls: [], failedTools: [], blockedTools: [], results: [], recent: [] };
 
 /**
- * Notices an agent that repeats itself. State of one run, fed in the order of its journal, so a replay decides alike.
+ * Detects an agent that repeats itself. It is state of one run, updated in the order of its journal, so a replay
+ * decides the same.
  */
 export class LoopDetection {
   readonly #limits: LoopLimits;
@@ -56,10 +57,10 @@ export class LoopDetection {
   readonly #failedTools: Map<string, number>;
   readonly #blockedTools: Map<string, number>;
   readonly #results: Map<string, Repeated>;
-  /** The newest calls, enough to see the longest ping-pong. */
+  /** The newest calls, enough to detect the longest ping-pong. */
   #recent: readonly string[];
 
-  /** Goes on from what another has noticed, where that is given. */
+  /** Continues from a given state. */
   constructor(limits: LoopLimits = loopLimits, noticed: Noticed = nothing) {
     this.#limits = limits;
     this.#failedCalls = new Map(noticed.failedCalls);
@@ -69,12 +70,12 @@ export class LoopDetection {
     this.#recent = noticed.recent;
   }
 
-  /** When an answer is cut off; undefined: never. */
+  /** The limits at which an answer is cut off. Undefined: never. */
   get sameText(): RepetitionLimits | undefined {
     return this.#limits.sameText;
   }
 
-  /** All it has noticed. */
+  /** The present state. */
   get noticed(): Noticed {
     const results = [...this.#results].map(([call, seen]) => [call, { ...seen }] as const);
     return {
@@ -86,7 +87,7 @@ export class LoopDetection {
     };
   }
 
-  /** May this call be made? */
+  /** Decides whether a call may be made. */
   before(tool: string, input: Json): LoopDecision {
     const call = `${tool} ${JSON.stringify(input)}`;
     const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
@@ -106,13 +107,13 @@ export class LoopDetection {
     return { kind: "allow" };
   }
 
-  /** Counts a call that was not made because it was blocked: no failure, but a step towards the halt of its tool. */
+  /** Counts a blocked call. It is no failure, but counts towards the halt of its tool. */
   blocked(tool: string, input: Json): void {
     this.#remember(tool, input);
     this.#count(this.#blockedTools, tool, true);
   }
 
-  /** What came of it, and whether the model should be told something. */
+  /** Counts the result of a call. Returns a decision if the model should be warned. */
   after(
     tool: string,
     input: Json,
@@ -139,7 +140,7 @@ export class LoopDetection {
     return call;
   }
 
-  /** A success clears the count of that call alone. */
+  /** Counts a failure. A success clears only the count of that call. */
   #count(counts: Map<string, number>, key: string, hasFailed: boolean): number {
     const count = hasFailed ? (counts.get(key) ?? 0) + 1 : 0;
     if (count === 0) counts.delete(key);
@@ -149,7 +150,7 @@ export class LoopDetection {
 
   #repeats(call: string, result: ToolResult): number {
     if (result.isError) return 0;
-    // What the tool returned, whatever guardrails and layers have made of it for the model.
+    // The tool's own value, independent of changes by guardrails and layers.
     const print = fingerprint(JSON.stringify(result.value ?? result.content));
     const known = this.#results.get(call);
     const times = known?.result === print ? known.times + 1 : 1;
@@ -157,7 +158,7 @@ export class LoopDetection {
     return times;
   }
 
-  /** How many times two different calls have taken turns, up to now. */
+  /** Returns how often two different calls have alternated up to now. */
   #rounds(): number {
     const [last, other] = [this.#recent.at(-1), this.#recent.at(-2)];
     if (other === undefined || other === last) return 0;

@@ -1,31 +1,31 @@
-/** When a text repeats itself: its end is one block, over and over. */
+/** Limits for a text whose end repeats one block. */
 export interface RepetitionLimits {
-  /** Characters of the end, at least. */
+  /** Minimum characters of the repetitive end. */
   readonly characters: number;
-  /** Times that the block comes, at least. */
+  /** Minimum repetitions of the block. */
   readonly times: number;
 }
 
 /** A repetition at the end of a text. */
 interface Repetition {
-  /** The length of the text up to the end of the first block: what follows says nothing new. */
+  /** The length of the text up to the end of the first block. The rest is repetition. */
   readonly keep: number;
-  /** The characters of the block. */
+  /** The length of the block. */
   readonly block: number;
   readonly reason: string;
 }
 
 /**
- * Notices a text that repeats itself, while it grows.
+ * Detects repetition at the end of a growing text.
  *
- * The end of the text is looked at whenever a quarter of the limit has come, and then as far back as twice the limit. So
- * the work for each character is bounded, however long the text, and it does not matter in which pieces the text comes.
+ * The end of the text is checked whenever a quarter of the limit has arrived, back to twice the limit. So the work per
+ * character is bounded for any length, and the sizes of the pieces do not matter.
  */
 export class RepeatedText {
   readonly #limits: RepetitionLimits;
   readonly #interval: number;
   readonly #reach: number;
-  /** The characters since the last look, and as many before it as the next one needs. */
+  /** The characters since the last check, and the earlier ones that the next check needs. */
   #tail = "";
   #length = 0;
   #found: Repetition | null = null;
@@ -61,7 +61,10 @@ export class RepeatedText {
   }
 }
 
-/** Returns the longest end of a text that is one block at least `times` times. Linear: the prefix function of the text read backwards. */
+/**
+ * Returns the longest end of a text that repeats one block at least `times` times. Linear: the prefix function of the
+ * reversed text.
+ */
 function longestRepeat(
   text: string,
   times: number,

@@ -1,7 +1,7 @@
 import type { ContentBlock } from "#kernel";
 import { valueText } from "#base";
 
-/** Everything readable in a result. */
+/** Returns all text in a result. */
 export const textOf = (content: readonly ContentBlock[]): string => content.map(blockText).join("\n");
 
 function blockText(block: ContentBlock): string {

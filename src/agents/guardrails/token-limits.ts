@@ -1,7 +1,7 @@
 import { ChatMessage, type Guardrail, type GuardrailDecision } from "#kernel";
 import { estimateTokens } from "#models";
 
-/** How long things may be, in tokens, about. What is absent is not limited. */
+/** Approximate limits in tokens. Absent: no limit. */
 export interface TokenLimits {
   /** One message for the model. */
   readonly input?: number;
@@ -9,7 +9,7 @@ export interface TokenLimits {
   readonly output?: number;
 }
 
-/** Blocks what is too long. */
+/** Creates a guardrail that blocks texts over the limits. */
 export function tokenLimits({ input, output }: TokenLimits): Guardrail {
   return {
     name: "token-limits",

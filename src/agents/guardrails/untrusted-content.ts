@@ -1,12 +1,12 @@
 import { ContentBlock, type Guardrail } from "#kernel";
 
-/** Anything that looks like one of our own marks, in any case, however it is spaced. */
+/** Texts that look like our own marks, in any case and with any spacing. */
 const marks = /<\s{0,8}(\/?)\s{0,8}untrusted\b/giu;
 
 /**
- * Shows the model where untrusted content begins and ends: a block whose mark nobody who wrote the content could guess.
- * Marks inside the content are defused. It helps a model to tell data from orders; what it does not prevent, the rule of
- * two does.
+ * Creates a guardrail that marks the beginning and end of untrusted content for the model. The mark holds a nonce that
+ * the content's author cannot guess. Marks inside the content are neutralized. It helps a model to distinguish data
+ * from instructions. It is no guarantee: the rule of two is.
  */
 export function untrustedContent(): Guardrail {
   return {

@@ -21,16 +21,16 @@ interface HandoffParties {
 }
 
 /**
- * Chooses the messages that the next agent sees: from those before this turn and those of this turn, without the calls of
- * handoff tools. Its result is recorded, so it is called once.
+ * Chooses the messages that the next agent sees: from those before and in this turn, without the calls of handoff
+ * tools. Its result is recorded, so it is called once.
  */
 export type HandoffFilter = (messages: readonly ChatMessage[]) => readonly ChatMessage[];
 
-/** The terms of a handoff. `Given`: what the model states when it hands off. */
+/** Options of a handoff. `Given`: the input that the model gives when it hands off. */
 export interface HandoffOptions<Given = { readonly message: string }> {
-  /** The text by which the model decides. Default: the agent's description. */
+  /** The description that the model reads. Default: the agent's. */
   readonly description?: string | undefined;
-  /** The schema of what the model states, an object. Default: a message in words. */
+  /** The schema of the model's input, an object. Default: a text message. */
   readonly input?: StandardSchemaV1<unknown, Given> | undefined;
   /** Default: the next agent sees all messages. */
   readonly filter?: HandoffFilter | undefined;
@@ -38,7 +38,7 @@ export interface HandoffOptions<Given = { readonly message: string }> {
   readonly onHandoff?: ((input: Given, parties: HandoffParties) => Promise<void> | void) | undefined;
 }
 
-/** An agent that another one may hand the conversation to, and the terms. */
+/** A handoff target with its options. */
 export interface Handoff extends Omit<HandoffOptions, "input" | "onHandoff"> {
   readonly agent: Hireable;
   readonly input?: StandardSchemaV1 | undefined;
@@ -46,8 +46,8 @@ export interface Handoff extends Omit<HandoffOptions, "input" | "onHandoff"> {
 }
 
 /**
- * States the terms of a handoff, for `agent({ handoffs })`. A name in place of an agent stands for the agent of that name
- * in the program: so two agents can hand off to each other.
+ * Defines a handoff, for `agent({ handoffs })`. A name instead of an agent refers to the agent of that name in the
+ * program, so that two agents can hand off to each other.
  */
 export function handoff<Given = { readonly message: string }>(
   to: Hireable | string,
@@ -74,7 +74,7 @@ const message = textInput({
 
 const known = new WeakMap<Tool, Handoff>();
 
-/** One tool for each agent that the conversation may be handed to: `handoff_to_<name>`. */
+/** Returns one tool for each handoff target: `handoff_to_<name>`. */
 export function handoffTools(entries: readonly HandoffEntry[]): readonly RunTool[] {
   return entries.map((entry) => {
     const terms: Handoff = "agent" in entry ? entry : { agent: entry };
@@ -92,7 +92,7 @@ export function handoffTools(entries: readonly HandoffEntry[]): readonly RunTool
   });
 }
 
-/** The handoff that a tool was made for; undefined: none. */
+/** Returns the handoff of a tool. Undefined: none. */
 export const handoffOf = (tool: Tool | undefined): Handoff | undefined => tool && known.get(tool);
 
 /** Returns the validated input of a handoff, from the result of its tool. */
@@ -100,15 +100,18 @@ export function handoffInput({ value }: ToolResult): Json {
   return isJsonObject(value) ? (value["input"] ?? null) : null;
 }
 
-/** Returns the index of the call that hands off: the first of several; -1: none does. */
+/** Returns the index of the first call that hands off. -1: none does. */
 export const findHandoff = (calls: readonly ToolCallBlock[], tools: readonly Tool[]): number =>
   calls.findIndex((call) => handoffOf(tools.find(({ name }) => name === call.name)));
 
-/** Returns messages without the calls of handoff tools and their results: the next agent does not have these tools. */
+/**
+ * Returns messages without the calls of handoff tools and their results, because the next agent does not have these
+ * tools.
+ */
 export const withoutHandoffs: HandoffFilter = (messages) =>
   withoutCalls(messages, (name) => name.startsWith(prefix));
 
-/** A filter that leaves out all calls of tools and their results: the next agent sees only what was said. */
+/** Returns messages without all tool calls and their results: the next agent sees only the text messages. */
 export const withoutTools: HandoffFilter = (messages) => withoutCalls(messages, () => true);
 
 function withoutCalls(

@@ -1,13 +1,14 @@
 // Control of a conversation passes from agent to agent, within one turn.
 //
-// Job: give a turn to an agent as a run of its own, and follow its handoffs until one of them answers. Neighbours: turn
-// by an agent with handoffs (take-turn.ts) and the swarm, which both begin it; pass.ts, the form in which a conversation
-// travels.
+// Job: give a turn to an agent as a separate run, and follow its handoffs until one of them answers. Neighbours:
+// take-turn.ts (agents with handoffs) and the swarm begin it; pass.ts is the encoding of a conversation in transit.
 //
 // Invariants:
-// 1. The runs are siblings: all are children of the run that has the turn. A run that hands off ends and frees its slot.
-// 2. What decides about the next run is in the journal: the output of the run before it.
-// 3. A run takes over with the terms of any spawned run: nothing that it may do or spend comes from the one before it.
+// 1. The runs are siblings: all are children of the run that has the turn. A run that hands off ends and frees its
+//    slot.
+// 2. The decision about the next run is in the journal: it is the output of the run before it.
+// 3. A run that takes over has the options of any spawned run: it inherits no permission and no budget from the one
+//    before it.
 import {
   AgentId,
   BudgetExhaustedError,
@@ -21,13 +22,13 @@ import {
 } from "#kernel";
 import { Pass } from "./pass.ts";
 
-/** The longest time of a run that took over. Its budget, and the deadline of its tree, are the limits that count. */
+/** Timeout of a run that took over. Its budget and the deadline of its tree are the limits that count. */
 const timeoutS = 86_400;
 
-/** Handoffs in one turn, where nothing is said. */
+/** Default maximum of handoffs in one turn. */
 export const defaultMaxHandoffs = 10;
 
-/** @throws RangeError */
+/** Checks the limit of handoffs. @throws RangeError */
 export function checkMaxHandoffs(given: number | undefined): void {
   if (given !== undefined && (!Number.isSafeInteger(given) || given < 1))
     throw new RangeError(`maxHandoffs must be an integer >= 1, got ${given}`);
@@ -40,7 +41,7 @@ export interface ControlLimits {
   readonly maxHandoffs: number;
 }
 
-/** The end of the way: the result of the agent that did not hand off, or too many handoffs. */
+/** The end of a chain of handoffs: the result of the agent that did not hand off, or too many handoffs. */
 export type Control =
   | { readonly kind: "answered"; readonly by: string; readonly output: Json; readonly result: RunResult }
   | { readonly kind: "exhausted"; readonly best: string; readonly reason: string };
@@ -92,8 +93,8 @@ const noAnswer = ({ to }: Pass, reason: string): StrategyError =>
   new StrategyError({ problem: `${to} did not answer: ${reason}` });
 
 /**
- * Throws the error of an account above a run, if it is one: the limits of a run are its own affair, but with an account above
- * it used up, its parent has nothing to go on with either.
+ * Throws the error of a run if it is about an account above the run. A run's own limits do not concern its parent. But
+ * if an account above it is used up, its parent cannot continue either.
  */
 export function throwIfAbove(data: ErrorData): void {
   if (data.code !== "budget-exhausted") return;
@@ -102,7 +103,7 @@ export function throwIfAbove(data: ErrorData): void {
     throw error;
 }
 
-/** Whether the path ends with the same way round taken three times, by two agents or more. */
+/** Whether the path ends with the same cycle three times, of two or more agents. */
 function isCircle(path: readonly string[]): boolean {
   for (let size = 2; size * 3 <= path.length; size += 1) {
     const last = path.slice(-size).join();

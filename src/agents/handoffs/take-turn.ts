@@ -1,12 +1,12 @@
 // A turn of an agent that may hand the conversation over.
 //
-// Job: begin the turn with the agent that has the conversation, and pass it on when a model hands off. Neighbours: agent.ts
-// calls it for every turn; turn.ts is the turn of one agent; pass-control.ts runs the agents that take over.
+// Job: begin the turn with the agent that has the conversation, and pass it on when a model hands off. Neighbours:
+// agent.ts calls it for every turn; turn.ts is the turn of one agent; pass-control.ts runs the agents that take over.
 //
 // Invariants:
 // 1. One run has the turn and passes control: the first one. A run that took over ends with a pass as its output.
-// 2. The answer of another agent is held against the schema and the guardrails of the run that has the turn.
-// 3. The agent that has the conversation is written down after its answer stands, so a turn that fails changes nothing.
+// 2. The answer of another agent is checked against the schema and the guardrails of the run that has the turn.
+// 3. The agent that has the conversation is stored after its answer is final, so a failed turn changes nothing.
 import {
   AgentId,
   BudgetExhaustedError,
@@ -49,7 +49,7 @@ export function planHandoffs(options: {
 /** A turn to take. */
 interface TurnInput {
   readonly input: readonly Envelope[];
-  /** Whether the turn began in an execution before this one. */
+  /** Whether the turn began in an earlier execution. */
   readonly isResumed: boolean;
 }
 
@@ -79,20 +79,20 @@ interface OwnTurn {
   readonly state: TurnState;
   readonly plan: HandoffPlan;
   readonly limits: ControlLimits;
-  /** Whether the agent that has the conversation is written down: there may be a next turn. */
+  /** Whether the agent that has the conversation is stored, because there may be a next turn. */
   readonly isKept: boolean;
-  /** The name that was written down before; empty: none. */
+  /** The stored name. Empty: none. */
   readonly stored: string;
 }
 
-/** An answer of a model must not look like a handoff. */
+/** Checks that an answer of a model does not look like a handoff. */
 function checked(outcome: TurnOutcome): TurnOutcome {
   if (outcome.kind !== "answer" || !Pass.isReserved(outcome.value)) return outcome;
   const error = new StrategyError({ problem: "the answer has the reserved key ~handoff" }).toJSON();
   return Ended.of({ status: "failed", stopReason: "error", output: null, error });
 }
 
-/** Returns the name of the agent that has the conversation, if it is one that this agent can reach; null: this agent has it. */
+/** Returns the name of the agent that has the conversation, if this agent can reach it. Null: this agent has it. */
 function findActive({ name, entries }: HandoffPlan, stored: string): string | null {
   if (stored === "" || stored === name) return null;
   const seen = new Set<string>();
@@ -107,7 +107,7 @@ function findActive({ name, entries }: HandoffPlan, stored: string): string | nu
   return reaches(handoffTargets({ handoffs: entries })) ? stored : null;
 }
 
-/** Lets the agent begin that has the conversation since an earlier turn. */
+/** Begins the turn with the agent that has had the conversation since an earlier turn. */
 async function begin(turn: OwnTurn, to: string): Promise<TurnOutcome> {
   const { state } = turn;
   const said = withoutSystem(state.messages);
@@ -117,7 +117,7 @@ async function begin(turn: OwnTurn, to: string): Promise<TurnOutcome> {
   return follow(turn, { to, messages, note: "", best: "" });
 }
 
-/** Makes the pass of a handoff: what the next agent sees is chosen in a step. */
+/** Creates the pass of a handoff. The messages for the next agent are chosen in a step. */
 async function createPass(
   { ctx, messages }: TurnState,
   { name: from }: HandoffPlan,
@@ -138,14 +138,14 @@ async function createPass(
 const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
   messages.filter(({ role }) => role !== "system");
 
-/** The words of a handoff: the message, else what the model stated, as JSON. */
+/** Returns the text of a handoff: the message, else the model's input as JSON. */
 function statedText(input: Json): string {
   const isMessage =
     typeof input === "object" && input !== null && "message" in input && Object.keys(input).length === 1;
   return valueText(isMessage && "message" in input ? input["message"] : input);
 }
 
-/** Passes control until an agent answers. An answer that is sent back is answered again by this agent's model. */
+/** Passes control until an agent answers. If the answer is sent back, this agent's model answers again. */
 async function follow(turn: OwnTurn, first: Pass): Promise<TurnOutcome> {
   const { state, plan, limits } = turn;
   for (let pass = first; ;) {
@@ -169,7 +169,7 @@ async function control({ state, limits }: OwnTurn, pass: Pass): Promise<Control 
   }
 }
 
-/** Turns the end of the way into the outcome of the turn. Null: the answer is sent back. */
+/** Converts the end of the chain to the outcome of the turn. Null: the answer is sent back. */
 async function followOnce(turn: OwnTurn, end: Control | Ended): Promise<TurnOutcome | null> {
   const { state } = turn;
   if (end.kind === "ended") return end;

@@ -10,10 +10,13 @@ interface TrackedCost {
 
 const none: TrackedCost = { usage: Usage.none, costMicros: 0 };
 
-/** The number of runs that are remembered. */
+/** Maximum number of remembered runs. */
 const maxRuns = 1_000;
 
-/** Adds up the usage and the cost of an agent's model calls as they happen. It only watches: the ledger enforces limits. */
+/**
+ * Adds up the usage and the cost of an agent's model calls as they happen. It only observes: the ledger enforces
+ * limits.
+ */
 export class CostTracker implements HookSet {
   readonly #log: ((line: string) => void) | undefined;
   readonly #byRun = new LruMap<string, TrackedCost>({ max: maxRuns });
@@ -33,7 +36,7 @@ export class CostTracker implements HookSet {
     return this.#total.costMicros;
   }
 
-  /** The usage and cost of one of the newest 1,000 runs; null: it called no model. */
+  /** Returns the usage and cost of one of the newest 1,000 runs. Null: it called no model. */
   run(runId: string): TrackedCost | null {
     return this.#byRun.get(runId) ?? null;
   }

@@ -25,8 +25,8 @@ export interface HookSet {
 }
 
 /**
- * Cameras: they see every event of one agent and change nothing. All callbacks of an event run at the same time, each
- * on its own: one that throws, hangs or scribbles on what it was given is noted in `errors` and that is all.
+ * The hooks of one agent. They see every event and change nothing. All callbacks of an event run concurrently and
+ * isolated: one that throws, hangs or changes its argument is only recorded in `errors`.
  */
 export class HookManager implements Hooks {
   readonly #hooks = new Map<EventType, Set<Hook>>();
@@ -34,26 +34,26 @@ export class HookManager implements Hooks {
   readonly #clock: Clock;
   #errors: HookError[] = [];
 
-  constructor(options: { /** Default 5,000. */ readonly timeoutMs?: number; readonly clock?: Clock } = {}) {
+  constructor(options: { /** Default: 5,000. */ readonly timeoutMs?: number; readonly clock?: Clock } = {}) {
     this.#timeoutMs = checkDuration("timeoutMs", options.timeoutMs ?? 5_000);
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** The latest hundred failures. */
+  /** The latest 100 failures. */
   get errors(): readonly HookError[] {
     return this.#errors;
   }
 
   on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void {
     const hooks = this.#hooks.get(type) ?? new Set();
-    // Kept under its own type and only ever called with events of it.
+    // Stored under its own type and called only with events of it.
     const known: Hook = (event) => hook(Json.as<NumberedEvent<Type>>(Json.of(event)));
     hooks.add(known);
     this.#hooks.set(type, hooks);
     return () => void hooks.delete(known);
   }
 
-  /** Registers a whole set. Returns the way out. */
+  /** Registers a whole set. Returns a function that removes it. */
   register({ hooks }: HookSet): () => void {
     const leave = Object.entries(hooks).map(([type, hook]) =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a set pairs each type with a hook of it
@@ -90,7 +90,7 @@ export class HookManager implements Hooks {
   }
 }
 
-/** Combines hooks: all of them get each event, at the same time. Undefined if there are none. */
+/** Combines hooks: all of them get each event, concurrently. Undefined if there are none. */
 export function combineHooks(list: readonly Hooks[]): Hooks | undefined {
   if (list.length < 2) return list[0];
   const added = new HookManager();

@@ -7,7 +7,7 @@ export class RunLogger implements HookSet {
   #events: ReeveEvent[] = [];
   readonly hooks: HookSet["hooks"];
 
-  constructor(options: { /** Default 1,000. */ readonly size?: number } = {}) {
+  constructor(options: { /** Default: 1,000. */ readonly size?: number } = {}) {
     this.#size = options.size ?? 1_000;
     const keep: Hook = (event) => {
       this.#events.push(event);

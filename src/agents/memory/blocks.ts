@@ -5,9 +5,9 @@ import { textInput } from "../tools/text-input.ts";
 
 /** A block of memory: a text that the agent is shown whole in every turn, and edits. */
 export interface BlockOptions {
-  /** Characters of its text. */
+  /** Maximum characters of its text. */
   readonly limit: number;
-  /** Tells the model what belongs here. Default: none. */
+  /** The purpose of the block, for the model. Default: none. */
   readonly description?: string | undefined;
   /** Its owner: each user, the tenant with all its users, or each session. Default: user. */
   readonly shared?: MemorySharing | undefined;
@@ -19,7 +19,7 @@ export interface NamedBlock extends BlockOptions {
   readonly shared: MemorySharing;
 }
 
-/** The section that shows a block. What all users share changes less, and comes first. */
+/** Returns the section that shows a block. Blocks shared by all users change less, so they come first. */
 export function blockSection(block: NamedBlock): PromptSection {
   const { name, shared } = block;
   return {
@@ -38,14 +38,15 @@ function describeBlock({ name, limit, description }: NamedBlock, present: Memory
   return `${head}${about}\n${text === "" ? "(empty)" : text}`;
 }
 
-/** The outcome of an edit, as the model is shown it. */
+/** The outcome of an edit, as shown to the model. */
 type EditReport =
   | { readonly edited: true; readonly block: string; readonly version: number }
   | { readonly edited: false; readonly block: string; readonly reason: string; readonly text: string };
 
 /**
- * The tools that edit blocks: `edit_block`, and `edit_shared_block` for those of the tenant. Other users see an edit of
- * these, so by the rule of two a run that has seen both untrusted and private content may not make one unasked.
+ * Returns the tools that edit blocks: `edit_block`, and `edit_shared_block` for those of the tenant. Other users see an
+ * edit of a shared block. So by the rule of two, a run that has seen untrusted and private content needs approval for
+ * one.
  */
 export function editTools(blocks: readonly NamedBlock[]): readonly Tool[] {
   const shared = blocks.filter((block) => block.shared === "tenant");
@@ -71,7 +72,7 @@ function editTool(name: string, what: string, blocks: readonly NamedBlock[]): To
     }),
     risk: "safe",
     origin: "memory",
-    // It brings the labels of the blocks that it shows.
+    // It adds the labels of the blocks that it shows.
     trust: "trusted",
     outside: blocks.some(({ shared }) => shared === "tenant"),
     idempotent: true,
@@ -94,7 +95,7 @@ async function editBlock(
   { name, limit, shared }: NamedBlock,
   { id, from, to }: Replacement,
 ): Promise<EditReport> {
-  // A call that is made again after a crash may find its edit in the text.
+  // A call that is repeated after a crash may find its edit in the text.
   const receipt = await memory.findEdit(shared, id);
   if (receipt) return { edited: true, block: name, version: receipt.version };
   const present = await memory.block(name, shared);

@@ -1,6 +1,6 @@
 import { ChatMessage, MemoryItem, type Embedder, type SavedTurn, type SavedTurnHandler } from "#kernel";
 
-/** Returns what puts the messages of a saved turn into the index. Made again, it changes nothing. */
+/** Returns the handler that indexes the messages of a saved turn. Idempotent. */
 export const createIndexTurn =
   (embedder: Embedder | undefined): SavedTurnHandler =>
   async ({ sessionId, entries, memory }: SavedTurn) => {
@@ -12,5 +12,5 @@ export const createIndexTurn =
     if (texts.length > 0) await memory.index(texts, embedder);
   };
 
-/** Results of tools are left out: `recall` would find its own results. */
+/** The roles that are indexed. Tool results are left out, because `recall` would find its own results. */
 const spoken: ReadonlySet<ChatMessage["role"]> = new Set(["user", "assistant"] as const);

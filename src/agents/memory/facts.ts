@@ -6,7 +6,7 @@ import { textInput } from "../tools/text-input.ts";
 const maxKey = 200;
 const maxValue = 4_000;
 const maxFacts = 20;
-/** Characters of an earlier message that the model is shown. */
+/** Maximum characters of an earlier message that the model is shown. */
 const maxEpisode = 2_000;
 
 const key = { description: 'What it is about, in a few words, such as "city" or "tea"', max: maxKey };
@@ -48,13 +48,15 @@ export const factTools = (embedder: Embedder | undefined): readonly Tool[] => [
 /** The memory that `recall` searches. */
 interface RecallOptions {
   readonly facts: boolean;
-  /** Messages of earlier turns that a search returns; 0: it returns none. */
+  /** Maximum number of earlier messages that a search returns. 0: none. */
   readonly episodes: number;
-  /** Finds by meaning, too. */
+  /** Embedder for a search by meaning. Undefined: search by terms only. */
   readonly embedder: Embedder | undefined;
 }
 
-/** The tool that searches memory. An earlier run may have written what it returns on the word of a stranger. */
+/**
+ * Returns the tool that searches memory. Its results are untrusted: an earlier run may have stored text of a stranger.
+ */
 export function recallTool({ facts, episodes, embedder }: RecallOptions): Tool {
   const what = [facts && "remembered facts", episodes > 0 && "earlier conversations with this user"];
   return tool({

@@ -11,25 +11,25 @@ export interface MemoryOptions {
    * Default: none.
    */
   readonly blocks?: Readonly<Record<string, BlockOptions>> | undefined;
-  /** Whether it remembers facts about the user: `remember`, `recall`, `forget`. Default false. */
+  /** Whether it remembers facts about the user: `remember`, `recall`, `forget`. Default: false. */
   readonly facts?: boolean | undefined;
   /**
-   * Lets `recall` find messages of the user's earlier turns, by words: at most this many. It finds turns that were saved
-   * with this option. Default: it finds none.
+   * Lets `recall` find messages of the user's earlier turns, by their terms: at most this many. It finds turns that
+   * were saved with this option. Default: none.
    */
   readonly episodes?: { readonly recall: number } | undefined;
   /**
-   * Lets `recall` find facts and turns by their meaning, too: those that were written with the same embedder. Its calls are
-   * charged to the run. Their vectors are kept by the store, or by `createRuntime({ vectors })`, which a store that seals
-   * needs. Default: words alone.
+   * Lets `recall` find facts and turns by meaning, too: those that were written with the same embedder. Its calls are
+   * charged to the run. The vectors are kept by the store, or by `createRuntime({ vectors })`, which a sealing store
+   * needs. Default: search by terms only.
    */
   readonly embedder?: Embedder | undefined;
 }
 
 /**
- * Makes the extension that lets an agent remember across conversations: `agent({ extensions: [memory({ facts: true })] })`.
- * It needs a store. Whatever a run writes keeps the labels of the run, and a run that is shown it joins them.
- * @throws TypeError for a block that cannot be kept.
+ * Creates the extension that lets an agent remember across conversations: `agent({ extensions: [memory({ facts: true
+ * })] })`. Requires a store. Written memory keeps the labels of the run, and a run that is shown it joins them. @throws
+ * TypeError for an invalid block.
  */
 export function memory({ blocks: given = {}, facts = false, episodes, embedder }: MemoryOptions): Extension {
   const found = episodes?.recall ?? 0;
@@ -61,5 +61,5 @@ function checkBlock(name: string, limit: number): void {
 }
 
 const maxEpisodes = 50;
-/** A section shows the whole block, and has an upper bound of its own. */
+/** Maximum limit of a block: a section shows it whole, and a section has a maximum size. */
 const maxLimit = 50_000;

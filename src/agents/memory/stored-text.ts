@@ -2,16 +2,16 @@ import type { ContentBlock, MemorySharing, RunContext, RunMemory, Tool } from "#
 import { textInput } from "../tools/text-input.ts";
 import { tool } from "../tools/tool.ts";
 
-/** A text that code of an agent keeps between turns, in a block of memory. Without a store nothing is kept. */
+/** A text that an agent's code keeps between turns, in a block of memory. Without a store nothing is kept. */
 export interface StoredText {
-  /** The tools that read and write it: memory is reached from inside a step. */
+  /** The tools that read and write it, because memory is accessed inside a step. */
   readonly tools: readonly Tool[];
-  /** Empty if there is none. */
+  /** Reads the text. Empty if there is none. */
   read(ctx: RunContext): Promise<string>;
   write(ctx: RunContext, text: string): Promise<void>;
 }
 
-/** Creates a text with a name. `sharing`: the owner of its block. A longer text loses its beginning. */
+/** Creates a named text. `sharing`: the owner of its block. A text over the limit loses its beginning. */
 export function storedText(name: string, sharing: MemorySharing, limit: number): StoredText {
   const [reads, writes] = [`read_${name}`, `write_${name}`];
   const flow = {
@@ -51,7 +51,7 @@ export function storedText(name: string, sharing: MemorySharing, limit: number):
 
 const textOf = (block: ContentBlock): readonly string[] => (block.type === "text" ? [block.text] : []);
 
-/** Writes over whatever is there: of two runs at the same time, the later one wins. */
+/** Replaces the text. Of two concurrent runs, the later one wins. */
 async function replace(
   memory: RunMemory,
   {

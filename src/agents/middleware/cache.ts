@@ -14,39 +14,39 @@ import {
 import { rejectOnAbort } from "#base";
 import { MemoryCache } from "./memory-cache.ts";
 
-/** The answers that are kept, the place, and the time. */
+/** Options of a cache. */
 export interface CacheOptions {
   /**
-   * `process`: each worker keeps its own. `store`: the workers share what the runtime's store keeps, sealed and apart for
-   * each tenant; in the process if the runtime has no store. Default process.
+   * `process`: each worker has its own cache. `store`: the workers share a cache in the runtime's store, sealed and
+   * separate for each tenant; without a store, in the process. Default: process.
    */
   readonly where?: "process" | "store" | undefined;
-  /** The most entries: of this layer in this process, or of each tenant in the store. Default 1,000. */
+  /** Maximum number of entries: of this layer in this process, or of each tenant in the store. Default: 1,000. */
   readonly max?: number | undefined;
-  /** The bytes of all values together, as JSON; counted like `max`. Default 64 MB. */
+  /** Maximum bytes of all values together, as JSON; counted like `max`. Default: 64 MB. */
   readonly maxBytes?: number | undefined;
-  /** Default 3,600. Never longer than the retention of the run allows. */
+  /** Default: 3,600. Never longer than the retention of the run allows. */
   readonly ttlS?: number | undefined;
-  /** A part of every key: another one finds nothing of before. Default empty. */
+  /** A part of every cache key. A new version finds no earlier entries. Default: empty. */
   readonly version?: string | undefined;
-  /** Whether an answer serves its user alone, or all users of the tenant. Default user. */
+  /** Whether an answer is shared only within its user, or with all users of the tenant. Default: user. */
   readonly share?: "user" | "tenant" | undefined;
 }
 
 /**
- * Answers an equal call of the same user, agent and version with the answer given before: nothing is reserved, nothing
- * is charged. A tool may depend on the user through `currentScope()`, which is no part of its arguments: only a layer
- * whose calls do not may share its answers within the tenant. Equal calls at the same time, in one process, are one
- * call; in two processes both are made, and the last answer is kept. Whole answers and results of safe tools that touch the
- * world are kept; never a failure, a refusal, an answer cut short, or the result of a riskier tool or one of memory, which
- * changes. A run whose retention is `none` neither finds nor leaves anything.
+ * Creates a cache. An equal call of the same user, agent and version gets the earlier answer: nothing is reserved or
+ * charged. A tool may depend on the user through `currentScope()`, which is no part of its arguments: only a layer
+ * whose calls do not may share its answers within the tenant. Concurrent identical calls in one process are
+ * deduplicated; in two processes both are made, and the last answer is kept. Complete answers and results of safe
+ * effect tools are cached. A failure, a refusal, a truncated answer, and the result of a riskier tool or of a memory
+ * tool are never cached. A run with retention `none` neither reads nor writes the cache.
  */
 export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMiddleware {
   const { where = "process", ttlS = 3_600, version = "", share = "user" } = options;
   const limits = { max: options.max ?? 1_000, maxBytes: options.maxBytes ?? 64_000_000 };
   checkDuration("ttlS", ttlS);
   const own = new MemoryCache(limits);
-  /** Resolve, never reject: those who wait look whether something was kept. */
+  /** Resolve, never reject: waiting callers then check the cache. */
   const inFlight = new Map<string, Promise<void>>();
   return {
     name: "cache",

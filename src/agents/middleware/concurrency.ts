@@ -1,17 +1,17 @@
 import type { ChatMiddleware } from "#kernel";
 
-/** The number of calls that a provider's account takes at the same time. */
+/** Options of a concurrency limit. */
 export interface ConcurrencyOptions {
-  /** Names the limit, for example the provider's account. All layers of this process with the same key share it. */
+  /** Name of the limit, for example the provider's account. All layers of this process with the same key share it. */
   readonly key: string;
-  /** The most calls in flight. Of several layers with one key, the smallest holds. */
+  /** Maximum number of calls in flight. If layers with one key differ, the smallest applies. */
   readonly max: number;
 }
 
 /**
- * Lets at most so many calls of this process be in flight for one account. Calls beyond that wait, and tenants take turns:
- * a tenant with a thousand waiting calls does not delay another tenant's by more than one. A call that is cancelled while
- * it waits leaves the queue, and a place is free as soon as an attempt has ended: a retry waits for its own.
+ * Limits the calls of this process in flight for one account. Further calls wait, and tenants take turns: a tenant with
+ * a thousand waiting calls delays another tenant's by at most one. A call that is cancelled while it waits leaves the
+ * queue. A permit is free as soon as an attempt has ended: a retry waits again.
  */
 export function concurrency({ key, max }: ConcurrencyOptions): ChatMiddleware {
   if (!(Number.isSafeInteger(max) && max >= 1))
@@ -42,7 +42,7 @@ interface Waiting {
 class FairQueue {
   #max: number;
   #inFlight = 0;
-  /** By owner, in the order of their turns. An owner without waiting callers is not in it. */
+  /** By owner, in the order of their turns. Owners without waiting callers are absent. */
   readonly #owners = new Map<string, Waiting[]>();
 
   constructor(max: number) {
@@ -53,7 +53,7 @@ class FairQueue {
     this.#max = Math.min(this.#max, max);
   }
 
-  /** Resolves once the caller is admitted: whether it had to wait. @throws the signal's reason. */
+  /** Resolves once the caller is admitted. Returns whether it had to wait. @throws the signal's reason. */
   async enter(owner: string, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (this.#inFlight < this.#max && this.#owners.size === 0) {
@@ -85,7 +85,7 @@ class FairQueue {
       if (!next) return;
       const [owner, queue] = next;
       const first = queue.shift();
-      // To the end of the line: the next place is another owner's.
+      // Moved to the end of the queue: the next permit is another owner's.
       this.#owners.delete(owner);
       if (queue.length > 0) this.#owners.set(owner, queue);
       if (!first) continue;
@@ -101,7 +101,7 @@ class FairQueue {
   }
 }
 
-/** Those of this process. There are as many as accounts. */
+/** The queues of this process, one per account. */
 const queues = new Map<string, FairQueue>();
 
 function queueOf(key: string, max: number): FairQueue {

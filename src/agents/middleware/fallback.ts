@@ -1,9 +1,12 @@
 import { ModelError, type ChatMiddleware, type ModelErrorKind, type StepScope } from "#kernel";
 import { languageModel, type AnyModel } from "#models";
 
-/** When another model is asked. */
+/** Options of a fallback. */
 export interface FallbackOptions {
-  /** Default: whatever another provider, or another account, might do better. Not what is wrong with the request. */
+  /**
+   * The errors that cause a fallback. Default: those that another provider or account may avoid. Not errors of the
+   * request.
+   */
   readonly on?: readonly ModelErrorKind[] | undefined;
 }
 
@@ -21,9 +24,9 @@ const worthIt: readonly ModelErrorKind[] = [
 ];
 
 /**
- * Asks the next model as soon as one fails, each time through the gate and on the bill. Only when the last has failed,
- * too, is the retry's schedule used, and it goes on with that last one: so the calls are at most models plus retries,
- * never their product. A `retry()` registered after this layer comes before the next model instead.
+ * Calls the next model as soon as one fails, each time through the gate and charged. Only when the last has failed,
+ * too, the retry's schedule applies, and it continues with that last one. So the calls are at most models plus retries,
+ * never their product. A `retry()` registered after this layer retries before the next model instead.
  */
 export function fallback(
   models: readonly AnyModel[],
@@ -31,7 +34,7 @@ export function fallback(
 ): ChatMiddleware {
   const others = models.map((model) => languageModel(model));
   const kinds = new Set(on);
-  /** How many were given up in a step that is being made. */
+  /** Number of models that were given up in a running step. */
   const givenUp = new WeakMap<StepScope, number>();
   return {
     name: "fallback",

@@ -30,5 +30,5 @@ export class MemoryCache {
   }
 }
 
-/** At most: JavaScript keeps two bytes for a character that is not Latin. */
+/** An upper bound: JavaScript uses two bytes for a character that is not Latin. */
 const sizeOf = ({ text }: CacheEntry): number => text.length * 2;

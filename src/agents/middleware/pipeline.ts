@@ -1,8 +1,8 @@
 import type { Middleware } from "#kernel";
 
 /**
- * Runs a call through its layers, first registered outermost. A layer that neither sets a result nor calls `next`
- * has forgotten something: that is an error, never a silent nothing.
+ * Runs a call through its layers, first registered outermost. A layer that neither sets a result nor calls `next` is an
+ * error.
  */
 export async function throughLayers<Context extends { result: unknown }>(
   layers: readonly Middleware<Context>[],
@@ -19,10 +19,10 @@ export async function throughLayers<Context extends { result: unknown }>(
   await enter(0);
 }
 
-/** The layer that threw an error; null: what the layers are around threw it. */
+/** The layer that threw an error. Null: the wrapped call threw it. */
 const thrower = new WeakMap<object, string | null>();
 
-/** Runs a layer, or what the layers are around. An error keeps the name of the first that threw it. */
+/** Runs a layer, or the wrapped call. An error keeps the name of the first that threw it. */
 async function attribute(run: () => Promise<void>, layer: string | null): Promise<void> {
   try {
     await run();
@@ -37,17 +37,17 @@ function layerName(layer: Middleware<never>, index: number): string {
   return `middleware ${index + 1}${name === null ? "" : ` (${name})`}`;
 }
 
-/** Returns the name of a layer, its own or its class's; null: it has neither. */
+/** Returns the name of a layer, its own or its class's. Null: it has neither. */
 export function middlewareName({ name, constructor }: Middleware<never>): string | null {
   return name ?? (constructor.name === "Object" ? null : constructor.name);
 }
 
-/** Returns the name of the layer that threw an error; null if none did. */
+/** Returns the name of the layer that threw an error. Null if none did. */
 export function failedLayer(error: unknown): string | null {
   return error instanceof Error ? (thrower.get(error) ?? null) : null;
 }
 
-/** Guards `next`: a second call only where the layer says it repeats, and only when the first has settled. */
+/** Guards `next`: a second call is allowed only if the layer repeats, and only when the first has settled. */
 function once(run: () => Promise<void>, repeats: boolean): () => Promise<void> {
   let state: "new" | "running" | "settled" = "new";
   return async () => {

@@ -12,27 +12,27 @@ import {
 } from "#kernel";
 import { estimateTokens } from "#models";
 
-/** How fast a provider may be asked. */
+/** Options of a rate limit. */
 export interface RateLimitOptions {
-  /** Whose limit it is, for example the provider's account. All layers with the same key share it. */
+  /** Name of the limit, for example the provider's account. All layers with the same key share it. */
   readonly key: string;
-  /** Where it is shared with other processes. Default: each process has its own. */
+  /** The store that shares it with other processes. Default: each process has its own limit. */
   readonly store?: Pick<Store, "limits"> | undefined;
   readonly requestsPerMinute?: number | undefined;
-  /** Input and output. Estimated before the call, corrected after it. */
+  /** Input and output tokens. Estimated before the call, corrected after it. */
   readonly tokensPerMinute?: number | undefined;
-  /** Whether each tenant, or each user of each tenant, has a limit of its own, or all share one. Default all. */
+  /** Whether each tenant, or each user of each tenant, has a separate limit, or all share one. Default: all. */
   readonly share?: "all" | "tenant" | "user" | undefined;
 }
 
-/** Where a provider that says "too many" does not say how long. */
+/** Delay after a rate limit error without a stated delay. */
 const defaultSlowMs = 2_000;
 const longestSlowMs = 60_000;
 
 /**
- * Waits before each attempt until the limit allows it; nothing is held meanwhile. When a provider answers "too many
- * requests", nobody who shares the limit asks again before the moment it named, at most a minute: one such answer slows
- * the whole fleet. The attempt itself is retried as always.
+ * Waits before each attempt until the limit allows it, without holding a slot. When a provider answers "too many
+ * requests", all callers that share the limit wait until the stated time, at most a minute: one such answer slows all
+ * workers. The attempt itself is retried as usual.
  */
 export function rateLimit(options: RateLimitOptions): ChatMiddleware {
   const { share = "all" } = options;
@@ -43,7 +43,7 @@ export function rateLimit(options: RateLimitOptions): ChatMiddleware {
     async process(context, next) {
       const { scope } = context;
       const partition = { tenantId: share === "all" ? null : scope.tenantId };
-      // JSON keeps the parts apart, whatever characters they have.
+      // JSON keeps the parts unambiguous for any characters.
       const key = share === "user" ? JSON.stringify([options.key, scope.userId]) : options.key;
       const wish = wishOf(options, context);
       for (;;) {
@@ -103,5 +103,5 @@ class OwnLimits implements LimitStore {
   }
 }
 
-/** Of this process. */
+/** The limits of this process. */
 const ownLimits = new OwnLimits();

@@ -11,32 +11,34 @@ import {
 import { linearPattern } from "../guardrails/linear-pattern.ts";
 import { sensitive, type SensitivePattern } from "./sensitive.ts";
 
-/** What is hidden, and from whom. */
+/** Options of a redaction. */
 export interface RedactOptions {
-  /** Default: e-mail addresses, phone numbers, card numbers, IBANs and keys. In yours every repetition is bounded, as in `\d{4,19}`. */
+  /**
+   * Default: e-mail addresses, phone numbers, card numbers, IBANs and keys. Custom patterns need bounded repetitions,
+   * as in `\d{4,19}`.
+   */
   readonly patterns?: readonly SensitivePattern[] | undefined;
   /**
-   * `never`: the model sees `[email]`, and nothing comes back. `arguments`: it sees `[email-3kx2p0qa]`, the same for the same
-   * address in the whole tree, and where it passes that to a tool, the tool gets the real one. `answers`: what it says gets
-   * the real one, too. Default never.
+   * `never`: the model sees `[email]`, and nothing is restored. `arguments`: it sees `[email-3kx2p0qa]`, the same for
+   * the same address in the whole tree, and tools get the real value. `answers`: the model's answers get the real
+   * value, too. Default: never.
    */
   readonly restore?: "never" | "arguments" | "answers" | undefined;
   /**
-   * Names values alike in all trees of a tenant, for example in all turns of a conversation. Default: in one tree, by its
-   * own secret.
+   * Key that makes placeholders equal in all trees of a tenant, for example in all turns of a conversation. Default:
+   * equal only in one tree, by its own secret.
    */
   readonly key?: Secret | undefined;
-  /** The tools that get the real values. Others get the placeholders. Default: all. */
+  /** The tools that get the real values. All others get the placeholders. Default: all. */
   readonly tools?: readonly string[] | undefined;
 }
 
 /**
- * Hides what a model should not see: in everything that is said to it, in what it answers, and, around tools, in
- * their results. Words, data and arguments are looked through; pictures and thinking are not, nor are the pieces of an
- * answer that are shown while it comes. What the session keeps of the user's own words stays as it was.
+ * Hides sensitive values from a model: in its input, in its answers and, around tools, in their results. Text, data and
+ * arguments are searched. Images, reasoning and live text are not. The session keeps the user's messages unchanged.
  *
- * Placeholders follow from the value and the secret of the tree. So a child, and a later call, names the same value alike,
- * and nothing has to be kept: what is restored is what the call itself was shown.
+ * Placeholders are derived from the value and the secret of the tree. So a child, and a later call, use the same
+ * placeholder, and nothing has to be stored: only values that the call itself was shown are restored.
  *
  * @throws TypeError for a pattern that may take more than linear time.
  */
@@ -77,7 +79,10 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
   };
 }
 
-/** Our own are linear, too, as a test shows: most can begin only where none of their characters comes before. */
+/**
+ * Returns a pattern that takes linear time. The built-in ones do, as a test shows: most can begin only where none of
+ * their characters comes before.
+ */
 const bounded = (pattern: SensitivePattern): SensitivePattern =>
   sensitive.includes(pattern) ? pattern : { ...pattern, looks: linearPattern(pattern.looks) };
 
@@ -92,7 +97,10 @@ function hideResult(context: FunctionContext, mask: Mask): void {
   };
 }
 
-/** The same message where nothing is to hide: its size is known already. */
+/**
+ * Returns the message with hidden values. The same object if there is nothing to hide, because its size is already
+ * known.
+ */
 function hidden(mask: Mask, message: ChatMessage): ChatMessage {
   const content = message.content.map((block) => hiddenBlock(mask, block));
   return content.every((block, index) => block === message.content[index])
@@ -125,19 +133,19 @@ function hiddenBlock(mask: Mask, block: ContentBlock): ContentBlock {
   }
 }
 
-/** The characters of a placeholder that tell values apart. */
+/** The number of characters that distinguish placeholders. */
 const nameLength = 8;
 
-/** What was hidden in one call, and behind what. */
+/** The hidden values of one call, by placeholder. */
 class Mask {
   readonly #patterns: readonly SensitivePattern[];
   readonly #name: ((text: string) => string) | null;
   readonly #placeholders = new Map<string, string>();
   readonly #values = new Map<string, string>();
-  /** The number of values that were hidden. */
+  /** Number of hidden values. */
   hidden = 0;
 
-  /** `name`: returns a keyed hash of a value; null: all values of a kind look the same. */
+  /** `name`: returns a keyed hash of a value. Null: all values of a kind get the same placeholder. */
   constructor(patterns: readonly SensitivePattern[], name: ((text: string) => string) | null) {
     this.#patterns = patterns;
     this.#name = name;
@@ -153,7 +161,7 @@ class Mask {
     }, text);
   }
 
-  /** The same value where nothing is to hide. */
+  /** Returns the value with hidden values. The same object if there is nothing to hide. */
   json(value: Json): Json {
     const before = JSON.stringify(value);
     const after = JSON.stringify(value, (_, leaf: unknown) =>
@@ -183,7 +191,7 @@ class Mask {
     const name = this.#name(`${kind}/${found}`)
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, "");
-    // Two values must never share a placeholder: the second one gets a longer one.
+    // Two values must never share a placeholder, so the second one gets a longer one.
     let length = nameLength;
     while (this.#values.has(`[${kind}-${name.slice(0, length)}]`)) length += 1;
     const placeholder = `[${kind}-${name.slice(0, length)}]`;

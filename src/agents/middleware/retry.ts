@@ -8,15 +8,15 @@ import {
   type ModelRetry,
 } from "#kernel";
 
-/** How a call is made again. */
+/** Options of a retry. */
 export interface RetryOptions extends ModelRetry {
-  /** Is this failure worth another try? Default: it says that it may pass. */
+  /** Returns whether a failure is worth a retry. Default: if the error is transient. */
   readonly when?: ((error: unknown) => boolean) | undefined;
 }
 
 /**
- * Makes a failed call again, on the schedule of the built-in retry and instead of it. Around tools: only those that
- * are safe or idempotent. A termination, a cancellation or an exhausted budget is never retried, whatever `when` says.
+ * Retries a failed call, on the schedule of the built-in retry and instead of it. Around tools: only safe or idempotent
+ * ones. A termination, a cancellation or an exhausted budget is never retried, regardless of `when`.
  *
  * All layers of a step share one count, so that two of them make no more retries than the larger allows.
  */
@@ -41,7 +41,7 @@ export function retry(options: RetryOptions = {}): ChatMiddleware & FunctionMidd
   };
 }
 
-/** Where model calls are retried: the layers as they run, and what is left to do inside all of them. */
+/** Returns the layers in their final order, and the retry that happens inside all of them. */
 export function placeRetry(
   layers: readonly ChatMiddleware[],
   policy: ModelRetry | undefined,

@@ -1,14 +1,14 @@
-/** Something that should not be seen: how it looks, and how to tell that it is really one. */
+/** A kind of sensitive value: its pattern, and a check of a match. */
 export interface SensitivePattern {
   readonly name: string;
   readonly looks: RegExp;
-  /** How many characters of what looks so are one; 0: none. Default: all. */
+  /** Returns the number of characters of a match that are really one. 0: none. Default: all. */
   readonly length?: ((found: string) => number) | undefined;
 }
 
 /**
- * E-mail addresses, phone numbers, card numbers, IBANs, keys. Each takes time linear in the text, however it is made:
- * every repetition is bounded, or can begin only where none of its characters comes before.
+ * Patterns of e-mail addresses, phone numbers, card numbers, IBANs and keys. Each takes linear time for any text: every
+ * repetition is bounded, or can begin only where none of its characters comes before.
  */
 export const sensitive: readonly SensitivePattern[] = [
   {
@@ -27,8 +27,8 @@ export const sensitive: readonly SensitivePattern[] = [
     looks: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
     length: (found) => (isCard(found) ? found.length : 0),
   },
-  // It begins only at the first character that an address may have, so a text without "@" is read once. Addresses without a
-  // space between them are therefore one.
+  // It begins only at the first character that an address may have, so a text without "@" is read once. Adjacent
+  // addresses without a space are therefore one match.
   {
     name: "email",
     looks:
@@ -47,7 +47,7 @@ const capitalA = 65;
 
 const isDigit = (code: number): boolean => code >= zero && code <= nine;
 
-/** Luhn's sum. Separators do not count. */
+/** Checks the Luhn sum. Separators do not count. */
 function isCard(text: string): boolean {
   let sum = 0;
   let isSecond = false;
@@ -62,8 +62,9 @@ function isCard(text: string): boolean {
 }
 
 /**
- * Words in capitals may follow: without its last groups it may be one. ISO 7064: with the first four characters moved to the
- * end, the remainder by 97 is 1. It is computed once from left to right, and completed where a group ends.
+ * Returns the length of the IBAN in a match. Capitalized words may follow it, so it may end before the last groups. ISO
+ * 7064: with the first four characters moved to the end, the remainder by 97 is 1. It is computed once from left to
+ * right, and completed at the end of each group.
  */
 function ibanLength(text: string): number {
   let length = 0;
@@ -85,6 +86,6 @@ function withPrefix(rest: number, text: string): number {
   return all;
 }
 
-/** A letter counts as two digits: A is 10, Z is 35. */
+/** Appends a character to the remainder. A letter counts as two digits: A is 10, Z is 35. */
 const withCharacter = (rest: number, code: number): number =>
   isDigit(code) ? (rest * 10 + code - zero) % 97 : (rest * 100 + code - capitalA + 10) % 97;

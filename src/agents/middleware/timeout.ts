@@ -7,9 +7,9 @@ import {
 } from "#kernel";
 
 /**
- * Gives each attempt at a model at most so long: what takes longer is aborted, is a `timeout` error, and is retried
- * like any other. A tool call that takes longer is aborted and gives an error result; a run tool's time is its run's
- * and is not looked at. Of several limits the shortest holds.
+ * Limits the duration of each attempt of a model call. A longer one is aborted with a `timeout` error, and retried like
+ * any other. A tool call that takes longer is aborted and gives an error result. Run tools are not limited. Of several
+ * limits the shortest applies.
  */
 export function timeout({ seconds }: { readonly seconds: number }): ChatMiddleware & FunctionMiddleware {
   checkDuration("seconds", seconds, { min: 0.001 });

@@ -2,19 +2,20 @@ import type { ChatMessage, ChatMiddleware, ContentBlock } from "#kernel";
 import { estimateTokens } from "#models";
 import { ToolGroups, type MessageGroup } from "../session/tool-groups.ts";
 
-/** The part of a conversation that a model is shown. */
+/** Options of a history limit. */
 export interface TruncateHistoryOptions {
-  /** The most messages. Default: no limit. */
+  /** Maximum number of messages. Default: no limit. */
   readonly maxMessages?: number | undefined;
-  /** The most tokens of all messages together, estimated. Default: no limit. */
+  /** Maximum estimated tokens of all messages together. Default: no limit. */
   readonly maxTokens?: number | undefined;
-  /** Whether the first message of the user, mostly the task, is always shown. Default true. */
+  /** Whether the first message of the user, usually the task, is always shown. Default: true. */
   readonly keepFirst?: boolean | undefined;
 }
 
 /**
- * Shows a model only the newest messages of a long conversation. A tool call and its results are shown together or not at
- * all, and the newest message always is. What the session keeps stays whole; compaction sums up instead of leaving out.
+ * Shows a model only the newest messages of a long conversation. A tool call and its results are shown together or not
+ * at all, and the newest message always is. The session keeps all messages. Compaction summarizes instead of leaving
+ * out.
  */
 export function truncateHistory(options: TruncateHistoryOptions): ChatMiddleware {
   const { maxMessages = Infinity, maxTokens = Infinity, keepFirst = true } = options;
@@ -37,7 +38,7 @@ export function truncateHistory(options: TruncateHistoryOptions): ChatMiddleware
   };
 }
 
-/** @throws RangeError */
+/** Checks a limit. @throws RangeError */
 function checkLimit(name: string, value: number): void {
   if (value !== Infinity && !(Number.isSafeInteger(value) && value >= 1))
     throw new RangeError(`${name} must be an integer >= 1, got ${value}`);
@@ -71,15 +72,15 @@ function newest(
   return [...(first ? [first] : []), ...kept.toReversed().flat()];
 }
 
-/** The size of the texts that a model is shown. */
+/** Options of a text limit. */
 export interface TruncateContentOptions {
-  /** The most characters of one text: a message, or the result of a tool. */
+  /** Maximum characters of one text: a message, or the result of a tool. */
   readonly maxCharacters: number;
 }
 
 /**
- * Cuts long texts in what a model is shown: the beginning and the end stay, and a mark between them says how much is left
- * out. Texts in messages and in the results of tools are cut; data, arguments and files are not.
+ * Cuts long texts in a model's prompt: the beginning and the end stay, and a mark between them states how much is left
+ * out. Texts in messages and in tool results are cut; data, arguments and files are not.
  */
 export function truncateContent({ maxCharacters }: TruncateContentOptions): ChatMiddleware {
   if (!(Number.isSafeInteger(maxCharacters) && maxCharacters >= 100))
@@ -117,7 +118,9 @@ function cutBlock(block: ContentBlock, max: number): ContentBlock {
   return content.every((inner, index) => inner === block.content[index]) ? block : { ...block, content };
 }
 
-/** Two thirds of what stays are the beginning. Half a character, which no provider accepts, is left out. */
+/**
+ * Cuts a text. Two thirds of the rest are the beginning. Half a surrogate pair, which no provider accepts, is left out.
+ */
 function cutText(text: string, max: number): string {
   const mark = `\n[... ${text.length - max} of ${text.length} characters are left out ...]\n`;
   const start = Math.floor((max * 2) / 3);

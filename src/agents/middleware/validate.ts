@@ -2,16 +2,16 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ChatMessage, ModelError, type ChatMiddleware, type ModelResponse } from "#kernel";
 import { checkAnswer } from "../turn/structured-output.ts";
 
-/** How often a wrong answer goes back. */
+/** Options of a validation. */
 export interface ValidateOptions {
-  /** Default 1. */
+  /** Maximum number of times that a wrong answer is sent back. Default: 1. */
   readonly repairs?: number | undefined;
 }
 
 /**
- * Holds an answer in words against a schema. A wrong one goes back to the model with what is wrong, as a call of its
- * own: through the layers inside this one, the gate and the bill. Whoever is outside sees the repaired answer only. What
- * asks for tools, or was cut short by a budget, passes.
+ * Checks a text answer against a schema. A wrong one is sent back to the model with the problems, as a separate call:
+ * through the layers inside this one, the gate, and charged. Outer layers see only the repaired answer. An answer with
+ * tool calls, or one truncated by a budget, passes.
  *
  * @throws ModelError of kind `format` when the last repair is wrong, too.
  */

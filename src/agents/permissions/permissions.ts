@@ -1,16 +1,16 @@
 import type { PermissionRequest, Permissions, Verdict } from "#kernel";
 
-/** The policy of the first day: what is safe runs, what is not needs somebody's word. */
+/** The default policy: safe calls run, all other calls require approval. */
 export const defaultPermissions: Permissions = {
   decide: ({ risk }) => (risk === "safe" ? "allow" : "ask"),
 };
 
-/** Lets everything run. Explicit, because it is a decision, and audited with every run. */
+/** Allows every call. It must be chosen explicitly, and is audited with every run. */
 export const allowAll: Permissions = { decide: () => "allow", allowsAll: true };
 
 const verdicts: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
 
-/** What a policy says, where anything but a clear word is a no. */
+/** Returns a policy's decision. Anything but a valid decision is a denial. */
 export function verdictOf(permissions: Permissions, request: PermissionRequest): Verdict | Promise<Verdict> {
   try {
     const said = permissions.decide(request);

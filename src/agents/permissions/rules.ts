@@ -10,20 +10,20 @@ import {
 } from "#kernel";
 import { defaultPermissions, verdictOf } from "./permissions.ts";
 
-/** A rule, or a function that may say something about a call; null or nothing: it does not mind. */
+/** A rule, or a function that may decide about a call. Null or undefined: no opinion. */
 export type PermissionSource =
   | PermissionRule
   | ((request: PermissionRequest) => Verdict | null | undefined | Promise<Verdict | null | undefined>);
 
 const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };
 
-/** The stricter of two. */
+/** Returns the stricter of two decisions. */
 export const stricter = (one: Verdict, other: Verdict): Verdict =>
   strictness[one] >= strictness[other] ? one : other;
 
 /**
- * Permissions from rules and functions: of all that say something about a call the strictest counts. Where none does,
- * `otherwise` decides; by default what is safe runs and the rest needs somebody's word.
+ * Creates permissions from rules and functions. The strictest decision about a call counts. If there is none,
+ * `otherwise` decides; by default safe calls run and all other calls require approval.
  */
 export function permissions(
   sources: readonly PermissionSource[],
@@ -47,7 +47,7 @@ export function permissions(
 async function wordOf(source: PermissionSource, request: PermissionRequest): Promise<Verdict | null> {
   if (typeof source !== "function") return wordOfRule(source, request);
   const said = await source(request);
-  // Nothing is no word; a word that is none of the three is a no.
+  // Null and undefined are no decision. An invalid decision is a denial.
   return said === null || said === undefined ? null : verdictOf({ decide: () => said }, request);
 }
 
@@ -55,7 +55,7 @@ function isExemption(rule: PermissionRule, request: PermissionRequest): boolean 
   return rule.ruleOfTwo === "exempt" && wordOfRule(rule, request) === "allow";
 }
 
-/** What rules alone say. They only narrow: where none matches, nothing is said against it. */
+/** Returns the decision of rules alone. They only narrow: if none matches, the call is allowed. */
 export const narrowed = (rules: readonly PermissionRule[], request: PermissionRequest): Verdict =>
   rules.reduce<Verdict>((verdict, rule) => stricter(verdict, wordOfRule(rule, request) ?? "allow"), "allow");
 
@@ -68,7 +68,7 @@ function wordOfRule(rule: PermissionRule, request: PermissionRequest): Verdict |
   return matches ? rule.verdict : null;
 }
 
-/** Is this one of the calls that a pattern describes? */
+/** Whether a call matches a pattern. */
 export function isCall(
   { tool, risk, arguments: tests = [] }: Pick<PermissionRule, "tool" | "risk" | "arguments">,
   call: Pick<PermissionRequest, "tool" | "risk" | "input">,
@@ -84,7 +84,7 @@ function isAny(patterns: string | readonly string[] | undefined, name: string): 
   return patterns === undefined || [patterns].flat().some((pattern) => isLike(pattern, name));
 }
 
-/** `*` stands for any part. Greedy from the left, so it takes linear time. */
+/** Whether a name matches a pattern. `*` matches any part. Greedy from the left, so it takes linear time. */
 function isLike(pattern: string, name: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === name;

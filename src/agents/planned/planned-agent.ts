@@ -1,11 +1,11 @@
 // An agent that plans before it reads: its model names the tools it will call, in order, before it has seen any result.
 //
 // Invariants:
-// 1. The plan is made of the task alone. Nothing that a tool returns can add, swap or reorder a call.
-// 2. In each step the model is offered the one tool of the plan. A call of another tool ends the run as `tool-refused`.
-// 3. With a quarantine, the model that plans and calls never sees what the named tools return, nor what any tool returns that
-//    was given values from there: it has handles, and the program puts the values in.
-// 4. Permissions, approvals, guardrails, labels and budgets hold as for every tool call.
+// 1. The plan depends only on the task. No tool result can add, swap or reorder a call.
+// 2. In each step the model is offered only the planned tool. A call of another tool ends the run as `tool-refused`.
+// 3. With a quarantine, the model that plans and calls never sees the results of the named tools, nor results of tools
+//    that were given values from there. It has handles, and the program inserts the values.
+// 4. Permissions, approvals, guardrails, labels and budgets apply as for every tool call.
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   AgentId,
@@ -24,17 +24,17 @@ import { describe } from "../tools/tool.ts";
 import { checkAnswer } from "../turn/structured-output.ts";
 import { Quarantine } from "./quarantine.ts";
 
-/** The tools whose results only a model without tools reads. */
+/** Options of a quarantine: only a model without tools reads the results of these tools. */
 interface QuarantineOptions {
   /** The names of the tools. */
   readonly tools: readonly string[];
-  /** The values that are taken from each result. */
+  /** The schema of the values that are extracted from each result. */
   readonly schema: StandardSchemaV1;
-  /** The model that reads. Default: the agent's own, in calls of its own. */
+  /** The model that reads. Default: the agent's own, in separate calls. */
   readonly model?: AnyModel | undefined;
 }
 
-/** An agent that follows a plan. */
+/** Options of an agent that follows a plan. */
 export interface PlannedAgentOptions {
   readonly name: string;
   readonly description?: string | undefined;
@@ -42,15 +42,15 @@ export interface PlannedAgentOptions {
   readonly tools: readonly Tool[];
   /** Default: none. */
   readonly instructions?: string | undefined;
-  /** The most calls that a plan may have. Default 20. */
+  /** Maximum number of calls of a plan. Default: 20. */
   readonly maxCalls?: number | undefined;
-  /** Default: the model sees what tools return. */
+  /** Default: the model sees the results of tools. */
   readonly quarantine?: QuarantineOptions | undefined;
 }
 
 /**
- * Creates an agent that freezes the sequence of its tool calls before the first of them, and then follows it. A model that
- * an injected order persuades to call something else ends the run: stop reason `error`, code `tool-refused`.
+ * Creates an agent that fixes the sequence of its tool calls before the first of them, and then follows it. If an
+ * injected instruction makes the model call another tool, the run ends: stop reason `error`, code `tool-refused`.
  */
 export function plannedAgent(options: PlannedAgentOptions): Agent<string> {
   const { name, description, tools, maxCalls = 20, quarantine } = options;
@@ -96,7 +96,7 @@ async function makePlan(
   return plan.flatMap((planned: Json) => (typeof planned === "string" ? (names.get(planned) ?? []) : []));
 }
 
-/** The schema of a plan. */
+/** Returns the schema of a plan. */
 function namesOf(tools: readonly Tool[], max: number): StandardSchemaV1<unknown, readonly string[]> {
   const known = new Set(tools.map(({ name }) => name));
   const isName = (value: unknown): value is string => typeof value === "string" && known.has(value);
@@ -132,7 +132,7 @@ async function follow(
   for (const tool of plan) {
     const { message } = await ctx.llm(messages, { tools: [describe(tool)] });
     const call = plannedCall(message, tool);
-    // It has what it needs: leaving calls out does no harm.
+    // The model has what it needs: leaving out calls is harmless.
     if (!call) return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);
     const input = values?.fill(call.input) ?? call.input;
     const result = await ctx.tool(tool.name, input, { callId: call.callId });
@@ -155,7 +155,7 @@ async function follow(
   return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);
 }
 
-/** Returns the call that the plan has here; null if the model makes none. @throws ToolRefusedError */
+/** Returns the planned call. Null if the model makes none. @throws ToolRefusedError */
 function plannedCall({ content }: ChatMessage, { name }: Tool): ToolCallBlock | null {
   const calls = content.filter((block): block is ToolCallBlock => block.type === "tool-call");
   const [first] = calls;

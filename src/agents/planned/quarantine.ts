@@ -4,7 +4,7 @@ import { valueText } from "#base";
 import { jsonSchemaOf } from "../tools/tool.ts";
 import { checkAnswer } from "../turn/structured-output.ts";
 
-/** The values that were taken from texts which the planner's model never sees, by their handles. */
+/** Values, by their handles, that were extracted from texts which the planner's model never sees. */
 export class Quarantine {
   readonly #values = new Map<string, Json>();
   readonly #ctx: RunContext;
@@ -18,8 +18,8 @@ export class Quarantine {
   }
 
   /**
-   * Has a model without tools take values from a result. Returns what the planner's model is told: a handle and the schema,
-   * which are the program's, and nothing of the result.
+   * Lets a model without tools extract values from a result. Returns the text for the planner's model: a handle and the
+   * schema, which come from the program, and nothing of the result.
    */
   async read({ content, isError }: ToolResult): Promise<string> {
     if (isError) return "The call failed.";
@@ -31,7 +31,7 @@ export class Quarantine {
       ChatMessage.user(JSON.stringify(content)),
     ];
     const { message } = await this.#ctx.llm(messages, this.#model ? { model: this.#model } : {});
-    // A schema may be code whose outcome differs next time, so the check is a step.
+    // A schema may be nondeterministic code, so the check is a step.
     const checked = await this.#ctx.step("check-values", async () =>
       Json.of(await checkAnswer(this.#schema, ChatMessage.text(message))),
     );
@@ -47,7 +47,7 @@ export class Quarantine {
     return this.#values.size > 0 && handles().test(JSON.stringify(value));
   }
 
-  /** Puts values in the place of handles: whole ones where a text is nothing but a handle, else their text. */
+  /** Replaces handles by their values: by the value itself if a text is only a handle, else by its text. */
   fill(value: Json): Json {
     if (typeof value === "string") return this.#whole(value) ?? this.fillText(value);
     if (Array.isArray(value)) return value.map((item: Json) => this.fill(item));
@@ -76,5 +76,5 @@ export class Quarantine {
   }
 }
 
-/** A new one for each use: a global pattern remembers where it was. */
+/** Returns a new pattern for each use, because a global pattern keeps its position. */
 const handles = (): RegExp => /\$v\d{1,6}(?:\.\w{1,64}){0,8}/g;

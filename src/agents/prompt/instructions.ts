@@ -11,19 +11,19 @@ export interface InstructionsInput {
   readonly input: string;
 }
 
-/** Computes the system message of a turn. It may read a database: it is called inside a step. */
+/** Computes the system message of a turn. It is called inside a step, so it may do I/O. */
 export type Instructions = (turn: InstructionsInput) => Promise<string> | string;
 
-/** The parts of an agent that its system message is made of. */
+/** The parts of an agent that its system message is built from. */
 interface PromptDefinition {
   readonly options: { readonly instructions?: string | Instructions | undefined };
   readonly output: OutputForm | undefined;
   readonly hasSections: boolean;
-  /** Whether an extension may replace the system prompt: then it is computed in the first call of each turn. */
+  /** Whether an extension may replace the system prompt. If so, it is computed in the first call of each turn. */
   readonly hasPromptHandler: boolean;
 }
 
-/** The system message that does not change; none if the first call of each turn computes it. */
+/** Returns the constant system message. Empty if the first call of each turn computes it. */
 export function systemPrompt(definition: PromptDefinition): ChatMessage[] {
   const { instructions = "" } = definition.options;
   if (typeof instructions === "function" || definition.hasSections || definition.hasPromptHandler) return [];
@@ -31,7 +31,7 @@ export function systemPrompt(definition: PromptDefinition): ChatMessage[] {
   return text === "" ? [] : [ChatMessage.system(text)];
 }
 
-/** Computes the system message of a turn. Undefined: it does not change. */
+/** Returns the function that computes the system message of a turn. Undefined: it is constant. */
 export function computePrompt(
   definition: PromptDefinition,
   { meta: { scope } }: RunContext,
@@ -53,7 +53,7 @@ export function computePrompt(
   return async (input) => joinParagraphs([await compute(input), formText(definition)]);
 }
 
-/** The form of the answer in words. Empty for a model that takes the schema natively. */
+/** Returns the instruction about the form of the answer. Empty for a model that takes the schema natively. */
 function formText({ output }: PromptDefinition): string {
   return output && !output.native ? OutputForm.instruction(output) : "";
 }

@@ -1,4 +1,4 @@
-/** Hints for the model by the channel of a request, for channels that many programs have. */
+/** Hints for the model by the channel of a request, for common channels. */
 export const platformHints: Readonly<Record<string, string>> = Object.freeze({
   telegram:
     "You answer on Telegram. Keep messages short. Use *bold*, _italic_, `code` and links only: headings and tables are not shown.",

@@ -5,15 +5,15 @@ const defaultIdentity = "You are a helpful assistant.";
 
 /** The parts of a system prompt that are no sections. */
 export interface PromptStart {
-  /** Computes the agent's instructions; undefined: it has none. Not called where a section replaces them. */
+  /** Computes the agent's instructions. Undefined: it has none. Not called if a section replaces them. */
   readonly instructions: (() => Promise<string> | string) | undefined;
-  /** The form of the answer in words; empty: the prompt says nothing about it. */
+  /** The instruction about the form of the answer. Empty: none. */
   readonly form: string;
 }
 
 /**
- * Joins the parts of a system prompt: the identity, the form of the answer, then the sections in the order given. The same
- * parts give the same bytes.
+ * Joins the parts of a system prompt: the identity, the form of the answer, then the sections in the given order. Equal
+ * parts give equal bytes.
  */
 export async function assembleSystemPrompt(
   { instructions, form }: PromptStart,
@@ -26,7 +26,7 @@ export async function assembleSystemPrompt(
   return joinParagraphs([start, form, ...rest, footer.map(({ text }) => text).join("\n")]);
 }
 
-/** Joins texts with an empty line between two. Empty ones are left out. */
+/** Joins texts with an empty line between two. Empty texts are left out. */
 export function joinParagraphs(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }

@@ -18,9 +18,9 @@ const fromAFile = Labels.withSource(Labels.of({ untrusted: true }), {
 });
 
 /**
- * An entry from a file. Every field is checked and copied by name, nothing else is taken over. What has an id, a
- * parent, a time and a branch but says something that we do not know, or cannot read, is kept whole as an unknown entry.
- * It is untrusted, whatever it says of itself, and has no figures. Null: not even that.
+ * Decodes an entry from a file. Every field is checked and copied by name; nothing else is taken over. An entry with a
+ * valid id, parent, time and branch, but unknown or unreadable content, is kept whole as an unknown entry. It is
+ * labelled untrusted in any case, and has no figures. Null: invalid.
  */
 export function decodeEntry(raw: Json): SessionEntry | null {
   if (!isJsonObject(raw)) return null;
@@ -37,7 +37,7 @@ export function decodeEntry(raw: Json): SessionEntry | null {
   );
 }
 
-/** An entry from a store, which is believed about labels and figures. One that is unknown already stays so. */
+/** Decodes an entry from a store, whose labels and figures are trusted. An unknown entry stays unknown. */
 export function readEntry(stored: SessionEntry): SessionEntry | null {
   const raw = Json.of(stored);
   const base = isJsonObject(raw) ? decodeBase(raw) : null;
@@ -47,7 +47,9 @@ export function readEntry(stored: SessionEntry): SessionEntry | null {
   return said ?? { ...base, type: "unknown", raw };
 }
 
-/** The form to keep in a file, without figures: an unknown entry goes back as it came, to where it now hangs. */
+/**
+ * Encodes an entry for a file, without figures. An unknown entry is written back as it came, with its present position.
+ */
 export function encodeEntry({ told: _told, tokens: _tokens, ...entry }: SessionEntry): Json {
   if (entry.type === "message") return Json.of({ ...entry, message: encodeMessage(entry.message) });
   if (entry.type !== "unknown") return Json.of(entry);
@@ -97,7 +99,7 @@ function decodeSaid(base: EntryBase, raw: JsonObject): SessionEntry | null {
   }
 }
 
-/** An id as {@link EntryId.of} allows it. */
+/** Returns an id, if {@link EntryId.of} allows it. */
 export function entryId(value: unknown): EntryId | undefined {
   return typeof value === "string" && EntryId.is(value) ? value : undefined;
 }

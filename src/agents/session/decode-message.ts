@@ -17,14 +17,17 @@ const roles: ReadonlySet<unknown> = new Set([
 ] satisfies readonly Role[]);
 const isRole = (value: unknown): value is Role => roles.has(value);
 
-/** A message from outside; null if it is none. A block that is not exactly one of ours is kept whole, as unknown. */
+/**
+ * Decodes a message from outside. Null if it is invalid. A block that is not exactly one of ours is kept whole, as
+ * unknown.
+ */
 export function decodeMessage(raw: Json | undefined): ChatMessage | null {
   if (!isJsonObject(raw)) return null;
   const { role, content } = raw;
   return isRole(role) && isList(content) ? { role, content: content.map(decodeBlock) } : null;
 }
 
-/** The form to keep outside: unknown blocks go back exactly as they came. */
+/** Encodes a message. Unknown blocks are written back exactly as they came. */
 export function encodeMessage({ role, content }: ChatMessage): Json {
   return Json.of({ role, content: content.map(encodeBlock) });
 }

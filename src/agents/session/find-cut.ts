@@ -1,39 +1,42 @@
 import type { ChatMessage, EntryId } from "#kernel";
 
-/** A message that may be summed up. */
+/** A message that may be summarized. */
 export interface CutItem {
   readonly message: ChatMessage;
   readonly tokens: number;
-  /** The entry that holds it; null: it is in no conversation. */
+  /** The entry that holds it. Null: it is in no conversation. */
   readonly id: EntryId | null;
-  /** Whether the conversation may be cut before it. A note about the end of a turn belongs to what is before it. */
+  /**
+   * Whether the conversation may be cut before it. A note about the end of a turn belongs to the messages before it.
+   */
   readonly mayLead: boolean;
 }
 
-/** The way a conversation is cut. */
+/** Options of a cut. */
 export interface CutOptions {
-  /** Tokens of the newest messages that stay as they are. */
+  /** Tokens of the newest messages that stay unchanged. */
   readonly keepRecent: number;
   /**
-   * `turns`: before a message of the user; inside a turn only if the newest one alone is longer than `keepRecent`, and nothing
-   * if all is shorter. `asked`: also if all is shorter. `cycles`: also before any call of the model, and at most half stays.
+   * `turns`: cut before a message of the user; inside a turn only if the newest one alone is longer than `keepRecent`;
+   * no cut if everything is shorter. `asked`: also if everything is shorter. `cycles`: also before any call of the
+   * model, and at most half stays.
    */
   readonly between: "turns" | "asked" | "cycles";
-  /** The number of first messages of which none stays. Default 0. */
+  /** The number of first messages that must not stay. Default: 0. */
   readonly from?: number | undefined;
 }
 
-/** The parts of a conversation that a cut makes of it. */
+/** The parts of a conversation after a cut. */
 export interface Cut {
   /** The number of messages before the first one that stays. */
   readonly at: number;
   /** Messages of whole turns, oldest first. */
   readonly turns: readonly ChatMessage[];
-  /** The first part of the turn that was cut in two; empty if none was. */
+  /** The first part of a turn that was cut in two. Empty if none was. */
   readonly part: readonly ChatMessage[];
 }
 
-/** Finds the place of the cut; null: there is nothing to sum up. A call is never separated from its result. */
+/** Finds the position of the cut. Null: there is nothing to summarize. A call is never separated from its result. */
 export function findCut(items: readonly CutItem[], options: CutOptions): Cut | null {
   const place = findPlace(items, options);
   const { from = 0 } = options;
@@ -57,7 +60,10 @@ function findPlace(items: readonly CutItem[], { keepRecent, between }: CutOption
 const beginsTurn = ({ message, mayLead }: CutItem): boolean => mayLead && message.role === "user";
 const beginsCycle = (item: CutItem): boolean => beginsTurn(item) || item.message.role === "assistant";
 
-/** The oldest place at which everything behind it fits; null: there is none. Before the first message is no place. */
+/**
+ * Returns the oldest position after which everything fits. Null: none. The position before the first message does not
+ * count.
+ */
 function oldestWithin(
   items: readonly CutItem[],
   room: number,
@@ -75,7 +81,7 @@ function oldestWithin(
   return found;
 }
 
-/** The newest place; null: there is none. */
+/** Returns the newest position. Null: none. */
 function newest(items: readonly CutItem[], isPlace = beginsCycle): number | null {
   const index = items.findLastIndex(isPlace);
   return index > 0 ? index : null;

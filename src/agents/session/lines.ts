@@ -1,7 +1,7 @@
 /** A line that is too long to be read. */
 export const tooLong = Symbol("too long");
 
-/** The lines of a text that comes in pieces. A line of more than `longest` characters is passed over, not kept. */
+/** Yields the lines of a text that comes in pieces. A line of more than `longest` characters is skipped, not kept. */
 export async function* lines(
   pieces: AsyncIterable<string> | Iterable<string>,
   longest: number,

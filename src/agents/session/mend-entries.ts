@@ -1,14 +1,14 @@
 import type { EntryId, RunId, SessionEntry } from "#kernel";
 
 /**
- * Makes a forest of entries that may hang in the air or in a circle: parents before their children, and each path ends
- * at a root. An entry that cannot hang where it says (its parent is missing, is one of its own descendants, or is on
- * another helper's branch, which may be dropped) is hung below the one that precedes it on its branch. In a
- * conversation with a line missing that is where it belongs.
+ * Repairs entries with missing or cyclic parents: parents come before their children, and each path ends at a root. An
+ * entry with an invalid parent (missing, one of its own descendants, or on another child's branch, which may be
+ * dropped) is moved below its predecessor on its branch. In a conversation with a missing line, that is its right
+ * position.
  */
 export function mendEntries(entries: ReadonlyMap<EntryId, SessionEntry>): {
   readonly mended: readonly SessionEntry[];
-  /** How many had to be hung elsewhere. */
+  /** Number of entries that were moved. */
   readonly moved: number;
 } {
   const settled = new Map<EntryId, SessionEntry>();
@@ -26,7 +26,7 @@ export function mendEntries(entries: ReadonlyMap<EntryId, SessionEntry>): {
   return { mended: [...settled.values()], moved };
 }
 
-/** An entry and those above it, up to one that is settled, missing, or met before. */
+/** Returns an entry and its ancestors, up to one that is settled, missing, or already visited. */
 function ancestry(
   entry: SessionEntry,
   entries: ReadonlyMap<EntryId, SessionEntry>,

@@ -5,36 +5,36 @@ import { type MessageGroup, ToolGroups } from "./tool-groups.ts";
 import { trimResults } from "./trim-results.ts";
 import { describeTurnEnd } from "./turn-end.ts";
 
-/** What of a conversation a model is shown. An absent limit is none. */
+/** Options of a prompt window. An absent limit is none. */
 export interface PromptWindowOptions {
   /** The newest entry to show. Default: the main leaf. A turn pins it when it begins. */
   readonly at?: EntryId | null;
-  /** Messages at most. */
+  /** Maximum number of messages. */
   readonly maxMessages?: number;
-  /** Tokens at most, as `estimateTokens` counts them. */
+  /** Maximum tokens, as `estimateTokens` counts them. */
   readonly maxTokens?: number;
   /**
-   * Tokens that are shown at most where `maxTokens` leaves something out. Less than that keeps the beginning of the prompt the
-   * same for some turns. Default: `maxTokens`.
+   * Maximum tokens if `maxTokens` leaves something out. A lower value keeps the beginning of the prompt the same for
+   * some turns. Default: `maxTokens`.
    */
   readonly cutTo?: number;
   /** Shortens old tool results. Absent: all stay whole. */
   readonly oldResults?: OldResults;
 }
 
-/** How old tool results are shortened. */
+/** Options for old tool results. */
 export interface OldResults {
-  /** In how many cycles, counted from the newest, results stay whole. */
+  /** Number of newest cycles whose results stay whole. */
   readonly wholeCycles: number;
-  /** Characters that stay of an older result; 0 leaves a note only. */
+  /** Characters of an older result that stay. 0 leaves only a note. */
   readonly characters: number;
 }
 
 /**
- * The messages of a conversation for a model, oldest first: the newest that fit, after the summary that stands for what
- * a compaction put away. The limits hold always: a message that does not fit ends the window, even the newest one.
- * A tool call and its result are never separated. Reads no further back than the window goes, so what it costs does not
- * depend on how long the session is.
+ * Returns the messages of a conversation for a model, oldest first: the newest that fit, after the summary of the last
+ * compaction. The limits always apply: a message that does not fit ends the window, even the newest one. A tool call
+ * and its result are never separated. Reads no further back than the window, so its cost does not depend on the length
+ * of the session.
  */
 export async function getPromptWindow(
   session: Session,
@@ -43,22 +43,22 @@ export async function getPromptWindow(
   return (await readPromptWindow(session, options)).messages;
 }
 
-/** The messages of a conversation for a model, with what is known of them. */
+/** The messages of a conversation for a model, with their metadata. */
 export interface PromptWindow {
   readonly messages: readonly ChatMessage[];
-  /** The oldest entry of the window, or the compaction that it begins with; null: it is empty. */
+  /** The oldest entry of the window, or the compaction that it begins with. Null: it is empty. */
   readonly from: EntryId | null;
-  /** The entries of the messages that are shown as they were written. */
+  /** The entries of messages that are shown unchanged. */
   readonly entries: ReadonlyMap<ChatMessage, EntryId>;
   /** The labels of everything in it. */
   readonly labels: Labels;
-  /** The newest size of a prompt that a provider told, since the newest compaction. Absent: none did. */
+  /** The newest reported prompt size since the newest compaction. Absent: none. */
   readonly told?: SessionEntry["told"];
   /** The tokens of the messages, as `estimateTokens` counts them. */
   readonly tokens: number;
 }
 
-/** As {@link getPromptWindow}, with what is known of the messages. */
+/** Returns the window as {@link getPromptWindow}, with metadata of the messages. */
 export async function readPromptWindow(
   session: Session,
   options: PromptWindowOptions = {},
@@ -76,7 +76,7 @@ export async function readPromptWindow(
     const group = message && groups.add(message);
     if (group && !window.add(group, entry.id)) break;
     labels = Labels.join(labels, entry.labels);
-    // Figures from before a compaction speak of another prompt.
+    // Figures from before a compaction describe another prompt.
     if (window.keptFrom === null) told ??= entry.told;
     if (entry.id === window.keptFrom || window.isFull) break;
   }
@@ -84,7 +84,7 @@ export async function readPromptWindow(
   return { messages, entries, from, labels, tokens, ...(told && { told }) };
 }
 
-/** The message that an entry shows to a model; null: none. */
+/** Returns the message that an entry shows to a model. Null: none. */
 export function messageOf(entry: SessionEntry): ChatMessage | null {
   if (entry.type === "message") return entry.message;
   const end = describeTurnEnd(entry);
@@ -93,11 +93,11 @@ export function messageOf(entry: SessionEntry): ChatMessage | null {
   return ChatMessage.user(`Summary of another branch of this conversation:\n\n${entry.summary}`);
 }
 
-/** The message that stands for a part of a conversation that was summed up. */
+/** Returns the message that replaces a summarized part of a conversation. */
 export const summaryMessage = (summary: string): ChatMessage =>
   ChatMessage.user(`Summary of the conversation so far:\n\n${summary}`);
 
-/** Fills from the newest to the oldest. */
+/** A window that is filled from the newest message to the oldest. */
 class Window {
   readonly #oldResults: OldResults | undefined;
   #messagesLeft: number;
@@ -111,7 +111,7 @@ class Window {
   readonly #groups: { readonly group: MessageGroup; readonly from: EntryId; readonly tokens: number }[] = [];
   /** Tokens of messages as their entries state them. A message that is shown in part is measured. */
   readonly sizes = new Map<ChatMessage, number>();
-  /** Where the newest compaction met so far stops putting away. */
+  /** The first entry that the newest compaction so far keeps. */
   keptFrom: EntryId | null = null;
   tokens = 0;
   /** Whether a message did not fit. */
@@ -146,8 +146,8 @@ class Window {
   }
 
   /**
-   * Keeps room for the summary of the newest compaction: it is worth more than the oldest messages after it. An older one
-   * changes nothing.
+   * Reserves room for the summary of the newest compaction: it is worth more than the oldest messages after it. An
+   * older one changes nothing.
    */
   summarise({ id, summary, keptFrom }: Extract<SessionEntry, { readonly type: "compaction" }>): void {
     if (this.keptFrom) return;
@@ -157,7 +157,7 @@ class Window {
     if (this.#take([message]) !== null) this.#summary = message;
   }
 
-  /** Whether the group fitted. */
+  /** Adds a group. Returns whether it fits. */
   add(group: MessageGroup, from: EntryId): boolean {
     const isCycle = group.length > 1;
     const old = this.#oldResults;
@@ -173,7 +173,7 @@ class Window {
     return true;
   }
 
-  /** Leaves the oldest messages out, as far as is asked where not everything fits. */
+  /** Leaves out the oldest messages, down to `cutTo`. */
   #cut(): void {
     this.#isCut = true;
     while (this.tokens > this.#cutTo) {
@@ -183,7 +183,7 @@ class Window {
     }
   }
 
-  /** The tokens of a group; null if it does not fit. */
+  /** Returns the tokens of a group. Null if it does not fit. */
   #take(group: MessageGroup): number | null {
     let tokens = 0;
     for (const message of group) tokens += this.sizes.get(message) ?? estimateTokens([message]);

@@ -4,19 +4,19 @@ import { findCut, type Cut, type CutItem, type CutOptions } from "./find-cut.ts"
 import { messageOf } from "./prompt-window.ts";
 import type { Session } from "./session.ts";
 
-/** A conversation at the place where it is cut. */
+/** A conversation with the position of its cut. */
 interface SessionCut extends Cut {
-  /** The first entry that stays as it is. */
+  /** The first entry that stays unchanged. */
   readonly keptFrom: EntryId;
-  /** The summary of the last compaction; null: there is none. */
+  /** The summary of the last compaction. Null: none. */
   readonly previous: string | null;
   /** The tokens of all messages that were read. */
   readonly tokens: number;
-  /** The labels of everything that the summary stands for. */
+  /** The labels of everything that the summary covers. */
   readonly labels: Labels;
 }
 
-/** Reads a conversation back to its last compaction, and finds where to cut it; null: there is nothing to sum up. */
+/** Reads a conversation back to its last compaction, and finds the cut. Null: there is nothing to summarize. */
 export async function readCut(
   session: Session,
   at: EntryId,
@@ -29,7 +29,7 @@ export async function readCut(
     read.push(entry);
     if (entry.id === last?.keptFrom) break;
   }
-  // Nothing was said since the last one.
+  // There are no messages since the last compaction.
   if (read[0] === last) return null;
   const entries = read.toReversed();
   const items = entries.flatMap((entry): readonly CutItem[] => {

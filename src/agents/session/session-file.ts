@@ -4,26 +4,26 @@ import { lines, tooLong } from "./lines.ts";
 import { mendEntries } from "./mend-entries.ts";
 import type { Session } from "./session.ts";
 
-/** Characters of a line that are read. */
+/** Maximum characters of a line. */
 const longestLine = 64 * 1024 * 1024;
-/** How deep a line may be nested: deeper values can be read but not written again. */
+/** Maximum nesting of a line: deeper values can be read but not written again. */
 const deepestNesting = 500;
-/** How many entries are written at once. */
+/** Number of entries per write. */
 const batchSize = 500;
 
-/** What became of the lines of a file. */
+/** The outcome of an import. */
 export interface ImportReport {
-  /** Entries of the session now, those of types that we do not know included. */
+  /** Number of imported entries, including those of unknown types. */
   readonly imported: number;
   /** Lines that repeat an id. The first one stays. */
   readonly duplicates: number;
-  /** Entries whose parent was missing, in a circle or out of reach. They hang below the one before them. */
+  /** Entries whose parent was missing, cyclic or unreachable. They were moved below the entry before them. */
   readonly moved: number;
-  /** Lines that are no entries: torn, too long, too deep, or without a place in the tree. */
+  /** Lines that are no entries: torn, too long, too deep, or without a position in the tree. */
   readonly skipped: number;
 }
 
-/** A session as JSON lines: a header, then every entry of every branch, parents first. */
+/** Yields a session as JSON lines: a header, then every entry of every branch, parents first. */
 export async function* exportSession(session: Session): AsyncGenerator<string, void, undefined> {
   const { id, leaf, forkedFrom, startedAt } = await session.head();
   yield `${JSON.stringify({ type: "session", version: 1, id, startedAt, leaf, forkedFrom })}\n`;
@@ -31,9 +31,9 @@ export async function* exportSession(session: Session): AsyncGenerator<string, v
 }
 
 /**
- * Reads JSON lines, in pieces of any size, into a session that is open. Whatever the lines are, the session stays
- * readable, and whatever can be read of them is kept. The leaf moves last, to where the header says or else to the last
- * entry of the main branch. An import that was cut short is made again.
+ * Reads JSON lines, in pieces of any size, into an open session. The session stays readable for any input, and every
+ * readable line is kept. The leaf moves last, to the header's leaf or else to the last entry of the main branch. An
+ * interrupted import can be repeated.
  */
 export async function importSession(
   session: Session,
@@ -83,7 +83,7 @@ function isShallow(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
-/** Where the main leaf goes; undefined: it stays. */
+/** Returns the new main leaf. Undefined: it stays. */
 function leafOf(
   header: JsonObject | null,
   entries: ReadonlyMap<EntryId, SessionEntry>,

@@ -13,29 +13,28 @@ import {
 } from "#kernel";
 import { readEntry } from "./decode-entry.ts";
 
-/** An entry before it has its place. The id is the writer's to choose: the same one again is the same entry. */
+/** An entry without its position. The writer chooses the id: the same id again is the same entry. */
 export type EntryDraft = Written<Exclude<SessionEntry, { readonly type: "unknown" }>>;
 type Written<Entry> = Entry extends SessionEntry ? Omit<Entry, "parentId" | "branch"> : never;
 
-/** Where entries go. */
+/** The position of new entries. */
 export interface EntryPlace {
-  /** The run whose branch it is. Default: null, the main one. */
+  /** The run whose branch it is. Default: null, the main branch. */
   readonly branch?: RunId | null;
-  /** The entry before the first one: of the same branch or of the main one; null: none. Default: the branch's leaf. */
+  /** The entry before the first one: of the same branch or of the main one. Null: none. Default: the branch's leaf. */
   readonly after?: EntryId | null;
 }
 
 /** A session to open. */
 export type SessionOptions = Pick<NewSession, "startedAt"> & Partial<Omit<NewSession, keyof SessionKey>>;
 
-/** How many entries are read at once: a short window reads few that it does not need, a long one makes few queries. */
+/** Numbers of entries per read: a short window reads few unneeded ones, a long one makes few queries. */
 const pageSizes = { first: 64, growth: 4, max: 1_024 } as const;
 
 /**
- * One conversation in a store: a tree of entries, of which the path from the main leaf to the root is the one that is
- * going on. Holds nothing itself: every call reads what is there. Each change is one write, and the same change again
- * changes nothing, so whoever does not know whether it came through makes it again. One writer at a time; who that is,
- * is not decided here.
+ * One conversation in a store: a tree of entries. The path from the main leaf to the root is the current conversation.
+ * The object holds no state: every call reads the store. Each change is one idempotent write, so a caller that is
+ * unsure whether it succeeded repeats it. One writer at a time; the caller ensures that.
  */
 export class Session {
   readonly store: SessionStore;
@@ -52,7 +51,7 @@ export class Session {
     return this.key.id;
   }
 
-  /** Makes the session, unless it is there. Default: no agent, channel, title or metadata, and a name that was chosen. */
+  /** Opens the session, unless it exists. Default: no agent, channel, title or metadata, and a chosen name. */
   async open({
     startedAt,
     agentId = null,
@@ -65,21 +64,21 @@ export class Session {
     await this.store.open(this.partition, session);
   }
 
-  /** @throws NotFoundError if the session was not opened. */
+  /** Returns the head. @throws NotFoundError if the session was not opened. */
   async head(): Promise<SessionHead> {
     const head = await this.store.head(this.partition, this.key);
     if (!head) throw new NotFoundError({ what: "session", id: this.id });
     return head;
   }
 
-  /** The newest entry of a branch. Default: of the main one. */
+  /** Returns the newest entry of a branch. Default: of the main one. */
   leaf(branch: RunId | null = null): Promise<EntryId | null> {
     return this.store.leaf(this.partition, this.key, branch);
   }
 
   /**
-   * Adds entries, one below the other, and moves the leaf of their branch to the last of them. Those that are there
-   * already stay as and where they are.
+   * Appends entries, one below the other, and moves the leaf of their branch to the last of them. Existing entries stay
+   * unchanged.
    *
    * @throws NotFoundError if `after` is no entry of the main branch or of this one.
    */
@@ -96,9 +95,9 @@ export class Session {
   }
 
   /**
-   * Moves the main leaf: what is written next hangs there. Nothing is lost: what was below stays in the tree.
+   * Moves the main leaf: the next entries follow it. Nothing is lost: entries below it stay in the tree.
    *
-   * @throws NotFoundError if the main branch has no such entry. A helper's entries may be dropped: fork there instead.
+   * @throws NotFoundError if the main branch has no such entry. A child's entries may be dropped: fork there instead.
    */
   async navigate(to: EntryId | null): Promise<void> {
     if (to) await this.#expect(to, null);
@@ -106,8 +105,7 @@ export class Session {
   }
 
   /**
-   * Another session with the path from an entry to the root, and a link back. Given again for the same `id`, it gives
-   * the same session.
+   * Creates another session with the path from an entry to the root, and a link back. Idempotent for the same `id`.
    *
    * @throws NotFoundError if there is no such entry.
    */
@@ -117,14 +115,14 @@ export class Session {
   }
 
   /**
-   * Makes the branch of a run part of the main one, and its end the main leaf. Returns the main leaf. Without such a
-   * branch, or if it ends with another entry than `leaf`, nothing changes. Drops the branches of other root runs.
+   * Merges the branch of a run into the main one, and makes its end the main leaf. Returns the main leaf. Without such
+   * a branch, or if it ends with another entry than `leaf`, nothing changes. Drops the branches of other root runs.
    */
   adopt(branch: RunId, leaf?: EntryId): Promise<EntryId | null> {
     return this.store.adopt(this.partition, this.key, branch, leaf);
   }
 
-  /** Gives it another title; null takes it away. @throws NotFoundError if the session was not opened. */
+  /** Sets the title; null removes it. @throws NotFoundError if the session was not opened. */
   async rename(title: string | null): Promise<void> {
     await this.store.rename(this.partition, this.key, title);
   }
@@ -134,12 +132,15 @@ export class Session {
     await this.store.remove(this.partition, this.key);
   }
 
-  /** Removes the entries of a run that were not adopted. The main path never leads through them. */
+  /** Removes the entries of a run that were not adopted. The main path never contains them. */
   async dropBranch(branch: RunId): Promise<void> {
     await this.store.dropBranch(this.partition, this.key, branch);
   }
 
-  /** From an entry to the root, newest first; read in pages, as far as the caller goes. Default: from the main leaf. */
+  /**
+   * Yields entries from one entry to the root, newest first; read in pages, as far as the caller iterates. Default:
+   * from the main leaf.
+   */
   async *path(from?: EntryId | null): AsyncGenerator<SessionEntry, void, undefined> {
     const seen = new Set<EntryId>();
     let next = from === undefined ? await this.leaf() : from;
@@ -148,7 +149,7 @@ export class Session {
       next = null;
       for (const stored of page) {
         const entry = readEntry(stored);
-        // A damaged store may hold a circle: the path ends where it closes.
+        // A damaged store may hold a cycle: the path ends where it closes.
         if (!entry || seen.has(entry.id)) return;
         seen.add(entry.id);
         yield entry;
@@ -157,7 +158,7 @@ export class Session {
     }
   }
 
-  /** Every entry of every branch, in the order they came. */
+  /** Yields every entry of every branch, in the order of arrival. */
   async *entries(): AsyncGenerator<SessionEntry, void, undefined> {
     let after: EntryId | null = null;
     for (let limit: number = pageSizes.first; ; limit = nextSize(limit)) {
@@ -175,7 +176,7 @@ export class Session {
     }
   }
 
-  /** The labels of entries, wherever in the tree they were given. The newest one counts; null takes it away. */
+  /** Returns the labels of entries, anywhere in the tree. The newest one counts; null removes it. */
   async labels(): Promise<ReadonlyMap<EntryId, string>> {
     const labels = new Map<EntryId, string>();
     for await (const entry of this.entries()) {

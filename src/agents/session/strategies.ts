@@ -5,11 +5,14 @@ import { ToolGroups, type MessageGroup } from "./tool-groups.ts";
 import { trimResults as trimGroup } from "./trim-results.ts";
 
 /*
- * Views of a prompt. Each is given all messages of a call but the system message, and works on groups: an assistant's calls
- * with their results, or a single message. So none leaves a call without its result.
+ * Views of a prompt. Each gets all messages of a call except the system message, and works on groups: an assistant's
+ * calls with their results, or a single message. So none leaves a call without its result.
  */
 
-/** Shows the newest `count` messages at most. The beginning of the prompt moves at every turn, so no provider finds it cached. */
+/**
+ * Shows at most the newest `count` messages. The beginning of the prompt moves at every turn, so the provider's cache
+ * never applies.
+ */
 export function slidingWindow(count: number): CompactionStrategy {
   expectCount("slidingWindow", count);
   return newest(count, (group) => group.length);
@@ -21,7 +24,7 @@ export function tokenLimit(tokens: number): CompactionStrategy {
   return newest(tokens, (group) => estimateTokens(group));
 }
 
-/** Shows tool results that are older than the newest `wholeCycles` cycles with their first `characters` characters only. */
+/** Shows only the first `characters` characters of tool results that are older than the newest `wholeCycles` cycles. */
 export function trimResults({ wholeCycles, characters }: OldResults): CompactionStrategy {
   expectCount("wholeCycles", wholeCycles, 0);
   expectCount("characters", characters, 0);
@@ -38,7 +41,7 @@ export function trimResults({ wholeCycles, characters }: OldResults): Compaction
   };
 }
 
-/** Shows the newest `count` cycles of calls and results, and every message besides. */
+/** Shows the newest `count` cycles of calls and results, and every other message. */
 export function lastToolGroups(count: number): CompactionStrategy {
   expectCount("lastToolGroups", count, 0);
   return {
@@ -57,8 +60,9 @@ export function pipeline(...strategies: readonly CompactionStrategy[]): Compacti
 }
 
 /**
- * The view of a strategy, as a provider accepts it: calls without results are answered with a note, and results without
- * calls are left out. The same list where the strategy changes nothing. The newest message is always shown.
+ * Returns the view of a strategy in a form that a provider accepts: calls without results are answered with a note, and
+ * results without calls are left out. Returns the same list if the strategy changes nothing. The newest message is
+ * always shown.
  */
 export function viewOf(
   strategy: CompactionStrategy,
@@ -72,11 +76,14 @@ export function viewOf(
   return view.length === 0 ? inOrder(groupsOf(messages).slice(0, 1)) : view;
 }
 
-/** Messages as a provider accepts them: without system messages, every call with a result, every result with its call. */
+/**
+ * Returns messages in a form that a provider accepts: without system messages, every call with a result, every result
+ * with its call.
+ */
 export const repairPrompt = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
   inOrder(groupsOf(messages));
 
-/** The newest groups that fit; at least one. */
+/** Returns a strategy that shows the newest groups that fit; at least one. */
 function newest(limit: number, sizeOf: (group: MessageGroup) => number): CompactionStrategy {
   return {
     compact: (messages) => {
@@ -92,7 +99,7 @@ function newest(limit: number, sizeOf: (group: MessageGroup) => number): Compact
   };
 }
 
-/** Newest first. */
+/** Returns groups, newest first. */
 function groupsOf(messages: readonly ChatMessage[]): readonly MessageGroup[] {
   const groups = new ToolGroups();
   return messages.toReversed().flatMap((message) => {

@@ -8,10 +8,10 @@ import {
 } from "#kernel";
 import type { Cut } from "./find-cut.ts";
 
-/** The way a summary is written. */
+/** Options of a summary. */
 export interface SummaryOptions {
   readonly model: Model;
-  /** Added to what the model is told. */
+  /** Instructions added to the built-in ones. */
   readonly instructions: string | undefined;
   readonly maxOutputTokens: number;
 }
@@ -20,8 +20,8 @@ export interface SummaryOptions {
 class NoSummaryError extends Error {}
 
 /**
- * Has the parts of a cut summed up by a model: what was summed up before brought up to date with the turns since, and the
- * first part of a turn that was cut in two on its own, below it. @throws what the model calls throw.
+ * Summarizes the parts of a cut with a model: updates the previous summary with the turns since, and adds a separate
+ * summary of the first part of a turn that was cut in two. @throws the errors of the model calls.
  */
 export async function summarise(
   { turns, part }: Pick<Cut, "turns" | "part">,
@@ -44,7 +44,7 @@ class Writer {
     this.#options = options;
   }
 
-  /** Sums up messages; in two halves, one after the other, if they are too long for one call. */
+  /** Summarizes messages; in two halves, one after the other, if they are too long for one call. */
   async fold(
     previous: string | null,
     messages: readonly ChatMessage[],
@@ -91,7 +91,7 @@ const firstPart =
   "These messages are the first part of a turn; the assistant still has the rest of it. Say what the user asked for in this " +
   "turn, what was done and found so far (with exact names, numbers, paths and ids), and what the rest builds on.";
 
-/** Characters of one message that the summariser is shown, and of one tool result. */
+/** Maximum characters of one message that the summarizer is shown, and of one tool result. */
 const maxText = 16_000;
 const maxResult = 2_000;
 
@@ -127,7 +127,7 @@ function resultText({ content, isError }: ToolResultBlock): string {
   return isError ? `(error) ${text}` : text;
 }
 
-/** The beginning and the end of a text that is too long: both say more than the middle. */
+/** Returns the beginning and the end of a text that is too long: both matter more than the middle. */
 function shorten(text: string, max: number): string {
   if (text.length <= max) return text;
   const half = Math.floor(max / 2);

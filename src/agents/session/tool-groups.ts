@@ -6,16 +6,16 @@ export type MessageGroup = readonly ChatMessage[];
 /**
  * Puts messages, given newest first, into groups that a provider accepts.
  *
- * A result belongs to a call if only results stand between them. A call that has none gets an error result that says
- * so: the model learns that it does not know, and no provider refuses the prompt. A result whose call is not there is
- * left out; so are blocks that we do not know, and a message that has nothing left to say. System messages are left
- * out: the system prompt is no part of a conversation.
+ * A result belongs to a call if only results are between them. A call without a result gets an error result that states
+ * it: the model knows that the outcome is unknown, and no provider refuses the prompt. A result without its call is
+ * left out. So are unknown blocks, and messages without content. System messages are left out: the system prompt is no
+ * part of a conversation.
  */
 export class ToolGroups {
   /** Results, newest first, whose calls are still to come. */
   #results: ChatMessage[] = [];
 
-  /** The group that this message completes; null while there is none. */
+  /** Adds a message. Returns the group that it completes. Null while there is none. */
   add(message: ChatMessage): MessageGroup | null {
     if (message.role === "tool") {
       this.#results.push(message);

@@ -1,7 +1,7 @@
 import { ContentBlock, type ToolResultBlock } from "#kernel";
 import type { MessageGroup } from "./tool-groups.ts";
 
-/** A group whose tool results hold at most `characters` of text each, and a note about what was left out. */
+/** Returns a group whose tool results hold at most `characters` of text each, and a note about the omission. */
 export function trimResults(group: MessageGroup, characters: number): MessageGroup {
   return group.map((message) =>
     message.role === "tool"

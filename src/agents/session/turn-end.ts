@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type SessionEntry, type StopReason } from "#kernel";
 
-/** The words for the reasons that end a turn without an answer. */
+/** Descriptions of the reasons that end a turn without an answer. */
 const reasons: Readonly<Record<StopReason, string | null>> = {
   answer: null,
   "budget.tokens": "its limit of tokens was reached",
@@ -17,8 +17,8 @@ const reasons: Readonly<Record<StopReason, string | null>> = {
 };
 
 /**
- * Describes the end of a turn to the model of the next one, in one line. Null: the entry is no end of a turn. The
- * entry is a custom one of the kind `turn-end` with the data `{ status, stopReason }`.
+ * Describes the end of a turn to the model of the next one, in one line. Null: the entry is no end of a turn. The entry
+ * is a custom one of the kind `turn-end` with the data `{ status, stopReason }`.
  */
 export function describeTurnEnd(entry: SessionEntry): string | null {
   if (entry.type !== "custom" || entry.kind !== "turn-end") return null;

@@ -1,7 +1,7 @@
 import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type ShownValue } from "#kernel";
 import { valueText } from "#base";
 
-/** Converts the result of `toModelOutput` of an AI SDK tool into what the model is shown. The value is kept for code. */
+/** Converts the result of `toModelOutput` of an AI SDK tool to the model's content. The value is kept for code. */
 export function toShown(output: unknown, value: Json): ShownValue {
   const given = Json.of(withBytesAsText(output));
   const fields: JsonObject = isJsonObject(given) ? given : {};
@@ -16,7 +16,7 @@ export function toShown(output: unknown, value: Json): ShownValue {
   return show(JSON.stringify(type === "json" ? shown : given));
 }
 
-/** Converts one part. One that only its provider can read is named, not shown. */
+/** Converts one part. A part that only its provider can read is replaced by its name. */
 function toBlock(part: Json): ContentBlock {
   const fields: JsonObject = isJsonObject(part) ? part : {};
   const { type, text, data, url, mediaType, filename } = fields;
@@ -35,7 +35,7 @@ function toBlock(part: Json): ContentBlock {
 
 type Source = { readonly base64: string } | { readonly url: string } | { readonly text: string };
 
-/** Reads the data of a file: base64, or an object that says what it is. */
+/** Reads the data of a file: base64, or a typed object. */
 function toSource(data: Json): Source | null {
   if (typeof data === "string") return { base64: data };
   if (!isJsonObject(data)) return null;

@@ -2,19 +2,19 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { Json, type EffectCall, type EffectTool, type JsonObject, type ToolFlow } from "#kernel";
 import { toShown } from "./ai-sdk-output.ts";
 
-/** A tool object of the AI SDK, as far as it is taken over. */
+/** The supported part of an AI SDK tool object. */
 export interface AiSdkTool {
   readonly description?: string | ((...given: never[]) => unknown) | undefined;
   readonly inputSchema?: unknown;
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
-  /** Makes the content that the model is shown of the tool's output. Default: the output as JSON. */
+  /** Converts the tool's output to the model's content. Default: the output as JSON. */
   readonly toModelOutput?: ((options: never) => unknown) | undefined;
 }
 
 /**
- * AI SDK tools as they are. They cannot state a risk, so it is `high`: without somebody's word they do not run. They
- * cannot say where their results come from, so those are untrusted and public unless the options say otherwise; nor that
- * they are idempotent, so a call that may have happened is reported, not repeated.
+ * Converts AI SDK tools. They cannot state a risk, so it is `high`: they require approval. They cannot state the origin
+ * of their results, so those are untrusted and public unless the options differ. They cannot state that they are
+ * idempotent, so a call with an unknown outcome is reported, not repeated.
  */
 export function aiSdkTools(
   tools: Readonly<Record<string, AiSdkTool>>,
@@ -45,7 +45,7 @@ export function aiSdkTools(
   });
 }
 
-/** A tool may stream: its last value is the result, and every value is told to those who watch. */
+/** Returns the last value of a tool that may stream. Publishes every value as progress. */
 async function last(result: unknown, update: EffectCall["update"]): Promise<unknown> {
   const isStream = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
   if (!isStream) return result;
@@ -57,7 +57,10 @@ async function last(result: unknown, update: EffectCall["update"]): Promise<unkn
   return value;
 }
 
-/** A Standard Schema as it is; the SDK's own wrapper (a JSON Schema, perhaps with a validator) as one. */
+/**
+ * Returns a Standard Schema unchanged, and converts the SDK's own wrapper (a JSON Schema, perhaps with a validator) to
+ * one.
+ */
 function schemaOf(given: unknown): StandardSchemaV1<unknown, unknown> {
   if (typeof given === "function") return schemaOf((given as () => unknown)());
   if (typeof given === "object" && given !== null) {

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "#kernel";
 export type JsonStandardSchema<Value> = StandardSchemaV1<unknown, Value> &
   StandardJSONSchemaV1<unknown, Value>;
 
-/** Makes a Standard Schema of a JSON Schema and a check. The core has no schema library. */
+/** Creates a Standard Schema from a JSON Schema and a check. The core has no schema library. */
 export function toStandardSchema<Value>(
   schema: JsonObject,
   validate: StandardSchemaV1<unknown, Value>["~standard"]["validate"],
@@ -21,8 +21,8 @@ export function toStandardSchema<Value>(
 }
 
 /**
- * Makes the schema of an object: the JSON Schema that a model is told, and the check of its answer, which returns the value
- * or a text that says what is wrong. `required`: the names of its required properties. Default: all.
+ * Creates the schema of an object: the JSON Schema for the model, and the check of its answer. The check returns the
+ * value, or a text with the problem. `required`: the names of its required properties. Default: all.
  */
 export function objectSchema<Value extends object>(
   properties: JsonObject,

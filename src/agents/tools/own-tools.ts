@@ -5,15 +5,17 @@ import { aiSdkTools, type AiSdkTool } from "./ai-sdk-tools.ts";
 
 type GivenTools = readonly Tool[] | Readonly<Record<string, AiSdkTool>>;
 
-/** The tools that an agent was given itself, by its list of all. */
+/** The tools that an agent was given directly, by its list of all tools. */
 const ownLists = new WeakMap<readonly Tool[], readonly Tool[]>();
 
-/** Remembers which tools of a list an agent was given itself. */
+/** Records which tools of a list an agent was given directly. */
 export function noteOwnTools(all: readonly Tool[], own: readonly Tool[]): void {
   ownLists.set(all, own);
 }
 
-/** Returns the tools that an agent is given itself. Those that another agent got for its team or its handoffs are left out. */
+/**
+ * Returns the tools that an agent was given directly. Those created for another agent's team or handoffs are left out.
+ */
 export function ownTools(tools: GivenTools | undefined): readonly Tool[] {
   if (!tools) return [];
   if (!isList(tools)) return aiSdkTools(tools);

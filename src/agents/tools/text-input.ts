@@ -1,18 +1,18 @@
 import { Json, type JsonObject } from "#kernel";
 import { objectSchema, type JsonStandardSchema } from "./object-schema.ts";
 
-/** A text of a tool's input. */
+/** A text field of a tool's input. */
 interface TextField {
   readonly description: string;
-  /** The longest text, in characters. */
+  /** Maximum characters. */
   readonly max: number;
-  /** The only values. Default: any. */
+  /** The allowed values. Default: any. */
   readonly oneOf?: readonly string[];
 }
 
 type Texts<Name extends string> = Readonly<Record<Name, string>>;
 
-/** Makes the schema of an object of texts, all of them required. */
+/** Creates the schema of an object of texts, all of them required. */
 export function textInput<Name extends string>(
   fields: Readonly<Record<Name, TextField>>,
 ): JsonStandardSchema<Texts<Name>> {

@@ -2,7 +2,10 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { checkDuration, isJsonObject, Json, type JsonObject, type Tool, type ToolDescription } from "#kernel";
 import { isToolName, toolNameRule } from "./tool-name.ts";
 
-/** Defines a tool: with `execute` it touches the world in one step, with `run` it is agent code that may spawn and ask. */
+/**
+ * Defines a tool. With `execute` it has its side effects in one step; with `run` it is agent code that may spawn and
+ * ask.
+ */
 export function tool<Input>(definition: Tool<Input>): Tool<Input> {
   if (!isToolName(definition.name))
     throw new TypeError(`not a tool's name: ${JSON.stringify(definition.name)} (${toolNameRule})`);
@@ -12,7 +15,10 @@ export function tool<Input>(definition: Tool<Input>): Tool<Input> {
   return Object.freeze({ ...definition });
 }
 
-/** What a model is told about a tool. The same object for the same tool, so that it is described and measured once. */
+/**
+ * Returns the description of a tool for a model. The same object for the same tool, so that it is created and measured
+ * once.
+ */
 export function describe(given: Tool): ToolDescription {
   const known = described.get(given);
   if (known) return known;
@@ -24,7 +30,7 @@ export function describe(given: Tool): ToolDescription {
 
 const described = new WeakMap<Tool, ToolDescription>();
 
-/** The JSON Schema of a schema, where it can tell; else anything goes, and validation still holds. */
+/** Returns the JSON Schema of a schema, if it has one. Otherwise anything is allowed, and validation still applies. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject {
   const standard: object = schema["~standard"];
   if (!("jsonSchema" in standard)) return { type: "object" };

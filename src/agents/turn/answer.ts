@@ -3,16 +3,19 @@ import { valueText } from "#base";
 import { closeWith, say } from "./say.ts";
 import { checkAnswer, OutputForm } from "./structured-output.ts";
 
-/** The number of times that the model may answer again: after answers in a row that did not match the schema, and after blocked ones. */
+/**
+ * Maximum number of times that the model may answer again: after consecutive answers that did not match the schema, and
+ * after blocked ones.
+ */
 const maxRepairs = 2;
 
-/** The answers of a turn that were sent back. */
+/** The numbers of answers of a turn that were sent back. */
 export interface Repairs {
-  /** In a row, because they did not match the schema. */
+  /** Consecutive ones that did not match the schema. */
   readonly form: number;
-  /** By guardrails. */
+  /** Those blocked by guardrails. */
   readonly blocked: number;
-  /** Because they repeated themselves. */
+  /** Those cut off because of repetition. */
   readonly repeated: number;
 }
 
@@ -22,22 +25,22 @@ export const Repairs = { none: { form: 0, blocked: 0, repeated: 0 } satisfies Re
 /** The state of a turn that an answer needs. */
 export interface AnswerState {
   readonly ctx: RunContext;
-  /** Grows by what the model is told about its answer. */
+  /** Grows by messages to the model about its answer. */
   readonly messages: ChatMessage[];
   /** Undefined: text. */
   readonly output: OutputForm | undefined;
   repairs: Repairs;
 }
 
-/** An answer that is given. */
+/** A final answer. */
 export interface Answer {
   readonly kind: "answer";
   readonly value: Json;
 }
 
 /**
- * Holds an answer against its schema, then against the guardrails. Null: the model is told what is wrong and answers
- * again, in the next cycle of the turn.
+ * Checks an answer against its schema, then with the guardrails. Null: the model gets the problem and answers again, in
+ * the next cycle of the turn.
  */
 export async function settleAnswer(state: AnswerState, text: string): Promise<Answer | Ended | null> {
   const { ctx, output } = state;
@@ -63,7 +66,7 @@ export async function settleAnswer(state: AnswerState, text: string): Promise<An
   return { kind: "answer", value: isNoted ? `${value}\n\nNote: ${decision.reason}.` : value };
 }
 
-/** Lets the model answer again that has repeated itself: null. It may do so twice; then the run ends. */
+/** Lets a model that has repeated itself answer again: null. It may do so twice. Then the run ends. */
 export function repairRepeated(state: AnswerState, reason: string): Ended | null {
   if (!repair(state, "repeated", `You were cut off: ${reason}. Answer again, and say everything once.`))
     return stoppedBy("loop-detection", reason);
@@ -71,12 +74,15 @@ export function repairRepeated(state: AnswerState, reason: string): Ended | null
   return null;
 }
 
-/** A model that was not told the schema in words is told now: it may have been replaced by one that cannot take it natively. */
+/**
+ * Returns the instruction for a new answer. It includes a schema that the prompt did not state: the model may have been
+ * replaced by one that cannot take it natively.
+ */
 function toldAgain(output: OutputForm | undefined): string {
   return output?.native ? OutputForm.instruction(output) : "Answer again with the corrected JSON only.";
 }
 
-/** Sends an answer back. False if that was done too often. */
+/** Sends an answer back. Returns false if that was done too often. */
 function repair(state: AnswerState, kind: keyof Repairs, told: string): boolean {
   const count = state.repairs[kind];
   if (count === maxRepairs) return false;
@@ -86,8 +92,8 @@ function repair(state: AnswerState, kind: keyof Repairs, told: string): boolean 
 }
 
 /**
- * Returns the first of some texts that may be the output of a run that a budget stops; null if none may. The turn ends
- * with that text.
+ * Returns the first text that may be the output of a run that a budget stops. Null if none may. The turn ends with that
+ * text.
  */
 export async function partialAnswer(
   state: Pick<AnswerState, "ctx" | "messages" | "output">,
@@ -104,12 +110,15 @@ export async function partialAnswer(
   return null;
 }
 
-/** The check is a step: a schema may be code whose outcome differs next time. */
+/** Checks the form of an answer. The check is a step, because a schema may be nondeterministic code. */
 function checkForm(ctx: RunContext, { schema }: OutputForm, text: string): ReturnType<typeof checkAnswer> {
   return ctx.step("output", () => checkAnswer(schema, text), { input: text });
 }
 
-/** Lets the guardrails check what a run returns where a budget stopped it. No model can answer again: what is blocked is withheld. */
+/**
+ * Runs the guardrails on the output of a run that a budget stopped. No model can answer again, so blocked output is
+ * withheld.
+ */
 export async function guardedEnd(ctx: RunContext, ended: Ended): Promise<Ended> {
   if (ended.output === null) return ended;
   const guarded = ctx.guard("output", valueText(ended.output));
@@ -117,16 +126,19 @@ export async function guardedEnd(ctx: RunContext, ended: Ended): Promise<Ended> 
   return decision?.kind === "block" ? stoppedBy("output", decision.reason) : ended;
 }
 
-/** The end of a run that a guardrail has stopped. */
+/** Returns the end of a run that a guardrail has stopped. */
 export function stoppedBy(what: string, reason: string): Ended {
   const error = { code: "guardrail", guardrail: what, reason, message: `${what}: ${reason}` };
   return Ended.of({ status: "failed", stopReason: "guardrail", output: null, error });
 }
 
-/** Characters of a wrong answer that the error shows. */
+/** Maximum characters of a wrong answer that the error shows. */
 const maxShown = 2_000;
 
-/** Callers of an agent with a schema never get an output of another type: the error shows the text. */
+/**
+ * Returns the end of a run whose answer does not match its schema. Callers never get an output of another type: the
+ * error shows the text.
+ */
 function malformed(text: string, issues: string): Ended {
   const message = `the answer does not match the output schema, after ${maxRepairs} repairs: ${issues}`;
   const error = { code: "output", message, answer: text.slice(0, maxShown) };

@@ -13,8 +13,8 @@ import { throwIfAbove } from "../handoffs/pass-control.ts";
 const defaultTimeoutS = 600;
 
 /**
- * Spawns a worker and waits for its answer. Failures of the worker are outcomes.
- * @throws what ends the leader: CancellationError, and BudgetExhaustedError if an account above the worker is used up.
+ * Spawns a worker and waits for its answer. Failures of the worker are outcomes. @throws errors that end the leader:
+ * CancellationError, and BudgetExhaustedError if an account above the worker is used up.
  */
 export async function delegate<Answer>(
   ctx: RunContext,
@@ -32,7 +32,7 @@ export async function delegate<Answer>(
     return { ok: false, worker, reason: error.message, error: error.toJSON() };
   }
   if (outcome.kind === "replied") return { ok: true, worker, text: outcome.text, value: outcome.data };
-  // An agent of one's own may answer by what it returns.
+  // A custom agent may answer by its returned value.
   if (outcome.kind === "endedWithoutReply" && outcome.result.output !== null)
     return { ok: true, worker, text: valueText(outcome.result.output), value: outcome.result.output };
   const error = errorOf(outcome);

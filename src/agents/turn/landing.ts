@@ -11,7 +11,7 @@ import { partialAnswer } from "./answer.ts";
 import { say } from "./say.ts";
 import { OutputForm } from "./structured-output.ts";
 
-/** The options of an agent that go with all its calls. */
+/** The options of an agent for all its calls. */
 export type CallOptions = Pick<LlmOptions, "settings" | "providerOptions">;
 
 /** The state of a turn that landing needs. */
@@ -23,23 +23,22 @@ export interface LandingState {
   /** Undefined: text. */
   readonly output: OutputForm | undefined;
   readonly request: CallOptions;
-  /** The summary that stands for the turn's first messages; null: the turn has all of them. */
+  /** The summary that replaces the turn's first messages. Null: the turn has all of them. */
   readonly summary: string | null;
 }
 
-/** The last call is never shown more than this many bytes, however large the slice. */
+/** Maximum bytes of the last call's prompt, for any size of the slice. */
 const longestPrompt = 16_384;
 const shortestPrompt = 256;
-/** The refusals after which a call without tools, from the slice for landing, may have room although none was made yet. */
+/** The refusals after which a call without tools, from the landing slice, may still fit. */
 const shortages: ReadonlySet<DenialReason> = new Set(["exhausted", "wait-timed-out"]);
-/** What the prompt says besides, and what a provider may add around it. */
+/** Approximate size of the prompt's fixed text, and of a provider's additions. */
 const overhead = 192;
 
 /**
- * Ends a run whose budget is used up. One last call without tools, from the slice kept for it, makes an answer of what
- * there is; if that does not fit or says nothing, the last text so far is the answer. With a schema only what matches it
- * is an answer.
- * @throws BudgetExhaustedError where there is no answer, or where a single turn was all there ever was.
+ * Ends a run whose budget is used up. One last call without tools, from the landing slice, creates an answer from the
+ * work so far. If that does not fit or is empty, the last text so far is the answer. With a schema only a matching text
+ * is an answer. @throws BudgetExhaustedError if there is no answer, or if the limit was a single turn.
  */
 export async function land(state: LandingState, stop: BudgetExhaustedError): Promise<Ended> {
   const { messages } = state;
@@ -56,7 +55,7 @@ export async function land(state: LandingState, stop: BudgetExhaustedError): Pro
   return Ended.of({ status: "landed", stopReason, output: answer?.value ?? null, error: stop.toJSON() });
 }
 
-/** Ends a run whose last answer was cut, because the budget allowed no longer one. */
+/** Ends a run whose last answer was truncated by the budget. */
 export async function landCut(
   state: Pick<LandingState, "ctx" | "messages" | "output">,
   dimension: "tokens" | "cost",
@@ -69,7 +68,7 @@ export async function landCut(
   return Ended.of({ status: "failed", stopReason, output: null, error: { code: "output", message } });
 }
 
-/** Returns the last text of the model, unless output guardrails want to see it: after a cancel they cannot. */
+/** Returns the last text of the model, unless output guardrails must check it: after a cancel they cannot. */
 export function unguardedText({
   ctx,
   messages,
@@ -85,7 +84,7 @@ export function unguardedText({
   }
 }
 
-/** Makes the last call. Empty if there is no money for it. */
+/** Makes the last call. Returns an empty text if there is no money for it. */
 async function lastCall(
   { ctx, messages, model, output, request, summary }: LandingState,
   stop: BudgetExhaustedError,
@@ -106,7 +105,7 @@ async function lastCall(
 
 const inSentences = "Give the best answer you can now, in a few sentences.";
 
-/** Bytes for the prompt: half the slice, which is a tenth of the limit. A token is never less than a byte. */
+/** Returns the bytes for the prompt: half the slice, which is a tenth of the limit. A token has at least one byte. */
 function roomFor({ dimension, limit }: BudgetExhaustedError, { price }: Model): number {
   const half = limit / 20;
   const tokens = dimension === "cost" ? half / ((price?.input ?? Infinity) / 1_000_000) : half;
@@ -114,7 +113,9 @@ function roomFor({ dimension, limit }: BudgetExhaustedError, { price }: Model): 
   return Math.max(shortestPrompt, Math.min(longestPrompt, Math.floor(room))) - overhead;
 }
 
-/** Task, last texts and newest results, cut to fit; then the form of the answer. */
+/**
+ * Returns the prompt of the last call: task, last texts and newest results, cut to fit; then the form of the answer.
+ */
 function landingPrompt(
   messages: readonly ChatMessage[],
   { room, form }: { readonly room: number; readonly form: string },
@@ -142,7 +143,7 @@ function notesOf(message: ChatMessage): string {
   return results.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
-/** Texts of the model that may be tried as the output, the newest first. */
+/** Maximum number of the model's texts that are tried as the output, the newest first. */
 const maxTexts = 3;
 
 function textsOf(messages: readonly ChatMessage[]): readonly string[] {
@@ -159,7 +160,7 @@ const encoder = new TextEncoder();
 
 const bytes = (text: string): number => encoder.encode(text).length;
 
-/** The beginning of a text, as far as it fits. A character cut in half is left out. */
+/** Returns the beginning of a text, as far as it fits. A character cut in half is left out. */
 function cut(text: string, room: number): string {
   const encoded = encoder.encode(text);
   if (encoded.length <= room) return text;

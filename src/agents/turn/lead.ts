@@ -1,13 +1,13 @@
 // A turn that an architecture leads.
 //
-// Job: make the state and the means of an architecture, drive its generator, tell what it yields, and turn the ways it can
-// end into outcomes of a turn. Neighbours: turn.ts calls it once the input is heard; delegate.ts and think.ts are the
-// means; the architectures themselves know neither the loop nor its state.
+// Job: create the state and the dependencies of an architecture, drive its generator, publish what it yields, and
+// convert its ends to outcomes of a turn. Neighbours: turn.ts calls it once the input is taken; delegate.ts and
+// think.ts are the dependencies; the architectures themselves know neither the loop nor its state.
 //
 // Invariants:
-// 1. `state.output` is not lost: a run that is out of money, out of rounds or cancelled has it as its output.
+// 1. `state.output` is not lost: it is the output of a run that is out of money, out of rounds or cancelled.
 // 2. An account above the leader that is used up ends the leader. A worker's own limits do not.
-// 3. Nothing is recorded or appended after a cancel: every call of `ctx` throws then.
+// 3. Nothing is recorded or appended after a cancel, because every call of `ctx` throws then.
 import {
   BudgetExhaustedError,
   CancellationError,
@@ -29,10 +29,10 @@ import { say } from "./say.ts";
 import { think } from "./think.ts";
 import type { Lead, TurnOutcome, TurnState } from "./turn-state.ts";
 
-/** The ordinary loop: from here on, until the model has an answer. */
+/** Runs the ordinary loop from here on, until the model has an answer. */
 type Proceed = (state: TurnState) => Promise<TurnOutcome>;
 
-/** Lets the architecture lead the turn that begins with `prompt`. */
+/** Runs the architecture for the turn that begins with `prompt`. */
 export async function leadTurn(
   turn: TurnState,
   { lead, prompt, proceed }: { readonly lead: Lead; readonly prompt: string; readonly proceed: Proceed },
@@ -49,7 +49,7 @@ export async function leadTurn(
   return land(turn, state, { stopReason: "exhausted", error: undefined });
 }
 
-/** The end of a turn inside the ordinary loop, which the architecture must not go on after. */
+/** The end of a turn inside the ordinary loop. The architecture must not continue after it. */
 class EndedInside extends Error {
   readonly outcome: TurnOutcome;
 
@@ -59,7 +59,7 @@ class EndedInside extends Error {
   }
 }
 
-/** Runs the generator. What it yields is told to the tree's progress topic. */
+/** Runs the generator. Publishes what it yields to the tree's progress topic. */
 async function drive(
   architecture: Architecture,
   state: StrategyState,
@@ -84,13 +84,13 @@ function createState({ ctx }: TurnState, { instructions }: Lead, prompt: string)
   };
 }
 
-/** The state of an architecture, with what its means act on. */
+/** The state of an architecture, with the data that its dependencies use. */
 interface Led {
   readonly lead: Lead;
   readonly state: StrategyState;
   readonly proceed: Proceed;
   readonly delegate: StrategyDeps["delegate"];
-  /** The last answer of the ordinary loop: it was checked there. */
+  /** The last answer of the ordinary loop, which has checked it. */
   readonly settled: { answer: Settled | null };
 }
 
@@ -129,7 +129,7 @@ function createDeps(turn: TurnState, led: Led): StrategyDeps {
       try {
         await drive(architecture, nested, means, prompt);
       } finally {
-        // The best of what is inside is better than nothing.
+        // The best inner answer is better than none.
         state.output ??= nested.output;
       }
       if (nested.interrupted) {
@@ -142,7 +142,7 @@ function createDeps(turn: TurnState, led: Led): StrategyDeps {
   };
 }
 
-/** @throws StrategyError without a model. */
+/** Checks that there is a model. @throws StrategyError */
 function requireModel({ model }: TurnState, { architecture, name }: Lead): void {
   if (model !== missingModel) return;
   throw new StrategyError({
@@ -150,7 +150,7 @@ function requireModel({ model }: TurnState, { architecture, name }: Lead): void 
   });
 }
 
-/** The ordinary loop, until its answer. @throws EndedInside where the run ends in it. */
+/** Runs the ordinary loop until its answer. @throws EndedInside if the run ends in it. */
 async function react(turn: TurnState, prompt: string, { proceed, settled }: Led): Promise<string> {
   const last = turn.messages.findLast(({ content }) => content.length > 0);
   const isHeard = last?.role === "user" && ChatMessage.text(last) === prompt;
@@ -164,11 +164,11 @@ async function react(turn: TurnState, prompt: string, { proceed, settled }: Led)
   throw new TypeError("a turn that is led by an architecture cannot go on in a fresh execution");
 }
 
-/** Turns an error into the end of the turn. @throws what is the run's own end, or a mistake in the program. */
+/** Converts an error to the end of the turn. @throws errors that end the run, or mistakes in the program. */
 async function endOf(turn: TurnState, state: StrategyState, error: unknown): Promise<TurnOutcome> {
   if (error instanceof EndedInside) return error.outcome;
   if (error instanceof CancellationError) {
-    // The run's output is made of its messages. Nothing can be appended to the conversation any more.
+    // The run's output is built from its messages. Nothing can be appended to the conversation any more.
     if (state.output !== null) turn.messages.push(ChatMessage.assistant(valueText(state.output)));
     throw error;
   }
@@ -198,7 +198,7 @@ async function land(
   return Ended.of({ status: "failed", stopReason, output: null, error: failure });
 }
 
-/** Checks the answer. One that is sent back is answered again by the leader's model, in its ordinary loop. */
+/** Checks the answer. If it is sent back, the leader's model answers again, in its ordinary loop. */
 async function settle(
   turn: TurnState,
   { state: { output }, proceed, settled: known }: Led,

@@ -5,11 +5,11 @@ export interface RoomState {
   readonly ctx: RunContext;
   /** The system message and the messages of the turn. */
   readonly messages: ChatMessage[];
-  /** The summary that stands for the turn's first messages; null: the turn has all of them. */
+  /** The summary that replaces the turn's first messages. Null: the turn has all of them. */
   summary: string | null;
 }
 
-/** Makes a model call. A prompt that is too long is not sent again: it is made shorter first, once. */
+/** Makes a model call. A prompt that is too long is shortened first, once. */
 export async function withRoom<T>(state: RoomState, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -20,7 +20,7 @@ export async function withRoom<T>(state: RoomState, call: () => Promise<T>): Pro
   }
 }
 
-/** Has the oldest messages summed up in the middle of a turn. False: nothing has changed. */
+/** Summarizes the oldest messages in the middle of a turn. Returns false if nothing has changed. */
 async function makeRoom(state: RoomState): Promise<boolean> {
   const { ctx, messages } = state;
   const first = messages[0]?.role === "system" ? 1 : 0;
@@ -31,7 +31,7 @@ async function makeRoom(state: RoomState): Promise<boolean> {
   return true;
 }
 
-/** Compacts the conversation after a turn, if it is due or was asked for. False: the run was cancelled on the way. */
+/** Compacts the conversation after a turn, if it is due or was requested. Returns false if the run was cancelled. */
 export async function compactAfterTurn({ ctx }: Pick<RoomState, "ctx">): Promise<boolean> {
   try {
     await ctx.session.runCompaction({ cause: "turn-end", messages: [] });

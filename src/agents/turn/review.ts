@@ -1,12 +1,12 @@
 import { BudgetExhaustedError, CancellationError, type RunContext } from "#kernel";
 
-/** A look back at a conversation, by a copy of the agent. */
+/** Options of a review of the conversation by a copy of the agent. */
 export interface ReviewOptions {
-  /** The number of turns from one review to the next. */
+  /** Number of turns between two reviews. */
   readonly every: number;
   /** The task of the copy. */
   readonly task: string;
-  /** The tools that it may call, such as one that keeps notes. */
+  /** The tools that it may call, such as one that writes notes. */
   readonly tools: readonly string[];
 }
 
@@ -18,8 +18,8 @@ export function checkReview({ every, task }: ReviewOptions): void {
 }
 
 /**
- * Has a copy of the agent look back at the conversation, if it is time. The answer of the turn is out before, and a copy
- * that fails or gets no slot changes nothing. False: the run was cancelled on the way.
+ * Spawns a copy of the agent that reviews the conversation, if a review is due. The turn's answer is sent before. A
+ * copy that fails or gets no slot changes nothing. Returns false if the run was cancelled.
  */
 export async function reviewAfterTurn(ctx: RunContext, review: ReviewOptions | undefined): Promise<boolean> {
   if (!review) return true;

@@ -5,13 +5,13 @@ interface Said {
   readonly messages: ChatMessage[];
 }
 
-/** Adds a message to the turn: to the next prompt, and to the conversation, which keeps no message without content. */
+/** Adds a message to the turn: to the next prompt, and to the conversation, which stores no message without content. */
 export function say({ ctx, messages }: Said, message: ChatMessage): void {
   messages.push(message);
   if (message.content.length > 0) ctx.session.append(message);
 }
 
-/** Lets the turn end with the text of its answer. A prompt never goes on after a bare tool result. */
+/** Ends the turn with the text of its answer. A prompt never continues after a bare tool result. */
 export function closeWith(state: Said, text: string): void {
   const last = state.messages.findLast(({ content }) => content.length > 0);
   const isSaid = last?.role === "assistant" && (text === "" || ChatMessage.text(last) === text);

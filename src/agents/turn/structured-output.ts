@@ -7,21 +7,24 @@ import { jsonSchemaOf } from "../tools/tool.ts";
 /** The schema of an agent's answer. */
 export interface OutputForm {
   readonly schema: StandardSchemaV1;
-  /** The JSON Schema that the model is told. */
+  /** The JSON Schema for the model. */
   readonly jsonSchema: JsonObject;
-  /** Whether it goes with the request. If not, the system message states it. */
+  /** Whether it is sent with the request. If not, the system message states it. */
   readonly native: boolean;
 }
 
 /** Constructors and readers of {@link OutputForm}. */
 export const OutputForm = {
-  /** Providers take only objects natively. @throws TypeError if the schema cannot be written as JSON Schema. */
+  /**
+   * Creates the form. Providers take only objects natively. @throws TypeError if the schema cannot be written as JSON
+   * Schema.
+   */
   of: (agent: string, schema: StandardSchemaV1, { structuredOutput }: Model): OutputForm => {
     const jsonSchema = toJsonSchema(agent, schema);
     const native = structuredOutput === "native" && isJsonObject(jsonSchema["properties"]);
     return { schema, jsonSchema, native };
   },
-  /** Tells a model the form in words. */
+  /** Returns the instruction that describes the form in text. */
   instruction: ({ jsonSchema }: OutputForm): string =>
     `Answer with one JSON value and nothing else. It must match this JSON Schema:\n${JSON.stringify(jsonSchema)}`,
 } as const;
@@ -39,7 +42,7 @@ function toJsonSchema(agent: string, schema: StandardSchemaV1): JsonObject {
 
 type Checked = { readonly value: Json } | { readonly issues: string };
 
-/** An answer in words as the value it should be; a code fence around it is no mistake. */
+/** Parses and checks a text answer. A code fence around it is accepted. */
 export async function checkAnswer(schema: StandardSchemaV1, text: string): Promise<Checked> {
   const parsed = parse(text);
   if (parsed === undefined) return { issues: "it is not JSON" };
@@ -48,7 +51,7 @@ export async function checkAnswer(schema: StandardSchemaV1, text: string): Promi
   return { issues: result.issues.map(({ message, path }) => `${pathOf(path)}${message}`).join("; ") };
 }
 
-/** Models like to wrap JSON into a code fence. */
+/** Parses JSON. Models often wrap it in a code fence. */
 function parse(text: string): Json | undefined {
   const inner = /```(?:json)?([\s\S]*?)```/.exec(text)?.[1] ?? text;
   const read = strictJson(inner.trim());

@@ -13,10 +13,10 @@ import { joinParagraphs } from "../prompt/system-prompt.ts";
 import type { CallOptions } from "./landing.ts";
 import { checkAnswer, OutputForm } from "./structured-output.ts";
 
-/** Characters of a wrong answer that the error shows. */
+/** Maximum characters of a wrong answer that the error shows. */
 const maxShown = 2_000;
 
-/** The leader that thinks. */
+/** The leader whose model is called. */
 export interface Thinker {
   readonly ctx: RunContext;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Thinker {
 }
 
 /**
- * Makes a model call of the leader's own, without tools. An answer that does not match the schema is sent back once.
+ * Makes a separate model call of the leader, without tools. An answer that does not match the schema is sent back once.
  * @throws OutputError
  */
 export async function think<Answer>(
@@ -67,7 +67,7 @@ export async function think<Answer>(
   }
 }
 
-/** The check is a step: a schema may be code whose outcome differs next time. */
+/** Checks an answer. The check is a step, because a schema may be nondeterministic code. */
 function checkInStep(
   ctx: RunContext,
   schema: StandardSchemaV1,

@@ -17,60 +17,63 @@ import type { CallOptions } from "./landing.ts";
 import type { ReviewOptions } from "./review.ts";
 import type { OutputForm } from "./structured-output.ts";
 
-/** The architecture of an agent, with what it needs of the agent. */
+/** The architecture of an agent, with the agent's facts that it needs. */
 export interface Lead {
   readonly architecture: Architecture;
   /** The agent's name and instructions, if these are a text. */
   readonly name: string;
   readonly instructions: string;
-  /** The limit of the agent's turns; null: none. */
+  /** The limit of the agent's turns. Null: none. */
   readonly maxTurns: number | null;
 }
 
-/** What a turn works with. It reads and writes `messages`; nothing is copied. */
+/** The state of a turn. `messages` is shared, not copied. */
 export interface TurnState {
   readonly ctx: RunContext;
   readonly inbox: Inbox;
   readonly model: Model;
   readonly tools: readonly Tool[];
-  /** The system message and what was said since: in this turn, or in all turns of a run that keeps no conversation. Grows. */
+  /**
+   * The system message and the messages since: of this turn, or of all turns of a run without a stored conversation.
+   * Grows.
+   */
   readonly messages: ChatMessage[];
   /** Undefined: text. */
   readonly output: OutputForm | undefined;
-  /** The options that go with every call. */
+  /** The options of every call. */
   readonly request: CallOptions;
   /** For the first call of a turn; `none` for all. */
   readonly toolChoice: ToolChoice | undefined;
-  /** When a copy of the agent looks back at the conversation; undefined: never. */
+  /** Options of reviews. Undefined: never. */
   readonly review: ReviewOptions | undefined;
-  /** Computes the system message in the first call of a turn; undefined: it does not change. */
+  /** Computes the system message in the first call of a turn. Undefined: it is constant. */
   readonly instructions: ((input: string, call: InstructionsCall) => Promise<string>) | undefined;
   readonly loops: LoopDetection;
   readonly maxOutputTokens: number | undefined;
-  /** The architecture that leads its turns; undefined: the ordinary loop does. */
+  /** The architecture that leads its turns. Undefined: the ordinary loop. */
   readonly lead: Lead | undefined;
-  /** Steps after which the run should go on in a fresh execution. */
+  /** Number of steps after which the run should continue in a fresh execution. */
   readonly continueAfter: number;
-  /** Model calls made so far. */
+  /** Number of model calls so far. */
   cycles: number;
   repairs: Repairs;
   /** The text of the input, until the first call of the turn is made. */
   begins: string | null;
-  /** The summary that stands for the turn's first messages; null: the turn has all of them. */
+  /** The summary that replaces the turn's first messages. Null: the turn has all of them. */
   summary: string | null;
 }
 
-/** A turn that goes on with another agent. */
+/** A turn that continues with another agent. */
 export interface HandedOff {
   readonly kind: "handoff";
   readonly handoff: Handoff;
-  /** The input that the model stated, as its schema returned it. */
+  /** The model's input, after its schema. */
   readonly input: Json;
-  /** The text that the model said with it; empty: none. */
+  /** The model's text with the handoff. Empty: none. */
   readonly said: string;
 }
 
 /**
- * The outcome of a turn: an answer, a handoff, the way the run must end, or not yet: it goes on in a fresh execution.
+ * The outcome of a turn: an answer, a handoff, the end of the run, or unfinished: it continues in a fresh execution.
  */
 export type TurnOutcome = Answer | HandedOff | { readonly kind: "unfinished" } | Ended;

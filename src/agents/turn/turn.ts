@@ -25,12 +25,12 @@ import { say } from "./say.ts";
 import type { HandedOff, TurnOutcome, TurnState } from "./turn-state.ts";
 import { readableText, userMessage } from "./user-message.ts";
 
-/** Characters of a tool's answer that a model is shown. */
+/** Maximum characters of a tool result that a model is shown. */
 const longestResult = 50_000;
 
 /**
- * Begins a turn: one user input. `taken`: the messages of a conversation that the run takes over; null: it takes over none.
- * Returns how the run must end; null: the turn goes on.
+ * Begins a turn: one user input. `taken`: the messages of a conversation that the run takes over. Null: none. Returns
+ * the end of the run. Null: the turn continues.
  */
 export async function beginTurn(
   state: TurnState,
@@ -54,8 +54,8 @@ export async function beginTurn(
 }
 
 /**
- * Puts the messages of a conversation before those of the run. Returns what its guardrails have not seen yet: the last message
- * of the user, and the note of the agent that hands off.
+ * Puts the messages of a conversation before those of the run. Returns those that its guardrails have not seen yet: the
+ * last message of the user, and the note of the agent that hands off.
  */
 function takeOver(
   { messages }: TurnState,
@@ -74,17 +74,17 @@ function takeOver(
   );
 }
 
-/** The turn after its beginning: call, tools, call, tools, answer. Or the agent's architecture leads it. */
+/** Runs the turn after its beginning: call, tools, call, tools, answer. Or the agent's architecture leads it. */
 export function leadOrProceed(state: TurnState): Promise<TurnOutcome> {
   const { lead, begins: prompt } = state;
   return lead ? leadTurn(state, { lead, prompt: prompt ?? "", proceed }) : proceed(state);
 }
 
-/** The rest of a turn. Between two cycles nothing is open: there it may move to a fresh execution. */
+/** Runs the rest of a turn. Between two cycles nothing is open, so it may move to a fresh execution there. */
 export async function proceed(state: TurnState): Promise<TurnOutcome> {
   const began = state.cycles;
   for (;;) {
-    // The place of an architecture in its code is no data.
+    // The position of an architecture in its code is no data, so it cannot be carried over.
     const mayMove = !state.lead && state.cycles > began;
     if (mayMove && state.ctx.journalLength >= state.continueAfter) return { kind: "unfinished" };
     const steering = state.inbox.steering();
@@ -98,7 +98,7 @@ export async function proceed(state: TurnState): Promise<TurnOutcome> {
   }
 }
 
-/** One model call plus its tools. Null: there is more to do. */
+/** Runs one model call and its tools. Null: there is more to do. */
 async function cycle(state: TurnState): Promise<TurnOutcome | null> {
   let response: ModelResponse;
   try {
@@ -121,7 +121,7 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
   return calls.length === 0 ? answerOf(state, text) : callTools(state, calls, text);
 }
 
-/** Calls the model. In the first call of a turn the instructions are computed: their text is kept for the turn. */
+/** Calls the model. The first call of a turn computes the instructions: their text is kept for the turn. */
 async function callModel(state: TurnState): Promise<ModelResponse> {
   const { ctx, messages, output, toolChoice, maxOutputTokens, begins, instructions } = state;
   const compute: LlmOptions["instructions"] =
@@ -151,18 +151,18 @@ async function callModel(state: TurnState): Promise<ModelResponse> {
 const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
   messages[0]?.role === "system" ? messages.slice(1) : messages;
 
-/** No more calls: an answer, unless steering has come in the meantime. Follow-ups are turns of their own. */
+/** Returns the answer, unless steering has arrived. Follow-ups are separate turns. */
 function answerOf(state: TurnState, text: string): Promise<TurnOutcome | null> {
   const steering = state.inbox.steering();
   return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
 }
 
-/** Takes words in, as the extensions leave them. */
+/** Takes messages in, after the extensions' changes. */
 async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
   return take(state, await intercepted(state, said));
 }
 
-/** Returns inputs with the texts that the extensions give them. */
+/** Returns inputs with the extensions' changes to their texts. */
 async function intercepted({ ctx }: TurnState, said: readonly Envelope[]): Promise<readonly Envelope[]> {
   const heard: Envelope[] = [];
   for (const message of said) {
@@ -172,7 +172,7 @@ async function intercepted({ ctx }: TurnState, said: readonly Envelope[]): Promi
   return heard;
 }
 
-/** Takes words in, as far as the guardrails let them pass. `isKnown`: the messages of the turn have them already. */
+/** Takes messages in, as far as the guardrails allow. `isKnown`: the turn already has the messages. */
 async function take(state: TurnState, said: readonly Envelope[], isKnown = false): Promise<Ended | null> {
   for (const message of said) {
     const guarded = state.ctx.guard("input", readableText(message));
@@ -186,12 +186,12 @@ async function take(state: TurnState, said: readonly Envelope[], isKnown = false
   return null;
 }
 
-/** What was not let in ends the run: nobody has asked a model yet who could be told. */
+/** Returns the end of the run for a blocked input: there is no model yet that could react. */
 function refusalOf(word: GuardrailDecision | null): Ended | null {
   return word?.kind === "block" ? stoppedBy("input", word.reason) : null;
 }
 
-/** All calls of a batch at once; their results go back in the order of the calls. */
+/** Makes all calls of a batch concurrently. Their results are returned in the order of the calls. */
 async function callTools(
   state: TurnState,
   calls: readonly ToolCallBlock[],
@@ -233,7 +233,7 @@ const secondHandoff = ToolResult.failure(
 
 const isHandoff = ({ tools }: TurnState, call: ToolCallBlock): boolean => findHandoff([call], tools) === 0;
 
-/** Ends the agent's part of the turn if its call of a handoff tool was let through. Steering goes to the next agent. */
+/** Ends the agent's part of the turn if its handoff call was allowed. Steering goes to the next agent. */
 async function handOff(
   state: TurnState,
   call: ToolCallBlock | undefined,
@@ -278,7 +278,7 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
 };
 
 function halted(state: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
-  // The transcript never ends on a call without its result.
+  // The transcript never ends with a call without its result.
   say(state, {
     role: "tool",
     content: calls.map((call) => resultBlock(call, ToolResult.failure(`not called: ${reason}`))),
@@ -302,13 +302,13 @@ function bounded(block: ContentBlock): ContentBlock {
 const callsOf = (message: ChatMessage): readonly ToolCallBlock[] =>
   message.content.filter((block): block is ToolCallBlock => block.type === "tool-call");
 
-/** An answer that was cut may hold calls that were cut: they are never executed. */
+/** Returns a truncated answer without its calls: they may be truncated, so they are never executed. */
 const withoutCalls = (message: ChatMessage): ChatMessage => ({
   ...message,
   content: message.content.filter(({ type }) => type !== "tool-call"),
 });
 
-/** The same list for the same tools: described once, measured once. */
+/** Returns the descriptions of tools. The same list for the same tools, so that it is created and measured once. */
 function describeAll(tools: readonly Tool[]): readonly ToolDescription[] {
   const known = lists.get(tools);
   if (known) return known;
