@@ -7,7 +7,7 @@ import { Estate, inAYear } from "./estate.ts";
 
 const words = "the barley is sold";
 
-/** Answers with all user messages, so that an answer shows the model's prompt. */
+/** Every route of sessions and chats whose answer holds what was said. */
 const rows = [
   "get /sessions/talk/messages",
   "get /sessions/talk/export",

@@ -6,7 +6,7 @@ import { ask, codeOf, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { counter, Estate, inAYear } from "./estate.ts";
 
-/** Sends a message in a session, and returns the answer once the session is free again. */
+/** Answers with all user messages, so that an answer shows the model's prompt. */
 const parrot: Model = {
   id: "parrot",
   contextWindow: 1_000,
@@ -30,7 +30,7 @@ function text(object: JsonObject | undefined, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Tools of `reeve dev` that record their requests. */
+/** Sends a message in a session, and returns the answer once the session is free again. */
 async function say(estate: Estate, session: string, input: string, more: JsonObject = {}): Promise<unknown> {
   const begun = await estate.post(`/sessions/${session}/turns`, { input, ...more });
   expect([begun.status, codeOf(begun)]).toEqual([202, null]);
@@ -175,7 +175,7 @@ test("while a turn goes on, nothing else changes the conversation: 409", async (
   await estate.post("/sessions", { agent: "counter", id: "talk" });
   expect((await estate.post("/sessions/talk/turns", { input: "count", id: "t1" })).status).toBe(202);
   expect(fields(await estate.get("/sessions/talk"))["phase"]).toBe("turn");
-  // Asks for approval before a field is sold.
+  // The same turn again is the same one.
   expect((await estate.post("/sessions/talk/turns", { input: "count", id: "t1" })).status).toBe(202);
   const key = estate.keys.acme.admin;
   const refused = [

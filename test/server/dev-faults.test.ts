@@ -4,7 +4,7 @@ import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { Estate } from "./estate.ts";
 
-/** Waits for a signal, then reports how often it was asked to count. */
+/** Tools of `reeve dev` that record their requests. */
 function devTools(): DevTools & { readonly caused: FaultKind[]; words: string | null } {
   const caused: FaultKind[] = [];
   return {

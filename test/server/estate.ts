@@ -14,7 +14,7 @@ const sell = tool({
   execute: async ({ field }) => `sold ${field}`,
 });
 
-/** Asks people whether a field may be sold. */
+/** Asks for approval before a field is sold. */
 export const steward = (
   model: Model = scriptedModel([call("sell", { field: "north" }), say("sold it")]),
 ): Agent =>
@@ -26,7 +26,7 @@ export const steward = (
     permissions: { decide: () => "ask" },
   });
 
-/** Waits until it is told to go, then tells how often it was asked to count. */
+/** Waits for a signal, then reports how often it was asked to count. */
 export const counter: Agent = {
   id: AgentId.of("counter"),
   run: async (ctx) => {
@@ -38,7 +38,7 @@ export const counter: Agent = {
 
 export const inAYear = Date.now() + 365 * 24 * 60 * 60 * 1000;
 
-/** With acme's administrator key by default. */
+/** A key of each scope. */
 function keysOf(tenant: string): {
   readonly keys: Readonly<Record<Scope, string>>;
   readonly records: readonly ApiKeyRecord[];
@@ -60,7 +60,7 @@ function keysOf(tenant: string): {
   };
 }
 
-/** An item that arrived in the last moment counts: it was seen. */
+/** A server that listens, with two tenants that each have keys. */
 export class Estate implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly keys: Readonly<Record<"acme" | "rival", Readonly<Record<Scope, string>>>>;
@@ -87,7 +87,7 @@ export class Estate implements AsyncDisposable {
     return this.#listener.url;
   }
 
-  /** If both are present, the header is newer: a browser sets it on reconnect. */
+  /** With acme's administrator key by default. */
   get(path: string, question: Question = {}): Promise<Reply> {
     return ask(this.url + path, "GET", { key: this.keys.acme.admin, ...question });
   }

@@ -39,7 +39,7 @@ test("a stream that breaks again and again is resumed without a gap and without 
     const isLast = drops === 9;
     const some = await subscription.until((messages) => !isLast && numbered(messages).length >= 7);
     await subscription.drop();
-    // Joins the pieces of answers.
+    // An item that arrived in the last moment counts: it was seen.
     seen.push(...numbered(some));
     if (isLast) break;
     subscription = await watch(estate, "/runs/counting/events", seen.at(-1)?.id ?? "");
@@ -58,7 +58,7 @@ test("a stream begins after the number it is asked for, and says when the tree i
   const some = await (await watch(estate, "/runs/counting/events?after=2")).over();
   expect(numbered(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
   expect(some.at(-1)).toEqual({ id: null, event: "end", data: "{}" });
-  // Publishes more than any connection buffers.
+  // If both are present, the header is newer: a browser sets it on reconnect.
   const rest = await (await watch(estate, "/runs/counting/events?after=1", "4")).over();
   expect(numbered(rest)[0]?.id).toBe("5");
   const wrong = await ask(`${estate.url}/runs/counting/events`, "GET", {
@@ -68,7 +68,7 @@ test("a stream begins after the number it is asked for, and says when the tree i
   expect([wrong.status, codeOf(wrong)]).toEqual([400, "invalid-request"]);
 });
 
-/** What the pieces of answers come to. */
+/** Joins the pieces of answers. */
 const textOf = (messages: readonly Message[]): string =>
   messages
     .filter(({ event }) => event === "delta")
@@ -98,7 +98,7 @@ test("pieces of answers come in between, without ids, and change nothing about w
   expect(without.filter(({ event }) => event === "delta")).toEqual([]);
 });
 
-/** In sequence: each has ended before the next begins. */
+/** Publishes more than any connection buffers. */
 const shouter: Agent = {
   id: AgentId.of("shouter"),
   run: async (ctx) => {
@@ -162,7 +162,7 @@ test("many who watch a tree cost the store no more than one", async () => {
   const whole = (await history(estate, "counting")).map(({ seq }) => String(seq));
   expect(whole.length).toBeGreaterThan(20);
   for (const messages of heard) expect(numbered(messages).map(({ id }) => id)).toEqual(whole);
-  // The number at which the first worker stops for good.
+  // Each batch is looked for, waited for and read, by one for all; there cannot be more batches than events.
   expect(readsOfAll).toBeLessThan(3 * whole.length);
 });
 
@@ -195,7 +195,7 @@ test("of many fetches at once as many as there are places get one; a stream that
   const [free, refused] = [Array.from({ length: 10 }, () => 200), Array.from({ length: 20 }, () => 429)];
   expect(await statuses()).toEqual([...free, ...refused]);
   await estate.post("/runs/silence/cancel", {});
-  // Publishes forty numbers. If requested, a worker stops half-way, inside a step, and reports it.
+  // In sequence: each has ended before the next begins.
   for (let n = 0; n < 30; n += 1)
     await expect
       .poll(async () => (await estate.get("/runs/silence/events", { key: estate.keys.acme.read })).status)

@@ -1,13 +1,13 @@
 import type { Engine } from "reeve/engine";
 import { local } from "reeve/engines/local";
 
-/** The local engine, where trees are opened when the test says so. */
+/** The local engine, which opens trees on request of the test. */
 export interface HeldEngine extends Engine {
   /** Trees that wait to be opened. */
   readonly held: readonly string[];
   /** Every method that was called, in order. */
   readonly called: readonly string[];
-  /** Returns the numbers of a tree's events, in order of arrival. */
+  /** Opens the one that waits longest. */
   letOne(): void;
 }
 

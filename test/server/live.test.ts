@@ -32,7 +32,7 @@ const has =
   (messages: readonly Message[]): boolean =>
     messages.some((message) => message.event === event);
 
-/** A server whose engine opens no tree before it is released. */
+/** Returns the numbers of a tree's events, in order of arrival. */
 const numbersOf = (messages: readonly Message[], tree: string): readonly number[] =>
   messages
     .filter(({ event }) => event === "tree")

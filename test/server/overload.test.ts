@@ -13,7 +13,7 @@ import { closing } from "./closing.ts";
 import { Estate, steward } from "./estate.ts";
 import { type HeldEngine, heldEngine } from "./held-engine.ts";
 
-/** A server whose engine opens no tree before it is told to. */
+/** A server whose engine opens no tree before it is released. */
 async function heldEstate(limits: Limits): Promise<{ readonly estate: Estate; readonly engine: HeldEngine }> {
   const engine = heldEngine();
   const runtime = createRuntime({ agents: [steward()], store: memoryStore(), engine });
