@@ -1,6 +1,6 @@
 import { delegateObject, type ObjectDefinition, type ObjectMethod } from "#kernel";
 
-/** Lets an object store its values in the form that leaves the process, on an engine that would keep them as they are. */
+/** Makes an object store its values in serialized form, on an engine that would keep them unchanged. */
 export function storedForm(definition: ObjectDefinition): ObjectDefinition {
   const { methods, queries } = definition;
   return { ...definition, methods: withStoredForm(methods), queries: withStoredForm(queries) };

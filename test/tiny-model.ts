@@ -5,10 +5,10 @@ import { Json } from "#kernel";
 
 const weights = join(import.meta.dirname, "fixtures/tiny-tool-caller.gguf");
 
-/** A genuine language model, very small: 366,000 parameters, one letter a token. It can hire and finish. */
+/** A real language model, very small: 366,000 parameters, one letter per token. It can spawn and finish. */
 export interface TinyModel extends AsyncDisposable {
   readonly model: LanguageModelV4;
-  /** What it has read and written, by its own count. */
+  /** Its own token count. */
   readonly meter: () => TokenMeterState;
 }
 
@@ -69,13 +69,13 @@ function linesOf(prompt: LanguageModelV4Prompt): string {
   return [...lines, "A: "].join("\n");
 }
 
-/** A hire as it said it. */
+/** Formats a spawn as the model wrote it. */
 function said(toolName: string, input: unknown): string {
   const { task } = Json.as<{ readonly task: string }>(Json.of(input));
   return JSON.stringify({ tool: "spawn", agent: toolName.replace("ask_", ""), task });
 }
 
-/** What a line of its own means: a hire, or the end. */
+/** Parses a line of the model: a spawn, or the end. */
 function meant(line: string): LanguageModelV4Content {
   const { tool, agent, task, text } = Json.as<Readonly<Record<string, string>>>(JSON.parse(line));
   if (tool === "finish") return { type: "text", text: text ?? "" };

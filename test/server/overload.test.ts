@@ -33,7 +33,7 @@ const body = { agent: "steward", input: "sell" };
 
 const TreeStarted = z.object({ treeId: z.string() });
 
-/** The store has heard of it. */
+/** The store lists it. */
 async function heard(estate: Estate, tree: string): Promise<void> {
   for await (const _ of estate.runtime.run(tree, { tenant: "acme" }).events()) return;
 }
@@ -96,7 +96,7 @@ test("while starts wait, whoever looks, steers or stops is answered", async () =
   expect((await held).status).toBe(202);
 });
 
-/** A store that hears of events when the test says so. */
+/** A store that receives events on request of the test. */
 function deafStore(): { readonly store: Store; readonly hear: () => void } {
   const store = memoryStore();
   const { events: kept } = store;
@@ -157,7 +157,7 @@ test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as cons
   },
 );
 
-/** A start whose body is on its way. */
+/** A start whose body is in transit. */
 async function beginning({ url, keys }: Estate): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -10,10 +10,10 @@ import { counter, Estate } from "./estate.ts";
 const scopes: readonly Scope[] = ["read", "run", "approve", "admin"];
 
 let estate: Estate;
-/** What acme has: a tree that waits for somebody's word, in a session. */
+/** The objects of acme: a tree that waits for approval, in a session. */
 let ids: Readonly<Record<string, string>>;
 
-/** What nobody has. */
+/** Ids that do not exist. */
 const strangers: Readonly<Record<string, string>> = {
   run: "nobodys",
   approval: "nobodys~0:tool:1",
@@ -51,7 +51,7 @@ afterAll(() => estate[Symbol.asyncDispose]());
 const pathOf = ({ path }: Route, named: Readonly<Record<string, string>>): string =>
   path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name] ?? "steward"));
 
-/** A body that fits, made of the route's own schema: so a route that is added is tested, too. */
+/** Returns a valid body, generated from the route's own schema, so that every new route is tested. */
 function sample(schema: JsonObject): Json {
   const { type, enum: words, required = [], properties = {} } = schema;
   if (Array.isArray(words)) return words[0];
@@ -63,7 +63,7 @@ function sample(schema: JsonObject): Json {
   return Object.fromEntries(required.map((name: string) => [name, sample(propertyOf(name))]));
 }
 
-/** Fields of which one has to be there. */
+/** Fields one of which is required. */
 const needed: Readonly<Record<string, JsonObject>> = {
   "/budget": { maxTokens: 5 },
   "/memory/forget": { key: "city" },
@@ -141,7 +141,7 @@ const plain = ({ text }: Reply, named: Readonly<Record<string, string>>): string
     text,
   );
 
-// What writes starts trees of this tenant, which lists would show: so it comes last.
+// Writes start trees of this tenant, which lists would show, so they come last.
 const readsFirst = each.toSorted(([, a], [, b]) => Number(a.method !== "get") - Number(b.method !== "get"));
 
 test.each(readsFirst)("%s: what another tenant has looks like what nobody has", async (_, route) => {

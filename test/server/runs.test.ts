@@ -195,7 +195,7 @@ test("an operation under an id that came before changes nothing, also after anot
   ]);
 });
 
-/** A steward that waits for somebody's word, and the question. */
+/** A steward that waits for approval, and the question. */
 async function asking(estate: Estate): Promise<string> {
   await estate.post("/runs", { agent: "steward", input: "sell", id: "estate" });
   const run = estate.runtime.run("estate", { tenant: "acme" });

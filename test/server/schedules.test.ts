@@ -104,7 +104,7 @@ test("trees of a user's schedule are the user's, and no other user reaches it", 
   await at.put("each", {}, ada);
   await at.clock.advance(hour);
   const adas = createClient({ url: at.estate.url, key: ada });
-  // The store hears of a tree a little later.
+  // The store lists a tree a little later.
   await expect
     .poll(async () => {
       await at.clock.advance(1_000);

@@ -1,6 +1,6 @@
 import { type Agent, AgentId, ChatMessage, type Model } from "reeve";
 
-/** Says what it is told, piece by piece, and answers when it is told to. */
+/** Streams the given pieces, and answers on request. */
 export function speaker(): {
   readonly model: Model;
   readonly say: (text: string) => void;
@@ -27,7 +27,7 @@ export function speaker(): {
   return { model, say, answer: () => answered.resolve(), asked: asked.promise };
 }
 
-/** Asks its model once it is told to. */
+/** Calls its model on request. */
 export const orator = (model: Model): Agent => ({
   id: AgentId.of("orator"),
   model,

@@ -3,17 +3,17 @@ import type { IncomingMessage } from "node:http";
 import { Json } from "reeve";
 import { open, type Question } from "./ask.ts";
 
-/** One message of a stream, as an EventSource would see it. */
+/** One message of a stream, as an EventSource sees it. */
 export interface Message {
   readonly id: string | null;
   readonly event: string;
   readonly data: string;
 }
 
-/** A stream that is read as it comes. */
+/** A stream that is read as it arrives. */
 export class Subscription {
   readonly response: IncomingMessage;
-  /** What came so far. */
+  /** The messages so far. */
   readonly messages: Message[] = [];
   #rest = "";
   #isOver = false;
@@ -75,7 +75,7 @@ export class Subscription {
   }
 }
 
-/** Opens a live stream, which stays open. Returns its id. */
+/** Opens a live stream, which remains open. Returns its id. */
 export async function openLive(url: string, key: string): Promise<string> {
   const stream = await Subscription.to(`${url}/live`, { key });
   const [opened] = await stream.until((messages) => messages.length > 0);

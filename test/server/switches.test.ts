@@ -36,7 +36,7 @@ test("an admin's key disables agents for its tenant, one without a tenant for al
 
   await all.switches.disable({ kind: "agent", name: "writer" });
   expect([await start(ours), await start(theirs), await start(all)]).toEqual(Array(3).fill("disabled"));
-  // A tenant cannot lift what holds for all.
+  // A tenant cannot enable what is disabled for all.
   expect(await ours.switches.enable({ kind: "agent", name: "writer" })).toBe(false);
   expect(await start(ours)).toBe("disabled");
   await all.switches.enable({ kind: "agent", name: "writer" });

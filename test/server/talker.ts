@@ -3,13 +3,13 @@ import { ChatMessage, type Model } from "reeve";
 /** A model in the middle of an answer. */
 interface Talker {
   readonly model: Model;
-  /** Lets it say its next piece. */
+  /** Lets it stream its next piece. */
   readonly next: () => void;
-  /** How often it was asked. */
+  /** Returns the number of calls. */
   readonly asked: () => number;
 }
 
-/** Says its pieces one after the other, each when the test lets it. */
+/** Streams its pieces in sequence, each when the test allows it. */
 export function talker(pieces: readonly string[]): Talker {
   const turns = pieces.map(() => Promise.withResolvers<void>());
   let said = 0;

@@ -25,7 +25,7 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "post /switches/enable": [sell],
   "get /webhooks": [tenant],
   "get /webhooks/:webhook": [tenant],
-  // Removed first, so that what comes after finds one.
+  // Removed first, so that later requests find one.
   "delete /webhooks/:webhook": [tenant],
   "put /webhooks/:webhook": [{ answer: "tenant", body: () => ({ url: "https://receiver.example/" }) }],
   "post /webhooks/:webhook/rotate-secret": [act],
@@ -33,7 +33,7 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "post /webhooks/:webhook/redeliver": [act],
 };
 
-/** The routes that tell a caller of itself, of its money and of the server. */
+/** Routes about the caller itself, its spend and the server. */
 export const keyRows: Readonly<
   Record<string, readonly { readonly answer: "own"; readonly body?: () => JsonObject }[]>
 > = {
@@ -58,7 +58,7 @@ const compared: readonly StepRow[] = [
   { answer: "hidden", query: ({ step }) => `?diff=${step}` },
 ];
 
-/** The routes that tell of the steps and events of a run. */
+/** Routes about the steps and events of a run. */
 export const stepRows: Readonly<Record<string, readonly StepRow[]>> = {
   "get /runs/:run/steps": [{ answer: "hidden" }, { answer: "hidden", query: () => "?size=1" }],
   "get /runs/:run/steps/:step": compared,
@@ -72,7 +72,7 @@ interface LiveRow {
   readonly body?: (named: { readonly run: string }) => JsonObject;
 }
 
-/** The live stream, and what it is told to watch. */
+/** The live stream, and the routes that set what it watches. */
 export const liveRows: Readonly<Record<string, readonly LiveRow[]>> = {
   "get /live": [
     { answer: "own" },

@@ -8,7 +8,7 @@ import { counter, Estate, inAYear, steward } from "./estate.ts";
 import { openLive } from "./sse.ts";
 import { keyRows, liveRows, stepRows, tenantRows } from "./tenant-rows.ts";
 
-/** The ids of what one user has. Each of them holds the user's name, so that an answer shows whose data it has. */
+/** Ids of one user's objects. Each contains the user's name, so that a response shows whose data it holds. */
 interface Owned {
   readonly user: string;
   readonly run: string;
@@ -114,7 +114,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   "get /schedules": [{ answer: "own" }],
   "get /schedules/:schedule": [{ answer: "own" }],
-  // Removed first, so that what comes after finds one.
+  // Removed first, so that later requests find one.
   "delete /schedules/:schedule": [{ answer: "own" }],
   "put /schedules/:schedule": [
     { answer: "own", body: () => ({ agent: "counter", input: "count", cron: "0 0 1 1 *" }) },
@@ -263,7 +263,7 @@ const plain = ({ text }: Reply, named: Owned): string =>
   Object.values(named).reduce<string>((told, id) => told.replaceAll(id, "?"), text);
 
 const each = Object.entries(rows).flatMap(([name, all]) => all.map((row, n) => [name, n, row] as const));
-// Requests that write start trees, which lists would show: so they come last.
+// Writes start trees, which lists would show, so they come last.
 const isWrite = (name: string): number => Number(!name.startsWith("get"));
 const readsFirst = each.toSorted(([a], [b]) => isWrite(a) - isWrite(b));
 const cases = Object.entries(callers)
@@ -300,7 +300,8 @@ test.each(cases)("%s reaches nothing of the other user: %s (%i)", async (_, name
   expect(await statuses()).toEqual(before);
 });
 
-// The other half: without it, a server that hides everything would pass. Cancel comes last: nothing can be done after it.
+// The positive control: without it, a server that hides everything would pass. Cancel comes last: nothing can be done
+// after it.
 const control = readsFirst.toSorted(
   ([a], [b]) => Number(a.endsWith("cancel")) - Number(b.endsWith("cancel")),
 );

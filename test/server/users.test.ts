@@ -203,7 +203,7 @@ async function ask(app: ReturnType<typeof serverApp>, user: string, path: string
 
 test("a tree that the store has not heard of is its user's from the first moment, in every process", async () => {
   const store = memoryStore();
-  // The projector writes runs first: the store hears of nothing.
+  // The projector writes runs first, so the store receives nothing.
   const runs = Object.assign(Object.create(store.runs), { put: () => new Promise(() => undefined) });
   const { estate, keys } = await open(Object.assign(Object.create(store), { runs }));
   const begun = await estate.post("/runs", { ...start, id: "fresh" }, { key: keys.ada });

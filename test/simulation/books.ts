@@ -14,11 +14,11 @@ import { price } from "./doubles.ts";
 import type { Attempt } from "./mortal.ts";
 import type { Stage } from "./stage.ts";
 
-/** One call that the provider has worked out, whoever heard of it. */
+/** One completed call of the provider, whether or not its answer was received. */
 export interface BillEntry {
   readonly tree: string;
   readonly run: string;
-  /** The execution of the step that made it. */
+  /** The attempt that made it. */
   readonly attempt: string;
   readonly step: string;
   readonly usage: Usage;
@@ -34,16 +34,16 @@ interface Flight {
   readonly attempt: Attempt;
 }
 
-/** How the provider and the tools behave. */
+/** The behaviour of the provider and the tools. */
 export interface Behaviour {
   readonly chance: Chance;
-  /** How often a call fails, or is answered without figures. */
+  /** Probability that a call fails, or is answered without usage. */
   readonly faults: number;
 }
 
 type Fault = "refused" | "cut" | "hangs" | "no usage" | "nonsense";
 
-/** The other side's own books: what the models were asked and the tools were told. They trust nobody. */
+/** The independent books: calls of models and tools, as seen by the other side. */
 export class Books {
   readonly bill: BillEntry[] = [];
   /** The sum of the bill of all trees. */
@@ -52,14 +52,14 @@ export class Books {
   readonly #billed = new Map<string, { readonly tokens: number; readonly cost: number }>();
   /** The input tokens of each prompt that was sent. */
   readonly #inputs = new Map<string, number>();
-  /** By key of the effect: every delivery. */
+  /** By effect key: every delivery. */
   readonly deliveries = new Map<string, { readonly tool: string; count: number }>();
-  /** By what the agent ordered, which is another thing each time: the keys under which it was delivered. */
+  /** By the agent's order, which is unique: the keys under which it was delivered. */
   readonly keys = new Map<string, Set<string>>();
   readonly #flights = new Set<Flight>();
   readonly #stage: Stage;
   readonly #behaviour: Behaviour;
-  /** Told when something begins. */
+  /** Called when something begins. */
   onBegin: (begun: { readonly tree: string; readonly run: string; readonly step: string }) => void = () =>
     undefined;
 
@@ -75,7 +75,7 @@ export class Books {
     generate: (request, call) => this.#generate(request, call),
   };
 
-  /** A tool was told to do something. */
+  /** Records a tool call. */
   async deliver(tool: string, key: string, signal: AbortSignal, order: Json = null): Promise<void> {
     await this.#flying(signal, async () => {
       await this.#stage.happens(`effect ${tool}`, () => {
@@ -88,7 +88,7 @@ export class Books {
     });
   }
 
-  /** What a tree was billed up to now. */
+  /** Returns the bill of a tree so far. */
   billed(tree: string): { readonly tokens: number; readonly cost: number } {
     return this.#billed.get(tree) ?? nothing;
   }
@@ -100,7 +100,7 @@ export class Books {
     this.#billed.set(entry.tree, { tokens: tokens + entry.tokens, cost: cost + entry.cost });
   }
 
-  /** The runs of a tree that have something in flight which nobody has told to stop. */
+  /** Returns the runs of a tree with work in flight that was not aborted. */
   inFlight(tree: string): ReadonlySet<string> {
     const runs = new Set<string>();
     for (const flight of this.#flights) {

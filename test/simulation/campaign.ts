@@ -11,21 +11,21 @@ export interface Seeds {
   readonly count: number;
 }
 
-/** What came of many seeds. */
+/** The result of many seeds. */
 export interface Campaign {
   readonly seconds: number;
   readonly totals: Totals;
-  /** By seed, in the order of seeds. */
+  /** By seed, in ascending order. */
   readonly violations: ReadonlyMap<number, string>;
 }
 
 type Totals = Readonly<Record<(typeof counted)[number], number>>;
 
 const counted = ["happened", "deaths", "runs", "calls", "waits"] as const;
-/** So many at a time: a process that has the larger trees gets fewer. */
+/** Seeds per batch: a process with larger trees gets fewer. */
 const handful = 50;
 
-/** Plays seeds in as many processes as there are cores. What comes of a seed depends on it alone, not on who plays it. */
+/** Plays seeds in as many processes as there are cores. The result depends on the seed alone, not on the process. */
 export async function campaign({ from, count }: Seeds): Promise<Campaign> {
   const began = performance.now();
   const players = Math.min(availableParallelism(), Math.ceil(count / handful));
@@ -43,13 +43,13 @@ export async function campaign({ from, count }: Seeds): Promise<Campaign> {
   };
 }
 
-/** What a campaign came to, in one line. */
+/** Describes a campaign in one line. */
 export function summary({ seconds, totals }: Campaign, { count }: Seeds): string {
   const perMinute = Math.round((count / seconds) * 60);
   return `${count} seeds in ${seconds.toFixed(1)} s, ${perMinute} a minute, ${JSON.stringify(totals)}`;
 }
 
-/** By one process, which takes from the rest until nothing is left. */
+/** Plays seeds in one process, which takes batches until none are left. */
 async function playedBy(
   child: ChildProcess,
   rest: { from: number; readonly until: number },
@@ -68,7 +68,7 @@ async function playedBy(
     }
     return reports;
   } finally {
-    // Where one has failed, the others need not go on.
+    // After a failure the others need not continue.
     rest.from = rest.until;
     child.kill("SIGKILL");
   }

@@ -3,11 +3,11 @@ export class Chance {
   #state: number;
 
   constructor(seed: number) {
-    // Neighbouring seeds must not begin alike.
+    // Neighbouring seeds must differ from the start.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
   }
 
-  /** From 0 to below 1. */
+  /** Returns a number >= 0 and < 1. */
   next(): number {
     // mulberry32
     this.#state = (this.#state + 0x6d2b79f5) | 0;
@@ -30,12 +30,12 @@ export class Chance {
     return least + this.below(most - least + 1);
   }
 
-  /** One of several. */
+  /** Returns one of several. */
   of<Item>(first: Item, ...rest: readonly Item[]): Item {
     return rest[this.below(rest.length + 1) - 1] ?? first;
   }
 
-  /** So many of something. */
+  /** Returns a list of this length. */
   list<Item>(count: number, make: () => Item): readonly Item[] {
     return Array.from({ length: count }, make);
   }

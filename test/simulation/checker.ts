@@ -8,7 +8,7 @@ import { findListProblem } from "./live-list.ts";
 import { findTenantFault } from "./tenant-fault.ts";
 import type { Transition } from "./watched.ts";
 
-/** What the checker knows of one tree. */
+/** The checker's view of one tree. */
 interface TreeView {
   record: TreeRecord;
   readonly slots: Record<RunId, Slot>;
@@ -19,19 +19,19 @@ interface TreeView {
   readonly ended: Set<string>;
   /** When each run was cancelled. */
   readonly cancelledAt: Map<string, number>;
-  /** What the books say was settled. */
+  /** Tokens settled according to the books. */
   settledTokens: number;
   readonly settledAttempts: Set<string>;
   /** The newest execution of each run that has asked at the gate. */
   readonly newest: Map<string, number>;
 }
 
-/** Within this a cancelled run has ended, if nothing dies meanwhile. */
+/** Milliseconds within which a cancelled run must have ended, if nothing crashes. */
 const longestCancelMs = 5_000;
 /** Within this after its deadline a run is cancelled, by itself or by its tree. */
 const longestDelayMs = 2_000;
 
-/** Holds the engine's state, at every transition, against itself and against the books of the other side. */
+/** Compares the engine's state, at every transition, with itself and with the independent books. */
 export class Checker {
   readonly trees = new Map<string, TreeView>();
   readonly #books: Books;
@@ -41,7 +41,7 @@ export class Checker {
   readonly #onEvent: (event: NumberedEvent) => void;
   readonly #journaled = new Set<string>();
   readonly #matched = new Set<BillEntry>();
-  /** How much longer a cancel may take, because something has died. */
+  /** Additional milliseconds for a cancel, because of crashes. */
   allowanceMs = 0;
 
   constructor(
@@ -125,7 +125,7 @@ export class Checker {
     return view;
   }
 
-  /** Nothing begins in a run that has ended, is cancelled, held, without a slot or late. */
+  /** Checks that nothing begins in a run that has ended, is cancelled, held, without a slot or overdue. */
   #checkGate({ method, argument, reply }: Transition, { slots, record, newest }: TreeView): void {
     if (method !== "begin") return;
     const { run, at, epoch } = Json.as<BeginArgument>(argument);
@@ -219,7 +219,7 @@ export class Checker {
     }
   }
 
-  /** What is settled must be on the bill, to the token. */
+  /** Checks that settled amounts equal the bill, to the token. */
   #settled(
     view: TreeView,
     {
@@ -264,7 +264,7 @@ export class Checker {
     if (record.status === "closed" && Object.keys(slots).length > 0) this.#violate("closed, with runs left");
   }
 
-  /** A run that has a call in flight holds a slot until it has yielded. */
+  /** Checks that a run with a call in flight holds a slot until it has yielded. */
   #checkAtWork(tree: string, slots: TreeView["slots"]): void {
     const known: Readonly<Record<string, Slot>> = slots;
     for (const run of this.#books.inFlight(tree)) {
@@ -274,13 +274,13 @@ export class Checker {
     }
   }
 
-  /** Checks that loans and spend stay within the tenant's limit, and that every loan is counted. */
+  /** Checks that quota leases and spend are within the tenant's limit, and that every lease is counted. */
   #checkTenant({ state }: Transition): void {
     const fault = findTenantFault(state);
     if (fault !== null) this.#violate(fault);
   }
 
-  /** Spend within the limits, and each account the sum of what lies below it. */
+  /** Checks that spend is within the limits, and each account is the sum of those below it. */
   #checkAccounts({ record, slots, runs, doubts, settledTokens }: TreeView): void {
     const { account } = record.ledger;
     this.#checkCap("the tree", account);
@@ -316,7 +316,7 @@ export class Checker {
     if (cost > (maxCost ?? Infinity)) this.#violate(`${whose} has spent ${cost} micro-dollars of ${maxCost}`);
   }
 
-  /** What the provider bills is reserved, in doubt or settled, and within the limit: at every instant. */
+  /** Checks that the provider's bill is reserved, in doubt or settled, and within the limit, at every moment. */
   #checkBill({ record }: TreeView): void {
     const { account } = record.ledger;
     const spend = Ledger.spend(account);

@@ -16,15 +16,15 @@ import { scenarios } from "./scenarios.ts";
 import type { Scenario } from "./staff.ts";
 import { keyOfStep, withSecret } from "./stage.ts";
 
-/** With a process die all calls of a scenario that are in flight. */
+/** A crash of a process loses all calls of a scenario in flight. */
 const mostLost = 3;
 /** Kinds of places to be killed at: each costs a process. */
 const mostKinds = 40;
-/** `all` walks every kind there is, anything else those that are called so. */
+/** `all` visits every kind of crash point, any other value those with that name. */
 const wanted = process.env["REEVE_CRASH_POINTS"];
-/** Things happen in another order each time: a worker that did not come to its place is sent there again. */
+/** The order of events varies: a worker that did not reach its crash point is tried again. */
 const mostTries = 4;
-/** Much longer than any scenario takes, whoever is killed. */
+/** Much longer than any scenario takes, whatever is killed. */
 const longestPlayMs = 60_000;
 
 /** The n-th place of a kind, from 1. */
@@ -40,7 +40,7 @@ let standby: Promise<ChildProcess>;
 let worker: ChildProcess;
 let port: number;
 let trees = 0;
-/** What the witness has seen, by tree. */
+/** Observations of the witness, by tree. */
 const seen = new Map<string, string[]>();
 const alive = new Set<ChildProcess>();
 
@@ -95,11 +95,11 @@ test(
   wanted === undefined ? 600_000 : 3_600_000,
 );
 
-/** Where a kind of place is found, and what comes of the scenario undisturbed. */
+/** The position of a kind of crash point, and the scenario's undisturbed result. */
 interface Place {
   readonly scenario: Scenario;
   readonly was: Outcome;
-  /** How many places of that kind there were. */
+  /** Number of crash points of that kind. */
   readonly count: number;
 }
 
@@ -115,7 +115,10 @@ async function kindsOfPlaces(): Promise<ReadonlyMap<string, Place>> {
   return kinds;
 }
 
-/** Plays a scenario until its worker has been killed there: first in the middle of such places, then at the first. */
+/**
+ * Plays a scenario until its worker has been killed at the crash point: first in the middle of such points, then at the
+ * first.
+ */
 async function killedAt(
   kind: string,
   { scenario, was, count }: Place,
@@ -162,8 +165,8 @@ test("5.4 a worker that dies three times in the same model step: the run is paus
 const none = { tokens: 0, costMicros: 0 };
 
 /**
- * Lets the worker die there, if it comes there; another one takes over at once. Returns how to hear what it said last,
- * once all is done: nothing where it has not come there, because things happen in another order each time.
+ * Kills the worker at the crash point, if it gets there; another one takes over at once. Returns a function for its
+ * last output: empty if it did not get there, because the order of events varies.
  */
 async function condemn(end: End): Promise<() => Promise<string>> {
   const victim = worker;
@@ -175,7 +178,7 @@ async function condemn(end: End): Promise<() => Promise<string>> {
   const replaced = once(victim, "close", { signal: spare.signal }).then(() => takeOver(null));
   replaced.catch(() => undefined);
   return async () => {
-    // It may come there while it is told not to die.
+    // It may get there while the kill is being called off.
     const spared = order(victim, null).then(
       () => true,
       () => false,
@@ -233,7 +236,7 @@ async function play(scenario: Scenario): Promise<Outcome> {
   };
 }
 
-/** Steps by their idempotency keys: a key says nothing of its step, and is another one for each tree. */
+/** Returns steps by idempotency key: a key does not reveal its step, and differs for each tree. */
 function stepsByKey(events: readonly NumberedEvent[]): ReadonlyMap<string, string> {
   const runs = [...new Set(events.map(({ runId }) => runId))];
   const notes = runs.flatMap((run) =>
@@ -256,14 +259,14 @@ const nobody: Witness = { asked: async () => undefined, told: async () => undefi
 const clientOf = (inner: Engine): Engine =>
   delegateEngine(inner, { call: (to, method, argument) => inner.call(to, method, withSecret(argument)) });
 
-/** Tells the worker where to end, if anywhere. Returns the places it has come to since the last order. */
+/** Sets the crash point of the worker, if any. Returns the points reached since the last command. */
 async function order(child: ChildProcess, end: End | null, begins = false): Promise<readonly string[]> {
   child.send({ end, begins });
   const [points] = await once(child, "message");
   return Json.as(points);
 }
 
-/** The one that stands by begins to serve, and another one is made ready. */
+/** The standby begins to serve, and another one is prepared. */
 async function takeOver(end: End | null): Promise<void> {
   worker = await standby;
   await order(worker, end, true);

@@ -3,10 +3,10 @@ import { differences } from "./differences.ts";
 import { scenarios } from "./scenarios.ts";
 import { play, type Plan } from "./play.ts";
 
-/** How many calls may be in flight when a process dies: the widest scenario has three runs that ask. */
+/** Maximum calls in flight when a process dies: the widest scenario has three runs with model calls. */
 const widest = 3;
 
-/** Places in an execution. At the others nothing of an execution is in anybody's hands. */
+/** Whether a crash point is inside an execution. At the others no execution is affected. */
 const isInExecution = (point: string): boolean => /^(?:run|step|gate|call|direct|model|effect)\b/.test(point);
 
 describe.each([
@@ -49,7 +49,7 @@ const around = (names: readonly string[]): readonly string[] =>
 const committed = (type: string, ...methods: readonly string[]): readonly string[] =>
   methods.map((method) => `${type}.${method}: before commit`);
 
-/** What must be among the places: a write that has no name is not walked. */
+/** Crash points that must be present: a write without a name is not visited. */
 const writes = {
   execution: [
     ...around(["gate begin", "model", "effect pay", "effect mail", "direct crashed"]),

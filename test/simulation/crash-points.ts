@@ -12,10 +12,10 @@ import {
   type StepIo,
 } from "#kernel";
 
-/** Told the name of each place where a process may end. It may not return. */
+/** Called with the name of each crash point. It may not return. */
 export type At = (point: string) => void;
 
-/** A program that names the places before and after each of its writes. It does nothing else. */
+/** Returns a program that names the points before and after each of its writes. It changes nothing else. */
 export function crashPoints(program: EngineProgram, at: At): EngineProgram {
   return {
     ...program,
@@ -48,7 +48,7 @@ export function crashPointsOf<Part extends object>(part: Part, name: string, at:
   });
 }
 
-/** These change nothing. */
+/** Methods that change nothing. */
 const reads = new Set(["read", "changed", "list", "get", "head", "tree", "known"]);
 
 function pointedSink(sink: SinkDefinition, at: At): SinkDefinition {
@@ -121,9 +121,9 @@ function pointedContext(object: ObjectContext, method: string, at: At): ObjectCo
   });
 }
 
-/** The first part of a key: what is stored there, not whose it is. */
+/** Returns the first part of a key: the kind of value, without its owner. */
 const kindOf = (name: string): string => upTo(name, "/");
-/** What a step does, without its number. */
+/** Returns the kind of a step, without its number. */
 const kindOfStep = (name: string): string => upTo(name, ":");
 
 function upTo(name: string, mark: string): string {

@@ -5,7 +5,7 @@ import type { Outcome } from "./play.ts";
 
 const tokensPerCall = perCall.input + perCall.output;
 
-/** What crashes have changed that none may change. At most `mostLost` calls died after they were made. */
+/** Returns forbidden differences caused by crashes. At most `mostLost` calls died after they were made. */
 export function differences(
   undisturbed: Outcome,
   disturbed: Outcome,
@@ -27,7 +27,7 @@ export function differences(
   return found;
 }
 
-/** A call that died after it was made is on the bill twice; the books hold its ceiling. */
+/** A call that died after it was made is billed twice; the ledger holds its ceiling. */
 function billDifferences(undisturbed: Outcome, disturbed: Outcome, mostLost: number): readonly string[] {
   const extra = [...disturbed.bill];
   const missing = undisturbed.bill.filter((text) => {

@@ -1,19 +1,19 @@
 import { ChatMessage, Json, type EffectTool, type Model, type Price, type Usage } from "#kernel";
 
-/** Who sees what agents do to the world, and keeps books of its own. */
+/** Observes the effects of agents, and keeps independent books. */
 export interface Witness {
-  /** A model call was made: it is on the bill, whoever hears the answer. */
+  /** Records a model call: it is billed, whether or not the answer is received. */
   asked(text: string): Promise<void>;
-  /** A tool was told to act. */
+  /** Records a tool call. */
   told(tool: string, key: string, signal: AbortSignal, input?: Json): Promise<void>;
 }
 
-/** One micro-dollar for a token in, two for one out. */
+/** One micro-dollar per input token, two per output token. */
 export const price: Price = { input: 1_000_000, output: 2_000_000 };
-/** What every call of the parrot comes to. */
+/** The usage of every call of the parrot. */
 export const perCall: Usage = { input: 10, output: 5 };
 
-/** A model that says what it was told, and is billed by the witness. */
+/** A model that repeats its prompt, and is billed by the witness. */
 export function parrot(witness: Witness): Model {
   return {
     id: "parrot",
@@ -28,7 +28,7 @@ export function parrot(witness: Witness): Model {
   };
 }
 
-/** A tool whose effects the witness sees. */
+/** A tool whose effects the witness records. */
 export function effect(
   witness: Pick<Witness, "told">,
   name: string,

@@ -1,7 +1,7 @@
 import type { Json } from "#kernel";
 import { say, staff, stands, type Scenario } from "./staff.ts";
 
-/** The low one waits when the high one comes: it loses its slot, and has it back in the end. */
+/** The low-priority run waits when the high-priority one comes: it loses its slot, and regains it in the end. */
 export const preemption: Scenario = {
   name: "preemption",
   agents: (witness) => {
@@ -35,7 +35,9 @@ export const preemption: Scenario = {
   },
 };
 
-/** The low one is at work when the high one comes: it finishes its call, yields, and goes on in the end. */
+/**
+ * The low-priority run works when the high-priority one comes: it finishes its call, yields, and continues in the end.
+ */
 export const yielding: Scenario = {
   name: "yielding",
   agents: (witness) => {
@@ -59,7 +61,7 @@ export const yielding: Scenario = {
   drive: (client) => client.start({ spawn: { maxAgents: 2 } }),
 };
 
-/** A crowd that talks: messages, topics, a conversation with turns, and a helper that outlives its boss. */
+/** Runs that communicate: messages, topics, a conversation with turns, and a child that outlives its parent. */
 export const talking: Scenario = {
   name: "talking",
   agents: (witness) => {
@@ -95,7 +97,7 @@ export const talking: Scenario = {
   },
 };
 
-/** A person holds it, lets it go and gives it money; then its code throws, once. */
+/** A user pauses it, resumes it and tops it up; then its code throws once. */
 export const handled: Scenario = {
   name: "held, resumed, restarted",
   agents: (witness) => {

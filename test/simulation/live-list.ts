@@ -7,8 +7,8 @@ import type { Transition } from "./watched.ts";
 type LiveEntry = readonly [number: number, parent: number | null, agent: string, priority: string | null];
 
 /**
- * Returns what is wrong with a tree's list of live runs; null if nothing is: every live run is listed below its parent,
- * those that hold a slot with their priority, and no other run is.
+ * Returns the problem of a tree's list of live runs. Null if there is none: every live run is listed below its parent,
+ * those with a slot with their priority, and no other run is.
  */
 export function findListProblem(
   state: Transition["state"],

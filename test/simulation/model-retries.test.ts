@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { price } from "./doubles.ts";
 import { Stage } from "./stage.ts";
 
-/** Plays a call of a model that always fails; its execution dies the first `deaths` times that the model was asked. */
+/** Plays a call of a model that always fails; its execution dies after the first `deaths` calls. */
 async function callsWithDeaths(deaths: number, maxRetries: number): Promise<number> {
   let died = 0;
   let calls = 0;

@@ -14,7 +14,7 @@ import {
 import { storedForm } from "../stored-form.ts";
 import { Try } from "./try.ts";
 
-/** Thrown where something dies. Nobody may live on by catching it: whatever it does next, it stands still. */
+/** Thrown at a simulated crash. Code that catches it makes no progress: its next operation never returns. */
 export class Crash extends Error {
   constructor() {
     super("crash");
@@ -25,11 +25,11 @@ export class Crash extends Error {
 class Life {
   /** Whether the engine has given it up. */
   isOver = false;
-  /** Whether its closures go on nevertheless, as those of a worker that stood still for a while do. */
+  /** Whether its closures continue nevertheless, as those of a stalled worker do. */
   #isStalled = false;
   #end: () => void = () => undefined;
 
-  /** Whether nothing of it goes on. */
+  /** Whether nothing of it continues. */
   get isDead(): boolean {
     return this.isOver && !this.#isStalled;
   }
@@ -40,7 +40,7 @@ class Life {
     this.#end();
   }
 
-  /** The engine gives it up and begins another one. Its closures do not know. */
+  /** The engine abandons it and begins another execution. Its closures do not notice. */
   stall(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -48,7 +48,7 @@ class Life {
     this.#end();
   }
 
-  /** What the work comes to, or the end of this life. */
+  /** Resolves with the work, or never if this execution dies. */
   until<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#end = () => reject(new Crash());
@@ -62,7 +62,7 @@ class Life {
     if (this.isOver) throw new Crash();
   }
 
-  /** What the promise comes to, for the living. */
+  /** Resolves with the promise, unless this execution is dead. */
   survive<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
@@ -81,7 +81,7 @@ export interface Attempt {
   readonly life: { readonly isOver: boolean };
 }
 
-/** A step that was begun. Its closure dies with the execution that began it, and is run again by the next. */
+/** A started step. Its closure dies with the execution that started it, and is run again by the next. */
 interface BegunStep {
   life: Life;
   stop: AbortController;
@@ -90,8 +90,8 @@ interface BegunStep {
 }
 
 /**
- * Lets executions, methods and deliveries on an engine of one process die at any place, as they would with the process
- * they are in. What was journaled, committed or delivered stays; what was not is done again from the journal.
+ * Crashes executions, methods and deliveries on a single-process engine at any point, as a crash of their process
+ * would. Journaled, committed and delivered work remains; the rest is repeated from the journal.
  */
 export class Mortal {
   readonly #lives = new AsyncLocalStorage<Life>();
@@ -107,13 +107,13 @@ export class Mortal {
     this.#uuid = options.uuid;
   }
 
-  /** Ends whatever this is called in. @throws Crash */
+  /** Crashes the calling work. @throws Crash */
   die(): never {
     this.#lives.getStore()?.end();
     throw new Crash();
   }
 
-  /** Has the engine give up the execution that this is called in, if it is one. Its closures go on. */
+  /** Makes the engine abandon the calling execution, if there is one. Its closures continue. */
   stall(): void {
     const life = this.#lives.getStore();
     if (life && this.#executions.has(life)) life.stall();
@@ -129,7 +129,7 @@ export class Mortal {
     return this.#attempts.getStore();
   }
 
-  /** What the promise comes to, unless whoever waits for it dies first. */
+  /** Resolves with the promise, unless the waiting execution dies first. */
   survive<T>(promise: Promise<T>): Promise<T> {
     const life = this.#lives.getStore();
     return life ? life.survive(promise) : promise;
@@ -228,7 +228,7 @@ export class Mortal {
     this.#steps.set(key, steps);
     const begin = (step: BegunStep, io: StepIo): void => {
       const end = (settle: () => void): void => {
-        // What a closure of the dead comes to, nobody hears.
+        // The result of a dead execution's closure is dropped.
         if (life.isOver || step.life !== life) return;
         step.hasEnded = true;
         settle();

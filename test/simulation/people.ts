@@ -5,7 +5,7 @@ import type { Chance } from "./chance.ts";
 import type { Checker } from "./checker.ts";
 import { keyOfStep, type Stage } from "./stage.ts";
 
-/** What people stand on. */
+/** Dependencies of the simulated users. */
 export interface PeopleOptions {
   readonly chance: Chance;
   readonly runtime: Runtime;
@@ -17,7 +17,7 @@ export interface PeopleOptions {
 
 const healsEveryMs = 30_000;
 
-/** Everybody outside: they answer late, twice or in another order, change their minds, and in the end let things go on. */
+/** The simulated users: they answer late, twice or out of order, change decisions, and in the end let runs continue. */
 export class People {
   readonly #stage: Stage;
   readonly #checker: Checker;
@@ -34,7 +34,7 @@ export class People {
     this.#options = options;
   }
 
-  /** How often somebody wanted this call made again. */
+  /** Returns how often a user approved a repetition of this call. */
   reruns(key: string): number {
     return this.#reruns.get(key) ?? 0;
   }
@@ -81,7 +81,7 @@ export class People {
     );
   }
 
-  /** Does a few things that nobody expects. */
+  /** Takes a few unexpected actions. */
   async interfere(): Promise<void> {
     const { chance } = this.#options;
     const times = chance.of(0, 2, 5, 10);
@@ -109,7 +109,7 @@ export class People {
     else await this.#reconcile();
   }
 
-  /** Somebody has looked at the provider's own bill. */
+  /** A user reports the provider's bill. */
   async #reconcile(): Promise<void> {
     for (const { doubts } of this.#checker.trees.values()) {
       for (const [attempt, { run }] of doubts) {
@@ -124,7 +124,7 @@ export class People {
     }
   }
 
-  /** Nobody is held for ever. */
+  /** Resumes all held runs. */
   async heal(handles: readonly RunHandle[]): Promise<void> {
     for (;;) {
       await this.#stage.world.pass(healsEveryMs);
@@ -138,7 +138,7 @@ export class People {
     }
   }
 
-  /** A refusal is an answer: the run may have ended meanwhile. */
+  /** A refusal is a valid answer: the run may have ended. */
   async #try(what: string, act: () => Promise<unknown>): Promise<void> {
     this.#options.tell(what);
     try {

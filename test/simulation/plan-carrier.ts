@@ -4,7 +4,7 @@ import { effect } from "./doubles.ts";
 import type { Stage } from "./stage.ts";
 import { carryOut, type Hands, type Plan, planIn, toolNames } from "./workload.ts";
 
-/** Has a judge asked first, inside the step, where a call says so. */
+/** Calls a judge first, inside the step, if the plan says so. */
 const judging: ChatMiddleware = {
   async process({ messages, scope }, next) {
     const isJudged = messages.some((message) => ChatMessage.text(message).startsWith("judged"));
@@ -13,7 +13,7 @@ const judging: ChatMiddleware = {
   },
 };
 
-/** The one agent of a simulation: it does what the plan says that it was hired with. */
+/** The one agent of a simulation: it follows the plan it was spawned with. */
 export function planCarrier(stage: Stage, books: Books, received: Hands["received"]): Agent {
   const id = AgentId.of("worker");
   const told = books.deliver.bind(books);

@@ -28,7 +28,7 @@ function change(
   return { ...program, objects };
 }
 
-/** What is asked of one method, changed. */
+/** Changes the argument of one method. */
 const asking =
   (method: string, edit: (argument: JsonObject, object: ObjectContext) => object): Mutation =>
   (program) =>
@@ -38,7 +38,7 @@ const asking =
         isJsonObject(argument) ? run(object, Json.of(edit(argument, object))) : run(object, argument);
     });
 
-/** What one key is written with, changed. */
+/** Changes the value written under one key. */
 const writing =
   (key: string, edit: (value: Json, object: ObjectContext, method: string) => unknown): Mutation =>
   (program) =>
@@ -51,7 +51,7 @@ const writing =
       return run(delegateObject(object, { set }), argument);
     });
 
-/** A journal that forgets: what a step came to is asked for once more. */
+/** A journal that forgets: the result of a step is computed again. */
 const forgetful: Mutation = (program) => ({
   ...program,
   run: (primitives) => {
@@ -64,7 +64,7 @@ const forgetful: Mutation = (program) => ({
   },
 });
 
-/** A gate that lets pass what it should refuse. */
+/** A gate that grants what it should refuse. */
 const granting = (program: EngineProgram, why: string): EngineProgram =>
   change(program, (name, run) => (object, argument) => {
     const reply = run(object, argument);
@@ -80,7 +80,7 @@ const everyNow = (chance: Chance): boolean => chance.is(0.1);
 
 const withoutLast = (events: Json): Json => Json.as<readonly Json[]>(events).slice(0, -1);
 
-/** Bugs that somebody could make. Each must be caught. */
+/** Plausible bugs. Each must be caught. */
 export const plantedBugs: Readonly<Record<string, Mutation>> = {
   "the gate reserves no input": asking("begin", (argument) => {
     const { ask } = Json.as<BeginArgument>(argument);

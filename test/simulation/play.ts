@@ -7,34 +7,34 @@ import type { Witness } from "./doubles.ts";
 import type { Client, Scenario } from "./staff.ts";
 import { type Death, Stage, type StageOptions } from "./stage.ts";
 
-/** What can be seen of a tree that is over. */
+/** The observable result of an ended tree. */
 export interface Outcome {
   readonly result: Pick<RunResult, "status" | "stopReason" | "output" | "usage">;
-  /** What its account says. */
+  /** The state of its account. */
   readonly settled: Json;
   readonly reserved: Json;
   readonly inDoubt: number;
   /** Left in the headcount. */
   readonly slots: number;
-  /** Every call that the model was asked, by what it was asked. */
+  /** Every model call, by its prompt. */
   readonly bill: readonly string[];
   /** Every effect, by its key, with how often it was delivered. */
   readonly effects: ReadonlyMap<string, number>;
   readonly events: readonly NumberedEvent[];
-  /** What the store still has once the user was erased. */
+  /** Number of items in the store after the user was erased. */
   readonly left: number;
-  /** Where a crash was possible, in order. */
+  /** The crash points, in order. */
   readonly points: readonly string[];
 }
 
-/** What dies at the n-th place. */
+/** Returns what dies at the n-th crash point. */
 export type Plan = (index: number, point: string) => Death;
 
 const patience = { age: 24 * 3_600_000 };
 const tenant = "acme";
 const partition = { tenantId: TenantId.of(tenant) };
 
-/** Plays a scenario in a world of its own, in which something dies wherever the plan says so. */
+/** Plays a scenario in its own simulated world, with crashes according to the plan. */
 export async function play(
   scenario: Scenario,
   plan: Plan = () => "none",
@@ -91,7 +91,7 @@ async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
   return events;
 }
 
-/** What the tree tells of its money. */
+/** The ledger figures of a tree. */
 export interface LedgerView {
   readonly tree: {
     readonly account: {
@@ -103,7 +103,7 @@ export interface LedgerView {
   readonly live: readonly string[];
 }
 
-/** Wraps the keys in the store. It lies elsewhere, and is always there. */
+/** Wraps the keys in the store. It is stored elsewhere and always available. */
 const wrapping: Keys = { of: async () => [{ id: "wrapping", secret: new Uint8Array(32).fill(7) }] };
 
 function sealedStoreOn(stage: Stage): Store {

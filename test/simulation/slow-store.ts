@@ -3,7 +3,7 @@ import { memoryStore } from "reeve/stores/memory";
 import type { Chance } from "./chance.ts";
 import type { World } from "./world.ts";
 
-/** Everything comes back up again. */
+/** Maximum faults, after which everything recovers. */
 const mostFaults = 10;
 
 /** A store that is slow, and fails now and then: before it has written, or after. */

@@ -2,13 +2,13 @@ import { AgentId, ChatMessage, type Agent, type RunContext, type RunStatus } fro
 import type { RunHandle, StartOptions } from "#runtime";
 import { effect, parrot, type Witness } from "./doubles.ts";
 
-/** Whoever is outside: starts a tree, and does what people do. */
+/** An external client: starts a tree, and acts as users do. */
 export interface Client {
   /** Any run of the scenario. */
   run(id: string): RunHandle;
   /** Starts the scenario's root, which is the first of its agents. */
   start(options?: StartOptions): Promise<RunHandle>;
-  /** Makes a call from outside until it is accepted: whoever dies asks again. */
+  /** Repeats an external call until it is accepted, across crashes. */
   surely<T>(call: () => Promise<T>): Promise<T>;
   until(holds: () => Promise<boolean>): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface Scenario {
   drive(client: Client): Promise<RunHandle>;
 }
 
-/** Asks the model one thing. */
+/** Makes one model call. */
 export const say = async (ctx: RunContext, text: string): Promise<string> =>
   ChatMessage.text((await ctx.llm([ChatMessage.user(text)])).message);
 
@@ -40,7 +40,7 @@ export const staff = (witness: Witness, team: string) => {
   });
 };
 
-/** Whether a run stands like this; one that does not exist yet does not. */
+/** Whether a run has this status. False if it does not exist yet. */
 export const stands = (run: RunHandle, status: RunStatus): Promise<boolean> =>
   run.status().then(
     (now) => now === status,

@@ -28,12 +28,15 @@ export function withSecret(argument: Json): Json {
   return "open" in argument ? { ...argument, open: withSecret(argument["open"] ?? null) } : argument;
 }
 
-/** A failure at a place: none, of the work there, of the whole process, or a stall while another execution takes over. */
+/**
+ * A failure at a crash point: none, of the work there, of the whole process, or a stall while another execution takes
+ * over.
+ */
 export type Death = "none" | "one" | "all" | "stall";
 
-/** What a stage is made of. */
+/** Options of a stage. */
 export interface StageOptions {
-  /** Which of several things that can happen does. Default: the oldest. */
+  /** Chooses the next of several possible events. Default: the oldest. */
   readonly choose?: Choose;
   /** Asked at each place. */
   readonly deathAt: (point: string) => Death;
@@ -41,7 +44,7 @@ export interface StageOptions {
   readonly layer?: (program: EngineProgram) => EngineProgram;
 }
 
-/** These change nothing, so that nobody can die around them in a way that matters. */
+/** Queries change nothing, so a crash around them does not matter. */
 const queries = new Set(["status", "result", "events", "receipt", "unprojected", "ledger"]);
 
 /** The runtime on the local engine, in a world in which everything happens in a chosen order, and anything can die. */
@@ -67,7 +70,7 @@ export class Stage implements AsyncDisposable {
     if (death !== "none") this.mortal.die();
   }
 
-  /** Something out in the world happens, some time: whoever asked for it may be dead before and after. */
+  /** An external effect happens at some time: its caller may crash before and after it. */
   async happens(what: string, act: () => void): Promise<void> {
     this.at(`${what}: before`);
     await this.mortal.survive(this.world.turn());
@@ -95,7 +98,7 @@ export class Stage implements AsyncDisposable {
     return reply;
   }
 
-  /** Makes a call from outside until it is accepted: whoever dies asks again. */
+  /** Repeats an external call until it is accepted, across crashes. */
   async surely<T>(call: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

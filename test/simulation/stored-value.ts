@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "#kernel";
 
-/** What an object wrote, without the protocol number around it. */
+/** Returns a stored value without its protocol number. */
 export const openStored = (stored: Json): Json =>
   isJsonObject(stored) && "v" in stored ? (stored["value"] ?? null) : stored;
 

@@ -1,7 +1,7 @@
 import { Json } from "#kernel";
 import type { BudgetAccount, Loan } from "#ledger";
 
-/** Finds what is wrong with a tenant's budget, its loans and the list of those who hold one; null: nothing. */
+/** Finds the problem of a tenant's budget, its quota leases and their list. Null: none. */
 export function findTenantFault(state: ReadonlyMap<string, Json>): string | null {
   const budget = Json.as<BudgetAccount | null>(state.get("budget") ?? null);
   if (!budget) return null;

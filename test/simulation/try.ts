@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { Json, type ObjectAddress, type ObjectContext, type RunLaunch, type SendOptions } from "#kernel";
 
 /**
- * One call of a method, tried until it returns. Only the try that returns counts. What it asked others for is asked
- * once and remembered: the next try must ask the same, in the same order.
+ * One call of a method, tried until it returns. Only the try that returns counts. Calls to other objects are made once
+ * and remembered: the next try must make the same calls in the same order.
  */
 export class Try implements ObjectContext {
   readonly key: string;
@@ -24,7 +24,7 @@ export class Try implements ObjectContext {
     this.#position = 0;
   }
 
-  /** Hands over what the try has done. */
+  /** Applies the effects of the try. */
   commit(): void {
     for (const [name, value] of this.#written) this.#object.set(name, value);
     for (const effect of this.#effects) effect();

@@ -7,20 +7,20 @@ import {
 } from "#kernel";
 import { openStored } from "./stored-value.ts";
 
-/** One call that has changed an object, or could have. */
+/** One call that changed an object, or could have. */
 export interface Transition {
   readonly type: string;
   readonly key: string;
   readonly method: string;
   readonly argument: Json;
   readonly reply: Json;
-  /** Everything the object holds now. */
+  /** The whole state of the object. */
   readonly state: ReadonlyMap<string, Json>;
-  /** What this call wrote, with what was there before. */
+  /** The values written by this call, with the previous ones. */
   readonly written: ReadonlyMap<string, { readonly before: Json; readonly after: Json }>;
 }
 
-/** A program that tells of every transition of every object. */
+/** Returns a program that reports every transition of every object. */
 export function watched(program: EngineProgram, tell: (transition: Transition) => void): EngineProgram {
   const states = new Map<string, Map<string, Json>>();
   const watch = (type: string, name: string, method: ObjectMethod): ObjectMethod => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { effect, parrot, perCall, type Witness } from "./doubles.ts";
 import { type Death, keyOfStep, Stage } from "./stage.ts";
 
-/** Between an effect and its record: here nobody knows whether it happened. */
+/** Between an effect and its record: here the outcome is unknown. */
 const insideTool = [
   "gate begin: after",
   "effect mail: before",
@@ -26,7 +26,7 @@ interface Played {
   readonly events: readonly NumberedEvent[];
 }
 
-/** Plays one agent whose execution dies the first `times` times it comes to a place, and decides as told where asked. */
+/** Plays one agent whose execution dies the first `times` times at a crash point, with the given decision. */
 async function play(
   point: string,
   times: number,

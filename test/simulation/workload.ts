@@ -10,7 +10,7 @@ type Act =
   | { readonly do: "step" | "emit" | "tell" | "continue" | "fail" }
   | { readonly do: "sleep"; readonly ms: number }
   | { readonly do: "wait"; readonly name: string; readonly timeoutS: number | null }
-  /** Many signals that come at once: more than a page of the inbox holds. */
+  /** Many signals at once: more than a page of the inbox holds. */
   | { readonly do: "flood"; readonly name: string; readonly count: number }
   | {
       readonly do: "hire";
@@ -20,23 +20,23 @@ type Act =
     }
   | { readonly do: "together"; readonly plans: readonly Plan[] };
 
-/** What an agent does, one after the other. */
+/** The actions of an agent, in sequence. */
 export type Plan = readonly Act[];
 
-/** The tools there are, by what becomes of a call whose outcome nobody knows. */
+/** The tools, by their handling of a call with unknown outcome. */
 export const toolNames = ["again", "report", "rerun", "ask"] as const;
 type ToolName = (typeof toolNames)[number];
 
-/** What is asked of the runtime. */
+/** The load of the runtime. */
 export interface Workload {
   readonly plan: Plan;
   readonly start: StartOptions;
 }
 
-/** What is left to be written of a tree. */
+/** The remaining size of a generated tree. */
 interface Draft {
   readonly chance: Chance;
-  /** How many acts there may still be; a run has one in any case. */
+  /** Number of actions left; a run has at least one. */
   room: number;
   signals: number;
   orders: number;
@@ -80,7 +80,7 @@ const priorityOf = (chance: Chance): Priority =>
 function planOf(draft: Draft, depth: number): Plan {
   const { chance } = draft;
   const most = chance.between(1, 4);
-  // Most of those who may hire do.
+  // Most runs that may spawn do.
   const acts = chance.is(0.6) && depth > 1 ? [hireOf(draft, depth)] : [];
   while (acts.length === 0 || (acts.length < most && draft.room > 0)) acts.push(actOf(draft, depth));
   return acts;
@@ -91,7 +91,7 @@ function actOf(draft: Draft, depth: number): Act {
   draft.room -= 1;
   const roll = chance.below(draft.room <= 0 ? 67 : depth <= 0 ? 75 : 100);
   if (roll < 25) return thinkOf(chance);
-  // Mostly those that must not be run again by themselves.
+  // Mostly those that must not be repeated automatically.
   if (roll < 45) {
     const name = chance.of(...toolNames, "report", "report", "ask", "ask");
     return { do: "tool", name, order: ++draft.orders };
@@ -123,7 +123,7 @@ function hireOf(draft: Draft, depth: number): Act {
   draft.room -= 1;
   return {
     do: "hire",
-    // Some children do nothing but think, all at once: for money that is not enough for all of them.
+    // Some children only call models, all at once: the budget does not suffice for all of them.
     tasks: chance.is(0.25)
       ? chance.list(chance.between(2, 5), () => [thinkOf(chance)])
       : chance.list(chance.between(1, 4), () => planOf(draft, depth - 1)),
@@ -137,20 +137,20 @@ function hireOf(draft: Draft, depth: number): Act {
   };
 }
 
-/** What a run was told to do. Somebody who was only told something does nothing. */
+/** Returns the plan in a task. A message without a plan does nothing. */
 export const planIn = (text: string | undefined): Plan =>
   text?.startsWith("[") ? Json.as<Plan>(Json.as(JSON.parse(text))) : [];
 
-/** How acts are done that touch the world. */
+/** Implementations of the actions with external effects. */
 export interface Hands {
   readonly agent: Parameters<RunContext["spawn"]>[0];
   think(ctx: RunContext, act: Extract<Act, { do: "think" }>): Promise<unknown>;
   step(key: string): Promise<void>;
-  /** Takes note of the signals that came, of so many. */
+  /** Records the received signals, of the expected number. */
   received(name: string, signals: readonly Json[], count: number): void;
 }
 
-/** Does what a plan says. A `continue` is left to the caller: what follows it is returned. */
+/** Runs a plan. A `continue` is left to the caller: the rest of the plan is returned. */
 export async function carryOut(ctx: RunContext, plan: Plan, hands: Hands): Promise<Plan> {
   for (const [index, act] of plan.entries()) {
     if (act.do === "continue") return plan.slice(index + 1);
@@ -180,7 +180,7 @@ async function carryOutOne(ctx: RunContext, act: Act, hands: Hands): Promise<unk
     case "sleep":
       return ctx.sleepUntil((await ctx.now()) + act.ms);
     case "wait":
-      // Whoever is outside sees it, and answers sooner or later.
+      // External clients see it, and answer eventually.
       await ctx.emit({ waitsFor: act.name });
       return ctx.waitFor(act.name, act.timeoutS === null ? {} : { timeoutS: act.timeoutS });
     case "flood":
@@ -215,7 +215,7 @@ async function hireFor(
     const handle = await ctx.spawn(agent, words, options);
     return how === "join" ? await ctx.join(handle) : null;
   } catch {
-    // Denied, or cancelled: then whatever comes next says so.
+    // Denied or cancelled: the next operation reports it.
     return null;
   }
 }

@@ -1,7 +1,7 @@
 import { nextTick } from "node:process";
 import type { Clock } from "#kernel";
 
-/** Nothing is ready and no timer is set: whoever still waits does so for ever. */
+/** Nothing is ready and no timer is set: all waiting code waits forever. */
 export class StandstillError extends Error {}
 
 /** Many times what any story needs. */
@@ -16,8 +16,8 @@ interface Timer {
 export type Choose = (count: number) => number;
 
 /**
- * Everything that can happen, one thing at a time, in an order that somebody chooses: what hops, in the order of
- * `choose`, and, when nothing hops any more, the earliest timer. Time stands still otherwise.
+ * A scheduler that runs one event at a time: ready ones in the order of `choose`, and if there are none, the earliest
+ * timer. Time moves only with timers.
  */
 export class World {
   readonly #choose: Choose;
@@ -25,7 +25,7 @@ export class World {
   readonly #timers = new Set<Timer>();
   readonly #start: number;
   #now: number;
-  /** How many things have happened. */
+  /** Number of events so far. */
   happened = 0;
 
   constructor(choose: Choose = () => 0, start: number = Date.UTC(2026, 0, 1)) {
@@ -36,7 +36,7 @@ export class World {
 
   readonly hop = (then: () => void): void => void this.#ready.push(then);
 
-  /** Resolves when others have had their chance. */
+  /** Resolves after other ready events had their turn. */
   turn(): Promise<void> {
     return new Promise(this.hop);
   }
@@ -76,12 +76,12 @@ export class World {
     while (!(await holds())) await this.pass(1);
   }
 
-  /** Lets things happen until the promise has settled. @throws StandstillError when it cannot. */
+  /** Runs events until the promise has settled. @throws StandstillError if it cannot. */
   async run<T>(outcome: Promise<T>, limit: { readonly age: number }): Promise<T> {
     const state = { isOver: false };
     const over = (): void => void (state.isOver = true);
     outcome.then(over, over);
-    // From a callback of the event loop, a tick would come before the microtasks.
+    // In a callback of the event loop, a tick would come before the microtasks.
     await Promise.resolve();
     await microtasks();
     while (!state.isOver) {
@@ -108,5 +108,5 @@ export class World {
   }
 }
 
-/** Lets every microtask run, and what those queue. */
+/** Runs all microtasks, and those they queue. */
 const microtasks = (): Promise<void> => new Promise((resolve) => nextTick(resolve));

@@ -14,14 +14,14 @@ interface Tampering {
   readonly statements: readonly string[];
   readonly at: number;
   readonly fault: AuditFault;
-  /** Only noticed by who has kept the head. */
+  /** Whether only a stored head reveals it. */
   readonly kept?: true;
-  /** What the program itself writes afterwards, not knowing. */
+  /** Links that the program itself writes afterwards, unaware of it. */
   readonly thenWrites?: number;
 }
 
 const set = (what: string): readonly string[] => [`update reeve_audit set ${what} where link = 3 and TENANT`];
-/** So that no number is there twice on the way. */
+/** In two steps, so that no number occurs twice in between. */
 const shift = (from: number, by: number): readonly string[] => [
   `update reeve_audit set link = -1 - link where link >= ${from} and TENANT`,
   `update reeve_audit set link = -1 - link + ${by} where link < 0 and TENANT`,
@@ -59,7 +59,7 @@ const tamperings: Readonly<Record<string, Tampering>> = {
   },
 };
 
-/** Sealed, what a link says is bound to its number. */
+/** A sealed link is bound to its number. */
 const moves = (fault: AuditFault): Readonly<Record<string, Tampering>> => ({
   "a link deleted and the rest moved up": {
     statements: ["delete from reeve_audit where link = 2 and TENANT", ...shift(3, -1)],
@@ -106,7 +106,7 @@ const ofSealedRows: Readonly<Record<string, Tampering>> = {
   },
 };
 
-/** Edits the rows of a database as somebody would who has it, but not the key. */
+/** Edits the rows of a database as an attacker without the key would. */
 export async function auditTampering(
   database: Store,
   execute: (statement: string) => Promise<unknown>,

@@ -15,7 +15,9 @@ const told = fc.array(
   { minLength: 1, maxLength: 14 },
 );
 
-/** At any moment, the fact of a key that began last holds, unless it has ended: in whatever order they were told. */
+/**
+ * At any moment, the fact of a key that began last is valid, unless it has ended, in whatever order they were stored.
+ */
 export const factProperty = (open: () => Promise<Store>) =>
   fc.asyncProperty(told, async (facts) => {
     const { memory } = await open();

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { EntryId, MemoryOwner, SessionId, type Store, TenantId, UserId } from "#kernel";
 
-/** A database as it was before sessions were keyed by their user and API keys had one: only the tables that this changed. */
+/** A database from before sessions were keyed by user and API keys had one: only the changed tables. */
 export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] => {
   const id = dialect === "postgres" ? 'text collate "C" not null' : "text not null";
   const ofSession = "foreign key (tenant_id, session_id) references reeve_session on delete cascade";

@@ -10,13 +10,13 @@ import { freePort } from "../free-port.ts";
 
 /** A PostgreSQL server of our own, in a folder of its own. */
 export interface PostgresServer {
-  /** Of a fresh database that belongs to an ordinary role. */
+  /** Returns the address of a fresh database that belongs to an ordinary role. */
   database(): Promise<string>;
-  /** As the superuser: in the database that a connection string names, or in `postgres`. */
+  /** Runs a query as superuser: in the database of a connection string, or in `postgres`. */
   query(text: string, connectionString?: string): Promise<Record<string, unknown>[]>;
-  /** Where its files are. */
+  /** Folder of its files. */
   readonly folder: string;
-  /** Ends it without asking (SIGKILL) and waits until it has. Its data stay. */
+  /** Kills it (SIGKILL) and waits for its end. Its data remain. */
   kill(): Promise<void>;
   /** Starts it again, on the same port and data. */
   restart(): Promise<void>;
@@ -26,7 +26,7 @@ export interface PostgresServer {
 /** PostgreSQL refuses to run as root. */
 const isRoot = process.getuid?.() === 0;
 
-/** With `fsync` off, the default, a crash of the machine would break it: good enough for a test, and faster. */
+/** With `fsync` off, the default, a crash of the machine would break it: sufficient for a test, and faster. */
 export async function postgresServer({
   fsync = "off",
 }: { readonly fsync?: "on" | "off" } = {}): Promise<PostgresServer> {

@@ -238,7 +238,7 @@ test("a writer that closes at once has told of all it wrote", async () => {
   await reader[Symbol.asyncDispose]();
 });
 
-/** As somebody does who notifies nobody. */
+/** Inserts a row without a notification. */
 async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
   const body = JSON.stringify(event).replaceAll("'", "''");
   await server.query(`insert into reeve_event values ('acme', '${tree}', ${event.seq}, '${body}')`, url);
@@ -248,7 +248,7 @@ test("a reader that nobody tells looks by itself", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 50 });
   const waiting = reader.events.changed(acme, tree, { after: 0, signal: never });
-  // Once it listens: connecting is a reason to look, too.
+  // Once it listens: a new connection also triggers a read.
   const listening = `select 1 from pg_stat_activity
     where datname = current_database() and state = 'idle' and query = 'listen reeve_event'`;
   while ((await server.query(listening, url)).length === 0);

@@ -28,7 +28,7 @@ let postgres: PostgresServer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "reeve-retention-"));
   restateFolder = await mkdtemp(join(tmpdir(), "reeve-retention-restate-"));
-  // Compressed files would hide what is looked for.
+  // Compressed files would hide the searched words.
   const env = {
     RESTATE_ROCKSDB_DISABLE_WAL_COMPRESSION: "true",
     RESTATE_ROCKSDB_DISABLE_L0_L1_COMPRESSION: "true",
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 interface Place {
-  /** Where the worker finds it. */
+  /** Its address for the worker. */
   readonly where: string;
   readonly store: Store;
   readonly folder: string;
@@ -64,7 +64,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
   },
 };
 
-/** One tree for each ending, all of one retention. Returns them once they have ended, with what each was told. */
+/** Runs one tree for each ending, all of one retention. Returns them after their end, with the input of each. */
 async function gossip(
   runtime: Runtime,
   retention: HistoryRetention,
@@ -77,7 +77,7 @@ async function gossip(
   );
 }
 
-/** Puts a word where a program without seals would: the search must find it. */
+/** Writes a word as a program without seals would: the search must find it. */
 async function writePlainly({ store }: Place, control: Readonly<Record<string, string>>): Promise<void> {
   const tree = TreeId.of("control");
   const base = { treeId: tree, runId: RunId.root(tree), agent: AgentId.of("clerk"), at: 1, attempt: null };
@@ -159,7 +159,7 @@ test.each(Object.keys(places))(
 
 type Trees = Awaited<ReturnType<typeof gossip>>;
 
-/** The steps of permanent trees can be read, those of others are erased. */
+/** Checks that steps of permanent trees can be read, and those of other trees are erased. */
 async function checkSteps(runtime: Runtime, trees: Readonly<Record<HistoryRetention, Trees>>): Promise<void> {
   for (const { run, told } of trees.permanent) {
     const step = await runtime.prompt(`${run.runId}:model:2`, { tenant });
@@ -172,7 +172,7 @@ async function checkSteps(runtime: Runtime, trees: Readonly<Record<HistoryRetent
   }
 }
 
-/** All that its events tell. */
+/** Returns the content of all its events. */
 async function tellingsOf(run: RunHandle): Promise<string> {
   let text = "";
   for await (const event of run.events()) text += JSON.stringify(event);

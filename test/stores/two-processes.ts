@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import type { Json, Store } from "#kernel";
 import { Audit } from "../../src/audit/audit.ts";
 
-/** What one of the processes is told. */
+/** Settings of one of the processes. */
 export interface Share {
   readonly store: { readonly sqlite: string } | { readonly postgres: string };
   readonly tenant: string;
@@ -15,7 +15,7 @@ export interface Share {
   readonly total: number;
 }
 
-/** Two processes append half of the events each, and tail all of them meanwhile. Gives what each has seen. */
+/** Two processes append half of the events each, and tail all of them concurrently. Returns what each has seen. */
 export const appendAndTail = (share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> =>
   inTwo("append-and-tail.ts", share, {});
 

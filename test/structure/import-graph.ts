@@ -23,8 +23,8 @@ export function readImports(program: Program): ImportGraph {
 }
 
 /**
- * The number of floors that files need if each stands above all files of the same set that it imports. A file that
- * imports none of them is on the first.
+ * Returns the number of levels if each file is above all files of the same set that it imports. A file without such
+ * imports is on the first level.
  */
 export function countFloors(graph: ImportGraph, files: readonly string[]): number {
   const among = new Set(files);

@@ -6,7 +6,7 @@ import { findIdeas } from "./repeated-ideas.ts";
 import { followValue } from "./value-path.ts";
 
 /*
- * Counts how the source is built: `npm run count:structure`. Folders are arguments, so that it counts alike before and
+ * Counts how the source is structured: `npm run count:structure`. Folders are arguments, so that counts are comparable
  * after files move. `--list` also prints what was counted, `--root` takes another checkout.
  */
 

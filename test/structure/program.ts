@@ -39,13 +39,13 @@ export class Program implements Disposable {
     this.files = files;
   }
 
-  /** The path of the file that holds a node, inside `src`; null if it is elsewhere. */
+  /** Returns the path of a node's file inside `src`. Null if it is elsewhere. */
   pathOf(node: Node): string | null {
     const path = relative(this.#source, node.getSourceFile().fileName);
     return this.files.has(path) ? path : null;
   }
 
-  /** The paths of the files in a folder and the folders below it, without those in `except`. */
+  /** Returns the paths of the files in a folder and its subfolders, without those in `except`. */
   in(folder: string, except: readonly string[] = []): readonly string[] {
     return [...this.files.keys()].filter(
       (path) => isIn(path, folder) && !except.some((place) => isIn(path, place)),

@@ -22,7 +22,7 @@ type Form = (node: Node) => boolean;
 
 /** The forms by the name of the idea. */
 const forms: Readonly<Record<string, Form>> = {
-  /** Holds the size of a collection against a limit, and takes the oldest of the same collection. */
+  /** Compares the size of a collection with a limit, and removes its oldest item. */
   lru: (node) => {
     const limited = new Set<string>();
     const taken = new Set<string>();
@@ -75,7 +75,7 @@ const forms: Readonly<Record<string, Form>> = {
       has(node, (inner) => isCallExpression(inner) && inner.expression.getText() === called);
     return name !== undefined && calls("Object.freeze") && calls(name);
   },
-  /** Takes the message of an error, and something else of what is none. */
+  /** Takes the message of an error, or another text of a value that is not an error. */
   errorText: (node) =>
     has(
       node,

@@ -37,10 +37,10 @@ import { isFunction, type FunctionNode, type Program } from "./program.ts";
 
 /** The way of a value through files. */
 export interface ValuePath {
-  /** The file of each stay, in order. A stay lasts until the value is given to a function of another file. */
+  /** The file of each visit, in order. A visit lasts until the value is passed to a function of another file. */
   readonly stays: readonly string[];
   readonly files: number;
-  /** Stays in a file that the value had left. */
+  /** Visits to a file that the value had left. */
   readonly returns: number;
 }
 
@@ -52,7 +52,7 @@ export interface ValueStart {
   readonly ignoredFunctions: readonly string[];
 }
 
-/** The way in which an expression holds the value: as itself, or in fields. */
+/** How an expression holds the value: as itself, or in fields. */
 interface Held {
   readonly itself: boolean;
   readonly fields: ReadonlyMap<string, Held>;
@@ -60,7 +60,7 @@ interface Held {
 
 type Result = { held: Held | null };
 
-/** Functions that return what they are given. */
+/** Functions that return their argument. */
 const passing = new Set(["Promise.resolve", "Object.freeze", "Json.of", "Json.as"]);
 const promiseMethods = new Set(["then", "catch", "finally"]);
 const either = new Set(["??", "||", "&&"]);
@@ -82,7 +82,7 @@ class Follower {
   readonly #start: ValueStart;
   /** By the id of the variable. */
   readonly #variables = new Map<number, Held>();
-  /** By how the value was given. */
+  /** By how the value was passed. */
   readonly #entered = new Map<Node, Map<string, Result>>();
   readonly #visited = new Set<Node>();
   readonly #trail: string[] = [];
@@ -105,7 +105,9 @@ class Follower {
     return { stays, files, returns: stays.length - files };
   }
 
-  /** Follows a function, unless it was given the value alike before. Returns how its result holds the value. */
+  /**
+   * Follows a function, unless it was passed the value in the same way before. Returns how its result holds the value.
+   */
   #enter(node: FunctionNode, given: readonly (Held | null)[]): Held | null {
     const known = this.#entered.get(node) ?? new Map<string, Result>();
     this.#entered.set(node, known);

@@ -23,10 +23,13 @@ let server: RestateServer;
 let double: ProviderDouble;
 const held = Promise.withResolvers<void>();
 const asked: string[] = [];
-/** What the tool was told of its span, each time it was executed. */
+/** The span passed to the tool in each execution. */
 const told: string[] = [];
 
-/** Everything is answered at once, but the first execution of the tool and the first try of the helper's last call. */
+/**
+ * Everything is answered at once, except the first execution of the tool and the first attempt of the child's last
+ * call.
+ */
 async function script({ model, messages }: DoubleRequest): Promise<DoubleAnswer> {
   const last = messages.at(-1);
   const isFirst = last?.role === "user";

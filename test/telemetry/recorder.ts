@@ -13,7 +13,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { DerivedIds, Telemetry, type TelemetryOptions } from "reeve/telemetry";
 
-/** What a span says, to be compared. */
+/** The comparable part of a span. */
 export interface Seen {
   readonly id: string;
   readonly parent: string | undefined;
@@ -25,12 +25,12 @@ export interface Seen {
   readonly events: readonly string[];
 }
 
-/** A telemetry whose spans and figures stay in memory. */
+/** Telemetry whose spans and metrics stay in memory. */
 export interface Recorder {
   readonly telemetry: Telemetry;
-  /** What was exported, in the order of its end. */
+  /** The exported spans, in order of their end. */
   readonly spans: () => Promise<readonly Seen[]>;
-  /** What the statuses of failed spans say. */
+  /** The status messages of failed spans. */
   readonly statuses: () => Promise<readonly string[]>;
   /** The sum of a counter, or how many values a histogram has, by the given attribute. */
   readonly count: (metric: string, attribute: string) => Promise<Record<string, number>>;

@@ -14,7 +14,7 @@ const runs = [0, 1, 2, 3].map((number) => RunId.of(tree, number));
 const step = fc.nat(1);
 const anyRun = fc.constantFrom(...runs);
 
-/** What an event tells besides its base. Any of them may come at any time, in any order. */
+/** The payload of an event. Any of them may come at any time, in any order. */
 const payload = fc.oneof(
   fc.record({
     type: fc.constant("run.start"),
@@ -114,14 +114,14 @@ function streamOf(all: readonly Told[]): readonly NumberedEvent[] {
   });
 }
 
-/** A step that is begun again when its span has ended: rare among what comes by chance. */
+/** A step that begins again after its span has ended: rare in random sequences. */
 const begun: Told["payload"] = { type: "model.start", model: "m", step: 0 };
 const cycle: Told["payload"] = { type: "cycle.start", step: 0 };
 const begunTwice = [begun, cycle, begun].map((given): Told => {
   return { run: RunId.root(tree), at: 0, attempt: 0, payload: given };
 });
 
-/** What the SDK had to say: that a span ended before it began, or twice. */
+/** Diagnostics of the SDK: a span that ended before it began, or twice. */
 const complaints: string[] = [];
 const silent = (): void => undefined;
 const complain = (text: string): void => void complaints.push(text);

@@ -10,7 +10,7 @@ import { outline, recorder } from "./recorder.ts";
 const price = { input: 1_000_000, output: 2_000_000 };
 const busy = new ModelError({ kind: "rate-limit", message: "the secret prompt", unbilled: true });
 
-/** A tree with most of what there is: a tool, a helper, a denial, a retry, an error. */
+/** A tree with most features: a tool, a child, a denial, a retry, an error. */
 async function history(start: { readonly traceparent?: string } = {}): Promise<{
   readonly events: readonly NumberedEvent[];
   readonly given: readonly string[];

@@ -6,7 +6,7 @@ import { ask, failure, type Mode, openDouble, type ProviderName, realModel } fro
 interface Expected {
   readonly status: number;
   readonly retryable: boolean;
-  /** Part of what the library decoded; absent where the body was not JSON. */
+  /** Part of the decoded body; absent if it was not JSON. */
   readonly error?: object;
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { answers, type DoubleRequest } from "../../src/testing/provider-double/index.ts";
 import { ask, failure, look, openDouble, realModel, user } from "./real-providers.ts";
 
-/** What the library makes of an earlier answer if a caller hands back what it said about it. */
+/** The library's form of an earlier answer that the caller sends back. */
 function earlier(itemId: string): Parameters<typeof ask>[2] {
   const text = { type: "text", text: "By the river.", providerOptions: { openai: { itemId } } } as const;
   return {

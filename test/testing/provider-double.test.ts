@@ -34,7 +34,7 @@ function billed({ bill }: ProviderDouble): object {
   };
 }
 
-/** What follows a tool call: the call itself, and its result. */
+/** The messages after a tool call: the call itself, and its result. */
 function answerCall({ calls }: Heard, result: string): LanguageModelV4CallOptions["prompt"] {
   const [call = { id: "", name: "", input: "{}" }] = calls;
   const toolCall = { type: "tool-call", toolCallId: call.id, toolName: call.name } as const;

@@ -49,7 +49,7 @@ export async function openDouble(options: ProviderDoubleOptions = {}): Promise<P
   return double;
 }
 
-/** What a model answered, the same whether it was streamed or not. */
+/** A model's answer, in one form whether streamed or not. */
 export interface Heard {
   readonly text: string;
   readonly reasoning: string;
@@ -77,7 +77,7 @@ export function everyWayWith<Value>(
   return everyWay.flatMap(({ name, mode }) => values.map((value) => ({ name, mode, value })));
 }
 
-/** Asks a model. Everything that is not given is as small as it can be. */
+/** Calls a model. All options that are not given are minimal. */
 export async function ask(
   model: LanguageModelV4,
   mode: Mode,
@@ -109,7 +109,7 @@ export async function parts(
   return list;
 }
 
-/** What a promise fails with. */
+/** Returns the error of a promise. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => Promise.reject(new Error(`succeeded with ${JSON.stringify(value)}`)),
@@ -122,7 +122,7 @@ export function user(text: string): LanguageModelV4CallOptions["prompt"] {
   return [{ role: "user", content: [{ type: "text", text }] }];
 }
 
-/** What tells the double who asks. */
+/** Headers that identify the caller to the fake provider. */
 export function headers(run: string, attempt: string): Record<string, string> {
   return { "x-reeve-run": run, "x-reeve-attempt": attempt };
 }

@@ -7,7 +7,7 @@ import { tryTool } from "./call-tool.ts";
 
 test("a model asks, a person answers, and the model reads the answer", async () => {
   const question = { question: "On which day?", choices: ["Monday", "Friday"] };
-  // A model that answers its own question is not heard.
+  // A model's answer to its own question is ignored.
   const model = scriptedModel([call("ask_human", { ...question, answer: "Monday" }), say("Friday it is.")]);
   const lead = agent({ name: "lead", model, tools: [askHuman()] });
   await using runtime = createRuntime({ agents: [lead], store: memoryStore(), approver: "people" });

@@ -19,7 +19,7 @@ import { tryTool } from "./call-tool.ts";
 const secret = "CANARY-7a42";
 const paths = ["folder/inner.txt", "file.txt"];
 
-/** Reads a file and writes it again. Returns what it read. */
+/** Reads a file and writes it again. Returns its content. */
 interface Subject {
   read(path: string): Promise<string>;
   write(path: string, text: string): Promise<unknown>;

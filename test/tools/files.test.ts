@@ -40,7 +40,7 @@ function setUp(): { readonly base: string; readonly root: string; readonly outsi
   return { base, root, outside };
 }
 
-/** Everything in a folder with its content, to compare. */
+/** Returns everything in a folder with its content, to compare. */
 const snapshot = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => {

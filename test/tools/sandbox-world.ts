@@ -113,7 +113,7 @@ export async function run(
   return Json.as(Json.of(await callTool(tool, { argv: [...argv], ...rest })));
 }
 
-/** The processes whose command line has a text. */
+/** Returns the processes whose command line contains a text. */
 export const processesOf = (text: string): readonly string[] =>
   readdirSync("/proc").filter((id) => {
     if (!/^\d+$/.test(id)) return false;

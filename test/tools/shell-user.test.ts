@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Starts a worker that is an ordinary user: root becomes one, any other user stays itself. */
+/** Starts a worker as an ordinary user: root becomes one, any other user remains itself. */
 const asUser = (argv: readonly string[]) =>
   execute(argv[0] ?? "", argv.slice(1), {
     cwd: join(import.meta.dirname, "../.."),
@@ -42,7 +42,7 @@ test("without user namespaces the tool is refused when it is made, with the reas
     try { shell({ root: "/tmp", sandbox: bubblewrap() }); console.log("made"); } catch (error) { console.log(error.message); }`;
   const node = [program, "--conditions=reeve-source", "--input-type=module", "-e", make];
   expect((await asUser(node)).stdout).toBe("made\n");
-  // A namespace in which no further one may be made is as a system that has disabled them.
+  // A namespace that allows no further ones behaves like a system with namespaces disabled.
   const limit = `echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"`;
   const limited = ["/usr/bin/unshare", "-U", "-c", "--keep-caps", "sh", "-c", limit, "sh", ...node];
   expect((await asUser(limited)).stdout).toMatch(

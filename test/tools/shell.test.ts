@@ -180,7 +180,7 @@ test("a run needs a permission to run a command, and another sandbox can be give
   await using runtime = createRuntime({ agents: [refused, allowed] });
   await (await runtime.start(refused, "go")).result();
   expect(commands).toEqual([]);
-  // The second call follows a result that is untrusted and private: nothing leaves by it.
+  // The second call follows an untrusted and private result: nothing leaves through it.
   await (await runtime.start(allowed, "go")).result();
   expect(commands).toEqual(["ls", "ls"]);
 });

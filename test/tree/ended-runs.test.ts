@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ArgumentOf } from "../../src/tree/protocol.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
-/** A tree whose root has so many children. */
+/** A tree whose root has this many children. */
 function treeOf(children: number): LazyTree {
   const tree = new LazyTree({ maxAgents: children + 1 });
   tree.spawn(children);

@@ -149,7 +149,7 @@ test.each([true, false])("a tree of 1,000 runs is erased in parts of 256; with a
   }
   expect(Math.max(...erasing.map(({ tries }) => tries))).toBeLessThanOrEqual(4);
   const secrets = [...tree.object.state.entries()].filter(([, value]) => value.includes("confidential"));
-  // The root is permanent, so a tree without a store keeps what the root has emitted.
+  // The root is permanent, so a tree without a store keeps the root's messages.
   expect(secrets.map(([key]) => key.split("/")[0])).toEqual(projects ? [] : ["event"]);
   expect(tree.object.keys("event/").length > 0).toBe(!projects);
   expect(tree.call("result", { run: tree.child(1) }).result).toMatchObject({ output: null, erased: true });

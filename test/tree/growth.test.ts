@@ -4,7 +4,7 @@ import { tenantObject } from "../../src/tree/tenant/tenant-object.ts";
 import { LazyObject, type Cost } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
-/** What the last of so many calls moves. */
+/** Returns the bytes that the last of several calls reads and writes. */
 const moved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
 
 /** Compares the cost of a call after few and after many others. */

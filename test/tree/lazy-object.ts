@@ -3,7 +3,7 @@ import { Json, type ObjectAddress, type ObjectContext, type ObjectMethod } from 
 /** The cost of one call of an object. */
 export interface Cost {
   readonly result: Json;
-  /** How often the method was started. */
+  /** Number of starts of the method. */
   readonly tries: number;
   readonly roundTrips: number;
   readonly bytesRead: number;
@@ -29,7 +29,7 @@ export class LazyObject {
   readonly called: { readonly method: string; readonly argument: Json }[] = [];
   /** Answers the calls of other objects. Default: with null. */
   answer: (method: string, argument: Json) => Json = () => null;
-  /** What its calls see as the time. */
+  /** The time that its calls see. */
   time = 1;
   #executions = 0;
 

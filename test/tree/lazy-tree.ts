@@ -203,7 +203,7 @@ export class LazyTree {
     return this.call("send", { to, messageId: MessageId.of(this.id()), from, text, at: 5 });
   }
 
-  /** One run asks another. */
+  /** Makes one run ask another. */
   ask(from: RunId, to: RunId): Cost {
     return this.call("send", {
       to,

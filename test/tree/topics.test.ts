@@ -4,14 +4,14 @@ import type { News } from "../../src/tree/protocol.ts";
 import type { Cost } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
-/** As long as the ids of trees are. */
+/** As long as tree ids are. */
 const treeId = TreeId.of("0".repeat(36));
 const topic = TopicId.of("news", treeId);
 
-/** The name of the subscription of a run, as long as such names are. */
+/** Returns the name of a run's subscription, with the usual length. */
 const nameOf = (run: RunId): string => `of ${RunId.number(run)}`.padEnd(36, "0");
 
-/** A tree whose root tells a topic, and whose children subscribe to it. */
+/** A tree whose root publishes to a topic, and whose children subscribe to it. */
 class TalkingTree extends LazyTree {
   /** The messages that each run got over topics. */
   readonly heard = new Map<RunId, Json[]>();

@@ -19,7 +19,7 @@ async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
   return events;
 }
 
-/** The events of a run that sells something once a person has allowed it. */
+/** Returns the events of a run that sells something after an approval. */
 async function sellingEvents(): Promise<readonly NumberedEvent[]> {
   const model = scriptedModel([call("sell", { what: "a field" }), say("sold it")]);
   const seller = agent({

@@ -8,7 +8,7 @@ import { askingTeam, Story } from "../cli/story.ts";
 
 const limits = { maxCostMicros: 500, maxTokens: null, maxTurns: 9, deadlineAt: null };
 
-/** Steps that any run of a small tree may take, in any order: also those that no tree would take. */
+/** Steps that any run of a small tree may take, in any order, including impossible ones. */
 const steps: readonly ((story: Story, run: number, key: string) => Story)[] = [
   (story, run) => story.starts(run, `agent${run}`, run === 0 ? {} : { boss: Math.floor((run - 1) / 2) }),
   (story, run) => story.tell(run, "run.start", { priority: "low", parentRunId: null, limits }),

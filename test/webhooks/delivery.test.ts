@@ -17,7 +17,7 @@ const send = tool({
 const asks = call("send_email", { text: "canary of an argument" });
 const ends = say("canary of an answer");
 
-/** Asks people before it sends an email, in each of four trees, one after the other. */
+/** Asks for approval before it sends an email, in each of four consecutive trees. */
 const writer = agent({
   name: "writer",
   model: scriptedModel([asks, ends, asks, ends, asks, ends, asks, ends]),

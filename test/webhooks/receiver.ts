@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { ReplayCache, verifyWebhook, type VerifiedWebhook } from "reeve/webhooks";
 import { serveOn, type LoopbackServer } from "../net/loopback-servers.ts";
 
-/** A receiver of webhooks that verifies what it gets. */
+/** A receiver of webhooks that verifies its requests. */
 export interface Receiver extends LoopbackServer {
   /** The messages that it has accepted, in the order in which they came. */
   readonly accepted: readonly VerifiedWebhook[];

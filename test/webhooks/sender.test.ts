@@ -17,7 +17,7 @@ const tenant = "acme";
 const resolve = async (host: string): Promise<readonly string[]> => names[host] ?? ["93.184.215.14"];
 const loopback = { allowHttp: true, allow: ["127.0.0.1"] } as const;
 
-/** Webhooks and a sender over a store, with a clock that stands still. */
+/** Webhooks and a sender over a store, with a manual clock. */
 function open({
   addresses = loopback,
   store = memoryStore(),
